@@ -1,0 +1,113 @@
+"""From the Mersenne Twister's draws to PyTorch's uniform and normal numbers, bit for bit.
+
+``draws`` are uint64 arrays of 32-bit numbers. Each function serves the dtype in its name, because PyTorch
+treats the two differently; numbers are given as Python's.
+
+PyTorch computes float32 normals with the single-precision logarithm, sine and cosine of Moshier's Cephes
+library, each product fused with the sum it feeds. So do the functions here. A fused multiply-add of float32
+is ``T(wide * y + z)`` with ``wide`` a float64: in float64 the product is exact, on any processor. Another
+logarithm would serve as well, but its last bits would differ from PyTorch's.
+"""
+
+import math
+
+import numpy as np
+
+T = np.float32  # a placeholder: the compiler puts the dtype of the computation here
+
+
+def uniform_float32(draws, low, high, out):
+    """Fill ``out`` (float32, n) with uniform numbers in [low, high), one draw each."""
+    low, high = T(low), T(high)
+    wide = np.float64(high - low)
+    for i in range(out.size):
+        unit = T(np.int32(draws[i] & np.uint64(0xFFFFFF))) * T(2.0**-24)
+        value = T(wide * unit + low)
+        out[i] = low if value == high else value  # rounding may have reached the excluded end
+
+
+def uniform_float64(draws, low, high, out):
+    """Fill ``out`` (float64, n) with uniform numbers in [low, high), two draws each, high word first."""
+    low, high = T(low), T(high)
+    for i in range(out.size):
+        word = (draws[2 * i] << np.uint64(32)) | draws[2 * i + 1]
+        unit = T(np.int64(word & np.uint64(0x1FFFFFFFFFFFFF))) * T(2.0**-53)
+        value = unit * (high - low) + low
+        out[i] = low if value == high else value
+
+
+def normal_float32(mean, std, out):
+    """Turn ``out`` (float32) from uniforms in [0, 1) into normals, in place, by Box and Muller.
+
+    Only whole blocks of 16 are transformed. The first eight uniforms of a block give radii and the last
+    eight angles; the cosines take the first eight places and the sines the last.
+    """
+    wide_std = np.float64(T(std))
+    mean = T(mean)
+    for block in range(out.size // 16):
+        for j in range(8):  # this loop vectorises: 32-bit integers throughout, no branch that is not a choice
+            i = 16 * block + j
+
+            # The logarithm of u, which is in (0, 1] and never subnormal: u = (1 + x) 2^exponent, x near 0.
+            u = T(1.0) - out[i]
+            bits = T(u).view(np.int32)
+            exponent = T(np.int32((bits >> 23) - 126))
+            mantissa = np.int32((bits & 0x7FFFFF) | 0x3F000000).view(T)  # in [0.5, 1)
+            if mantissa < T(0.707106781186547524):
+                exponent -= T(1.0)
+                x = mantissa + mantissa - T(1.0)
+            else:
+                x = mantissa - T(1.0)
+            wide = np.float64(x)
+            y = T(wide * T(7.0376836292e-2) + T(-1.1514610310e-1))
+            y = T(wide * y + T(1.1676998740e-1))
+            y = T(wide * y + T(-1.2420140846e-1))
+            y = T(wide * y + T(1.4249322787e-1))
+            y = T(wide * y + T(-1.6668057665e-1))
+            y = T(wide * y + T(2.0000714765e-1))
+            y = T(wide * y + T(-2.4999993993e-1))
+            y = T(wide * y + T(3.3333331174e-1))
+            square = x * x
+            wide_square = np.float64(square)
+            y = T(wide_square * (y * x) + exponent * T(-2.12194440e-4))
+            y = T(wide_square * T(-0.5) + y)
+            log = T(np.float64(exponent) * T(0.693359375) + (x + y))
+            radius = T(math.sqrt(T(-2.0) * log))
+
+            # Sine and cosine of theta, in [0, 2 pi): x is its distance from the nearest multiple of pi / 2.
+            theta = T(6.283185307179586) * out[i + 8]
+            octant = np.int32((np.int32(theta * T(1.27323954473516)) + 1) & ~1)
+            wide = np.float64(octant)
+            x = T(wide * T(-0.78515625) + theta)
+            x = T(wide * T(-2.4187564849853515625e-4) + x)
+            x = T(wide * T(-3.77489497744594108e-8) + x)
+            square = x * x
+            wide_square = np.float64(square)
+            even = T(wide_square * T(2.443315711809948e-5) + T(-1.388731625493765e-3))
+            even = T(wide_square * even + T(4.166664568298827e-2))
+            even = T(wide_square * (even * square) - square * T(0.5)) + T(1.0)
+            odd = T(wide_square * T(-1.9515295891e-4) + T(8.3321608736e-3))
+            odd = T(wide_square * odd + T(-1.6666654611e-1))
+            odd = T(np.float64(x) * (odd * square) + x)
+            if octant & 2:
+                sine, cosine = even, odd
+            else:
+                sine, cosine = odd, even
+            if octant & 4:
+                sine = -sine
+            if (octant + 2) & 4:
+                cosine = -cosine
+
+            out[i] = T(wide_std * (radius * cosine) + mean)
+            out[i + 8] = T(wide_std * (radius * sine) + mean)
+
+
+def normal_float64(mean, std, out):
+    """As ``normal_float32``, in float64, with the C library's logarithm, sine and cosine."""
+    for block in range(out.size // 16):
+        for j in range(8):
+            i = 16 * block + j
+            radius = math.sqrt(T(-2.0) * math.log(T(1.0) - out[i]))
+            theta = T(6.283185307179586) * out[i + 8]
+            out[i] = radius * math.cos(theta) * std + mean
+            out[i + 8] = radius * math.sin(theta) * std + mean

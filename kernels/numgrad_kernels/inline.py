@@ -1,0 +1,249 @@
+"""Turn scalar functions, as an op's author writes them, into the statements of a loop body.
+
+``softplus``'s rule may say ``grad * sigmoid(beta * input)``.  In a kernel each name must stand for something that
+Numba compiles and that the kernel's digest covers, so the text of other ops is copied in, mathematics becomes
+``numgrad_kernels.scalar``'s, and each literal takes the dtype the kernel computes in (in Numba ``1 - x`` widens a
+float32 to float64).  What is left is a few plain assignments that a person can read.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import functools
+import inspect
+import math
+import textwrap
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from . import scalar
+
+__all__ = ["Inliner"]
+
+
+class Inliner:
+    """Collects the statements that compute scalar functions in one dtype.
+
+    Args:
+        compute: dtype of every value and literal.
+        taken: names that the statements must not assign to.
+    """
+
+    def __init__(self, compute: np.dtype, taken: set[str]):
+        self.compute = compute
+        self.statements: list[str] = []
+        self.imports: set[str] = set()  # names used from numgrad_kernels.scalar
+        self._taken = set(taken)
+
+    def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> str:
+        """Append what computes ``function`` and return the expression of its result.
+
+        ``arguments`` gives each parameter the name of a variable, or a Python number to write in its place.
+
+        Raises:
+            TypeError: the function is not a straight line of assignments and one return, or uses a name that has
+                no meaning in a kernel.
+        """
+        bound = {
+            name: ast.Name(value, ast.Load()) if isinstance(value, str) else ast.Constant(value)
+            for name, value in arguments.items()
+        }
+        return ast.unparse(_Literals(self.compute).visit(self.expand(function, bound)))
+
+    def expand(self, function: Callable[..., Any], arguments: Mapping[str, ast.expr]) -> ast.expr:
+        definition = copy.deepcopy(_definition(function))  # it is rewritten in place
+        parameters = [parameter.arg for parameter in definition.args.args + definition.args.kwonlyargs]
+        scope = _Scope(self, function, {name: arguments[name] for name in parameters})
+        *assignments, last = definition.body
+        for statement in assignments:
+            if not (isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)):
+                raise _not_straight(function, statement)
+            scope.bind(statement.targets[0].id, scope.visit(statement.value))
+        if not isinstance(last, ast.Return) or last.value is None:
+            raise _not_straight(function, last)
+        return scope.visit(last.value)
+
+    def assign(self, name: str, value: ast.expr) -> ast.Name:
+        """Store ``value`` in a fresh variable called ``name`` or nearly so."""
+        fresh, number = name, 1
+        while fresh in self._taken:
+            number += 1
+            fresh = f"{name}{number}"
+        self._taken.add(fresh)
+        self.statements.append(f"{fresh} = {ast.unparse(_Literals(self.compute).visit(value))}")
+        return ast.Name(fresh, ast.Load())
+
+
+class _Scope(ast.NodeTransformer):
+    """Rewrites the expressions of one function: its parameters and variables, and the names it takes from outside."""
+
+    def __init__(self, inliner: Inliner, function: Callable[..., Any], variables: dict[str, ast.expr]):
+        self.inliner = inliner
+        self.function = function
+        self.variables = variables
+
+    def bind(self, name: str, value: ast.expr) -> None:
+        simple = isinstance(value, ast.Name | ast.Constant)
+        self.variables[name] = value if simple else self.inliner.assign(name, value)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id in self.variables:
+            return self.variables[node.id]
+        return self._constant(self._resolve(node.id), node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        return self._constant(self._resolve_attribute(node), node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        left, right = self.visit(node.left), self.visit(node.right)
+        if isinstance(node.op, ast.Pow):
+            return self._power(left, right)
+        return _folded(ast.BinOp(left, node.op, right))
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        operand = self.visit(node.operand)
+        if isinstance(node.op, ast.USub) and isinstance(operand, ast.Constant):
+            return ast.Constant(-operand.value)
+        return ast.UnaryOp(node.op, operand)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        target = self._resolve_attribute(node.func) if isinstance(node.func, ast.Attribute) else None
+        if isinstance(node.func, ast.Name):
+            target = self._resolve(node.func.id)
+        arguments = [self.visit(argument) for argument in node.args]
+        keywords = {keyword.arg: self.visit(keyword.value) for keyword in node.keywords if keyword.arg}
+        inner = getattr(target, "scalar_function", None)  # another op of the table: its text comes along
+        if inner is not None:
+            return self._inline(inner, arguments, keywords)
+        name = getattr(target, "__name__", "")
+        if getattr(scalar, name, None) is not target and target is not builtins.abs:
+            raise TypeError(f"{_where(self.function)}: '{ast.unparse(node.func)}' cannot be called in a kernel")
+        return self._scalar_call(name, arguments)
+
+    def _inline(
+        self, function: Callable[..., Any], arguments: list[ast.expr], keywords: dict[str, ast.expr]
+    ) -> ast.expr:
+        signature = inspect.signature(function)
+        bound = signature.bind(*arguments, **keywords)
+        given: dict[str, ast.expr] = {}
+        for name, parameter in signature.parameters.items():
+            value = bound.arguments.get(name)
+            if value is None:
+                value = ast.Constant(parameter.default)
+            elif not isinstance(value, ast.Name | ast.Constant):
+                value = self.inliner.assign(name, value)  # it may be used more than once
+            given[name] = value
+        return self.inliner.expand(function, given)
+
+    def _scalar_call(self, name: str, arguments: list[ast.expr]) -> ast.expr:
+        if name == "where":
+            condition, chosen, other = arguments
+            return ast.IfExp(condition, chosen, other)
+        if name == "conj" and self.inliner.compute.kind != "c":
+            return arguments[0]
+        if name == "pow":
+            return self._power(*arguments)
+        self.inliner.imports.add(name)
+        return ast.Call(ast.Name(name, ast.Load()), arguments, [])
+
+    def _power(self, base: ast.expr, exponent: ast.expr) -> ast.expr:
+        """A power with a small constant exponent is a product (or a root), as in PyTorch."""
+        if isinstance(exponent, ast.Constant) and self.inliner.compute.kind in "fc":
+            if exponent.value in (2, 3, -1, -2) and not isinstance(base, ast.Name):
+                base = self.inliner.assign("base", base)
+            one = ast.Constant(1)
+            simple = {
+                0: lambda: one,
+                1: lambda: base,
+                2: lambda: _product(base, base),
+                3: lambda: _product(_product(base, base), base),
+                -1: lambda: ast.BinOp(one, ast.Div(), base),
+                -2: lambda: ast.BinOp(one, ast.Div(), _product(base, base)),
+                0.5: lambda: self._scalar_call("sqrt", [base]),
+                -0.5: lambda: ast.BinOp(one, ast.Div(), self._scalar_call("sqrt", [base])),
+            }.get(exponent.value)
+            if simple is not None:
+                return simple()
+        self.inliner.imports.add("pow")
+        return ast.Call(ast.Name("pow", ast.Load()), [base, exponent], [])
+
+    def _resolve(self, name: str) -> Any:
+        function = self.function
+        if name in function.__code__.co_freevars:
+            return function.__closure__[function.__code__.co_freevars.index(name)].cell_contents
+        for names in (function.__globals__, vars(builtins)):
+            if name in names:
+                return names[name]
+        raise TypeError(f"{_where(self.function)}: the name '{name}' is not defined")
+
+    def _resolve_attribute(self, node: ast.Attribute) -> Any:
+        if isinstance(node.value, ast.Name) and node.value.id not in self.variables:
+            return getattr(self._resolve(node.value.id), node.attr)
+        raise TypeError(f"{_where(self.function)}: '{ast.unparse(node)}' has no meaning for a scalar")
+
+    def _constant(self, value: Any, node: ast.expr) -> ast.expr:
+        if isinstance(value, bool | int | float):
+            return ast.Constant(value)
+        raise TypeError(f"{_where(self.function)}: '{ast.unparse(node)}' is not a number, it is {type(value).__name__}")
+
+
+class _Literals(ast.NodeTransformer):
+    """Writes each literal in the computing dtype."""
+
+    def __init__(self, compute: np.dtype):
+        self.compute = compute
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        value = node.value
+        if isinstance(value, bool) or self.compute.kind == "b":
+            return node
+        if self.compute.kind in "fc":
+            value = float(value)
+        text: ast.expr = ast.Constant(value) if math.isfinite(value) else ast.Name(str(value), ast.Load())
+        return ast.Call(ast.Name(self.compute.name, ast.Load()), [text], [])
+
+
+def _folded(node: ast.BinOp) -> ast.expr:
+    left, right = node.left, node.right
+    if isinstance(left, ast.Constant) and isinstance(right, ast.Constant):
+        return ast.Constant(eval(compile(ast.fix_missing_locations(ast.Expression(node)), "<literal>", "eval")))
+    if isinstance(node.op, ast.Mult):
+        for factor, other in ((left, right), (right, left)):
+            if isinstance(factor, ast.Constant) and factor.value == 1 and not isinstance(factor.value, bool):
+                return other
+    return node
+
+
+def _product(left: ast.expr, right: ast.expr) -> ast.expr:
+    return ast.BinOp(left, ast.Mult(), right)
+
+
+@functools.lru_cache(maxsize=1024)
+def _definition(function: Callable[..., Any]) -> ast.FunctionDef:
+    """The syntax tree of a function, its docstring left out."""
+    try:
+        text = textwrap.dedent(inspect.getsource(function))
+    except OSError as error:
+        raise TypeError(f"{_where(function)}: its source text is needed to make a kernel of it") from error
+    (definition,) = ast.parse(text).body
+    if not isinstance(definition, ast.FunctionDef):
+        raise TypeError(f"{_where(function)}: define it with 'def'")
+    if ast.get_docstring(definition) is not None:
+        definition.body = definition.body[1:]
+    return definition
+
+
+def _not_straight(function: Callable[..., Any], statement: ast.stmt) -> TypeError:
+    return TypeError(
+        f"{_where(function)}: '{ast.unparse(statement).splitlines()[0]}' cannot be part of a pointwise kernel; "
+        "write assignments and one return, and where(condition, a, b) to choose"
+    )
+
+
+def _where(function: Callable[..., Any]) -> str:
+    code = function.__code__
+    return f"{function.__qualname__} ({code.co_filename}:{code.co_firstlineno})"

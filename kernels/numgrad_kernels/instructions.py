@@ -1,0 +1,184 @@
+"""Arithmetic for ``@njit`` code, written in Python and emitted as LLVM instructions.
+
+A function of ``Value``s runs while Numba generates code, once for each place that calls it; every operator
+in it emits one instruction there. So float32 and 32-bit integers stay as they are, which Numba's own
+arithmetic widens, the bits of a float are at hand, and compiling costs hardly any time. ``compiled`` makes
+such a function callable::
+
+    cube = compiled(lambda x: x * x * x)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+__all__ = ["Value", "absolute", "bits", "compiled", "copysign", "fma", "from_bits", "horner", "instruction"]
+__all__ += ["select"]
+
+_SIZES = {ir.FloatType(): 32, ir.DoubleType(): 64}
+_FLOATS = {size: kind for kind, size in _SIZES.items()}
+
+
+class Value:
+    """A float, integer or truth value in the code being generated; Python's numbers beside it take its
+    type."""
+
+    def __init__(self, builder: ir.IRBuilder, value: ir.Value):
+        self.builder = builder
+        self.value = value
+
+    @property
+    def size(self) -> int:
+        """Bits of the number."""
+        return _SIZES.get(self.value.type) or self.value.type.width
+
+    def like(self, number: float) -> Value:
+        """The number, in the type of this value."""
+        return Value(self.builder, ir.Constant(self.value.type, number))
+
+    def _lift(self, other: Any) -> ir.Value:
+        return (other if isinstance(other, Value) else self.like(other)).value
+
+    def _binary(self, name: str, other: Any, reflected: bool = False) -> Value:
+        operation = getattr(self.builder, f"f{name}" if self.value.type in _SIZES else name)
+        operands = (self._lift(other), self.value) if reflected else (self.value, self._lift(other))
+        return Value(self.builder, operation(*operands))
+
+    def _compare(self, sign: str, other: Any) -> Value:
+        # Comparisons with NaN are false, but NaN is unequal to everything.
+        compare = self.builder.fcmp_unordered if sign == "!=" else self.builder.fcmp_ordered
+        return Value(self.builder, compare(sign, self.value, self._lift(other)))
+
+    def __add__(self, other: Any) -> Value:
+        return self._binary("add", other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Value:
+        return self._binary("sub", other)
+
+    def __rsub__(self, other: Any) -> Value:
+        return self._binary("sub", other, reflected=True)
+
+    def __mul__(self, other: Any) -> Value:
+        return self._binary("mul", other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Value:
+        return self._binary("div", other)
+
+    def __rtruediv__(self, other: Any) -> Value:
+        return self._binary("div", other, reflected=True)
+
+    def __mod__(self, other: Any) -> Value:
+        """C's ``fmod``: exact, with the sign of the left side."""
+        return self._binary("rem", other)
+
+    def __neg__(self) -> Value:
+        return Value(self.builder, self.builder.fneg(self.value))
+
+    def __and__(self, other: Any) -> Value:
+        return Value(self.builder, self.builder.and_(self.value, self._lift(other)))
+
+    def __or__(self, other: Any) -> Value:
+        return Value(self.builder, self.builder.or_(self.value, self._lift(other)))
+
+    def __xor__(self, other: Any) -> Value:
+        return Value(self.builder, self.builder.xor(self.value, self._lift(other)))
+
+    def __lshift__(self, places: int) -> Value:
+        return Value(self.builder, self.builder.shl(self.value, self._lift(places)))
+
+    def __rshift__(self, places: int) -> Value:
+        return Value(self.builder, self.builder.lshr(self.value, self._lift(places)))
+
+    def __lt__(self, other: Any) -> Value:
+        return self._compare("<", other)
+
+    def __le__(self, other: Any) -> Value:
+        return self._compare("<=", other)
+
+    def __gt__(self, other: Any) -> Value:
+        return self._compare(">", other)
+
+    def __ge__(self, other: Any) -> Value:
+        return self._compare(">=", other)
+
+    def __eq__(self, other: Any) -> Value:  # type: ignore[override]
+        return self._compare("==", other)
+
+    def __ne__(self, other: Any) -> Value:  # type: ignore[override]
+        return self._compare("!=", other)
+
+
+def instruction(name: str) -> Callable[..., Value]:
+    """An LLVM intrinsic of floats, such as ``llvm.sqrt``, as a function of values."""
+
+    def call(*arguments: Any) -> Value:
+        first = arguments[0]
+        kind = first.value.type
+        signature = ir.FunctionType(kind, [kind] * len(arguments))
+        function = first.builder.module.declare_intrinsic(name, [kind], signature)
+        return Value(first.builder, first.builder.call(function, [first._lift(x) for x in arguments]))
+
+    return call
+
+
+absolute = instruction("llvm.fabs")
+copysign = instruction("llvm.copysign")
+_fmuladd = instruction("llvm.fmuladd")
+
+
+def fma(a: Value, b: Any, c: Any) -> Value:
+    """a * b + c: rounded once where the target multiplies and adds in one instruction, twice elsewhere.
+
+    The target alone decides, so the vector body of a loop and its scalar remainder agree bit for bit. (The
+    ``contract`` flag might let the two differ: it fuses what happens to stand together.)
+    """
+    return _fmuladd(a, b, c)
+
+
+def horner(x: Value, coefficients: Sequence[float]) -> Value:
+    """c[0] + c[1] x + c[2] x^2 + ..."""
+    result: Any = coefficients[-1]
+    for coefficient in coefficients[-2::-1]:
+        result = fma(x, result, coefficient)
+    return result
+
+
+def select(condition: Value, a: Any, b: Any) -> Value:
+    """a where the condition holds, b elsewhere, without a branch; one of the two may be a plain number."""
+    typed = a if isinstance(a, Value) else b
+    chosen = condition.builder.select(condition.value, typed._lift(a), typed._lift(b))
+    return Value(condition.builder, chosen)
+
+
+def bits(x: Value) -> Value:
+    """The bits of a float as an integer of the same size."""
+    return Value(x.builder, x.builder.bitcast(x.value, ir.IntType(x.size)))
+
+
+def from_bits(n: Value) -> Value:
+    """The float that has these bits."""
+    return Value(n.builder, n.builder.bitcast(n.value, _FLOATS[n.size]))
+
+
+def compiled(function: Callable[..., Value], arguments: int = 1) -> Any:
+    """The function of one or two values as one for ``@njit`` code, of floats that have the same type."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, operands: Any) -> Any:
+        return function(*(Value(builder, x) for x in operands)).value
+
+    def unary(typingctx, x):
+        return (x(x), generate) if x in (types.float32, types.float64) else None
+
+    def binary(typingctx, x, y):
+        return (x(x, y), generate) if x in (types.float32, types.float64) and x == y else None
+
+    return intrinsic(unary if arguments == 1 else binary)

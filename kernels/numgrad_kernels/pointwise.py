@@ -1,0 +1,201 @@
+"""Loop templates: from a pointwise op's scalar functions to the text of its kernel.
+
+There is one loop shape, a nest over the dimensions that are left once adjacent ones are merged (contiguous arrays
+of one shape are one flat loop).  Two things vary: functions backed by the C library's vector mathematics run
+in blocks (see ``_block_loop``), and the parallel form cuts the first dimension into fixed pieces.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba.core import types
+from numba.np.numpy_support import from_dtype
+
+from . import scalar
+from .inline import Inliner
+
+__all__ = ["BLOCK", "Operand", "Program", "argument_types", "kernel_text"]
+
+#: Elements per piece of a parallel loop: fixed, so that results cannot depend on the number of threads.
+BLOCK = 4096
+
+#: Elements per call of the vector mathematics: a multiple of every vector length.
+LANES = 64
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An input of a program.
+
+    An array has its ``dtype``; a Python number passed at run time is a ``scalar`` and has the dtype it is passed
+    in; a ``constant`` is written into the text.  ``cast`` is False for a value read as it is (a condition).
+    """
+
+    name: str
+    dtype: np.dtype | None = None
+    scalar: bool = False
+    constant: Any = None
+    cast: bool = True
+
+
+@dataclass(frozen=True)
+class Program:
+    """Scalar functions fused in one pass over memory.
+
+    ``functions`` gives for each output the scalar function that computes it; parameters are found by name among
+    ``inputs``.  All is computed in ``compute`` and stored in the output's own dtype.
+    """
+
+    name: str
+    compute: np.dtype
+    inputs: tuple[Operand, ...]
+    outputs: tuple[tuple[str, np.dtype], ...]
+    functions: tuple[Callable[..., Any], ...]
+
+    @property
+    def arguments(self) -> tuple[Operand, ...]:
+        """The inputs that the kernel takes: all that are not written into its text."""
+        return tuple(i for i in self.inputs if i.dtype is not None)
+
+
+def argument_types(program: Program, rank: int, contiguous: bool) -> tuple[types.Type, ...]:
+    """Numba's types of the kernel's arguments: inputs, then outputs."""
+    layout = "C" if contiguous else "A"
+    result: list[types.Type] = []
+    for operand in program.arguments:
+        element = from_dtype(operand.dtype)
+        result.append(element if operand.scalar else types.Array(element, rank, layout))
+    result += [types.Array(from_dtype(dtype), rank, layout) for _, dtype in program.outputs]
+    return tuple(result)
+
+
+def kernel_text(program: Program, rank: int, parallel: bool) -> str:
+    """The module text of the program's kernel over arrays of ``rank`` dimensions (1 or more)."""
+    arrays = [i.name for i in program.arguments if not i.scalar]
+    outputs = [name for name, _ in program.outputs]
+    scalars = [i for i in program.arguments if i.scalar]
+    body, imports = _body(program)
+    blocked = bool(imports & scalar.LIBM_VECTOR)
+    signature = ", ".join([i.name for i in program.arguments] + outputs)
+
+    lines = [f'"""{program.name}: one pass over memory, computed in {program.compute}."""', ""]
+    if parallel:
+        lines += ["from numba import njit, prange"]
+    constants = [name for name in ("inf", "nan") if re.search(rf"\b{name}\b", " ".join(body))]
+    lines += [f"from numpy import {', '.join(_dtype_names(program) + constants)}"]
+    if blocked or imports:
+        lines += [""]
+    if blocked:
+        lines += ["from numgrad_kernels.local import local_array"]
+    if imports:
+        lines += [f"from numgrad_kernels.scalar import {', '.join(sorted(imports))}"]
+    lines += ["", ""]
+
+    if parallel:
+        lines += ['@njit(error_model="numpy", fastmath={"contract"})']
+    lines += [f"def {'loop' if parallel else 'kernel'}({signature}):"]
+    for operand in scalars:
+        lines += [f"    {operand.name}_i = {_cast(operand, operand.name, program.compute)}"]
+    lines += _block_buffers(program) if blocked else []
+    indent = "    "
+    for axis in range(rank - 1):
+        lines += [f"{indent}for i{axis} in range({outputs[0]}.shape[{axis}]):"]
+        indent += "    "
+    outer = "".join(f"i{axis}, " for axis in range(rank - 1))
+    inner = _block_loop if blocked else _element_loop
+    lines += [indent + line for line in inner(program, body, outer, rank)]
+    if parallel:
+        lines += ["", "", *_parallel_loop(signature, arrays + outputs, outputs[0], rank)]
+    return "\n".join(lines) + "\n"
+
+
+def _body(program: Program) -> tuple[list[str], set[str]]:
+    """Statements that compute every output from variables ``<input>_i``, and the scalar functions they need."""
+    taken = {f"{i.name}_i" for i in program.inputs} | {i.name for i in program.inputs}
+    inliner = Inliner(program.compute, taken | {name for name, _ in program.outputs})
+    values = {i.name: i.constant if i.dtype is None else f"{i.name}_i" for i in program.inputs}
+    results = []
+    for function, (name, dtype) in zip(program.functions, program.outputs, strict=True):
+        parameters = function.__code__.co_varnames[: function.__code__.co_argcount + function.__code__.co_kwonlyargcount]
+        result = inliner.call(function, {parameter: values[parameter] for parameter in parameters})
+        results.append(f"{name}[@] = {result}")
+    return inliner.statements + results, inliner.imports
+
+
+def _element_loop(program: Program, body: list[str], outer: str, rank: int) -> list[str]:
+    index = f"{outer}i"
+    lines = [f"for i in range({program.outputs[0][0]}.shape[{rank - 1}]):"]
+    for operand in program.arguments:
+        if not operand.scalar:
+            lines += [f"    {operand.name}_i = {_cast(operand, f'{operand.name}[{index}]', program.compute)}"]
+    return lines + [f"    {line.replace('[@]', f'[{index}]')}" for line in body]
+
+
+def _block_buffers(program: Program) -> list[str]:
+    names = [(i.name, _stored(i, program.compute)) for i in program.arguments if not i.scalar] + list(program.outputs)
+    return [f"    {name}_b = local_array({LANES}, {_dtype_name(dtype)})" for name, dtype in names]
+
+
+def _block_loop(program: Program, body: list[str], outer: str, rank: int) -> list[str]:
+    """Elements go through small buffers, 64 at a time.
+
+    The C library's scalar and vector forms of a function round differently.  Here every element, in a full block
+    or the last one, contiguous or not, takes the vector form, so its value does not depend on its place.
+    """
+    lines = [
+        f"n = {program.outputs[0][0]}.shape[{rank - 1}]",
+        f"for start in range(0, n, {LANES}):",
+        f"    count = min({LANES}, n - start)",
+    ]
+    for operand in program.arguments:
+        if not operand.scalar:
+            name, dtype = operand.name, _stored(operand, program.compute)
+            lines += [f"    if count < {LANES}:", f"        {name}_b[:] = {_dtype_name(dtype)}(1)"]
+            lines += ["    for i in range(count):"]
+            lines += [f"        {name}_b[i] = {name}[{outer}start + i]"]
+    lines += [f"    for i in range({LANES}):"]
+    for operand in program.arguments:
+        if not operand.scalar:
+            lines += [f"        {operand.name}_i = {operand.name}_b[i]"]
+    lines += ["        " + line.replace("[@]", "_b[i]") for line in body]
+    lines += ["    for i in range(count):"]
+    return lines + [f"        {name}[{outer}start + i] = {name}_b[i]" for name, _ in program.outputs]
+
+
+def _parallel_loop(signature: str, arrays: list[str], output: str, rank: int) -> list[str]:
+    pieces = ", ".join(f"{name}[low:high]" if name in arrays else name for name in signature.split(", "))
+    inner = " * ".join(f"{output}.shape[{axis}]" for axis in range(1, rank))
+    step = f"max(1, {BLOCK} // max(1, {inner}))" if inner else str(BLOCK)
+    return [
+        f"def kernel({signature}):",
+        f"    rows = {output}.shape[0]",
+        f"    step = {step}",
+        "    for piece in prange((rows + step - 1) // step):",
+        "        low = piece * step",
+        "        high = min(rows, low + step)",
+        f"        loop({pieces})",
+    ]
+
+
+def _stored(operand: Operand, compute: np.dtype) -> np.dtype:
+    assert operand.dtype is not None
+    return compute if operand.cast else operand.dtype
+
+
+def _cast(operand: Operand, value: str, compute: np.dtype) -> str:
+    return value if not operand.cast or operand.dtype == compute else f"{_dtype_name(compute)}({value})"
+
+
+def _dtype_names(program: Program) -> list[str]:
+    dtypes = {program.compute} | {dtype for _, dtype in program.outputs}
+    dtypes |= {_stored(i, program.compute) for i in program.arguments}
+    return sorted({_dtype_name(dtype) for dtype in dtypes})
+
+
+def _dtype_name(dtype: np.dtype) -> str:
+    return "bool_" if dtype.kind == "b" else dtype.name

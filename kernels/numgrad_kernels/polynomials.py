@@ -1,0 +1,161 @@
+"""exp, log, tanh and sigmoid as inline arithmetic without branches, in float32 and float64.
+
+These are the hottest functions, and faster so than by any library call: LLVM puts them into the loop that
+calls them and vectorises the whole. Every multiply-add that is to be fused is written as ``fma``, so that
+the scalar and the vector form of a loop agree bit for bit.
+
+The methods are the classical ones of argument reduction (Cody and Waite, *Software Manual for the
+Elementary Functions*, 1980; Muller, *Elementary Functions*). The coefficients were fitted for this file by
+Remez' exchange in 300-bit arithmetic, minimising the relative error of the function, and then rounded; the
+error that remains stands beside them. Rounding included, all four functions stay below 2 units in the last
+place on a processor that multiplies and adds in one instruction, below 3 elsewhere.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .instructions import Value, absolute, bits, copysign, fma, from_bits, horner, select
+
+__all__ = ["exp", "log", "sigmoid", "tanh"]
+
+
+class Format(NamedTuple):
+    """A floating-point format, and what approximates the functions in it."""
+
+    mantissa: int  # bits stored
+    bias: int  # of the exponent
+    sqrt_half: int  # the bits of sqrt(1/2)
+    ln2: tuple[float, float]  # a sum whose first part is so short that n times it is exact
+    exp_range: tuple[float, float]  # e^x is 0 before and infinite behind
+    tanh_highest: float  # tanh x is 1 behind
+    expm1: tuple[float, ...]  # e^r = 1 + r + r^2 (c0 + c1 r + ...) for |r| <= ln(2) / 2
+    log: tuple[float, ...]  # ln((1 + s) / (1 - s)) = 2 s + s z (c0 + c1 z + ...) for z = s^2, |s| <= 0.172
+
+
+_FLOAT32 = Format(
+    mantissa=23,
+    bias=127,
+    sqrt_half=0x3F3504F3,
+    ln2=(0.693359375, -2.1219444e-4),
+    exp_range=(-105.0, 89.0),
+    tanh_highest=10.0,
+    expm1=(0.49999997, 0.16666542, 0.041667204, 0.008366647, 0.00138825),  # error 1.7e-8 of e^r - 1
+    log=(0.66666776, 0.39977482, 0.29873627),  # error 9.3e-10
+)
+
+_FLOAT64 = Format(
+    mantissa=52,
+    bias=1023,
+    sqrt_half=0x3FE6A09E667F3BCD,
+    ln2=(0.6931471803691238, 1.9082149292705877e-10),
+    exp_range=(-746.0, 710.0),
+    tanh_highest=20.0,
+    expm1=(  # error 2.9e-17 of e^r - 1
+        0.5000000000000006,
+        0.16666666666666588,
+        0.04166666666657538,
+        0.008333333333390413,
+        0.0013888888932051804,
+        0.00019841269717604386,
+        2.480150465036297e-05,
+        2.755740821939119e-06,
+        2.7626298782680966e-07,
+        2.505377979283069e-08,
+    ),
+    log=(  # error 1.3e-18
+        0.6666666666666735,
+        0.39999999999409197,
+        0.28571428743766725,
+        0.22222198416280797,
+        0.1818357323659427,
+        0.15313804177183804,
+        0.14798590906277911,
+    ),
+)
+
+
+def _format(x: Value) -> Format:
+    return _FLOAT32 if x.size == 32 else _FLOAT64
+
+
+def exp(x: Value) -> Value:
+    """e^x = 2^n e^r."""
+    c = _format(x)
+    lowest, highest = c.exp_range
+    x = select(x > highest, highest, x)  # NaN passes
+    x = select(x < lowest, lowest, x)
+    # 2^n may be subnormal or too large for a float of its own, so n is shared out between two factors.
+    n, r_part = _reduced(x, 2 * c.bias)
+    first = n >> 1
+    return (1 + r_part) * from_bits(first << c.mantissa) * from_bits((n - first) << c.mantissa)
+
+
+def log(x: Value) -> Value:
+    """ln x = k ln 2 + ln(1 + f), where ln(1 + f) = f - f^2/2 + s (f^2/2 + ...) with s = f / (2 + f)."""
+    c = _format(x)
+    subnormal = x < 2.0 ** (1 - c.bias)
+    normal = select(subnormal, x * 2.0**c.mantissa, x)
+    above = bits(normal) + ((c.bias << c.mantissa) - c.sqrt_half)
+    f = from_bits((above & ((1 << c.mantissa) - 1)) + c.sqrt_half) - 1
+    # The biased exponent, put into the mantissa of 2^mantissa, is a whole number added to it.
+    counter = 2.0**c.mantissa
+    exponent = from_bits(above >> c.mantissa | ((c.bias + c.mantissa) << c.mantissa))
+    zero = x.like(counter + c.bias)
+    k = exponent - select(subnormal, zero + c.mantissa, zero)
+    s = f / (2 + f)
+    z = s * s
+    half_square = 0.5 * f * f
+    ln2_high, ln2_low = c.ln2
+    rest = fma(k, ln2_low, s * fma(z, horner(z, c.log), half_square))
+    result = fma(k, ln2_high, f - (half_square - rest))
+    result = select(x == np.inf, x, result)
+    return select(x > 0, result, select(x == 0, x.like(-np.inf), np.nan))
+
+
+def tanh(x: Value) -> Value:
+    """tanh |x| = t / (t + 2) with t = e^2|x| - 1, which loses nothing however small x is."""
+    c = _format(x)
+    doubled = 2 * absolute(x)
+    doubled = select(doubled > 2 * c.tanh_highest, 2 * c.tanh_highest, doubled)
+    n, r_part = _reduced(doubled, c.bias)
+    power = from_bits(n << c.mantissa)
+    t = fma(power, r_part, power - 1)
+    small = t < 2
+    return copysign(_quotient(t, select(small, t, 2), select(small, 2, t)), x)
+
+
+def sigmoid(x: Value) -> Value:
+    """1 / (1 + e^-x); for negative x e^x / (1 + e^x), so that nothing overflows."""
+    c = _format(x)
+    lowest = c.exp_range[0]
+    exponent = -absolute(x)
+    exponent = select(exponent < lowest, lowest, exponent)
+    headroom = c.mantissa + 9  # 2^(n + headroom) is never subnormal
+    n, r_part = _reduced(exponent, c.bias + headroom)
+    power = (1 + r_part) * from_bits(n << c.mantissa) * 2.0**-headroom
+    return _quotient(select(x < 0, power, 1), power, 1)
+
+
+def _reduced(x: Value, bias: int) -> tuple[Value, Value]:
+    """x = n ln 2 + r with a whole n, |r| <= ln(2) / 2: an integer whose low bits are n + bias, and e^r - 1.
+
+    With the exponent's own bias, that integer shifted up by the mantissa's length is the float 2^n.
+    """
+    c = _format(x)
+    ln2_high, ln2_low = c.ln2
+    rounder = 1.5 * 2.0**c.mantissa + bias  # so large that a sum with it has no bits for a fraction
+    rounded = fma(x, 1 / np.log(2), rounder)
+    n = rounded - rounder
+    r = fma(-n, ln2_low, fma(-n, ln2_high, x))
+    return bits(rounded), fma(r * r, horner(r, c.expm1), r)
+
+
+def _quotient(numerator: Value, low: Value, high: Value | float) -> Value:
+    """numerator / (low + high) for |low| <= |high|, corrected by what the sum and the division lost."""
+    denominator = low + high
+    lost = low - (denominator - high)
+    inverse = 1 / denominator
+    result = numerator * inverse
+    remainder = fma(-result, lost, fma(-result, denominator, numerator))
+    return fma(remainder, inverse, result)

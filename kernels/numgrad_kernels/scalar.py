@@ -1,0 +1,442 @@
+"""Mathematics of single numbers, shared by all kernels.
+
+Each function works in two places. In ``@njit`` code it is compiled into the loop that calls it, which then
+vectorises. In plain Python it takes Python's and NumPy's numbers, and gives infinity or NaN where ``math``
+raises, without warnings.
+
+Types are kept. float32 gives float32, computed in float32; float64 gives float64; of two floats the wider
+one decides, and an integer beside a float takes the float's type. (In plain Python a Python float beside
+float32 is float32 too; in ``@njit`` code a literal is float64.) Integers alone stay integers in ``pow``,
+``where``, ``conj``, ``abs``, ``sign``, ``maximum``, ``minimum``, ``fmod``, ``remainder`` and the rounding
+functions, and count as float64 elsewhere. Complex numbers are taken where the function has a complex
+meaning.
+
+``exp``, ``log``, ``tanh`` and ``sigmoid`` are polynomials (``polynomials.py``), less than 2 units in the
+last place off. The other transcendental functions are the C library's (``libm.py``): with glibc at most 4
+units off, ``lgamma`` 6 near its zeros. Those in ``LIBM_VECTOR`` have a vector form that rounds differently
+from the scalar one.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numba.extending import overload, register_jitable
+
+from . import libm, polynomials
+from .instructions import Value, instruction, select
+from .overloads import OPTIONS, compiled_as, in_python
+
+_sqrt = instruction("llvm.sqrt")
+
+
+# --- exponentials and logarithms
+
+
+@compiled_as(polynomials.exp, complexes=np.exp)
+def exp(x: Any) -> Any:
+    """e to the power x."""
+    return in_python(np.exp, x)
+
+
+@compiled_as(libm.function("exp2"), complexes=np.exp2)
+def exp2(x: Any) -> Any:
+    """2 to the power x."""
+    return in_python(np.exp2, x)
+
+
+@compiled_as(libm.function("expm1"), complexes=np.expm1)
+def expm1(x: Any) -> Any:
+    """e to the power x, less 1, accurate for small x."""
+    return in_python(np.expm1, x)
+
+
+@compiled_as(polynomials.log, complexes=np.log)
+def log(x: Any) -> Any:
+    """Natural logarithm: -inf at zero, NaN below."""
+    return in_python(np.log, x)
+
+
+@compiled_as(libm.function("log2"), complexes=np.log2)
+def log2(x: Any) -> Any:
+    """Logarithm to the base 2."""
+    return in_python(np.log2, x)
+
+
+@compiled_as(libm.function("log10"), complexes=np.log10)
+def log10(x: Any) -> Any:
+    """Logarithm to the base 10."""
+    return in_python(np.log10, x)
+
+
+@compiled_as(libm.function("log1p"), complexes=np.log1p)
+def log1p(x: Any) -> Any:
+    """Natural logarithm of 1 + x, accurate for small x."""
+    return in_python(np.log1p, x)
+
+
+@register_jitable
+def _complex_sigmoid(x: Any) -> Any:
+    one = type(x)(1)
+    return one / (one + np.exp(-x))
+
+
+def _python_sigmoid(x: Any) -> Any:
+    if isinstance(x, np.complexfloating):
+        return _complex_sigmoid(x)
+    one, power = type(x)(1), np.exp(-np.abs(x))
+    return (power if x < 0 else one) / (one + power)
+
+
+@compiled_as(polynomials.sigmoid, complexes=_complex_sigmoid)
+def sigmoid(x: Any) -> Any:
+    """The logistic function, 1 / (1 + exp(-x))."""
+    return in_python(_python_sigmoid, x)
+
+
+# --- powers
+
+
+@compiled_as(_sqrt, complexes=np.sqrt)
+def sqrt(x: Any) -> Any:
+    """Square root, correctly rounded: NaN below zero."""
+    return in_python(np.sqrt, x)
+
+
+@register_jitable
+def _numpy_rsqrt(x: Any) -> Any:
+    return type(x)(1) / np.sqrt(x)
+
+
+@compiled_as(lambda x: 1 / _sqrt(x), complexes=_numpy_rsqrt)
+def rsqrt(x: Any) -> Any:
+    """1 / sqrt(x): infinite at zero, NaN below."""
+    return in_python(_numpy_rsqrt, x)
+
+
+@register_jitable
+def _integer_power(base: Any, exponent: Any) -> Any:
+    number = type(base)
+    one = number(1)
+    if exponent < 0:  # among the integers only 1 and -1 have an inverse
+        if base == -1 and exponent & 1:
+            return base
+        return number(base == 1 or base == -1)
+    result = one
+    while exponent > 0:
+        if exponent & one:
+            result = number(result * base)
+        base = number(base * base)
+        exponent = number(exponent >> one)
+    return result
+
+
+@register_jitable
+def _complex_power(x: Any, y: Any) -> Any:
+    return x**y
+
+
+def _python_power(x: Any, y: Any) -> Any:
+    # Not np.power, which takes the square root for y = 1/2, with other results for -0 and -inf.
+    return type(x)(np.float_power(x, y)) if isinstance(x, np.inexact) else _integer_power(x, y)
+
+
+@compiled_as(libm.function("pow"), integers=_integer_power, complexes=_complex_power)
+def pow(x: Any, y: Any) -> Any:
+    """x to the power y, as C's ``pow``.
+
+    Integers are multiplied exactly, by repeated squaring, and wrap around as their type does; with a negative
+    exponent the result is 0 unless the base is 1 or -1.
+    """
+    return in_python(_python_power, x, y, floating=False)
+
+
+# --- circular and hyperbolic functions
+
+
+@compiled_as(libm.function("sin"), complexes=np.sin)
+def sin(x: Any) -> Any:
+    """Sine of an angle in radians."""
+    return in_python(np.sin, x)
+
+
+@compiled_as(libm.function("cos"), complexes=np.cos)
+def cos(x: Any) -> Any:
+    """Cosine of an angle in radians."""
+    return in_python(np.cos, x)
+
+
+@compiled_as(libm.function("tan"), complexes=np.tan)
+def tan(x: Any) -> Any:
+    """Tangent of an angle in radians."""
+    return in_python(np.tan, x)
+
+
+@compiled_as(libm.function("asin"), complexes=np.arcsin)
+def asin(x: Any) -> Any:
+    """The angle from -pi/2 to pi/2 whose sine is x."""
+    return in_python(np.arcsin, x)
+
+
+@compiled_as(libm.function("acos"), complexes=np.arccos)
+def acos(x: Any) -> Any:
+    """The angle from 0 to pi whose cosine is x."""
+    return in_python(np.arccos, x)
+
+
+@compiled_as(libm.function("atan"), complexes=np.arctan)
+def atan(x: Any) -> Any:
+    """The angle from -pi/2 to pi/2 whose tangent is x."""
+    return in_python(np.arctan, x)
+
+
+@compiled_as(libm.function("atan2"))
+def atan2(y: Any, x: Any) -> Any:
+    """The angle from -pi to pi of the point (x, y)."""
+    return in_python(np.arctan2, y, x)
+
+
+@compiled_as(libm.function("sinh"), complexes=np.sinh)
+def sinh(x: Any) -> Any:
+    """Hyperbolic sine."""
+    return in_python(np.sinh, x)
+
+
+@compiled_as(libm.function("cosh"), complexes=np.cosh)
+def cosh(x: Any) -> Any:
+    """Hyperbolic cosine."""
+    return in_python(np.cosh, x)
+
+
+@compiled_as(polynomials.tanh, complexes=np.tanh)
+def tanh(x: Any) -> Any:
+    """Hyperbolic tangent."""
+    return in_python(np.tanh, x)
+
+
+@compiled_as(libm.function("asinh"), complexes=np.arcsinh)
+def asinh(x: Any) -> Any:
+    """Inverse of the hyperbolic sine."""
+    return in_python(np.arcsinh, x)
+
+
+@compiled_as(libm.function("acosh"), complexes=np.arccosh)
+def acosh(x: Any) -> Any:
+    """Inverse of the hyperbolic cosine: NaN below 1."""
+    return in_python(np.arccosh, x)
+
+
+@compiled_as(libm.function("atanh"), complexes=np.arctanh)
+def atanh(x: Any) -> Any:
+    """Inverse of the hyperbolic tangent: infinite at -1 and 1, NaN outside."""
+    return in_python(np.arctanh, x)
+
+
+# --- special functions
+
+
+@compiled_as(libm.function("erf"))
+def erf(x: Any) -> Any:
+    """The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x."""
+    return in_python(lambda x: type(x)(math.erf(x)), x)
+
+
+@compiled_as(libm.function("erfc"))
+def erfc(x: Any) -> Any:
+    """1 - erf(x), accurate for large x."""
+    return in_python(lambda x: type(x)(math.erfc(x)), x)
+
+
+def _python_lgamma(x: Any) -> Any:
+    try:
+        return type(x)(math.lgamma(x))
+    except (ValueError, OverflowError):  # a pole, or too large
+        return type(x)(np.inf)
+
+
+@compiled_as(libm.function("lgamma"))
+def lgamma(x: Any) -> Any:
+    """Natural logarithm of the absolute value of the gamma function."""
+    return in_python(_python_lgamma, x)
+
+
+# --- signs and comparisons
+
+
+@register_jitable
+def _integer_abs(x: Any) -> Any:
+    return type(x)(-x) if x < 0 else x
+
+
+@register_jitable
+def _complex_abs(x: Any) -> Any:
+    return np.abs(x)
+
+
+@compiled_as(instruction("llvm.fabs"), integers=_integer_abs, complexes=_complex_abs)
+def abs(x: Any) -> Any:
+    """The value without its sign; the magnitude of a complex number."""
+    return in_python(np.abs, x, floating=False)
+
+
+@register_jitable
+def _sign(x: Any) -> Any:
+    number = type(x)
+    return number(1) if x > number(0) else (number(-1) if x < number(0) else number(0))
+
+
+@compiled_as(lambda x: select(x > 0, 1, select(x < 0, x.like(-1), 0)), integers=_sign)
+def sign(x: Any) -> Any:
+    """1, 0 or -1. The sign of NaN is 0, as in PyTorch."""
+    return in_python(_sign, x, floating=False)
+
+
+@compiled_as(instruction("llvm.copysign"))
+def copysign(x: Any, y: Any) -> Any:
+    """The magnitude of x with the sign of y, that of a zero or NaN included."""
+    return in_python(np.copysign, x, y)
+
+
+@register_jitable
+def _maximum(x: Any, y: Any) -> Any:
+    return x if (x >= y) | (x != x) else y
+
+
+@compiled_as(lambda x, y: select((x >= y) | (x != x), x, y), integers=_maximum)
+def maximum(x: Any, y: Any) -> Any:
+    """The larger one; NaN if either is NaN. Of equal ones the first."""
+    return in_python(_maximum, x, y, floating=False)
+
+
+@register_jitable
+def _minimum(x: Any, y: Any) -> Any:
+    return x if (x <= y) | (x != x) else y
+
+
+@compiled_as(lambda x, y: select((x <= y) | (x != x), x, y), integers=_minimum)
+def minimum(x: Any, y: Any) -> Any:
+    """The smaller one; NaN if either is NaN. Of equal ones the first."""
+    return in_python(_minimum, x, y, floating=False)
+
+
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """a if the condition holds, b otherwise. Both are computed."""
+    return a if condition else b
+
+
+@overload(where, jit_options=OPTIONS)
+def _where(condition, a, b):
+    return lambda condition, a, b: a if condition else b
+
+
+def isnan(x: Any) -> Any:
+    """Whether x is NaN, in either part if it is complex."""
+    return in_python(np.isnan, x, floating=False)
+
+
+@overload(isnan, jit_options=OPTIONS)
+def _isnan(x):
+    return lambda x: np.isnan(x)
+
+
+def isinf(x: Any) -> Any:
+    """Whether x is infinite, in either part if it is complex."""
+    return in_python(np.isinf, x, floating=False)
+
+
+@overload(isinf, jit_options=OPTIONS)
+def _isinf(x):
+    return lambda x: np.isinf(x)
+
+
+@register_jitable
+def _conjugate(x: Any) -> Any:
+    return x.conjugate()
+
+
+@register_jitable
+def _same(x: Any) -> Any:
+    return x
+
+
+@compiled_as(_same, integers=_same, complexes=_conjugate)
+def conj(x: Any) -> Any:
+    """The complex conjugate; of a real number the number itself."""
+    return x.conjugate()
+
+
+# --- whole numbers and remainders
+
+
+def _python_rounded(ufunc: Any, x: Any) -> Any:
+    return in_python(lambda x: ufunc(x) if isinstance(x, np.floating) else x, x, floating=False)
+
+
+@compiled_as(instruction("llvm.floor"), integers=_same)
+def floor(x: Any) -> Any:
+    """The largest whole number not above x."""
+    return _python_rounded(np.floor, x)
+
+
+@compiled_as(instruction("llvm.ceil"), integers=_same)
+def ceil(x: Any) -> Any:
+    """The smallest whole number not below x."""
+    return _python_rounded(np.ceil, x)
+
+
+@compiled_as(instruction("llvm.nearbyint"), integers=_same)
+def round(x: Any) -> Any:
+    """The nearest whole number; of two equally near the even one."""
+    return _python_rounded(np.rint, x)
+
+
+@compiled_as(instruction("llvm.trunc"), integers=_same)
+def trunc(x: Any) -> Any:
+    """x without its fraction."""
+    return _python_rounded(np.trunc, x)
+
+
+@register_jitable
+def _integer_fmod(x: Any, y: Any) -> Any:
+    rest = x % y
+    return type(x)(rest - y if rest != 0 and (x < 0) != (rest < 0) else rest)
+
+
+@compiled_as(lambda x, y: x % y, integers=_integer_fmod)
+def fmod(x: Any, y: Any) -> Any:
+    """The exact remainder of x / y, with the sign of x as in C. By zero it is NaN, or 0 for integers."""
+    return in_python(np.fmod, x, y, floating=False)
+
+
+def _float_remainder(x: Value, y: Value) -> Value:
+    rest = x % y
+    return select((rest != 0) & ((rest < 0) ^ (y < 0)), rest + y, rest)
+
+
+def _python_remainder(x: Any, y: Any) -> Any:
+    rest = np.fmod(x, y)
+    return rest + y if rest != 0 and (rest < 0) != (y < 0) else rest
+
+
+@register_jitable
+def _integer_remainder(x: Any, y: Any) -> Any:
+    return type(x)(x % y)
+
+
+@compiled_as(_float_remainder, integers=_integer_remainder)
+def remainder(x: Any, y: Any) -> Any:
+    """The remainder of x / y, with the sign of y as in Python. By zero it is NaN, or 0 for integers."""
+    return in_python(_python_remainder, x, y, floating=False)
+
+
+_FROM_LIBM = [
+    *["exp2", "expm1", "log2", "log10", "log1p", "pow", "sin", "cos", "tan", "asin", "acos", "atan", "atan2"],
+    *["sinh", "cosh", "asinh", "acosh", "atanh", "erf", "erfc", "lgamma"],
+]
+
+LIBM_VECTOR: frozenset[str] = frozenset(name for name in _FROM_LIBM if libm.has_vector_form(name))
+"""The functions with a vector form whose values may differ from the scalar form's.
+
+In a loop the one serves the body, the other what is left at the end. Code whose values must not depend on an
+element's place therefore sends whole blocks, padded, through these. Empty where there is no libmvec.
+"""

@@ -1,0 +1,211 @@
+"""The kernel store: the text of a kernel in, machine code out, kept on disk between processes.
+
+A kernel is a short Python module with a function ``kernel`` and *one* signature.  Its file is named after a
+digest of everything the machine code depends on, so a file is never out of date: another text, another Numba,
+another processor or another C library is another file.  Beside the text lies the compiled form, with a
+checksum: a truncated or damaged file is noticed, deleted and compiled again.  Where nothing can be written the
+kernels are compiled in memory, once per process.
+
+Numba's own ``cache=True`` is not used because it keeps one index for all signatures of a function, which
+processes starting together overwrite for each other, and because loading through it first imports all of
+Numba's typing rules (0.13 s, twice that with SciPy installed); machine code needs none of them.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import linecache
+import os
+import platform
+import pickle
+import sys
+import tempfile
+import threading
+import types as python_types
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+from numba.core import types
+
+from . import libm
+
+__all__ = ["Kernel", "cache_directory", "compile_kernel", "compiled_kernels"]
+
+#: Every kernel is compiled so: IEEE results (division by zero gives infinity, NaN is never assumed away), except
+#: that a product may be fused with the sum it feeds.
+OPTIONS = {"error_model": "numpy", "fastmath": {"contract"}, "boundscheck": False}
+
+_MODULE_PREFIX = "numgrad_kernels.compiled."
+_lock = threading.RLock()
+_kernels: dict[str, Kernel] = {}
+
+
+class Kernel:
+    """A compiled kernel.
+
+    Calling it (or ``entry``, the bare machine-code entry point, which checks no argument types) runs the kernel;
+    ``text`` is the Python source it was compiled from.
+    """
+
+    __slots__ = ("_compiled", "arguments", "entry", "name", "origin", "text")
+
+    def __init__(self, name: str, text: str, arguments: tuple[types.Type, ...], compiled: Any, origin: str):
+        self.name = name
+        self.text = text
+        self.arguments = arguments
+        self.entry: Callable[..., None] = compiled.entry_point
+        self.origin = origin  # "compiled" or "loaded": where this process had it from
+        self._compiled = compiled  # owns the machine code
+
+    def __repr__(self) -> str:
+        return f"<Kernel {self.name}({', '.join(map(str, self.arguments))}), {self.origin}>"
+
+    def llvm(self) -> str:
+        """The optimised LLVM IR (only in the process that compiled the kernel)."""
+        return self._compiled.library.get_llvm_str()
+
+
+def compile_kernel(
+    name: str, text: str, arguments: Sequence[types.Type], *, parallel: bool = False
+) -> Kernel:
+    """The kernel with this ``text`` for these Numba ``arguments``: from memory, from disk, or compiled now.
+
+    ``text`` is a module that defines ``kernel``; ``name`` becomes part of the file's name.  With ``parallel``,
+    ``prange`` loops in it run on Numba's threads, and the global interpreter lock is released meanwhile.
+    """
+    arguments = tuple(arguments)
+    digest = _digest(name, text, arguments, parallel)
+    kernel = _kernels.get(digest)
+    if kernel is None:
+        with _lock:
+            kernel = _kernels.get(digest)
+            if kernel is None:
+                kernel = _kernels[digest] = _load_or_compile(name, text, arguments, parallel, digest)
+    return kernel
+
+
+def compiled_kernels() -> list[Kernel]:
+    """The kernels this process has loaded or compiled, in that order."""
+    return list(_kernels.values())
+
+
+def cache_directory() -> Path:
+    """Where kernels are kept: ``NUMGRAD_CACHE_DIR``, or a folder ``numgrad`` in the user's cache directory."""
+    chosen = os.environ.get("NUMGRAD_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or os.path.expanduser(r"~\AppData\Local")
+    elif sys.platform == "darwin":
+        base = os.path.expanduser("~/Library/Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(base) / "numgrad"
+
+
+def _digest(name: str, text: str, arguments: tuple[types.Type, ...], parallel: bool) -> str:
+    parts = (_environment(), name, text, repr(arguments), str(parallel))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+
+
+@functools.cache
+def _environment() -> str:
+    """What machine code depends on besides its own text."""
+    codegen = _target().codegen()
+    sources = hashlib.sha256()
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        sources.update(file.read_bytes())
+    return repr((
+        sys.version_info[:3], platform.machine(), numba.__version__, llvmlite.__version__,
+        codegen.magic_tuple(), libm.fingerprint(), sorted(map(repr, OPTIONS.items())), sources.hexdigest(),
+    ))
+
+
+@functools.cache
+def _target() -> Any:
+    from numba.core.registry import cpu_target
+    from numba.core.runtime import rtsys
+
+    libm.ensure_loaded()  # before any machine code that may call it
+    context = cpu_target.target_context
+    rtsys.initialize(context)  # compiling would, but a process may only load
+    return context
+
+
+def _load_or_compile(
+    name: str, text: str, arguments: tuple[types.Type, ...], parallel: bool, digest: str
+) -> Kernel:
+    stem = f"{name}_{digest}"
+    directory = cache_directory()
+    binary = directory / f"{stem}.bin"
+    # Numba looks a function's module up by name, when it compiles and when it loads.
+    module = python_types.ModuleType(_MODULE_PREFIX + stem)
+    sys.modules[module.__name__] = module
+    if parallel:
+        _start_threads()
+    compiled = _load(binary)
+    if compiled is not None:
+        return Kernel(name, text, arguments, compiled, "loaded")
+
+    source = directory / f"{stem}.py"
+    module.__file__ = str(source)
+    linecache.cache[str(source)] = (len(text), None, text.splitlines(keepends=True), str(source))
+    exec(compile(text, str(source), "exec"), module.__dict__)
+    dispatcher = numba.njit(parallel=parallel, nogil=parallel, **OPTIONS)(module.kernel)
+    dispatcher.compile(types.void(*arguments))
+    (compiled,) = dispatcher.overloads.values()
+    _save(source, text.encode())
+    _save(binary, _sealed(compiled))
+    return Kernel(name, text, arguments, compiled, "compiled")
+
+
+def _sealed(compiled: Any) -> bytes:
+    from numba.core.serialize import dumps
+
+    payload = dumps(compiled._reduce())
+    return hashlib.sha256(payload).digest() + payload
+
+
+def _load(binary: Path) -> Any | None:
+    """The compile result in ``binary``, or None if there is none to be had; a damaged file is deleted."""
+    from numba.core.compiler import CompileResult
+
+    try:
+        content = binary.read_bytes()
+    except OSError:
+        return None
+    checksum, payload = content[:32], content[32:]
+    if hashlib.sha256(payload).digest() == checksum:
+        return CompileResult._rebuild(_target(), *pickle.loads(payload))
+    try:
+        binary.unlink()
+    except OSError:
+        pass  # a read-only directory: compile in memory
+    return None
+
+
+def _save(path: Path, content: bytes) -> None:
+    """Write the whole file or nothing: readers never see a part, and a full or read-only disk is no error."""
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except OSError:
+        if temporary is not None:
+            try:
+                os.unlink(temporary)
+            except OSError:
+                pass
+
+
+def _start_threads() -> None:
+    from numba.np.ufunc.parallel import _launch_threads
+
+    _launch_threads()

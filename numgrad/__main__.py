@@ -1,0 +1,83 @@
+"""The command line: ``python -m numgrad train digits`` and ``python -m numgrad info``."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {message}\n")
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"expected a positive integer, got '{text}'")
+    return int(text)
+
+
+def _rate(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a positive number, got '{text}'")
+    return value
+
+
+def _seed(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected an integer, got '{text}'") from None
+    if not -(2**63) <= value < 2**64:
+        raise argparse.ArgumentTypeError(f"expected an integer in [-2**63, 2**64), got '{text}'")
+    return value
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m numgrad", description="Try numgrad out, or describe its installation.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    commands.add_parser("info", help="print what a bug report should contain")
+    train = commands.add_parser(
+        "train", help="train a small network on data that comes with numgrad",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    train.add_argument("data", choices=["digits"], help="the data: 'digits', 1797 handwritten digits")
+    train.add_argument("--epochs", type=_count, default=20, help="passes over the training digits")
+    train.add_argument("--batch-size", type=_count, default=32, help="digits per step")
+    train.add_argument("--lr", type=_rate, default=0.1, help="learning rate")
+    train.add_argument("--seed", type=_seed, default=0, help="seed of all that is random")
+    train.add_argument("--hidden", type=_count, default=128, help="units in the hidden layer")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command that ``arguments`` (by default the process's) ask for, and return the exit status."""
+    options = vars(_parser().parse_args(arguments))
+    command = options.pop("command")
+    try:
+        if command == "info":
+            from numgrad._commands.info import print_info
+
+            print_info()
+        else:
+            from numgrad._commands.train import train_digits
+
+            del options["data"]
+            train_digits(**options)
+    except MemoryError as error:
+        print(f"python -m numgrad {command}: error: out of memory: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""``python -m numgrad info``: what a bug report should contain."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+from importlib import metadata
+from pathlib import Path
+
+import llvmlite
+import numba
+import numpy as np
+
+import numgrad
+from numgrad_kernels import libm, store
+
+__all__ = ["print_info"]
+
+#: Instruction sets that change which kernels are compiled or how fast they are.
+_FEATURES = ("sse4.2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512dq", "avx512vl", "neon", "sve")
+
+_THREADING_LAYERS = {"tbb": "tbbpool", "omp": "omppool", "workqueue": "workqueue"}
+
+_VARIABLES = ("NUMGRAD_", "NUMBA_", "OMP_", "OPENBLAS_", "MKL_")
+
+
+def print_info() -> None:
+    """Print the rows of ``rows``, labels and values in two columns."""
+    table = rows()
+    width = max(len(label) for label, _ in table)
+    for label, value in table:
+        print(f"{label:<{width}}  {value}")
+
+
+def rows() -> list[tuple[str, str]]:
+    """Labels and values that describe numgrad, what it builds on, and the machine."""
+    return [
+        ("numgrad", f"{numgrad.__version__} ({Path(numgrad.__file__).parent})"),
+        ("Python", f"{platform.python_version()} ({platform.python_implementation()})"),
+        ("numba", numba.__version__),
+        ("llvmlite", llvmlite.__version__),
+        ("NumPy", np.__version__),
+        ("SciPy", _optional("scipy")),
+        ("numba-cuda", _optional("numba-cuda")),
+        ("platform", platform.platform()),
+        ("C library", " ".join(platform.libc_ver()).strip() or "unknown"),
+        ("vector mathematics", "libmvec" if libm.libmvec_found() else "libmvec not found"),
+        ("processor", _processor()),
+        ("compiled for", _target()),
+        ("threads", f"{numba.config.NUMBA_NUM_THREADS} of {os.cpu_count()} processors"),
+        ("threading layer", _threading_layer()),
+        ("BLAS", _blas()),
+        ("kernel cache", _cache(store.cache_directory())),
+        ("environment", _environment()),
+    ]
+
+
+def _optional(distribution: str) -> str:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:  # not Linux
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def _target() -> str:
+    from numba.core.registry import cpu_target
+
+    triple, name, features = cpu_target.target_context.codegen().magic_tuple()
+    enabled = set(features.split(","))
+    found = [feature for feature in _FEATURES if f"+{feature}" in enabled]
+    return f"{name} ({triple}), with {', '.join(found) or 'no vector instructions'}"
+
+
+def _threading_layer() -> str:
+    from numba.np.ufunc.parallel import _launch_threads
+
+    available = [name for name, module in _THREADING_LAYERS.items() if _can_import(module)]
+    try:
+        _launch_threads()  # Numba chooses the layer when the threads start
+    except ValueError:  # the layer that NUMBA_THREADING_LAYER asks for is not installed
+        selected = f"none (asked for {numba.config.THREADING_LAYER})"
+    else:
+        selected = numba.threading_layer()
+    return f"{selected}; available: {', '.join(available)}"
+
+
+def _can_import(module: str) -> bool:
+    try:
+        importlib.import_module(f"numba.np.ufunc.{module}")
+    except ImportError:  # the layer's own library is not installed
+        return False
+    return True
+
+
+def _blas() -> str:
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    return " ".join(str(blas[key]) for key in ("name", "version") if key in blas)
+
+
+def _cache(directory: Path) -> str:
+    sizes = [file.stat().st_size for file in directory.rglob("*") if file.is_file()]
+    return f"{directory} ({len(sizes)} files, {sum(sizes) / 1e6:.1f} MB)"
+
+
+def _environment() -> str:
+    names = sorted(name for name in os.environ if name.startswith(_VARIABLES))
+    return " ".join(f"{name}={os.environ[name]}" for name in names) or "-"

@@ -1,0 +1,210 @@
+"""Shapes and strides as tuples of ints, in elements: broadcasting, contiguity, merging and reordering of dimensions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = [
+    "broadcast_shapes", "broadcast_strides", "contiguous_strides", "is_contiguous", "loop_nest", "normal_dim",
+    "normal_dims", "numel", "output_strides", "overlaps_itself", "view_strides",
+]
+
+Ints = tuple[int, ...]
+
+
+def numel(shape: Ints) -> int:
+    """The number of elements."""
+    count = 1
+    for extent in shape:
+        count *= extent
+    return count
+
+
+@functools.lru_cache(maxsize=4096)
+def contiguous_strides(shape: Ints) -> Ints:
+    """Row-major strides; a dimension of size 0 counts as 1, as in PyTorch."""
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= max(extent, 1)
+    return tuple(reversed(strides))
+
+
+def is_contiguous(shape: Ints, strides: Ints) -> bool:
+    """Whether elements follow one another in row-major order."""
+    expected = 1
+    for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if extent != 1:
+            if stride != expected:
+                return numel(shape) == 0
+            expected *= extent
+    return True
+
+
+def normal_dim(dim: int, rank: int) -> int:
+    """``dim`` counted from the front.
+
+    Raises:
+        IndexError: it is not in ``[-rank, rank - 1]``; a 0-d tensor is taken to have one dimension.
+    """
+    span = max(rank, 1)
+    if not -span <= dim < span:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})"
+        )
+    return dim + span if dim < 0 else dim
+
+
+def normal_dims(dims: Any, rank: int) -> Ints:
+    """The dimensions named by ``dims`` (None or empty for all), each once, counted from the front, ascending."""
+    if dims is None:
+        return tuple(range(rank))
+    if isinstance(dims, int):
+        dims = (dims,)
+    if len(dims) == 0:
+        return tuple(range(rank))
+    normal = [normal_dim(dim, rank) for dim in dims]
+    for dim in normal:
+        if normal.count(dim) > 1:
+            raise RuntimeError(f"dim {dim} appears multiple times in the list of dims")
+    return tuple(sorted(normal)) if rank else ()
+
+
+def broadcast_shapes(*shapes: Ints) -> Ints:
+    """The common shape.
+
+    Raises:
+        RuntimeError: two sizes differ and neither is 1.
+    """
+    result = list(max(shapes, key=len))
+    for shape in shapes:
+        offset = len(result) - len(shape)
+        for position, extent in enumerate(shape):
+            present = result[offset + position]
+            if present == 1:
+                result[offset + position] = extent
+            elif extent != present and extent != 1:
+                raise RuntimeError(
+                    f"The size of tensor a ({present}) must match the size of tensor b ({extent}) "
+                    f"at non-singleton dimension {offset + position} (shapes {', '.join(map(str, map(list, shapes)))})"
+                )
+    return tuple(result)
+
+
+def broadcast_strides(shape: Ints, strides: Ints, target: Ints) -> Ints:
+    """Strides that read a tensor of ``shape`` as one of the larger ``target``: 0 where it is repeated."""
+    missing = len(target) - len(shape)
+    return (0,) * missing + tuple(
+        0 if extent == 1 and wanted != 1 else stride
+        for extent, stride, wanted in zip(shape, strides, target[missing:], strict=True)
+    )
+
+
+def overlaps_itself(shape: Ints, strides: Ints) -> bool:
+    """Whether two index tuples may name one element.
+
+    Exact for the layouts that views make (each stride beyond the reach of the smaller ones, or not).
+    """
+    if numel(shape) < 2:
+        return False
+    reach = 0
+    for stride, extent in sorted((stride, extent) for extent, stride in zip(shape, strides, strict=True) if extent > 1):
+        if stride <= reach:
+            return True
+        reach += stride * (extent - 1)
+    return False
+
+
+def _order(shape: Ints, operands: Sequence[Ints]) -> list[int]:
+    """Dimensions from outermost to innermost as the operands' memory lies, the first operand deciding.
+
+    A stride of 0 says nothing.  This is PyTorch's rule, so that outputs get the strides that PyTorch gives.
+    """
+
+    def inside(a: int, b: int) -> int:
+        """1 if dimension a belongs inside b, -1 if b inside a, 0 if no operand tells."""
+        for strides in operands:
+            if strides[a] and strides[b] and strides[a] != strides[b]:
+                return 1 if strides[a] < strides[b] else -1
+            if strides[a] and strides[b] and shape[a] != shape[b]:
+                return 1 if shape[a] < shape[b] else -1
+        return 0
+
+    # Insertion sort from the last dimension: the relation is not transitive, so the procedure is the definition.
+    order = list(range(len(shape) - 1, -1, -1))  # innermost first
+    for start in range(1, len(order)):
+        current = start
+        for earlier in range(start - 1, -1, -1):
+            relation = inside(order[earlier], order[current])
+            if relation < 0:
+                order[earlier], order[current] = order[current], order[earlier]
+                current = earlier
+            elif relation > 0:
+                break
+    return order[::-1]
+
+
+@functools.lru_cache(maxsize=4096)
+def output_strides(shape: Ints, operands: tuple[Ints, ...]) -> Ints:
+    """The strides of a new output whose inputs, broadcast to ``shape``, have these strides."""
+    strides = [0] * len(shape)
+    step = 1
+    for dim in reversed(_order(shape, operands)):
+        strides[dim] = step
+        step *= max(shape[dim], 1)
+    return tuple(strides)
+
+
+@functools.lru_cache(maxsize=4096)
+def loop_nest(shape: Ints, operands: tuple[Ints, ...]) -> tuple[Ints, tuple[Ints, ...]]:
+    """The shortest nest of loops over ``shape``: sizes, and each operand's strides in it.
+
+    Dimensions of size 1 go, the rest are ordered as the operands lie in memory, and neighbours that every operand
+    steps through evenly become one.  The result has at least one dimension.
+    """
+    sizes: list[int] = []
+    steps: list[list[int]] = []  # per kept dimension, each operand's stride
+    for dim in _order(shape, operands):
+        extent, stride = shape[dim], [strides[dim] for strides in operands]
+        if extent == 1:
+            continue
+        if sizes and all(outer == inner * extent for outer, inner in zip(steps[-1], stride, strict=True)):
+            sizes[-1] *= extent
+            steps[-1] = stride
+        else:
+            sizes.append(extent)
+            steps.append(stride)
+    if not sizes:
+        return (1,), tuple((1,) for _ in operands)
+    return tuple(sizes), tuple(zip(*steps, strict=True))
+
+
+def view_strides(shape: Ints, strides: Ints, target: Ints) -> Ints | None:
+    """Strides under which the same memory reads as ``target``, or None where only a copy would do."""
+    if numel(shape) == 0:
+        return strides if shape == target else contiguous_strides(target)
+    chunks: list[list[int]] = []  # (size, innermost stride) of runs of evenly spaced elements
+    for extent, stride in zip(shape, strides, strict=True):
+        if extent == 1:
+            continue
+        if chunks and chunks[-1][1] == stride * extent:
+            chunks[-1][0] *= extent
+            chunks[-1][1] = stride
+        else:
+            chunks.append([extent, stride])
+    if not chunks:
+        return contiguous_strides(target)
+    result: list[int] = []
+    size, step = chunks.pop()
+    seen = 1
+    for extent in reversed(target):
+        if seen == size and extent != 1 and chunks:
+            size, step = chunks.pop()
+            seen = 1
+        if size % (seen * extent):
+            return None
+        result.append(step * seen)
+        seen *= extent
+    return tuple(reversed(result))

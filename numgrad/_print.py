@@ -1,0 +1,214 @@
+"""The text of a tensor, digit for digit as PyTorch prints it.
+
+Only arrays and strings come in here: what a tensor is, which dtypes are named and which suffixes follow the
+data (``requires_grad=True``, ``grad_fn=<...>``) is for the caller to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass
+class _Options:
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+_PROFILES: dict[str | None, dict[str, Any]] = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": float("inf"), "edgeitems": 3, "linewidth": 80},
+}
+
+_options = _Options()
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Change how tensors are printed, as ``torch.set_printoptions`` does.
+
+    precision: digits after the point of floating point numbers (default 4).
+    threshold: tensors of more elements than this are summarised (default 1000).
+    edgeitems: entries kept at both ends of every summarised dimension (default 3).
+    linewidth: characters to a line (default 80).
+    profile: "default", "short" or "full", applied before the other arguments; any other name is ignored.
+    sci_mode: True or False to force scientific notation on or off. Unlike the other options it does not keep
+        its value when left out: None lets every tensor decide by its own values.
+    """
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    changes = {name: value for name, value in given.items() if value is not None}
+    for name, value in {**_PROFILES.get(profile, {}), **changes}.items():
+        setattr(_options, name, value)
+    _options.sci_mode = sci_mode
+
+
+def get_printoptions() -> dict[str, Any]:
+    """The print options in force, as a dictionary that is the caller's own."""
+    return asdict(_options)
+
+
+@contextmanager
+def printoptions(**kwargs: Any) -> Iterator[None]:
+    """Set print options (the arguments of ``set_printoptions``) for the length of a ``with`` block."""
+    saved = get_printoptions()
+    set_printoptions(**kwargs)
+    try:
+        yield
+    finally:
+        set_printoptions(**saved)
+
+
+def tensor_text(
+    array: np.ndarray,
+    *,
+    dtype_text: str | None = None,
+    suffixes: Sequence[str] = (),
+    prefix: str = "tensor(",
+) -> str:
+    """Render ``array`` as PyTorch prints a tensor, for example ``tensor([1., 2.], dtype=torch.float64)``.
+
+    array: the values, of any shape and of a boolean, integer, floating point or complex dtype.
+    dtype_text: the name to show after ``dtype=``, or None to leave it out. PyTorch leaves it out for the
+        default floating point dtype, its complex counterpart, int64 and bool; of a tensor without elements
+        only for the default floating point dtype.
+    suffixes: whatever follows the dtype, in order, such as ``["requires_grad=True"]``.
+    prefix: the text up to the data, ending in the opening parenthesis; further lines are indented by its
+        length. A line above, like "Parameter containing:", is for the caller to put before the result.
+
+    The size is shown as PyTorch does where the data does not tell it: ``tensor([], size=(0, 3))``.
+    """
+    parts = []
+    if _hides_shape(array):
+        parts.append(f"size={array.shape}")
+    if dtype_text is not None:
+        parts.append(f"dtype={dtype_text}")
+    parts.extend(suffixes)
+    indent = len(prefix)
+    return _append_parts(prefix + _data_text(array, indent), parts, indent)
+
+
+def _hides_shape(array: np.ndarray) -> bool:
+    if array.size == 0:
+        return array.ndim != 1
+    return _options.edgeitems == 0
+
+
+def _append_parts(text: str, parts: Sequence[str], indent: int) -> str:
+    # PyTorch keeps two columns free on the line where the data ends, but none on the lines that follow.
+    column = len(text) - (text.rfind("\n") + 1) + 2
+    for part in parts:
+        if column + 2 + len(part) > _options.linewidth:
+            text += ",\n" + " " * indent + part
+            column = indent + len(part)
+        else:
+            text += ", " + part
+            column += 2 + len(part)
+    return text + ")"
+
+
+def _data_text(array: np.ndarray, indent: int) -> str:
+    if array.size == 0:
+        return "[]"
+    summarise = array.size > _options.threshold
+    edge = _options.edgeitems
+    if summarise and edge == 0 and array.ndim > 0:
+        return "[...]"
+    gaps = [summarise and length > 2 * edge for length in array.shape]
+    if any(gaps):
+        # Only the entries shown are taken out, so that a large tensor costs no more than a small one.
+        array = array[np.ix_(*map(_shown_positions, array.shape, gaps))]
+    texts, width = _element_texts(array.reshape(-1))
+    return _layout(texts, width, array.shape, gaps, indent)
+
+
+def _shown_positions(length: int, gap: bool) -> np.ndarray:
+    edge = _options.edgeitems
+    if not gap:
+        return np.arange(length)
+    return np.concatenate([np.arange(edge), np.arange(length - edge, length)])
+
+
+def _layout(texts: list[str], width: int, shape: Sequence[int], gaps: Sequence[bool], indent: int) -> str:
+    """Bracket ``texts``, the elements in row-major order; ``indent`` is the column of the opening bracket."""
+    if not shape:
+        return texts[0]
+    if len(shape) == 1:
+        items = _with_gap(texts, " ...") if gaps[0] else texts
+        per_line = max(1, (_options.linewidth - indent) // (width + 2))
+        lines = [", ".join(items[start : start + per_line]) for start in range(0, len(items), per_line)]
+        separator = ",\n" + " " * (indent + 1)
+        return "[" + separator.join(lines) + "]"
+    step = len(texts) // shape[0]
+    blocks = [
+        _layout(texts[start : start + step], width, shape[1:], gaps[1:], indent + 1)
+        for start in range(0, len(texts), step)
+    ]
+    if gaps[0]:
+        blocks = _with_gap(blocks, "...")
+    separator = "," + "\n" * (len(shape) - 1) + " " * (indent + 1)
+    return "[" + separator.join(blocks) + "]"
+
+
+def _with_gap(items: list[str], gap: str) -> list[str]:
+    edge = _options.edgeitems
+    return [*items[:edge], gap, *items[edge:]]
+
+
+def _element_texts(values: np.ndarray) -> tuple[list[str], int]:
+    """The text of every element, padded to a common width, and the width that line breaks reckon with."""
+    if values.dtype.kind != "c":
+        texts, width = _real_texts(values)
+        return [text.rjust(width) for text in texts], width
+    real_texts, real_width = _real_texts(values.real)
+    imag_texts, imag_width = _real_texts(values.imag)
+    texts = [
+        real.rjust(real_width) + ("" if imag.startswith("-") else "+") + imag + "j"
+        for real, imag in zip(real_texts, imag_texts, strict=True)
+    ]
+    return texts, real_width + imag_width + 1
+
+
+def _real_texts(values: np.ndarray) -> tuple[list[str], int]:
+    if values.dtype.kind != "f":
+        texts = [str(value) for value in values.tolist()]
+        return texts, max(map(len, texts))
+    # Zeros and non-finite values have no say in the notation, nor in the width of the column.
+    finite = np.isfinite(values)
+    counted = finite & (values != 0)
+    spec, ending = _float_notation(np.abs(values[counted]))
+    texts = [
+        format(value, spec) + (ending if is_finite else "")
+        for value, is_finite in zip(values.tolist(), finite.tolist(), strict=True)
+    ]
+    width = max((len(texts[i]) for i in np.flatnonzero(counted).tolist()), default=1)
+    return texts, width
+
+
+def _float_notation(magnitudes: np.ndarray) -> tuple[str, str]:
+    """The format specification that suits these numbers, and what is to follow each formatted number."""
+    if magnitudes.size == 0:
+        return ".0f", "."
+    largest, smallest = float(magnitudes.max()), float(magnitudes.min())
+    whole = bool((magnitudes == np.trunc(magnitudes)).all())
+    scientific = _options.sci_mode
+    if scientific is None:
+        # Python floats: the quotient is taken in double precision, and overflows to infinity in silence.
+        scientific = largest / smallest > 1000 or largest > 1e8 or (not whole and smallest < 1e-4)
+    if scientific:
+        return f".{_options.precision}e", ""
+    return (".0f", ".") if whole else (f".{_options.precision}f", "")

@@ -1,0 +1,484 @@
+"""Tensor: where its elements lie, its flags and its place in the graph.  No mathematics: ``ops`` attaches that."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import numpy as np
+
+from . import _print
+from ._layout import contiguous_strides, is_contiguous, normal_dim, numel, overlaps_itself
+from ._types import Size, TensorType, device, dtype, float32, get_default_dtype, int64
+from .autograd.graph import edge_of
+from .autograd.hooks import RemovableHandle
+from .autograd.tensor_hooks import TensorHooks
+from .autograd.views import check_writable
+
+__all__ = ["Tensor", "check_in_place", "fresh", "strided"]
+
+_new = object.__new__
+
+
+class Tensor:
+    """An n-dimensional array that can record what is done with it.
+
+    Made by :func:`numgrad.tensor` and its sisters; calling ``Tensor(data)`` is PyTorch's older spelling for a
+    float32 tensor.
+    """
+
+    # Elements: element ``index`` lies at ``_storage[_offset + sum(index * stride)]``.  ``_flat`` is the part of
+    # the storage with exactly this tensor's elements in row-major order, None where they do not lie so;
+    # ``_strides`` None stands for row-major.
+    # Graph: ``_edge`` is the node (and its output number) that made this tensor, None for a leaf;
+    # ``_accumulator`` a leaf's weak reference to its AccumulateGrad; ``_view`` what a view knows of its base;
+    # ``_counter`` a list of one int, counting in-place changes, that all tensors on the same memory share;
+    # ``_shared`` says that a gradient's memory is somebody else's too.
+    __slots__ = (
+        "__dict__", "__weakref__", "_accumulator", "_counter", "_edge", "_flat", "_grad", "_hooks", "_offset",
+        "_requires_grad", "_shape", "_shared", "_storage", "_strides", "_type", "_view",
+    )
+
+    __array_priority__ = 1000  # array * tensor is the tensor's business
+
+    if TYPE_CHECKING:  # the operations, attached by numgrad.ops
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __new__(cls, *data: Any, **kwargs: Any) -> Any:
+        from .ops.creation import legacy_tensor
+
+        return legacy_tensor(cls, float32, *data, **kwargs)
+
+    # -- what it is ---------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension."""
+        return Size(self._shape)
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the size of one dimension."""
+        return Size(self._shape) if dim is None else self._shape[normal_dim(dim, len(self._shape))]
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self._shape)
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return len(self._shape)
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return numel(self._shape)
+
+    nelement = numel
+
+    def stride(self, dim: int | None = None) -> Any:
+        """The step, in elements, from one index to the next: of every dimension, or of one."""
+        strides = self._element_strides()
+        return strides if dim is None else strides[normal_dim(dim, len(strides))]
+
+    def storage_offset(self) -> int:
+        """The place of the first element in the storage, in elements."""
+        return self._offset
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in row-major order without gaps."""
+        return self._flat is not None
+
+    @property
+    def dtype(self) -> dtype:
+        """The type of the elements."""
+        return self._type.dtype
+
+    @property
+    def device(self) -> device:
+        """Where the elements lie."""
+        return self._type.device
+
+    def is_floating_point(self) -> bool:
+        """Whether the elements are floating-point numbers."""
+        return self._type.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Whether the elements are complex numbers."""
+        return self._type.dtype.is_complex
+
+    def element_size(self) -> int:
+        """Bytes per element."""
+        return self._type.dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return self._type.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return numel(self._shape) * self._type.dtype.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return self._array().ctypes.data
+
+    # -- its place in the graph ---------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on this tensor are recorded."""
+        flag = self._requires_grad
+        return edge_of(self) is not None if self._view is not None and flag else bool(flag)
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if self.grad_fn is not None:
+            if value:
+                return
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
+                "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        if value and not (self._type.dtype.is_floating_point or self._type.dtype.is_complex):
+            raise RuntimeError(
+                "only Tensors of floating point dtype can require gradients, "
+                f"not {self._type.dtype} (shape {list(self._shape)})"
+            )
+        self._requires_grad = bool(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set ``requires_grad`` and return the tensor."""
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node of the operation that made this tensor, None for a leaf."""
+        edge = self._edge if self._view is None else self._view.edge(self)
+        return None if edge is None else edge[0]
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of ``grad_fn`` this tensor is."""
+        return 0 if self._edge is None else self._edge[1]
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made this tensor."""
+        return self.grad_fn is None
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient accumulated by backward."""
+        if self._grad is None and self._edge is not None and not self.retains_grad:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
+                "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value)}")
+            if value is self:
+                raise RuntimeError("can't assign Variable as its own grad")
+            if value._type is not self._type:
+                raise RuntimeError(
+                    f"assigned grad has data of a different type: {value._type.name}, expected {self._type.name}"
+                )
+            if value._shape != self._shape:
+                raise RuntimeError(
+                    f"assigned grad has data of a different size: {list(value._shape)}, "
+                    f"expected {list(self._shape)}"
+                )
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    def retain_grad(self) -> None:
+        """Have backward fill in ``grad`` although this tensor is not a leaf."""
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        node = self.grad_fn
+        if node is not None:
+            node.attachments().tensor_hooks.retained[self.output_nr] = ref(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether ``retain_grad`` was called on this non-leaf tensor."""
+        node = self.grad_fn
+        if node is None or node.attached is None:
+            return False
+        weak = node.attached.tensor_hooks.retained.get(self.output_nr)
+        return weak is not None and weak() is self
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Call ``hook(gradient)`` whenever this tensor's gradient is computed; what it returns replaces it."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        node = self.grad_fn
+        if node is not None:
+            return RemovableHandle(node.attachments().tensor_hooks.of_output(self.output_nr), hook)
+        if self._hooks is None:
+            self._hooks = TensorHooks()
+        return RemovableHandle(self._hooks.of_output(0), hook)
+
+    def backward(
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Compute the gradients of this tensor and add them to the ``grad`` of the leaves.
+
+        ``gradient`` (of this tensor's shape) may be left out for a tensor of one element.  For the sake of older
+        programs it may also have another shape with as many elements, or one that broadcasts; that warns.
+        """
+        from .autograd import backward
+        from .autograd.variable import reshaped_gradient
+
+        if gradient is not None:
+            gradient = reshaped_gradient(self, gradient)
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def detach(self) -> Tensor:
+        """The same elements without the graph; in-place changes are seen, and noticed, by both."""
+        return self._alias()
+
+    def detach_(self) -> Tensor:
+        """Cut this tensor from the graph that made it."""
+        if self._view is not None:
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead."
+            )
+        self._edge = None
+        self._requires_grad = False
+        return self
+
+    @property
+    def data(self) -> Tensor:
+        """The same elements without the graph; in-place changes through it are not noticed by autograd."""
+        tensor = self._alias()
+        tensor._counter = [0]
+        return tensor
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        for name in ("_flat", "_offset", "_shape", "_storage", "_strides", "_type"):
+            setattr(self, name, getattr(value, name))
+        self._accumulator = None
+
+    @property
+    def _version(self) -> int:
+        """How many in-place operations have changed the elements."""
+        return self._counter[0]
+
+    @property
+    def _base(self) -> Tensor | None:
+        """The tensor that this one is a view of."""
+        return None if self._view is None else self._view.base
+
+    def _is_view(self) -> bool:
+        """Whether this tensor is a view of another."""
+        return self._view is not None
+
+    @property
+    def name(self) -> None:
+        """Always None: kept because PyTorch's tensors have it."""
+        return None
+
+    # -- its elements -------------------------------------------------------------------------------------
+
+    def _element_strides(self) -> tuple[int, ...]:
+        strides = self._strides
+        return contiguous_strides(self._shape) if strides is None else strides
+
+    def _array(self) -> np.ndarray:
+        """The elements as a NumPy array on the same memory."""
+        if self._flat is not None:
+            return self._flat.reshape(self._shape)
+        item = self._type.dtype.itemsize
+        return np.ndarray(
+            self._shape, self._type.numpy, self._storage, self._offset * item, tuple(s * item for s in self._strides)
+        )
+
+    def _alias(self) -> Tensor:
+        """Another tensor on the same memory, sharing the version counter, with no place in a graph."""
+        tensor = fresh(self._flat, self._shape, self._type)
+        tensor._storage = self._storage
+        tensor._offset = self._offset
+        tensor._strides = self._strides
+        tensor._counter = self._counter
+        return tensor
+
+    def item(self) -> Any:
+        """The one element as a Python number.
+
+        Raises:
+            RuntimeError: the tensor has more or fewer elements than one.
+        """
+        if numel(self._shape) != 1:
+            raise RuntimeError(f"a Tensor with {numel(self._shape)} elements cannot be converted to Scalar")
+        return self._storage.item(self._offset)
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers (a number, for a 0-d tensor)."""
+        return self._array().tolist()
+
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """The elements as a NumPy array on the same memory.
+
+        Raises:
+            RuntimeError: the tensor requires a gradient, which the array could not pass on.
+        """
+        if self.requires_grad and not force:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
+        return self._array()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.numpy()
+        if dtype is None or np.dtype(dtype) == array.dtype:
+            return array.copy() if copy else array
+        if copy is False:
+            raise ValueError(f"a copy is needed to convert {self.dtype} to {np.dtype(dtype)}")
+        return array.astype(dtype)
+
+    def __len__(self) -> int:
+        if not self._shape:
+            raise TypeError("len() of a 0-d tensor")
+        return self._shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self._shape:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __contains__(self, element: Any) -> bool:
+        return bool((self._array() == (element._array() if isinstance(element, Tensor) else element)).any())
+
+    def __bool__(self) -> bool:
+        count = numel(self._shape)
+        if count != 1:
+            many = "more than one value" if count else "no values"
+            raise RuntimeError(f"Boolean value of Tensor with {many} is ambiguous")
+        return bool(self._storage.item(self._offset))
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if numel(self._shape) != 1 or self._type.numpy.kind not in "iub":
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if not self._shape else object.__format__(self, spec)
+
+    # Comparison gives a tensor, identity decides membership in sets and dictionaries.
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return _text(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if self._edge is not None:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                f"moment; this one was made by {self._edge[0].name()}. Use tensor.detach() first."
+            )
+        if id(self) in memo:
+            return memo[id(self)]
+        result = self.detach().clone()
+        result.__class__ = type(self)
+        result._requires_grad = bool(self._requires_grad is True)
+        memo[id(self)] = result
+        if self._grad is not None:
+            result._grad = copy.deepcopy(self._grad, memo)
+        result.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return result
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from .ops.creation import rebuild
+
+        if self._edge is not None:
+            raise RuntimeError(
+                "Cannot pickle a tensor that is not a leaf. If you do not need its graph, pickle tensor.detach()."
+            )
+        return rebuild, (type(self), self._array().copy(), self._type, self._requires_grad is True)
+
+
+def fresh(flat: Any, shape: tuple[int, ...], type: TensorType) -> Tensor:
+    """A tensor on its own memory: ``flat`` holds its elements in row-major order."""
+    tensor = _new(Tensor)
+    tensor._flat = tensor._storage = flat
+    tensor._shape = shape
+    tensor._type = type
+    tensor._counter = [0]
+    tensor._offset = 0
+    tensor._requires_grad = tensor._shared = False
+    tensor._strides = tensor._edge = tensor._grad = tensor._view = tensor._hooks = tensor._accumulator = None
+    return tensor
+
+
+def strided(storage: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, type: TensorType) -> Tensor:
+    """A tensor that reads ``storage`` from ``offset`` in steps of ``strides``."""
+    tensor = fresh(None, shape, type)
+    tensor._storage = storage
+    tensor._offset = offset
+    if is_contiguous(shape, strides):
+        tensor._flat = storage[offset : offset + numel(shape)]
+        if strides != contiguous_strides(shape):
+            tensor._strides = strides
+    else:
+        tensor._strides = strides
+    return tensor
+
+
+def _text(tensor: Tensor) -> str:
+    kind = tensor._type.dtype
+    hidden = (get_default_dtype(),) if numel(tensor._shape) == 0 else (get_default_dtype(), int64, dtype.named["bool"])
+    suffixes = []
+    node = tensor.grad_fn
+    if node is not None:
+        suffixes.append(f"grad_fn=<{node.name()}>")
+    elif tensor.requires_grad:
+        suffixes.append("requires_grad=True")
+    return _print.tensor_text(
+        tensor._array(), dtype_text=None if kind in hidden else repr(kind), suffixes=suffixes
+    )
+
+
+def check_in_place(tensor: Tensor) -> None:
+    """Raise unless an in-place operation may write to ``tensor``; see the errors of the two checks."""
+    check_writable(tensor)
+    if tensor._strides is not None and overlaps_itself(tensor._shape, tensor._strides):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+            f"location (shape {list(tensor._shape)}, strides {list(tensor._strides)}). "
+            "Please clone() the tensor before performing the operation."
+        )

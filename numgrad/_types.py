@@ -1,0 +1,178 @@
+"""What a tensor is besides its numbers: Size, dtype, device, and the pair of the last two."""
+
+from __future__ import annotations
+
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+__all__ = [
+    "Size", "TensorType", "bool_", "device", "dtype", "float32", "float64", "get_default_dtype", "int64",
+    "tensor_type", "to_device", "to_dtype",
+]
+
+
+class Size(tuple):
+    """The shape of a tensor: a tuple of ints that prints as ``torch.Size([2, 3])``."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of elements of a tensor of this shape."""
+        count = 1
+        for extent in self:
+            count *= extent
+        return count
+
+    def __getitem__(self, index: Any) -> Any:
+        item = tuple.__getitem__(self, index)
+        return Size(item) if isinstance(index, slice) else item
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __mul__(self, count: SupportsIndex) -> Size:
+        return Size(tuple.__mul__(self, count))
+
+    __rmul__ = __mul__
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Size, (tuple(self),)
+
+
+class dtype:  # noqa: N801 - PyTorch's name
+    """The type of a tensor's elements; its instances are the module's constants, such as ``numgrad.float32``."""
+
+    __slots__ = ("category", "is_complex", "is_floating_point", "is_signed", "itemsize", "legacy", "name", "numpy")
+
+    #: Every dtype by its name and by its NumPy type.
+    named: dict[str, dtype] = {}
+    of_numpy: dict[np.dtype, dtype] = {}
+
+    def __init__(self, name: str, numpy: Any, legacy: str):
+        self.name = name
+        self.numpy = np.dtype(numpy)
+        self.legacy = legacy  # the type's name in "torch.FloatTensor"
+        self.itemsize = self.numpy.itemsize
+        self.is_floating_point = self.numpy.kind == "f"
+        self.is_complex = self.numpy.kind == "c"
+        self.is_signed = self.numpy.kind in "ifc"
+        self.category = "biufc".index(self.numpy.kind)
+        if self.category == 2:
+            self.category = 1  # signed and unsigned integers promote among themselves
+        dtype.named[name] = self
+        dtype.of_numpy[self.numpy] = self
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return to_dtype, (self.name,)
+
+
+float32 = dtype("float32", np.float32, "Float")
+float64 = dtype("float64", np.float64, "Double")
+int64 = dtype("int64", np.int64, "Long")
+bool_ = dtype("bool", np.bool_, "Bool")
+
+_PYTHON_TYPES = {bool: bool_, int: int64}
+
+
+def get_default_dtype() -> dtype:
+    """The dtype of floating-point tensors made from Python numbers: float32."""
+    return float32
+
+
+def to_dtype(value: Any) -> dtype:
+    """The dtype that ``value`` names: a dtype, one's name, a NumPy dtype, or Python's bool, int or float.
+
+    Raises:
+        TypeError: numgrad has no such dtype.
+    """
+    if isinstance(value, dtype):
+        return value
+    if value is float:
+        return get_default_dtype()
+    if value in _PYTHON_TYPES:
+        return _PYTHON_TYPES[value]
+    if isinstance(value, str) and value in dtype.named:
+        return dtype.named[value]
+    try:
+        found = dtype.of_numpy.get(np.dtype(value))
+    except TypeError:
+        found = None
+    if found is None:
+        raise TypeError(f"numgrad has no dtype {value!r}; it has {', '.join(sorted(dtype.named))}")
+    return found
+
+
+class device:  # noqa: N801 - PyTorch's name
+    """Where a tensor's memory lies: ``device("cpu")``."""
+
+    __slots__ = ("index", "type")
+
+    def __init__(self, type: str | device, index: int | None = None):
+        if isinstance(type, device):
+            type, index = type.type, type.index
+        kind, _, number = type.partition(":")
+        if kind != "cpu":
+            raise RuntimeError(f"numgrad has no device '{type}' yet: it computes on 'cpu'")
+        if number and not number.isdigit():
+            raise RuntimeError(f"Invalid device string: '{type}'")
+        self.type = kind
+        self.index = int(number) if number else index
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return device, (self.type, self.index)
+
+
+_CPU = device("cpu")
+
+
+def to_device(value: Any) -> device:
+    """The device that ``value`` (a device, its name, or None for the CPU) names."""
+    return _CPU if value is None else device(value)
+
+
+class TensorType:
+    """A dtype on a device, one object for each pair: what must agree for two tensors to share a kernel."""
+
+    __slots__ = ("device", "dtype", "name", "numpy")
+
+    _all: dict[tuple[dtype, str], TensorType] = {}
+
+    def __init__(self, dtype: dtype, device: device):
+        self.dtype = dtype
+        self.device = device
+        self.numpy = dtype.numpy
+        self.name = f"torch.{'' if device.type == 'cpu' else device.type + '.'}{dtype.legacy}Tensor"
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tensor_type, (self.dtype, self.device)
+
+
+def tensor_type(dtype: dtype, device: device = _CPU) -> TensorType:
+    """The one TensorType of this dtype and device."""
+    key = (dtype, device.type)
+    found = TensorType._all.get(key)
+    if found is None:
+        found = TensorType._all[key] = TensorType(dtype, _CPU if device.type == "cpu" else device)
+    return found

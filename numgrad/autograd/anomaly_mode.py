@@ -1,0 +1,99 @@
+"""Anomaly detection: remember where each operation was called, and stop at the first NaN that backward makes."""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .grad_mode import ANOMALY, _Mode, state
+
+__all__ = ["check_gradients", "detect_anomaly", "explain_failure", "is_anomaly_enabled", "set_detect_anomaly"]
+
+_check_nan = True
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether operations remember their call and backward checks for NaN, in this thread."""
+    return state.mode & ANOMALY != 0
+
+
+class detect_anomaly(_Mode):  # noqa: N801 - PyTorch's name
+    """``with detect_anomaly():`` makes errors of backward show the traceback of the forward call they come from.
+
+    With ``check_nan`` a backward function that returns NaN raises an error.  Both cost time: use it to debug.
+    """
+
+    def __init__(self, check_nan: bool = True):
+        super().__init__(ANOMALY, True)
+        self.check_nan = check_nan
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled "
+            "for debugging.",
+            stacklevel=2,
+        )
+
+    def __enter__(self) -> None:
+        global _check_nan
+        super().__enter__()
+        self._check_before = _check_nan
+        _check_nan = self.check_nan
+
+    def __exit__(self, *exception: Any) -> None:
+        global _check_nan
+        _check_nan = self._check_before
+        super().__exit__(*exception)
+
+
+class set_detect_anomaly(_Mode):  # noqa: N801 - PyTorch's name
+    """Switch anomaly detection on or off, at once and until the end of the ``with`` block if there is one."""
+
+    def __init__(self, mode: bool, check_nan: bool = True):
+        global _check_nan
+        super().__init__(ANOMALY, mode)
+        self._outside = state.mode, _check_nan
+        state.mode = state.mode | ANOMALY if mode else state.mode & ~ANOMALY
+        _check_nan = check_nan
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: Any) -> None:
+        global _check_nan
+        state.mode, _check_nan = self._outside
+
+
+def forward_trace() -> str:
+    """The traceback of the call being recorded, without the recorder's own frames."""
+    frames = traceback.extract_stack()
+    while frames and "numgrad" in frames[-1].filename.replace("\\", "/").split("/")[:-1][-2:]:
+        frames.pop()
+    return "".join(traceback.format_list(frames))
+
+
+def explain_failure(node: Any) -> None:
+    """Warn with the traceback of the forward call that recorded a node which has just failed."""
+    trace = None if node.attached is None else node.attached.forward_trace
+    if trace is None:
+        message = (
+            f"Error detected in {node.name()}. No forward pass information available. "
+            "Enable detect anomaly during forward pass for more information."
+        )
+    else:
+        message = f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{trace}"
+    warnings.warn(message, stacklevel=2)
+
+
+def check_gradients(node: Any, gradients: Sequence[Any], is_bad: Callable[[Any], bool]) -> None:
+    """Raise if a gradient that a node returned has a NaN.
+
+    Raises:
+        RuntimeError: names the node and which of its outputs it is.
+    """
+    if not _check_nan:
+        return
+    for number, gradient in enumerate(gradients):
+        if gradient is not None and is_bad(gradient):
+            explain_failure(node)
+            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {number}th output.")

@@ -1,0 +1,61 @@
+"""PyTorch's older spelling: ``Variable``, and gradients of other shapes given to ``backward``."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from .engine import operations
+
+__all__ = ["Variable", "reshaped_gradient"]
+
+
+class _VariableMeta(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return hasattr(instance, "_counter")
+
+
+class Variable(metaclass=_VariableMeta):
+    """``Variable(tensor)`` is a tensor on the same memory: since PyTorch 0.4 tensors are what variables were."""
+
+    def __new__(cls, data: Any, requires_grad: bool = False, volatile: bool | None = None) -> Any:
+        tensor = data.detach()
+        tensor.requires_grad = requires_grad
+        return tensor
+
+
+def reshaped_gradient(output: Any, gradient: Any) -> Any:
+    """The gradient in the output's shape, where an older program gives it in another.
+
+    Raises:
+        RuntimeError: it has another number of elements and does not broadcast.
+    """
+    shape, given = output._shape, gradient._shape
+    if given == shape:
+        return gradient
+    same_count = gradient.numel() == output.numel()
+    broadcasts = len(given) <= len(shape) and all(
+        extent in (1, wanted) for extent, wanted in zip(reversed(given), reversed(shape), strict=False)
+    )
+    if not (same_count or broadcasts):
+        raise mismatch(0, given, shape)
+    warnings.warn(
+        f"backward() was given a gradient of shape {list(given)} for an output of shape {list(shape)}; "
+        "give it the output's shape",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    return gradient.reshape(shape) if same_count else gradient.expand(shape)
+
+
+def mismatch(index: int, given: Any, expected: Any) -> RuntimeError:
+    """The error for a gradient that does not have its output's shape."""
+    return RuntimeError(
+        f"Mismatch in shape: grad_output[{index}] has a shape of torch.Size({list(given)}) and output[{index}] has "
+        f"a shape of torch.Size({list(expected)})."
+    )
+
+
+def ones_for(output: Any) -> Any:
+    """The gradient of a scalar output with respect to itself."""
+    return operations.ones(output._shape, output._type)

@@ -1,0 +1,17 @@
+"""The only importer of kernels: allocates memory, chooses the kernel, launches it.
+
+What an operation needs of a device is one function here; there is one device, so they are that device's.
+"""
+
+from numgrad_kernels.pointwise import Operand, Program
+
+from . import cpu
+from .cpu import (
+    empty, extreme_axis, flat_launcher, matmul, number_type, pick_rows, put_axis, put_rows, run_pointwise, softmax_backward_rows,
+    softmax_rows, sum_axis, take_axis, zeros,
+)
+
+__all__ = [
+    "Operand", "Program", "cpu", "empty", "extreme_axis", "flat_launcher", "matmul", "number_type", "pick_rows", "put_axis",
+    "put_rows", "run_pointwise", "softmax_backward_rows", "softmax_rows", "sum_axis", "take_axis", "zeros",
+]

@@ -1,0 +1,280 @@
+"""The CPU: NumPy's memory, Numba's kernels, serial below a size and parallel above it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import types
+from numba.np.numpy_support import from_dtype
+
+from numgrad_kernels.cpu import reductions, softmax
+from numgrad_kernels.pointwise import Program, argument_types, kernel_text
+from numgrad_kernels.source import module_text
+from numgrad_kernels.store import Kernel, compile_kernel
+
+from .._layout import broadcast_strides, loop_nest, numel
+
+__all__ = ["empty", "flat_launcher", "kernel_for", "launch", "run_pointwise"]
+
+#: Elements from which a pointwise kernel is run on several threads.
+PARALLEL_FROM = 65536
+
+_threads_allowed = True
+
+
+def parallel_from() -> int:
+    """Elements from which work is split over threads; never, where there is one thread."""
+    return PARALLEL_FROM if _threads_allowed and numba.get_num_threads() > 1 else sys.maxsize
+
+
+def _serial_after_fork() -> None:
+    global _threads_allowed
+    _threads_allowed = False  # the threads of the parent do not exist in the child, and waiting for them hangs
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_serial_after_fork)
+
+
+def empty(shape: tuple[int, ...], type: Any) -> np.ndarray:
+    """Uninitialised memory for a tensor, as one row."""
+    return np.empty(numel(shape), type.numpy)
+
+
+def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) -> None:
+    """Run a program over tensors, broadcast to the shape of ``outs``; numbers are passed as they are."""
+    shape = outs[0]._shape
+    arrays = [v for v in values if hasattr(v, "_flat")]
+    tensors = [*arrays, *outs]
+    if all(t._flat is not None and t._shape == shape for t in tensors):
+        arguments = [v._flat if hasattr(v, "_flat") else v for v in values] + [out._flat for out in outs]
+        size, rank, contiguous = outs[0]._flat.size, 1, True
+    else:
+        size, contiguous = numel(shape), False
+        if size == 0:
+            return
+        strides = tuple([broadcast_strides(t._shape, t._element_strides(), shape) for t in tensors])
+        sizes, steps = loop_nest(shape, strides)
+        rank = len(sizes)
+        views = iter([_view(t, sizes, step) for t, step in zip(tensors, steps, strict=True)])
+        arguments = [next(views) if hasattr(v, "_flat") else v for v in values] + list(views)
+    _pointwise_kernel(program, rank, contiguous, size >= parallel_from()).entry(*arguments)
+
+
+def _view(tensor: Any, sizes: tuple[int, ...], steps: tuple[int, ...]) -> np.ndarray:
+    item = tensor._type.numpy.itemsize
+    return np.ndarray(
+        sizes, tensor._type.numpy, tensor._storage, tensor._offset * item, tuple([step * item for step in steps])
+    )
+
+
+_pointwise: dict[tuple[int, int, bool, bool], tuple[Kernel, Program]] = {}
+
+
+def _pointwise_kernel(program: Program, rank: int, contiguous: bool, parallel: bool) -> Kernel:
+    key = (id(program), rank, contiguous, parallel)  # the entry keeps the program, so its id stays its own
+    found = _pointwise.get(key)
+    if found is None:
+        kernel = compile_kernel(
+            program.name,
+            kernel_text(program, rank, parallel),
+            argument_types(program, rank, contiguous),
+            parallel=parallel,
+        )
+        found = _pointwise[key] = (kernel, program)
+    return found[0]
+
+
+def flat_launcher(program: Program) -> Callable[..., Any]:
+    """A function that runs ``program`` over rows of equal length and returns the new output, or outputs.
+
+    It is the short way for the common case, and takes the flat arrays themselves.
+    """
+    dtypes = [dtype for _, dtype in program.outputs]
+    lead = next(n for n, operand in enumerate(program.arguments) if not operand.scalar)
+    serial: Callable[..., None] | None = None
+    new = np.empty
+
+    def entry(size: int) -> Callable[..., None]:
+        nonlocal serial
+        if size >= parallel_from():
+            return _pointwise_kernel(program, 1, True, True).entry
+        if serial is None:
+            serial = _pointwise_kernel(program, 1, True, False).entry
+        return serial
+
+    if len(dtypes) > 1:
+
+        def launch_several(*rows: Any) -> Any:
+            size = rows[lead].size
+            outs = [new(size, dtype) for dtype in dtypes]
+            run = serial if size < PARALLEL_FROM and serial is not None else entry(size)
+            run(*rows, *outs)
+            return outs
+
+        return launch_several
+
+    dtype = dtypes[0]
+    if len(program.arguments) == 1:
+
+        def launch_unary(row: Any) -> Any:
+            size = row.size
+            out = new(size, dtype)
+            (serial if size < PARALLEL_FROM and serial is not None else entry(size))(row, out)
+            return out
+
+        return launch_unary
+    if len(program.arguments) == 2 and lead == 0:
+
+        def launch_binary(row: Any, other: Any) -> Any:
+            size = row.size
+            out = new(size, dtype)
+            (serial if size < PARALLEL_FROM and serial is not None else entry(size))(row, other, out)
+            return out
+
+        return launch_binary
+
+    def launch_any(*rows: Any) -> Any:
+        size = rows[lead].size
+        out = new(size, dtype)
+        (serial if size < PARALLEL_FROM and serial is not None else entry(size))(*rows, out)
+        return out
+
+    return launch_any
+
+
+_hand_written: dict[Any, Kernel] = {}
+
+
+def launch(function: Callable[..., None], compute: np.dtype, *arguments: Any, size: int = 0) -> None:
+    """Run a hand-written kernel on arrays and numbers.
+
+    ``function`` is compiled for these arguments with its placeholder ``T`` standing for ``compute``; its ``prange``
+    loops run on several threads if the work, ``size`` elements, is worth it.
+    """
+    parallel = size >= parallel_from()
+    kinds = tuple([_argument_kind(argument) for argument in arguments])
+    key = (function, compute, parallel, kinds)
+    kernel = _hand_written.get(key)
+    if kernel is None:
+        kernel = _hand_written[key] = compile_kernel(
+            function.__name__, module_text(function, compute), [_argument_type(k) for k in kinds], parallel=parallel
+        )
+    kernel.entry(*arguments)
+
+
+def kernel_for(function: Callable[..., None], compute: np.dtype) -> Callable[..., None]:
+    """The hand-written kernel ``function`` with ``T`` standing for ``compute``."""
+
+    def run(*arguments: Any) -> None:
+        launch(function, np.dtype(compute), *arguments)
+
+    return run
+
+
+def _argument_kind(argument: Any) -> Any:
+    if isinstance(argument, np.ndarray):
+        return argument.dtype, argument.ndim, argument.flags.c_contiguous
+    return argument.__class__
+
+
+def _argument_type(kind: Any) -> types.Type:
+    if isinstance(kind, tuple):
+        dtype, rank, contiguous = kind
+        return types.Array(from_dtype(dtype), rank, "C" if contiguous else "A")
+    return {bool: types.boolean, int: types.int64, float: types.float64}[kind]
+
+
+def zeros(shape: tuple[int, ...], type: Any) -> np.ndarray:
+    """Zeroed memory for a tensor, as one row."""
+    return np.zeros(numel(shape), type.numpy)
+
+
+def matmul(left: Any, right: Any, out: Any) -> None:
+    """The matrix product of two tensors (or stacks of matrices) into a third, by NumPy's BLAS."""
+    np.matmul(left._array(), right._array(), out=out._array())
+
+
+def sum_axis(flat: np.ndarray, outer: int, length: int, inner: int, type: Any) -> np.ndarray:
+    """Sums over the middle axis of a row seen as (outer, length, inner)."""
+    compute = type.numpy
+    out = np.empty(outer * inner, compute)
+    if length == 0:
+        out.fill(0)
+    elif inner > 1:
+        launch(reductions.sum_columns, compute, flat, length, inner, out, size=flat.size)
+    elif outer == 1 and flat.size >= parallel_from():
+        leaves = np.empty(-(-length // reductions.LEAF), compute)
+        launch(reductions.sum_leaves, compute, flat, leaves, size=flat.size)
+        launch(reductions.combine_leaves, compute, leaves, out)
+    elif out.size:
+        launch(reductions.sum_rows, compute, flat, length, out, size=flat.size)
+    return out
+
+
+def extreme_axis(
+    flat: np.ndarray, outer: int, length: int, inner: int, largest: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The largest (or smallest) elements over the middle axis, and their places."""
+    out = np.empty(outer * inner, flat.dtype)
+    indices = np.empty(outer * inner, np.int64)
+    kernel = reductions.max_axis if largest else reductions.min_axis
+    if out.size:
+        launch(kernel, flat.dtype, flat, length, inner, out, indices, size=flat.size)
+    return out, indices
+
+
+def put_axis(grad: np.ndarray, indices: np.ndarray, outer: int, length: int, inner: int) -> np.ndarray:
+    """Zeros of (outer, length, inner) with ``grad`` at ``indices`` on the middle axis."""
+    out = np.zeros(outer * length * inner, grad.dtype)
+    launch(reductions.put_axis, grad.dtype, grad, indices, length, inner, out, size=grad.size)
+    return out
+
+
+def take_axis(flat: np.ndarray, indices: np.ndarray, outer: int, length: int, inner: int) -> np.ndarray:
+    """The elements at ``indices`` on the middle axis of (outer, length, inner)."""
+    out = np.empty(outer * inner, flat.dtype)
+    launch(reductions.take_axis, flat.dtype, flat, indices, length, inner, out, size=out.size)
+    return out
+
+
+def softmax_rows(flat: np.ndarray, length: int, logarithm: bool) -> np.ndarray:
+    """Softmax, or its logarithm, of rows of ``length`` elements."""
+    out = np.empty(flat.size, flat.dtype)
+    kernel = softmax.log_softmax_rows if logarithm else softmax.softmax_rows
+    if flat.size:
+        launch(kernel, flat.dtype, flat, length, out, size=flat.size)
+    return out
+
+
+def softmax_backward_rows(grad: np.ndarray, result: np.ndarray, length: int, logarithm: bool) -> np.ndarray:
+    """The gradient of :func:`softmax_rows`, from that of its result and the result."""
+    out = np.empty(grad.size, grad.dtype)
+    kernel = softmax.log_softmax_backward_rows if logarithm else softmax.softmax_backward_rows
+    if grad.size:
+        launch(kernel, grad.dtype, grad, result, length, out, size=grad.size)
+    return out
+
+
+def pick_rows(flat: np.ndarray, length: int, target: np.ndarray, ignored: int) -> np.ndarray:
+    """Minus the element of each row at its target, 0 where the target is ``ignored``."""
+    out = np.empty(target.size, flat.dtype)
+    launch(softmax.pick_rows, flat.dtype, flat, length, target, ignored, out)
+    return out
+
+
+def put_rows(grad: np.ndarray, length: int, target: np.ndarray, ignored: int) -> np.ndarray:
+    """Rows of zeros with minus ``grad`` at their target."""
+    out = np.zeros(target.size * length, grad.dtype)
+    launch(softmax.put_rows, grad.dtype, grad, length, target, ignored, out)
+    return out
+
+
+def number_type(kind: type) -> np.dtype:
+    """The dtype in which a kernel takes a Python number."""
+    return np.dtype(kind)

@@ -1,0 +1,52 @@
+"""The op table and the operations in it.
+
+Importing this package fills the table, attaches methods and operators to Tensor, and hands the engine the few
+operations it needs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import devices
+from .._tensor import Tensor, fresh
+from ..autograd.engine import operations
+from . import copying, creation, indexing, loss, matmul, operators, pointwise, reduction, shape
+
+from .table import ops, public_functions
+
+__all__ = ["ops", "public_functions"]
+
+
+def _fit(gradient: Tensor, shape: tuple[int, ...], type: Any) -> Tensor:
+    gradient = copying.convert(gradient, type.dtype)
+    return gradient if gradient._shape == shape else reduction.sum_to_shape(gradient, shape)
+
+
+def _zeros(shape: tuple[int, ...], type: Any) -> Tensor:
+    return fresh(devices.zeros(shape, type), shape, type)
+
+
+def _ones(shape: tuple[int, ...], type: Any) -> Tensor:
+    return creation.ones(shape, dtype=type.dtype)
+
+
+def _overwrite(view: Tensor, value: Tensor | None) -> None:
+    if value is None:
+        copying.zero_(view)
+    else:
+        copying.copy_(view, value)
+
+
+def _has_nan(gradient: Tensor) -> bool:
+    return bool(reduction.max(pointwise.isnan(gradient.detach()))) if gradient.numel() else False
+
+
+operations.add = pointwise.add
+operations.add_ = pointwise.add.inplace
+operations.clone = copying.clone
+operations.fit = _fit
+operations.is_bad = _has_nan
+operations.ones = _ones
+operations.overwrite = _overwrite
+operations.zeros = _zeros

@@ -1,0 +1,240 @@
+"""Pointwise operations: from scalar functions to recorded, fused, compiled ones.
+
+``@pointwise`` turns a function of scalars into an operation on tensors.  Its positional parameters are the
+operands, broadcast against each other; keyword-only ones are numbers that configure it.  The function and its
+rules are never called on elements: they are compiled (one pass over memory computes all the gradients that are
+needed), and the rules are called with tensors where the gradient itself is to be differentiated.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import devices
+from .._layout import broadcast_shapes
+from .._tensor import Tensor, check_in_place
+from .._types import bool_, dtype, get_default_dtype, tensor_type
+from ..autograd.anomaly_mode import forward_trace
+from ..autograd.grad_mode import ANOMALY, GRAD, state
+from ..autograd.graph import Node, edge_of
+from ..autograd.views import record_inplace
+from .copying import check_overlap
+from .plan import FlatNode, Plan, PointwiseNode, kind_of, new_output, operand
+from .promotion import result_dtype
+from .recorder import inplace_recorder, recorder
+from .table import Op, public, public_functions
+
+__all__ = ["Pointwise", "pointwise"]
+
+
+class Pointwise(Op):
+    """A pointwise entry of the table.
+
+    Attributes:
+        statics: the keyword-only parameters and their defaults.
+        result: "same" (computed in the promoted dtype), "float" (in a floating-point one), "bool" (a comparison).
+        conditions: operands that are read as they are.
+        baked: for a static number, the values that get a kernel of their own.
+        refused: dtypes that the operation is not defined for, and the message that says so.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        node: str,
+        fixed: Sequence[str],
+        result: str,
+        conditions: Sequence[str],
+        baked: Mapping[str, frozenset[float]],
+        refused: Mapping[dtype, str],
+    ):
+        signature = inspect.signature(function).parameters.values()
+        operands = [p.name for p in signature if p.kind is p.POSITIONAL_OR_KEYWORD]
+        self.statics = {p.name: p.default for p in signature if p.kind is p.KEYWORD_ONLY}
+        self.result = result
+        self.conditions = frozenset(conditions)
+        self.baked = dict(baked)
+        self.refused = dict(refused)
+        self.programs: dict[Any, devices.Program] = {}
+        self.plans: dict[Any, Plan] = {}
+        super().__init__(function, node, operands, operands if result == "bool" else fixed)
+        self.flat_node_class = type(node, (FlatNode,), {"op": self, "__slots__": (), "__module__": "numgrad.autograd"})
+
+    def make_node_class(self, name: str) -> type[Node]:
+        return type(name, (PointwiseNode,), {"op": self, "__slots__": (), "__module__": "numgrad.autograd"})
+
+    def constants(self, statics: Mapping[str, Any]) -> dict[str, Any]:
+        """The static numbers that are written into the kernel: defaults, and those with a form of their own."""
+        return {
+            name: value
+            for name, value in statics.items()
+            if value == self.statics[name] or value in self.baked.get(name, ())
+        }
+
+    def plan(self, needed: tuple[bool, ...], statics: Mapping[str, Any]) -> Plan:
+        """How the gradients of the ``needed`` inputs are computed."""
+        constants = self.constants(statics)
+        key = (needed, *[(name, value, value.__class__) for name, value in constants.items()])
+        plan = self.plans.get(key)
+        if plan is None:
+            plan = self.plans[key] = Plan(self, needed, statics)
+        return plan
+
+    def compute_types(self, operands: Sequence[Any]) -> tuple[dtype, dtype]:
+        """The dtype to compute in and that of the result.
+
+        Raises:
+            RuntimeError: the operation is not defined for that dtype.
+        """
+        values = [v for name, v in zip(self.inputs, operands, strict=True) if name not in self.conditions]
+        compute = result_dtype(values)
+        if compute in self.refused:
+            shapes = [list(v._shape) for v in values if isinstance(v, Tensor)]
+            raise RuntimeError(f"{self.refused[compute]} (shapes {', '.join(map(str, shapes))})")
+        if self.result == "float" and not compute.is_floating_point:
+            compute = get_default_dtype()
+        return compute, bool_ if self.result == "bool" else compute
+
+    def program(
+        self, operands: Sequence[Any], statics: Mapping[str, Any], compute: dtype, out: dtype
+    ) -> devices.Program:
+        """The kernel description for these operands: tensors, or numbers passed at run time."""
+        constants = self.constants(statics)
+        kinds = tuple([kind_of(value) for value in operands])
+        key = (kinds, compute, out, *[(k, v, v.__class__) for k, v in constants.items()])
+        program = self.programs.get(key)
+        if program is None:
+            inputs = [
+                operand(name, kind, name not in self.conditions)
+                for name, kind in zip(self.inputs, kinds, strict=True)
+            ]
+            inputs += [
+                devices.Operand(name, constant=value) if name in constants else operand(name, value.__class__, True)
+                for name, value in statics.items()
+            ]
+            program = self.programs[key] = devices.Program(
+                self.name, compute.numpy, tuple(inputs), (("out", out.numpy),), (self.function,)
+            )
+        return program
+
+    def run(self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None = None) -> Tensor:
+        """Compute, into a new tensor or in place into ``into``, and record."""
+        operands = [_prepared(self, name, v) for name, v in zip(self.inputs, operands, strict=True)]
+        tensors = [value for value in operands if isinstance(value, Tensor)]
+        if not tensors:
+            raise TypeError(f"{self.name}(): at least one operand must be a Tensor")
+        compute, kind = self.compute_types(operands)
+        shape = broadcast_shapes(*[tensor._shape for tensor in tensors])
+        if into is None:
+            out = new_output(tensors, shape, tensor_type(kind, tensors[0]._type.device))
+        else:
+            _check_target(into, tensors, shape, kind)
+            out = into
+        edges = self._edges(operands)
+        plan = None
+        if any(edges):
+            plan = self.plan(tuple([edge is not None for edge in edges]), statics)
+            saved, versions = plan.save(operands, statics, into)
+        program = self.program(operands, statics, compute, out._type.dtype)
+        numbers = [statics[i.name] for i in program.arguments if i.name in statics]
+        devices.run_pointwise(program, [*operands, *numbers], [out])
+        if into is not None:
+            into._counter[0] += 1
+        if plan is not None:
+            node = self.node_class(edges, out._shape, out._type)
+            if "out" in plan.names:
+                place = plan.names.index("out")
+                saved[place], versions[place] = out._alias(), out._counter[0]
+            node.plan, node.compute, node.saved, node.versions = plan, compute, tuple(saved), tuple(versions)
+            if state.mode & ANOMALY:
+                node.attachments().forward_trace = forward_trace()
+            if into is None:
+                out._edge = (node, 0)
+                out._requires_grad = True
+            else:
+                record_inplace(into, node)
+        return out
+
+    def _edges(self, operands: Sequence[Any]) -> tuple[Any, ...]:
+        """An edge for each input that needs a gradient, taken before anything is changed."""
+        if not state.mode & GRAD or self.result == "bool":
+            return ()
+        return tuple([
+            edge_of(v) if isinstance(v, Tensor) and v._requires_grad and name not in self.nondifferentiable else None
+            for name, v in zip(self.inputs, operands, strict=True)
+        ])
+
+
+def _prepared(op: Pointwise, name: str, value: Any) -> Any:
+    """An operand as a tensor or a Python number."""
+    if isinstance(value, Tensor) or value.__class__ in (int, float, bool):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return public_functions["from_numpy"](value)
+    if isinstance(value, int | float):
+        return float(value) if isinstance(value, float) else int(value)
+    raise TypeError(f"{op.name}(): argument '{name}' must be Tensor or a number, not {type(value).__name__}")
+
+
+def _check_target(target: Tensor, operands: Sequence[Tensor], shape: tuple[int, ...], kind: dtype) -> None:
+    """Raise unless ``target`` may be overwritten with a result of this shape and dtype."""
+    check_in_place(target)
+    if shape != target._shape:
+        raise RuntimeError(f"output with shape {list(target._shape)} doesn't match the broadcast shape {list(shape)}")
+    if kind.category > target._type.dtype.category:
+        raise RuntimeError(
+            f"result type {kind.legacy} can't be cast to the desired output type {target._type.dtype.legacy}"
+        )
+    for value in operands:
+        check_overlap(target, value)
+
+
+def pointwise(
+    node: str,
+    *,
+    result: str = "same",
+    nondifferentiable: Sequence[str] = (),
+    conditions: Sequence[str] = (),
+    baked: Mapping[str, frozenset[float]] | None = None,
+    refused: Mapping[dtype, str] | None = None,
+    inplace: bool | None = None,
+    export: bool = True,
+) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate a function of scalars to make it an operation on tensors.
+
+    Args:
+        node: name of the node class.
+        result: "same" to compute in the promoted dtype, "float" in a floating-point one, "bool" for a comparison.
+        nondifferentiable: operands that have no gradient.
+        conditions: operands that are read as they are and take no part in type promotion.
+        baked: for a static number, the values that get a kernel of their own, with the value written into it.
+        refused: dtypes that the operation is not defined for, and what to say.
+        inplace: whether there is an in-place method, too; by default unless the result is bool.
+        export: whether ``numgrad`` exports the function and Tensor has the method.
+
+    The result is the public function.  It has ``gradient``, to declare rules with, ``op``, the table's entry, and
+    ``scalar_function``, the text of which goes into kernels of other operations that call it.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        op = Pointwise(function, node, nondifferentiable, result, conditions, baked or {}, refused or {})
+        call: Any = recorder(op)
+        call.__doc__ = function.__doc__
+        call.op = op
+        call.gradient = op.gradient
+        call.scalar_function = function
+        if export:
+            public(call, name=op.name)
+        if inplace or (inplace is None and result != "bool"):
+            call.inplace = inplace_recorder(op)
+            if export:
+                setattr(Tensor, op.name + "_", call.inplace)
+        return call
+
+    return decorate

@@ -1,0 +1,502 @@
+"""Pointwise operations: each with its derivative beside it.
+
+In the rules ``grad`` is the gradient of the output, ``conj`` is for complex numbers (of a real number it is the
+number itself), and names of other operations stand for their formulas.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numgrad_kernels import scalar
+from numgrad_kernels.scalar import conj
+
+from .._tensor import Tensor
+from .._types import bool_, float32, float64, get_default_dtype, int64
+from .copying import convert
+from .elementwise import pointwise
+from .table import public
+
+# ruff: noqa: A001, A002 - operations and parameters have PyTorch's names
+
+_ARITHMETIC_ON_BOOL = {
+    bool_: "Subtraction, the `-` operator, with two bool tensors is not supported. "
+    "Use the `^` or `logical_xor()` operator instead."
+}
+_NEGATIVE_ON_BOOL = {
+    bool_: "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+    "the `~` or `logical_not()` operator instead."
+}
+_EXPONENTS = {"exponent": frozenset({0, 0.5, 1, 2, 3, -0.5, -1, -2})}
+
+# -- arithmetic -------------------------------------------------------------------------------------------------
+
+
+@pointwise("AddBackward0")
+def add(input, other, *, alpha=1):
+    """``input + alpha * other``."""
+    return input + alpha * other
+
+
+@add.gradient("input")
+def _(grad):
+    return grad
+
+
+@add.gradient("other")
+def _(grad, alpha):
+    return grad * alpha
+
+
+@pointwise("SubBackward0", refused=_ARITHMETIC_ON_BOOL)
+def sub(input, other, *, alpha=1):
+    """``input - alpha * other``."""
+    return input - alpha * other
+
+
+@sub.gradient("input")
+def _(grad):
+    return grad
+
+
+@sub.gradient("other")
+def _(grad, alpha):
+    return -grad * alpha
+
+
+@pointwise("RsubBackward1", refused=_ARITHMETIC_ON_BOOL, inplace=False)
+def rsub(input, other, *, alpha=1):
+    """``other - alpha * input``."""
+    return other - alpha * input
+
+
+@rsub.gradient("input")
+def _(grad, alpha):
+    return -grad * alpha
+
+
+@rsub.gradient("other")
+def _(grad):
+    return grad
+
+
+@pointwise("MulBackward0")
+def mul(input, other):
+    """``input * other``."""
+    return input * other
+
+
+@mul.gradient("input")
+def _(grad, other):
+    return grad * conj(other)
+
+
+@mul.gradient("other")
+def _(grad, input):
+    return grad * conj(input)
+
+
+@pointwise("DivBackward0", result="float")
+def div(input, other):
+    """``input / other``, the true quotient also of integers."""
+    return input / other
+
+
+@div.gradient("input")
+def _(grad, other):
+    return grad / conj(other)
+
+
+@div.gradient("other")
+def _(grad, input, other):
+    return -grad * conj(input / other / other)
+
+
+@pointwise("ReciprocalBackward0", result="float")
+def reciprocal(input):
+    """``1 / input``."""
+    return 1 / input
+
+
+@reciprocal.gradient("input")
+def _(grad, out):
+    return -grad * conj(out * out)
+
+
+@pointwise("NegBackward0", refused=_NEGATIVE_ON_BOOL)
+def neg(input):
+    """``-input``."""
+    return -input
+
+
+@neg.gradient("input")
+def _(grad):
+    return -grad
+
+
+@pointwise("AbsBackward0", refused={bool_: "Boolean inputs not supported for abs"})
+def abs(input):
+    """The absolute value."""
+    return scalar.abs(input)
+
+
+@abs.gradient("input")
+def _(grad, input):
+    return grad * sign(input)
+
+
+@pointwise("SignBackward0")
+def sign(input):
+    """-1, 0 or 1: the sign of the number."""
+    return scalar.sign(input)
+
+
+@sign.gradient("input")
+def _(grad):
+    return grad * 0
+
+
+# -- powers -----------------------------------------------------------------------------------------------------
+
+
+@pointwise("PowBackward0", baked=_EXPONENTS, export=False)
+def pow_number(input, *, exponent=1):
+    """``input ** exponent`` for a number ``exponent``."""
+    return scalar.pow(input, exponent)
+
+
+@pow_number.gradient("input")
+def _(grad, input, exponent):
+    return grad * conj(where(exponent == 0, 0, exponent * pow_number(input, exponent=exponent - 1)))
+
+
+@pointwise("PowBackward1", export=False)
+def pow_tensor(input, exponent):
+    """``input ** exponent`` for two tensors, or a number and a tensor."""
+    return scalar.pow(input, exponent)
+
+
+@pow_tensor.gradient("input")
+def _(grad, input, exponent):
+    return grad * conj(where(exponent == 0, 0, exponent * pow_tensor(input, exponent - 1)))
+
+
+@pow_tensor.gradient("exponent")
+def _(grad, input, exponent, out):
+    # Where the base is 0 the logarithm is infinite, but the power stays 0 for every positive exponent.
+    slope = where(input == 0, where(exponent >= 0, 0, out * log(input)), out * log(input))
+    return grad * conj(slope)
+
+
+def pow(input: Any, exponent: Any) -> Tensor:
+    """``input ** exponent``, either of which may be a number.
+
+    Raises:
+        RuntimeError: an integer tensor to a negative integer power.
+    """
+    if not isinstance(exponent, int | float):
+        return pow_tensor(input, exponent)
+    return pow_number(_power_base(input, exponent), exponent=exponent)
+
+
+def pow_(input: Tensor, exponent: Any) -> Tensor:
+    """``pow`` in place."""
+    if not isinstance(exponent, int | float):
+        return pow_tensor.inplace(input, exponent)
+    if _power_base(input, exponent) is not input:
+        raise RuntimeError(
+            f"result type {get_default_dtype().legacy} can't be cast to the desired output type {input.dtype.legacy}"
+        )
+    return pow_number.inplace(input, exponent=exponent)
+
+
+def _power_base(input: Tensor, exponent: float) -> Tensor:
+    """The base in the dtype of the power."""
+    if input.is_floating_point():
+        return input
+    if isinstance(exponent, int):
+        if exponent < 0:
+            raise RuntimeError(
+                "Integers to negative integer powers are not allowed: "
+                f"a {input.dtype} tensor of shape {list(input._shape)} to the power {exponent}."
+            )
+        return convert(input, int64) if input.dtype is bool_ else input
+    return convert(input, get_default_dtype())
+
+
+public(pow)
+Tensor.pow_ = pow_  # type: ignore[attr-defined]
+
+
+@pointwise("SqrtBackward0", result="float")
+def sqrt(input):
+    """The square root."""
+    return scalar.sqrt(input)
+
+
+@sqrt.gradient("input")
+def _(grad, out):
+    return grad / (2 * conj(out))
+
+
+# -- exponential and its relatives ------------------------------------------------------------------------------
+
+
+@pointwise("ExpBackward0", result="float")
+def exp(input):
+    """e to the power of the number."""
+    return scalar.exp(input)
+
+
+@exp.gradient("input")
+def _(grad, out):
+    return grad * conj(out)
+
+
+@pointwise("LogBackward0", result="float")
+def log(input):
+    """The natural logarithm."""
+    return scalar.log(input)
+
+
+@log.gradient("input")
+def _(grad, input):
+    return grad / conj(input)
+
+
+@pointwise("TanhBackward0", result="float")
+def tanh(input):
+    """The hyperbolic tangent."""
+    return scalar.tanh(input)
+
+
+@tanh.gradient("input")
+def _(grad, out):
+    return grad * conj(1 - out * out)
+
+
+@pointwise("SigmoidBackward0", result="float")
+def sigmoid(input):
+    """``1 / (1 + exp(-input))``."""
+    return scalar.sigmoid(input)
+
+
+@sigmoid.gradient("input")
+def _(grad, out):
+    return grad * conj((1 - out) * out)
+
+
+@pointwise("SoftplusBackward0", result="float", inplace=False, export=False)
+def log_one_plus_exp(input):
+    """``log(1 + exp(input))`` without overflow: part of the logistic losses."""
+    return scalar.maximum(input, 0) + scalar.log1p(scalar.exp(-scalar.abs(input)))
+
+
+@log_one_plus_exp.gradient("input")
+def _(grad, input):
+    return grad * sigmoid(input)
+
+
+# -- choosing ---------------------------------------------------------------------------------------------------
+
+
+@pointwise("ReluBackward0", refused={bool_: "Boolean inputs not supported for relu"})
+def relu(input):
+    """``max(input, 0)``; NaN stays NaN."""
+    return scalar.maximum(input, 0)
+
+
+@relu.gradient("input")
+def _(grad, out):
+    return where(out > 0, grad, 0)
+
+
+@pointwise("MaximumBackward0", inplace=False)
+def maximum(input, other):
+    """The larger of two numbers; NaN if either is NaN."""
+    return scalar.maximum(input, other)
+
+
+@maximum.gradient("input")
+def _(grad, input, other):
+    return where(input == other, grad / 2, where(input < other, 0, grad))
+
+
+@maximum.gradient("other")
+def _(grad, input, other):
+    return where(input == other, grad / 2, where(input < other, grad, 0))
+
+
+@pointwise("MinimumBackward0", inplace=False)
+def minimum(input, other):
+    """The smaller of two numbers; NaN if either is NaN."""
+    return scalar.minimum(input, other)
+
+
+@minimum.gradient("input")
+def _(grad, input, other):
+    return where(input == other, grad / 2, where(input > other, 0, grad))
+
+
+@minimum.gradient("other")
+def _(grad, input, other):
+    return where(input == other, grad / 2, where(input > other, grad, 0))
+
+
+@pointwise("WhereBackward0", conditions=["condition"], nondifferentiable=["condition"], export=False, inplace=False)
+def choose(condition, input, other):
+    """``input`` where ``condition`` holds, ``other`` elsewhere."""
+    return scalar.where(condition, input, other)
+
+
+@choose.gradient("input")
+def _(grad, condition):
+    return where(condition, grad, 0)
+
+
+@choose.gradient("other")
+def _(grad, condition):
+    return where(condition, 0, grad)
+
+
+def where(condition: Any, input: Any, other: Any) -> Any:
+    """``input`` where ``condition`` (a bool tensor) holds, ``other`` elsewhere.
+
+    Raises:
+        RuntimeError: the condition is not a bool tensor.
+    """
+    if isinstance(condition, bool):  # in a rule, a comparison of static numbers
+        return input if condition else other
+    if not isinstance(condition, Tensor) or condition.dtype is not bool_:
+        kind = condition.dtype if isinstance(condition, Tensor) else type(condition).__name__
+        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")
+    return choose(condition, input, other)
+
+
+where.scalar_function = choose.scalar_function  # type: ignore[attr-defined]
+public(where, method=False)
+
+
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """This tensor's elements where ``condition`` holds, ``other``'s elsewhere."""
+    return where(condition, self, other)
+
+
+Tensor.where = _where_method  # type: ignore[attr-defined]
+
+# -- comparing --------------------------------------------------------------------------------------------------
+
+
+@pointwise("EqBackward0", result="bool")
+def eq(input, other):
+    """``input == other``."""
+    return input == other
+
+
+@pointwise("NeBackward0", result="bool")
+def ne(input, other):
+    """``input != other``."""
+    return input != other
+
+
+@pointwise("LtBackward0", result="bool")
+def lt(input, other):
+    """``input < other``."""
+    return input < other
+
+
+@pointwise("LeBackward0", result="bool")
+def le(input, other):
+    """``input <= other``."""
+    return input <= other
+
+
+@pointwise("GtBackward0", result="bool")
+def gt(input, other):
+    """``input > other``."""
+    return input > other
+
+
+@pointwise("GeBackward0", result="bool")
+def ge(input, other):
+    """``input >= other``."""
+    return input >= other
+
+
+@pointwise("IsnanBackward0", result="bool")
+def isnan(input):
+    """Whether the number is NaN."""
+    return input != input
+
+
+# -- integers and bits ------------------------------------------------------------------------------------------
+
+_BITS_OF_FLOATS = {
+    kind: f"bitwise operations are not implemented for {kind}, only for bool and integer tensors"
+    for kind in (float32, float64)
+}
+
+
+@pointwise("DivBackward1")
+def floor_divide(input, other):
+    """The quotient rounded towards minus infinity."""
+    return input // other
+
+
+@floor_divide.gradient("input", "other")
+def _(grad):
+    return grad * 0
+
+
+@pointwise("RemainderBackward0")
+def remainder(input, other):
+    """What is left of a division, with the sign of the divisor, as Python's ``%``."""
+    return scalar.remainder(input, other)
+
+
+@remainder.gradient("input")
+def _(grad):
+    return grad
+
+
+@remainder.gradient("other")
+def _(grad, input, other):
+    return -grad * floor_divide(input, other)
+
+
+@pointwise("BitwiseAndBackward0", refused=_BITS_OF_FLOATS, nondifferentiable=["input", "other"])
+def bitwise_and(input, other):
+    """The bits set in both; of bools, logical and."""
+    return input & other
+
+
+@pointwise("BitwiseOrBackward0", refused=_BITS_OF_FLOATS, nondifferentiable=["input", "other"])
+def bitwise_or(input, other):
+    """The bits set in either; of bools, logical or."""
+    return input | other
+
+
+@pointwise("BitwiseXorBackward0", refused=_BITS_OF_FLOATS, nondifferentiable=["input", "other"])
+def bitwise_xor(input, other):
+    """The bits set in one but not both; of bools, exclusive or."""
+    return input ^ other
+
+
+@pointwise("LogicalNotBackward0", result="bool")
+def logical_not(input):
+    """Whether the number is zero."""
+    return input == 0
+
+
+@pointwise("BitwiseNotBackward0", refused=_BITS_OF_FLOATS, nondifferentiable=["input"], export=False)
+def invert_bits(input):
+    """The bits that are not set, of integers."""
+    return ~input
+
+
+def bitwise_not(input: Tensor) -> Tensor:
+    """The bits that are not set; of bools, logical not."""
+    return logical_not(input) if input.dtype is bool_ else invert_bits(input)
+
+
+public(bitwise_not)

@@ -1,0 +1,290 @@
+"""The op table: what an operation is, and how one is recorded.
+
+Everything about an operation stands in one place.  A function, decorated, computes it; rules decorated with
+``.gradient("input")`` say how the gradient of one input comes from that of the output.  From these the table
+makes the public function, the method, the node class and, for pointwise operations, the kernels.
+
+A rule's parameter names say what the node keeps for it: ``grad`` is the gradient of the output, an input's name
+the input, ``out`` the output (or an output's name, if there are several), another parameter's name its value, and
+``input_shape`` an input's shape alone.  Rules call operations of this table, so a second derivative is recorded like
+any other computation.  An input has a rule or is declared non-differentiable.  No rule undoes broadcasting: the
+engine does, once for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._tensor import Tensor
+from ..autograd.anomaly_mode import forward_trace
+from ..autograd.grad_mode import ANOMALY, GRAD, state
+from ..autograd.graph import MAYBE, Node, edge_of
+from ..autograd.saved import freed_error, modified_error, restored_output
+from ..autograd.views import View
+
+__all__ = ["Op", "OpNode", "operation", "ops", "parameters", "public", "public_functions"]
+
+#: Every operation by its key (its function's name).
+ops: dict[str, Op] = {}
+
+#: What ``numgrad`` exports: functions by public name.
+public_functions: dict[str, Callable[..., Any]] = {}
+
+Rule = Callable[..., Any]
+
+
+def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a function's parameters."""
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+class Op:
+    """An entry of the table.
+
+    Attributes:
+        name: the key; the public name, too, unless the entry serves another function.
+        inputs: the parameters that are tensors, in order; one edge of the node for each.
+        rules: the gradient rule of each differentiable input.
+        node_class: the class of the nodes that record it.
+    """
+
+    def __init__(self, function: Callable[..., Any], node: str, inputs: Sequence[str], fixed: Sequence[str]):
+        self.name = function.__name__
+        self.function = function
+        self.inputs = tuple(inputs)
+        self.nondifferentiable = frozenset(fixed)
+        self.rules: dict[str, Rule] = {}
+        self.node_class: type[Node] = self.make_node_class(node)
+        if self.name in ops:
+            raise ValueError(f"the table has an op '{self.name}' already")
+        ops[self.name] = self
+
+    def make_node_class(self, name: str) -> type[Node]:
+        """The class of this op's nodes."""
+        raise NotImplementedError(f"{type(self).__name__} does not define make_node_class")
+
+    def gradient(self, *names: str) -> Callable[[Rule], Rule]:
+        """Decorate the rule for the gradient of the inputs ``names``."""
+
+        def register(rule: Rule) -> Rule:
+            for name in names:
+                if name not in self.inputs or name in self.nondifferentiable:
+                    raise ValueError(f"{self.name} has no differentiable input '{name}'")
+                self.rules[name] = rule
+            return rule
+
+        return register
+
+
+def public(function: Callable[..., Any], *, name: str | None = None, method: bool = True) -> Callable[..., Any]:
+    """Export ``function`` as ``numgrad.<name>`` and, unless told otherwise, as a method of Tensor."""
+    name = name or function.__name__
+    public_functions[name] = function
+    if method:
+        setattr(Tensor, name, function)
+    return function
+
+
+class OpNode(Node):
+    """A node of a table entry, with what its rules need.
+
+    ``names`` are the names that the rules use, ``saved`` the values (None once freed) and ``versions`` what the
+    version of each tensor was (None for what is no tensor).
+    """
+
+    __slots__ = ("saved", "versions")
+
+    op: Op
+    names: Sequence[str]
+    saved: tuple[Any, ...] | None
+    versions: tuple[int | None, ...]
+
+    def unpack(self) -> dict[str, Any]:
+        """What was saved, by name.
+
+        Raises:
+            RuntimeError: it was freed by an earlier backward, or a tensor was changed in place since.
+        """
+        if self.saved is None:
+            raise freed_error()
+        return {
+            name: value if version is None else self.unpacked(name, value, version)
+            for name, value, version in zip(self.names, self.saved, self.versions, strict=True)
+        }
+
+    def unpacked(self, name: str, value: Any, version: int) -> Any:
+        """A saved tensor, checked, and in its place in the graph if recording is on."""
+        number = self.output_number(name)
+        if value._counter[0] != version:
+            raise modified_error(self, value, version, number is not None)
+        if number is not None and state.mode & GRAD and value._type.dtype.is_floating_point:
+            return restored_output(self, value, number)
+        return value
+
+    def output_number(self, name: str) -> int | None:
+        """Which output a saved name stands for, None if it is none."""
+        return 0 if name == "out" else None
+
+    def release(self) -> None:
+        if self.saved and any(version is not None for version in self.versions):
+            self.saved = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_saved_"):
+            key = {"self": "input", "result": "out"}.get(name[7:], name[7:])
+            if self.saved is None:
+                raise freed_error()
+            if key in self.names:
+                position = self.names.index(key)
+                value, version = self.saved[position], self.versions[position]
+                return value if version is None else self.unpacked(key, value, version)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+
+class _GeneralNode(OpNode):
+    """The node of an operation whose rules call other operations."""
+
+    __slots__ = ("names",)
+
+    op: _Operation
+
+    def output_number(self, name: str) -> int | None:
+        return self.op.outputs.index(name) if name in self.op.outputs else None
+
+    def apply(self, gradient: Any) -> tuple[Any, ...]:
+        op = self.op
+        values = self.unpack()
+        values["grad"] = gradient
+        if op.sequence:
+            rule = op.rules[op.inputs[0]]
+            return tuple(rule(*[values[name] for name in parameters(rule)]))
+        results = []
+        for name, edge in zip(op.inputs, self.edges, strict=True):
+            if edge is None:
+                results.append(None)
+            else:
+                rule = op.rules[name]
+                results.append(rule(*[values[name] for name in parameters(rule)]))
+        return tuple(results)
+
+
+class _Operation(Op):
+    """An operation computed by a Python function that calls the device."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        node: str,
+        inputs: Sequence[str],
+        fixed: Sequence[str],
+        outputs: Sequence[str],
+        view: bool,
+        sequence: bool,
+    ):
+        self.outputs = tuple(outputs)
+        self.view = view
+        self.sequence = sequence  # the one input is a tuple of tensors
+        self.parameters = parameters(function)
+        super().__init__(function, node, inputs, fixed)
+        self.positions = [self.parameters.index(name) for name in self.inputs]
+
+    def make_node_class(self, name: str) -> type[Node]:
+        return type(name, (_GeneralNode,), {"op": self, "__slots__": (), "__module__": "numgrad.autograd"})
+
+    def __call__(self, *args: Any) -> Any:
+        mode = state.mode
+        tensors = args[0] if self.sequence else [args[p] for p in self.positions]
+        recording = False
+        if mode & GRAD:
+            for tensor in tensors:
+                if tensor is not None and tensor._requires_grad:
+                    recording = True
+                    break
+        if not recording and not self.view:
+            return self.function(*args)
+        edges: tuple[Any, ...] = ()
+        if recording:
+            edges = tuple([None if tensor is None else edge_of(tensor) for tensor in tensors])
+        state.mode = mode & ~GRAD
+        try:
+            out = self.function(*args)
+        finally:
+            state.mode = mode
+        outputs = out if isinstance(out, tuple) else (out,)
+        if self.view:
+            self._connect_views(tensors[0], args, outputs)
+        if any(edges):
+            self._record(edges, args, outputs)
+        return out
+
+    def _connect_views(self, base: Tensor, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+        for number, output in enumerate(outputs):
+            output._counter = base._counter
+            step = (self, args[1:]) if len(outputs) == 1 else (_nth_view, (self, args[1:], number))
+            output._view = View(base, step)
+            output._requires_grad = MAYBE
+
+    def _record(self, edges: tuple[Any, ...], args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+        differentiable = [o for o in outputs if o._type.dtype.is_floating_point]
+        node = self.node_class(edges, differentiable[0]._shape, differentiable[0]._type)
+        if len(differentiable) > 1:
+            node.more_outputs = tuple([(o._shape, o._type) for o in differentiable[1:]])
+        self._save(node, args, outputs)
+        if state.mode & ANOMALY:
+            node.attachments().forward_trace = forward_trace()
+        for number, output in enumerate(differentiable):
+            output._edge = (node, number)
+            output._requires_grad = True
+
+    def _save(self, node: _GeneralNode, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+        """Keep what the rules of the inputs that need a gradient ask for."""
+        known = dict(zip(self.parameters, args, strict=True))
+        saved: dict[str, Any] = {}
+        rules = self.rules.values() if self.sequence else [
+            self.rules[name] for name, edge in zip(self.inputs, node.edges, strict=True) if edge is not None
+        ]
+        for rule in rules:
+            for wanted in parameters(rule):
+                if wanted in self.outputs:
+                    saved[wanted] = outputs[self.outputs.index(wanted)]._alias()
+                elif wanted.endswith("_shape") and wanted not in known:
+                    saved[wanted] = known[wanted[:-6]]._shape
+                elif wanted != "grad":
+                    saved[wanted] = known[wanted]
+        node.names = tuple(saved)
+        node.saved = tuple(saved.values())
+        node.versions = tuple([v._counter[0] if isinstance(v, Tensor) else None for v in node.saved])
+
+
+def _nth_view(tensor: Tensor, op: _Operation, arguments: tuple[Any, ...], number: int) -> Tensor:
+    return op(tensor, *arguments)[number]
+
+
+def operation(
+    node: str,
+    *,
+    inputs: Sequence[str] = ("input",),
+    nondifferentiable: Sequence[str] = (),
+    outputs: Sequence[str] = ("out",),
+    view: bool = False,
+    sequence: bool = False,
+) -> Callable[[Callable[..., Any]], _Operation]:
+    """Decorate the function that computes an operation, given and returning tensors.
+
+    Args:
+        node: name of the node class.
+        inputs: parameters that are tensors (or None).
+        nondifferentiable: those of them that have no gradient.
+        outputs: names of the outputs, where there are several.
+        view: whether the outputs share the input's memory.
+        sequence: whether the one input is a tuple of tensors; its rule returns a list.
+
+    The result is called with positional arguments only.
+    """
+
+    def decorate(function: Callable[..., Any]) -> _Operation:
+        return _Operation(function, node, inputs, nondifferentiable, outputs, view, sequence)
+
+    return decorate

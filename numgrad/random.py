@@ -1,0 +1,146 @@
+"""Random numbers: for the same seed, those of PyTorch's CPU generator, in the same order."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+import threading
+from collections.abc import Callable
+
+import numpy as np
+
+__all__ = ["Generator", "default_generator", "initial_seed", "manual_seed", "seed"]
+
+#: The seed of a generator that was not given one.
+_DEFAULT_SEED = 67280421310721
+
+_DTYPES = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
+
+#: Draws taken at a time: few enough to stay in the processor's cache until they are used.
+_CHUNK = 1 << 14
+
+#: From this size on PyTorch computes normals in blocks, below it one pair at a time.
+_BLOCK = 16
+
+
+class Generator:
+    """A source of random numbers with a state of its own, a Mersenne Twister.
+
+    A generator may be shared between threads: each call takes its numbers in one piece.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._twister = np.random.MT19937()
+        self.manual_seed(_DEFAULT_SEED)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start again from ``seed``, an integer in [-2^63, 2^64); a negative one stands for ``seed + 2^64``.
+
+        Returns the generator itself. Raises RuntimeError for anything that is not such an integer.
+        """
+        try:
+            number = operator.index(seed)
+        except TypeError:
+            raise RuntimeError(f"manual_seed expected an int, but got {type(seed).__name__}") from None
+        if not -(2**63) <= number < 2**64:
+            raise RuntimeError(f"manual_seed expected an int in [-2**63, 2**64), but got {number}")
+        with self._lock:
+            self._seed = number % 2**64
+            self._twister._legacy_seeding(self._seed % 2**32)
+            self._spare_normal: float | None = None
+        return self
+
+    def seed(self) -> int:
+        """Start again from a seed that the operating system chose at random, and return it."""
+        chosen = int.from_bytes(os.urandom(8), "little") >> 11
+        self.manual_seed(chosen)
+        return chosen
+
+    def initial_seed(self) -> int:
+        """The seed that the generator last started from, in [0, 2^64)."""
+        return self._seed
+
+    def uniform(self, size: int, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
+        """``size`` numbers from [low, high), as a new 1-D array of ``dtype``, float32 or float64.
+
+        ``low`` is at most ``high``.
+        """
+        out = _empty(size, dtype)
+        with self._lock:
+            self._fill_uniform(out, float(low), float(high))
+        return out
+
+    def normal(self, size: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
+        """``size`` normal numbers, as a new 1-D array of ``dtype``, float32 or float64."""
+        out = _empty(size, dtype)
+        with self._lock:
+            if size < _BLOCK:
+                out[:] = [value * std + mean for value in self._few_normals(size)]
+            else:
+                self._fill_normal(out, float(mean), float(std))
+        return out
+
+    def _fill_uniform(self, out: np.ndarray, low: float, high: float) -> None:
+        kernel = _kernel("uniform", out.dtype)
+        draws_each = out.itemsize // 4
+        for start in range(0, out.size, _CHUNK):
+            part = out[start : start + _CHUNK]
+            kernel(self._twister.random_raw(part.size * draws_each), low, high, part)
+
+    def _fill_normal(self, out: np.ndarray, mean: float, std: float) -> None:
+        kernel = _kernel("normal", out.dtype)
+        for start in range(0, out.size, _CHUNK):
+            part = out[start : start + _CHUNK]
+            self._fill_uniform(part, 0.0, 1.0)
+            kernel(mean, std, part)  # its whole blocks
+        if out.size % _BLOCK:  # then the last block is drawn afresh, over the end of the one before
+            last = out[-_BLOCK:]
+            self._fill_uniform(last, 0.0, 1.0)
+            kernel(mean, std, last)
+
+    def _few_normals(self, size: int) -> list[float]:
+        """Normals in pairs; one that is left over waits for the next call, whatever its dtype."""
+        values = [] if self._spare_normal is None else [self._spare_normal]
+        pairs = max(0, size - len(values) + 1) // 2
+        uniforms = np.empty((pairs, 2), np.float64)
+        self._fill_uniform(uniforms.reshape(-1), 0.0, 1.0)
+        for u1, u2 in uniforms.tolist():
+            radius = math.sqrt(-2.0 * math.log1p(-u2))
+            angle = 2.0 * math.pi * u1
+            values += [radius * math.cos(angle), radius * math.sin(angle)]
+        self._spare_normal = values[size] if len(values) > size else None
+        return values[:size]
+
+
+def _empty(size: int, dtype: np.dtype) -> np.ndarray:
+    if dtype not in _DTYPES:
+        raise TypeError(f"uniform and normal numbers are float32 or float64, not {dtype}")
+    return np.empty(size, dtype)
+
+
+def _kernel(name: str, dtype: np.dtype) -> Callable[..., None]:
+    from numgrad import devices
+    from numgrad_kernels.cpu import random as kernels
+
+    return devices.cpu.kernel_for(getattr(kernels, f"{name}_{dtype.name}"), dtype)
+
+
+default_generator = Generator()
+default_generator.seed()
+
+
+def manual_seed(seed: int) -> Generator:
+    """Start the default generator again from ``seed``, as ``Generator.manual_seed`` does, and return it."""
+    return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    """Start the default generator again from a seed chosen at random, and return that seed."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The seed that the default generator last started from."""
+    return default_generator.initial_seed()

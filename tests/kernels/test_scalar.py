@@ -1,0 +1,496 @@
+"""numgrad_kernels.scalar: precision, special values, vectorisation, types, and the two forms' agreement."""
+
+import functools
+import inspect
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import llvmlite.binding
+import mpmath
+import numpy as np
+import pytest
+from numba import njit
+
+import numgrad_kernels
+from numgrad_kernels import libm, scalar
+
+OPTIONS = {"error_model": "numpy", "fastmath": {"contract"}}
+POLYNOMIALS = ["exp", "log", "tanh", "sigmoid"]
+FLOATS = [np.float32, np.float64]
+PATH = f"libmvec {libm.variants()}" if libm.libmvec_found() else "no libmvec"  # shown in the tests' names
+
+
+@functools.cache
+def loop(name):
+    """out[i] = function(x[i]) as kernels have it."""
+    function = getattr(scalar, name)
+
+    def unary(x, out):
+        for i in range(x.shape[0]):
+            out[i] = function(x[i])
+
+    def binary(x, y, out):
+        for i in range(x.shape[0]):
+            out[i] = function(x[i], y[i])
+
+    return njit(**OPTIONS)(unary if arity(name) == 1 else binary)
+
+
+def arity(name):
+    return len(inspect.signature(getattr(scalar, name)).parameters)
+
+
+def apply(name, *arrays, size=None):
+    """The function of the arrays by its loop; with a size in pieces of so many elements."""
+    out = np.empty_like(arrays[0])
+    size = size or len(out)
+    for start in range(0, len(out), size):
+        piece = slice(start, start + size)
+        loop(name)(*(a[piece] for a in arrays), out[piece])
+    return out
+
+
+def code(name, dtype):
+    """LLVM's code of the loop in one dtype."""
+    array = np.ones(1, dtype)
+    apply(name, *[array] * arity(name))
+    signature = next(s for s in loop(name).signatures if s[0].dtype.name == np.dtype(dtype).name)
+    return loop(name).inspect_llvm(signature)
+
+
+def same_bits(a, b):
+    unsigned = f"u{a.itemsize}"
+    return np.array_equal(a.view(unsigned), b.view(unsigned))
+
+
+def units_off(got, exact):
+    """The largest distance in units in the last place."""
+    info = np.finfo(got.dtype)
+    worst = 0.0
+    for value, reference in zip(got, exact, strict=True):
+        if abs(reference) > info.max:
+            assert np.isinf(value), reference
+            continue
+        exponent = max(int(mpmath.frexp(reference)[1]) - 1, int(info.minexp)) if reference else int(info.minexp)
+        unit = mpmath.ldexp(1, exponent - info.nmant)
+        worst = max(worst, float(abs(mpmath.mpf(float(value)) - reference) / unit))
+    return worst
+
+
+RNG = np.random.default_rng(20)
+SEEDED = RNG.bit_generator.state
+COUNT = 150
+
+
+@pytest.fixture(autouse=True)
+def the_same_numbers_whichever_tests_run():
+    RNG.bit_generator.state = SEEDED
+
+
+# --- precision
+
+
+def between(low, high):
+    return lambda info: RNG.uniform(low, high, COUNT)
+
+
+def sized(low, high, signs=(-1, 1)):
+    """Powers of ten from low to high."""
+    return lambda info: 10.0 ** RNG.uniform(low, high, COUNT) * RNG.choice(signs, COUNT)
+
+
+def positive(info):
+    """All the positive numbers, subnormal ones too."""
+    return 2.0 ** RNG.uniform(info.minexp - info.nmant, info.maxexp - 0.01, COUNT)
+
+
+def exponents(factor):
+    """Where the function e^(x / factor) is neither 0 nor infinite."""
+    return lambda info: factor * RNG.uniform(info.minexp - info.nmant, info.maxexp - 0.01, COUNT) * np.log(2)
+
+
+TURNS = [between(-10, 10), between(-1e4, 1e4), sized(-30, 30)]
+SMALL = [between(-1, 1), sized(-30, 0)]
+LOGARITHM = [positive, between(0.5, 2), lambda info: 1 + RNG.uniform(-1e-3, 1e-3, COUNT)]
+
+# name: (exact function, limit in units in the last place, arguments)
+UNARY = {
+    "exp": (mpmath.exp, 2, [exponents(1), *SMALL]),
+    "log": (mpmath.log, 2, LOGARITHM),
+    "tanh": (mpmath.tanh, 2, [between(-25, 25), *SMALL]),
+    "sigmoid": (lambda x: 1 / (1 + mpmath.exp(-x)), 2, [exponents(1), between(-5, 5), *SMALL]),
+    "exp2": (lambda x: mpmath.power(2, x), 4, [exponents(1.4426), *SMALL]),
+    "expm1": (mpmath.expm1, 4, [exponents(1), *SMALL]),
+    "log2": (lambda x: mpmath.log(x, 2), 4, LOGARITHM),
+    "log10": (mpmath.log10, 4, LOGARITHM),
+    "log1p": (mpmath.log1p, 4, [positive, between(-0.99, 2), sized(-30, 0, [-0.99, 1])]),
+    "sqrt": (mpmath.sqrt, 0.5, [positive]),
+    "rsqrt": (lambda x: 1 / mpmath.sqrt(x), 1.5, [positive]),
+    "sin": (mpmath.sin, 4, TURNS),
+    "cos": (mpmath.cos, 4, TURNS),
+    "tan": (mpmath.tan, 4, TURNS),
+    "asin": (mpmath.asin, 4, SMALL),
+    "acos": (mpmath.acos, 4, SMALL),
+    "atan": (mpmath.atan, 4, [between(-10, 10), sized(-30, 30)]),
+    "sinh": (mpmath.sinh, 4, [exponents(0.7), *SMALL]),
+    "cosh": (mpmath.cosh, 4, [exponents(0.7), *SMALL]),
+    "asinh": (mpmath.asinh, 4, [between(-10, 10), sized(-30, 30)]),
+    "acosh": (mpmath.acosh, 4, [between(1, 10), sized(0, 30, [1]), lambda info: 1 + 10 ** RNG.uniform(-6, 0, COUNT)]),
+    "atanh": (mpmath.atanh, 4, SMALL),
+    "erf": (mpmath.erf, 4, [between(-5, 5), *SMALL]),
+    "erfc": (mpmath.erfc, 4, [between(-3, 9), *SMALL]),
+    "lgamma": (lambda x: mpmath.log(abs(mpmath.gamma(x))), 6, [between(-5, 3), between(3, 100), sized(-20, 20, [1])]),
+}
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", UNARY)
+def test_precision(name, dtype):
+    exact, limit, samples = UNARY[name]
+    x = np.concatenate([sample(np.finfo(dtype)) for sample in samples]).astype(dtype)
+    x = x[np.isfinite(x)]
+    with mpmath.workprec(160):
+        expected = [exact(mpmath.mpf(float(v))) for v in x]
+        assert units_off(apply(name, x), expected) <= limit
+        assert units_off(apply(name, x, size=3), expected) <= limit  # too short for the vector form
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", ["pow", "atan2"])
+def test_precision_of_two_arguments(name, dtype):
+    x = (2.0 ** RNG.uniform(-20, 20, 3 * COUNT)).astype(dtype)
+    y = RNG.uniform(-6, 6, 3 * COUNT).astype(dtype)
+    x[::3] = RNG.uniform(0.9, 1.1, COUNT)
+    y[::3] *= 50
+    if name == "pow":
+        x[1::3] *= -1
+        y[1::3] = np.rint(y[1::3])
+    exact = mpmath.power if name == "pow" else mpmath.atan2
+    with mpmath.workprec(200):
+        expected = [exact(mpmath.mpf(float(a)), mpmath.mpf(float(b))) for a, b in zip(x, y, strict=True)]
+        assert units_off(apply(name, x, y), expected) <= 4
+        assert units_off(apply(name, x, y, size=3), expected) <= 4
+
+
+# --- special values
+
+INF, NAN = np.inf, np.nan
+SPECIAL = {
+    "exp": [(-INF, 0), (INF, INF), (NAN, NAN), (0, 1), (-0.0, 1), (1000, INF), (-1000, 0)],
+    "log": [(0, -INF), (-0.0, -INF), (-1, NAN), (-INF, NAN), (INF, INF), (NAN, NAN), (1, 0)],
+    "tanh": [(-INF, -1), (INF, 1), (NAN, NAN), (0, 0), (-0.0, -0.0), (50, 1), (-50, -1), (1e-8, 1e-8)],
+    "sigmoid": [(-INF, 0), (INF, 1), (NAN, NAN), (0, 0.5), (-0.0, 0.5), (1000, 1), (-1000, 0)],
+    "sin": [(INF, NAN), (NAN, NAN), (-0.0, -0.0)],
+    "expm1": [(-INF, -1), (INF, INF), (-0.0, -0.0)],
+    "log1p": [(-1, -INF), (-2, NAN), (-0.0, -0.0), (INF, INF)],
+    "sqrt": [(-1, NAN), (-0.0, -0.0), (INF, INF)],
+    "rsqrt": [(0, INF), (-1, NAN), (INF, 0)],
+    "erf": [(INF, 1), (-INF, -1), (-0.0, -0.0), (NAN, NAN)],
+    "lgamma": [(0, INF), (-1, INF), (1, 0), (2, 0), (INF, INF), (-INF, INF), (NAN, NAN)],
+    "atanh": [(1, INF), (-1, -INF), (2, NAN)],
+    "acosh": [(1, 0), (0.5, NAN)],
+    "sign": [(NAN, 0), (-0.0, 0), (3, 1), (-INF, -1)],
+    "abs": [(-0.0, 0), (-INF, INF), (NAN, NAN)],
+    "round": [(0.5, 0), (1.5, 2), (2.5, 2), (-0.5, -0.0), (-2.5, -2), (INF, INF)],
+    "trunc": [(-0.5, -0.0), (2.7, 2), (-2.7, -2)],
+    "floor": [(-0.5, -1), (2.7, 2), (NAN, NAN)],
+    "ceil": [(-0.5, -0.0), (2.2, 3), (-INF, -INF)],
+    "isnan": [(NAN, 1), (INF, 0), (0, 0)],
+    "isinf": [(NAN, 0), (-INF, 1), (0, 0)],
+}
+SPECIAL_PAIRS = {
+    "maximum": [(NAN, 1, NAN), (1, NAN, NAN), (1, 2, 2), (-INF, 3, 3)],
+    "minimum": [(NAN, 1, NAN), (1, NAN, NAN), (1, 2, 1), (INF, 3, 3)],
+    "pow": [(0, 0, 1), (NAN, 0, 1), (1, NAN, 1), (-8, 3, -512), (-8, 0.5, NAN), (0, -1, INF), (-0.0, -1, -INF)]
+    + [(2, INF, INF), (0.5, INF, 0), (-INF, 0.5, INF), (-0.0, 0.5, 0)],
+    "atan2": [(0, -1, np.pi), (-0.0, -1, -np.pi), (0, 1, 0), (NAN, 1, NAN), (INF, INF, np.pi / 4)],
+    "fmod": [(7, 3, 1), (-7, 3, -1), (7, -3, 1), (-4, 2, -0.0), (5, INF, 5), (5, 0, NAN), (INF, 2, NAN)],
+    "remainder": [(7, 3, 1), (-7, 3, 2), (7, -3, -2), (-5, INF, INF), (5, INF, 5), (5, 0, NAN), (NAN, 2, NAN)],
+    "copysign": [(3, -0.0, -3), (-3, 1, 3), (NAN, -1, NAN), (0, -1, -0.0)],
+}
+CASES = [(name, case) for table in (SPECIAL, SPECIAL_PAIRS) for name, cases in table.items() for case in cases]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(("name", "case"), CASES)
+def test_special_values(name, case, dtype):
+    *arguments, expected = (dtype(value) for value in case)
+    close = {"rtol": 4 * np.finfo(dtype).eps, "atol": 0}
+    plain = dtype(getattr(scalar, name)(*arguments))
+    for got in (plain, *apply(name, *(np.full(67, value) for value in arguments))):
+        np.testing.assert_allclose(got, expected, **close)
+        assert np.isnan(expected) or np.signbit(got) == np.signbit(expected)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_subnormal_numbers_in_and_out(dtype):
+    info = np.finfo(dtype)
+    tiny = info.smallest_subnormal * np.arange(1, 200, dtype=dtype)
+    assert same_bits(apply("tanh", -tiny), -tiny)
+    assert same_bits(apply("exp", tiny), np.ones_like(tiny))
+    assert same_bits(apply("sigmoid", tiny), np.full_like(tiny, 0.5))
+    below = np.linspace(np.log(info.smallest_normal), np.log(float(info.smallest_subnormal)) - 1, 200, dtype=dtype)
+    with mpmath.workprec(160):
+        exact = [mpmath.exp(mpmath.mpf(float(v))) for v in below]
+        assert units_off(apply("exp", below), exact) <= 1
+        assert units_off(apply("sigmoid", below), exact) <= 1
+        assert units_off(apply("log", tiny), [mpmath.log(mpmath.mpf(float(v))) for v in tiny]) <= 2
+
+
+# --- an element's value and its place
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", POLYNOMIALS)
+def test_polynomials_do_not_depend_on_the_place(name, dtype):
+    function = getattr(scalar, name)
+
+    @njit(**OPTIONS)
+    def fused(x, y, out):  # products and sums around it, which may be contracted
+        for i in range(x.shape[0]):
+            out[i] = y[i] - function(x[i]) * y[i]
+
+    x = RNG.normal(0, 4, 1000).astype(dtype)
+    x = np.abs(x) if name == "log" else x
+    y = RNG.normal(0, 1, 1000).astype(dtype)
+    whole, fused_whole = apply(name, x), np.empty_like(x)
+    fused(x, y, fused_whole)
+    for start in [*range(70), 500]:
+        for length in (1, 2, 3, 5, 8, 17, 33, 63, 64, 65, 130, 500):
+            piece = slice(start, start + length)
+            assert same_bits(apply(name, x[piece]), whole[piece])
+            out = np.empty_like(x[piece])
+            fused(x[piece], y[piece], out)
+            assert same_bits(out, fused_whole[piece])
+
+
+@pytest.mark.parametrize("name", sorted(scalar.LIBM_VECTOR))
+def test_whole_blocks_of_64_do_not_depend_on_the_place(name):
+    x = RNG.uniform(0.01, 0.99, 640).astype(np.float32) + (name == "acosh")
+    arguments = [x] * arity(name)
+    assert same_bits(apply(name, *arguments), apply(name, *arguments, size=64))
+
+
+# --- the code
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", POLYNOMIALS)
+def test_polynomials_vectorise(name, dtype):
+    number = "float" if dtype is np.float32 else "double"
+    assert re.search(rf"call <\d+ x {number}> @llvm\.fmuladd\.v", code(name, dtype))
+
+
+@pytest.mark.parametrize("path", [PATH])
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", [*UNARY, "pow", "atan2"])
+def test_libm_calls_vectorise(name, dtype, path):
+    text = code(name, dtype)
+    symbol = f"{name}f" if dtype is np.float32 else name
+    calls_vectors = re.search(rf"call <\d+ x \w+> @_ZGV[bde]N\d+v+_{symbol}\(", text) is not None
+    assert calls_vectors == (name in scalar.LIBM_VECTOR)
+    if path == "no libmvec":
+        assert not scalar.LIBM_VECTOR
+        assert "_ZGV" not in text
+    else:
+        assert scalar.LIBM_VECTOR >= {"sin", "cos", "pow"}
+
+
+@pytest.mark.parametrize("name", [*UNARY, *SPECIAL_PAIRS, "abs", "sign", "floor", "ceil", "round", "trunc"])
+def test_float32_stays_float32(name):
+    text = code(name, np.float32)
+    assert "fpext float" not in text
+    assert "double" not in text.replace("double, double", "")
+
+
+def test_two_functions_in_one_loop():
+    @njit(**OPTIONS)
+    def both(x, out):
+        for i in range(x.shape[0]):
+            out[i] = scalar.sin(x[i]) + scalar.cos(x[i]) * scalar.tanh(x[i])
+
+    x = RNG.uniform(-5, 5, 1000).astype(np.float32)
+    out = np.empty_like(x)
+    both(x, out)
+    wide = x.astype(np.float64)
+    np.testing.assert_allclose(out, np.sin(wide) + np.cos(wide) * np.tanh(wide), rtol=0, atol=4e-7)
+    text = next(iter(both.inspect_llvm().values()))
+    for symbol in ("sinf", "cosf"):
+        assert bool(re.search(rf"call <\d+ x float> @_ZGV\w+_{symbol}\(", text)) == libm.libmvec_found()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", ["sin", "erf", "exp", "tanh"])
+def test_loops_of_mixed_element_sizes(name, dtype):
+    function = getattr(scalar, name)
+
+    @njit(**OPTIONS)
+    def mixed(x, bytes_, flags, doubles, out):
+        for i in range(x.shape[0]):
+            out[i] = scalar.where(flags[i], function(x[i]), dtype(bytes_[i]) * function(dtype(doubles[i])))
+
+    x = RNG.uniform(-3, 3, 1003).astype(dtype)
+    bytes_ = RNG.integers(0, 255, 1003).astype(np.uint8)
+    flags = RNG.integers(0, 2, 1003).astype(bool)
+    doubles = RNG.uniform(-3, 3, 1003)
+    out = np.empty_like(x)
+    mixed(x, bytes_, flags, doubles, out)
+    expected = np.where(flags, apply(name, x), bytes_.astype(dtype) * apply(name, doubles.astype(dtype)))
+    np.testing.assert_allclose(out, expected, rtol=6 * np.finfo(dtype).eps)
+
+
+# --- plain Python, and types
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", [*UNARY, *SPECIAL_PAIRS])
+def test_plain_python_agrees(name, dtype):
+    x = np.concatenate([RNG.uniform(0.1, 1, 20), [0, -0.0, 1, -1, 2.5, 1e30, -40, INF, -INF, NAN]]).astype(dtype)
+    pairs = [x] if arity(name) == 1 else [a.ravel() for a in np.meshgrid(x, x)]
+    plain = [getattr(scalar, name)(*values) for values in zip(*pairs, strict=True)]
+    assert {type(value) for value in plain} == {dtype}
+    tolerance = {"lgamma": 1e-14 if dtype is np.float64 else 1e-6}.get(name, 5 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(apply(name, *pairs), plain, rtol=tolerance, atol=0)
+
+
+TYPES = [
+    ("exp", [np.int32(2)], np.float64),
+    ("exp", [True], np.float64),
+    ("exp", [1.5], np.float64),
+    ("exp", [np.complex64(1j)], np.complex64),
+    ("abs", [np.int8(-3)], np.int8),
+    ("abs", [np.complex64(3 + 4j)], np.float32),
+    ("conj", [np.complex64(3 + 4j)], np.complex64),
+    ("conj", [np.float32(3)], np.float32),
+    ("sign", [np.int32(-3)], np.int32),
+    ("sign", [np.uint8(3)], np.uint8),
+    ("floor", [np.int64(-3)], np.int64),
+    ("isnan", [np.int64(-3)], np.bool_),
+    ("maximum", [np.int32(1), np.int32(2)], np.int32),
+    ("maximum", [np.float32(1), np.int64(2)], np.float32),
+    ("maximum", [np.float32(1), np.float64(2)], np.float64),
+    ("pow", [np.float32(2), np.int64(3)], np.float32),
+    ("pow", [np.int64(2), np.int64(3)], np.int64),
+    ("pow", [np.complex64(1j), np.complex64(2)], np.complex64),
+    ("atan2", [np.int64(2), np.int64(3)], np.float64),
+    ("fmod", [np.uint8(7), np.uint8(4)], np.uint8),
+    ("where", [True, np.float32(2), np.float32(3)], np.float32),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "expected"), TYPES)
+def test_types(name, arguments, expected):
+    function = getattr(scalar, name)
+    plain = function(*arguments)
+    assert type(plain) is expected
+
+    @njit
+    def call(out, *arguments):
+        out[0] = function(*arguments)
+
+    signatures = njit(lambda *a: function(*a))
+    value = signatures(*arguments)
+    np.testing.assert_allclose(value, plain, rtol=1e-6)
+    returned = signatures.nopython_signatures[0].return_type
+    assert str(returned) == {"bool": "bool"}.get(np.dtype(expected).name, np.dtype(expected).name)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_integers_are_exact(compiled):
+    def call(name, *arguments):
+        function = getattr(scalar, name)
+        return njit(lambda x, y: function(x, y))(*arguments) if compiled else function(*arguments)
+
+    i64 = np.int64
+    assert call("pow", i64(3), i64(39)) == 3**39
+    assert call("pow", i64(3), i64(41)) == (3**41 + 2**63) % 2**64 - 2**63  # wraps around
+    assert call("pow", np.int8(-2), np.int8(7)) == -128
+    bases, powers = [0, 1, -1, -1, 2], [-1, -5, -3, -2, -1]
+    assert [call("pow", i64(b), i64(p)) for b, p in zip(bases, powers, strict=True)] == [0, 1, -1, 1, 0]
+    for x, y in [(7, 3), (-7, 3), (7, -3), (-7, -3), (-6, 3), (-(2**63), -1), (2**62 + 1, 2**61)]:
+        assert call("remainder", i64(x), i64(y)) == x % y
+        assert call("fmod", i64(x), i64(y)) == x - y * ((abs(x) // abs(y)) * (1 if (x < 0) == (y < 0) else -1))
+    assert call("remainder", i64(5), i64(0)) == call("fmod", i64(5), i64(0)) == 0
+    assert call("maximum", i64(2**62 + 1), i64(2**62)) == 2**62 + 1
+    assert call("minimum", np.uint64(2**63), np.uint64(1)) == 1
+
+
+# --- other processors, and no libmvec
+
+PROGRAM = """
+import json, numpy as np, numba
+from numba.core import event
+with event.install_recorder("numba:compile") as compiled:
+    from numgrad_kernels import libm, scalar
+
+@numba.njit(error_model="numpy", fastmath={"contract"})
+def run(x, doubles, bytes_, flags, out):
+    for i in range(x.shape[0]):
+        value = scalar.exp(x[i]) * scalar.sin(x[i]) + np.float32(scalar.cos(doubles[i])) + scalar.tanh(x[i])
+        out[i] = scalar.where(flags[i], value, scalar.erf(x[i]) + np.float32(bytes_[i]))
+
+x = np.linspace(-3, 3, 1003).astype(np.float32)
+doubles, bytes_, flags = np.linspace(-2, 5, 1003), (np.arange(1003) % 251).astype(np.uint8), np.arange(1003) % 3 == 0
+out = np.empty_like(x)
+run(x, doubles, bytes_, flags, out)
+w = x.astype(np.float64)
+import math
+erf = np.array([math.erf(v) for v in w])
+exact = np.where(flags, np.exp(w) * np.sin(w) + np.cos(doubles) + np.tanh(w), erf + bytes_)
+pieces = [scalar.exp.__name__]
+print(json.dumps({
+    "compiled": len(compiled.buffer),
+    "vector": sorted(scalar.LIBM_VECTOR),
+    "fingerprint": libm.fingerprint(),
+    "error": float(np.max(np.abs(out - exact) / np.maximum(1, np.abs(exact)))),
+    "code": next(iter(run.inspect_llvm().values())),
+}))
+"""
+
+
+def in_subprocess(**environment):
+    path = os.pathsep.join([str(Path(numgrad_kernels.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_CPU", "NUMGRAD_"))}
+    command = [sys.executable, "-c", textwrap.dedent(PROGRAM)]
+    done = subprocess.run(
+        command, env={**inherited, "PYTHONPATH": path, **environment}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_importing_compiles_nothing_and_a_fresh_process_agrees():
+    result = in_subprocess()
+    assert result["compiled"] == 0
+    assert result["error"] < 1e-6
+    assert set(result["vector"]) == scalar.LIBM_VECTOR or os.environ.get("NUMGRAD_LIBMVEC") == "0"
+
+
+def test_without_libmvec():
+    result = in_subprocess(NUMGRAD_LIBMVEC="0")
+    assert result["vector"] == []
+    assert "libmvec absent" in result["fingerprint"]
+    assert "_ZGV" not in result["code"]
+    assert re.search(r"call (contract )?float @sinf\(", result["code"])
+    assert result["error"] < 1e-6
+
+
+AVX2 = bool(llvmlite.binding.get_host_cpu_features().get("avx2"))
+PROCESSORS = [("generic", "", "b"), *([("haswell", "", "bd"), ("haswell", None, None)] if AVX2 else [])]
+
+
+@pytest.mark.parametrize(("processor", "features", "variants"), PROCESSORS)
+def test_other_processors(processor, features, variants):
+    environment = {"NUMBA_CPU_NAME": processor}
+    if features is not None:  # otherwise the name is haswell's, the features are this machine's
+        environment["NUMBA_CPU_FEATURES"] = features
+    result = in_subprocess(**environment)
+    assert result["error"] < 1e-6
+    if variants is not None and result["vector"]:
+        assert result["fingerprint"].endswith(f"libmvec {variants}")
+        assert set(re.findall(r"@_ZGV(\w)N", result["code"])) == set(variants)

@@ -1,0 +1,89 @@
+"""``python -m numgrad``, run as a person runs it."""
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from numgrad.data import load_digits
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "numgrad", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def accuracy(output: str) -> float:
+    text = r"([\d.]+)% of 359 held-out digits read correctly, after \d+ epochs? in [\d.]+ s$"
+    found = re.match(text, output)
+    assert found, output
+    return float(found[1])
+
+
+def test_train_digits_reaches_its_accuracy_and_shows_progress():
+    result = run("train", "digits")
+    assert result.returncode == 0, result.stderr
+    assert accuracy(result.stdout.strip()) >= 95
+    assert "100%" in result.stderr and "loss=" in result.stderr and "accuracy=" in result.stderr
+
+
+def test_the_options_of_train_matter_and_the_seed_decides():
+    options = "--epochs 1 --batch-size 100 --hidden 16 --lr 0.05 --seed 3".split()
+    first, second = (run("train", "digits", *options) for _ in range(2))
+    assert "/15 " in first.stderr  # 1438 digits in batches of 100
+    assert accuracy(first.stdout.strip()) == accuracy(second.stdout.strip())
+    assert "after 1 epoch in" in first.stdout
+
+
+def test_info_says_what_a_bug_report_needs():
+    import llvmlite
+    import numba
+
+    result = run("info")
+    assert result.returncode == 0, result.stderr
+    rows = dict(re.split(r"  +", line, maxsplit=1) for line in result.stdout.splitlines())
+    assert rows["numba"] == numba.__version__
+    assert rows["llvmlite"] == llvmlite.__version__
+    assert rows["NumPy"] == np.__version__
+    assert rows["Python"].startswith(".".join(map(str, sys.version_info[:3])))
+    assert re.search(r"\d+ files, [\d.]+ MB", rows["kernel cache"])
+    others = "numgrad platform processor threads BLAS environment".split()
+    for label in [*others, "C library", "vector mathematics", "compiled for", "threading layer"]:
+        assert rows[label]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "required: command"),
+        (["fly"], "invalid choice: 'fly'"),
+        (["train"], "required: data"),
+        (["train", "letters"], "invalid choice: 'letters'"),
+        (["train", "digits", "--speed", "9"], "unrecognized arguments: --speed 9"),
+        (["train", "digits", "--epochs", "0"], "--epochs: expected a positive integer, got '0'"),
+        (["train", "digits", "--hidden", "many"], "--hidden: expected a positive integer, got 'many'"),
+        (["train", "digits", "--batch-size", "-1"], "--batch-size"),
+        (["train", "digits", "--lr", "nan"], "--lr: expected a positive number, got 'nan'"),
+        (["train", "digits", "--seed", "1.5"], "--seed: expected an integer, got '1.5'"),
+        (["train", "digits", "--seed", str(2**64)], "--seed: expected an integer in [-2**63, 2**64)"),
+        (["info", "--all"], "unrecognized arguments: --all"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(arguments, message):
+    result = run(*arguments)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("python -m numgrad") and message in line
+
+
+def test_the_digits():
+    images, labels = load_digits()
+    assert images.shape == (1797, 8, 8) and images.dtype == np.uint8
+    assert labels.shape == (1797,) and labels.dtype == np.uint8
+    assert (images.min(), images.max()) == (0, 16)
+    assert images[0, 0].tolist() == [0, 0, 5, 13, 9, 1, 0, 0]
+    assert labels[:10].tolist() == list(range(10))
+    assert np.bincount(labels).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
