@@ -147,8 +147,21 @@ def _order(shape: Ints, operands: Sequence[Ints]) -> list[int]:
 
 
 @functools.lru_cache(maxsize=4096)
-def output_strides(shape: Ints, operands: tuple[Ints, ...]) -> Ints:
-    """The strides of a new output whose inputs, broadcast to ``shape``, have these strides."""
+def output_strides(shape: Ints, operands: tuple[tuple[Ints, Ints | None], ...]) -> Ints:
+    """The strides of a new output of ``shape`` whose inputs have these shapes and strides (None for row-major)."""
+    if all(strides is None for _, strides in operands):
+        return contiguous_strides(shape)
+    return _dense_strides(shape, _broadcast(shape, operands))
+
+
+def _broadcast(shape: Ints, operands: tuple[tuple[Ints, Ints | None], ...]) -> tuple[Ints, ...]:
+    return tuple([
+        broadcast_strides(own, contiguous_strides(own) if strides is None else strides, shape)
+        for own, strides in operands
+    ])
+
+
+def _dense_strides(shape: Ints, operands: tuple[Ints, ...]) -> Ints:
     strides = [0] * len(shape)
     step = 1
     for dim in reversed(_order(shape, operands)):
@@ -158,12 +171,17 @@ def output_strides(shape: Ints, operands: tuple[Ints, ...]) -> Ints:
 
 
 @functools.lru_cache(maxsize=4096)
-def loop_nest(shape: Ints, operands: tuple[Ints, ...]) -> tuple[Ints, tuple[Ints, ...]]:
-    """The shortest nest of loops over ``shape``: sizes, and each operand's strides in it.
+def loop_nest(
+    shape: Ints, geometry: tuple[tuple[Ints, Ints | None], ...], itemsizes: Ints
+) -> tuple[Ints, tuple[Ints, ...]]:
+    """The shortest nest of loops over ``shape``: sizes, and the steps in bytes of each operand.
+
+    ``geometry`` gives the operands' own shapes and strides (None for row-major); they are broadcast to ``shape``.
 
     Dimensions of size 1 go, the rest are ordered as the operands lie in memory, and neighbours that every operand
     steps through evenly become one.  The result has at least one dimension.
     """
+    operands = _broadcast(shape, geometry)
     sizes: list[int] = []
     steps: list[list[int]] = []  # per kept dimension, each operand's stride
     for dim in _order(shape, operands):
@@ -177,8 +195,10 @@ def loop_nest(shape: Ints, operands: tuple[Ints, ...]) -> tuple[Ints, tuple[Ints
             sizes.append(extent)
             steps.append(stride)
     if not sizes:
-        return (1,), tuple((1,) for _ in operands)
-    return tuple(sizes), tuple(zip(*steps, strict=True))
+        return (1,), tuple([(item,) for item in itemsizes])
+    return tuple(sizes), tuple([
+        tuple([step * item for step in own]) for own, item in zip(zip(*steps, strict=True), itemsizes, strict=True)
+    ])
 
 
 def view_strides(shape: Ints, strides: Ints, target: Ints) -> Ints | None:

@@ -99,7 +99,7 @@ def function(name: str) -> Callable[..., Value]:
         signature = ir.FunctionType(number, [number] * count)
         scalar = cgutils.get_or_insert_function(builder.module, signature, symbol)
         result = builder.call(scalar, [x.value for x in arguments])
-        # Nobody reads errno or signgam, so calls may move or vanish. (`add` would refuse names it does not know.)
+        # Nobody reads errno or signgam, so calls may move or vanish. (`add` would refuse these newer names.)
         set.add(result.attributes, "nounwind willreturn memory(none)")
         if has_vector_form(name):
             mapping = _declare_vector_forms(builder.module, symbol, number, first.size, count)

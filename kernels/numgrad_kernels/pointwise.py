@@ -7,9 +7,10 @@ in blocks (see ``_block_loop``), and the parallel form cuts the first dimension 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -56,11 +57,13 @@ class Program:
     inputs: tuple[Operand, ...]
     outputs: tuple[tuple[str, np.dtype], ...]
     functions: tuple[Callable[..., Any], ...]
+    #: For the device to keep the program's kernels in.
+    kernels: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
-    @property
+    @functools.cached_property
     def arguments(self) -> tuple[Operand, ...]:
         """The inputs that the kernel takes: all that are not written into its text."""
-        return tuple(i for i in self.inputs if i.dtype is not None)
+        return tuple([i for i in self.inputs if i.dtype is not None])
 
 
 def argument_types(program: Program, rank: int, contiguous: bool) -> tuple[types.Type, ...]:

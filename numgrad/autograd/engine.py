@@ -42,6 +42,11 @@ class Operations:
     fit: Callable[[Any, tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
     ones: Callable[[tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
     zeros: Callable[[tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
+    #: ``tensor(row, shape, type)``: a tensor on a bare row of elements, and the class of such rows.
+    tensor: Callable[[Any, tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
+    row_class: type = type(None)
+    #: ``row_of(tensor)``: its elements as a row, or None where there is none and making one would not pay.
+    row_of: Callable[[Any], Any] = None  # type: ignore[assignment]
     #: ``overwrite(view, value)``: copy ``value`` (zeros for None) into a view, recorded where recording is on.
     overwrite: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
     #: ``is_bad(gradient)``: whether an element is NaN.
@@ -174,13 +179,31 @@ class _Pass:
     def _walk(self, order: Iterable[Node]) -> None:
         buffers = self.buffers
         take = buffers.pop
+        Row, row_of = operations.row_class, operations.row_of
         deliver = self._deliver
         plain = not state.mode & ANOMALY
+        rows_allowed = plain and not self.create_graph
         release = not self.retain_graph
         capturing = self.captures is not None
         for node in order:
             gradient = take(node, None)
             attached = node.attached
+            if rows_allowed and node.takes_rows and attached is None and gradient is not None and not capturing:
+                row = gradient if gradient.__class__ is Row else row_of(gradient)
+                results = None if row is None else node.apply_row(row, release)
+                if results is not None:
+                    for edge, result in zip(node.edges, results):  # noqa: B905 - of one length; strict= costs time
+                        if edge is not None:
+                            target = edge[0]
+                            if result is row:
+                                result = gradient  # a tensor may be marked as shared
+                            if target.more_outputs is None and target not in buffers:
+                                buffers[target] = result
+                            else:
+                                self._deliver_row(edge, result, node)
+                    continue
+            if gradient.__class__ is Row:
+                gradient = operations.tensor(gradient, node.shape, node.type)
             if attached is not None and gradient is not None:
                 gradient = attached.tensor_hooks.run(node, gradient)
             if capturing:
@@ -206,7 +229,6 @@ class _Pass:
                     and target.more_outputs is None
                     and (result._shape is target.shape or result._shape == target.shape)
                     and result._type is target.type
-                    and target.__class__ is not AccumulateGrad
                     and target not in buffers
                 ):
                     buffers[target] = result
@@ -214,6 +236,12 @@ class _Pass:
                     if shared and result is not None:
                         result._shared = True
                     deliver(edge, result, node)
+
+    def _deliver_row(self, edge: tuple[Node, int], result: Any, node: Node) -> None:
+        """Deliver what a node made of a row to a place that wants more than a plain store."""
+        if result.__class__ is operations.row_class:
+            result = operations.tensor(result, node.shape, node.type)
+        self._deliver(edge, result, node)
 
     def _skip(self, node: Node) -> None:
         """No gradient came to this node: what it leads to need not wait for it."""
@@ -247,8 +275,10 @@ class _Pass:
             shape, type = (node.shape, node.type) if number == 0 else node.output(number)
             if gradient._shape != shape or gradient._type is not type:
                 gradient = _fit(gradient, shape, type, source, edge)
-            if node.more_outputs is None:
+            if not node.more_outputs:
                 present = buffers.get(node)
+                if present.__class__ is operations.row_class:
+                    present = operations.tensor(present, shape, type)
                 buffers[node] = gradient if present is None else self._sum(present, gradient)
             else:
                 slots = buffers.get(node)
@@ -281,7 +311,7 @@ class _Pass:
     def _capture(self, node: Node, gradient: Any) -> None:
         for place in self.captures or ():
             if place[0] is node:
-                value = gradient if node.more_outputs is None or gradient is None else gradient[place[1]]
+                value = gradient if not node.more_outputs or gradient is None else gradient[place[1]]
                 _mark_shared([value])
                 self.captured[place] = value
 
@@ -301,7 +331,7 @@ def _fit(gradient: Any, shape: tuple[int, ...], type: Any, source: Node | None, 
 
 
 def _run_pre_hooks(node: Node, hooks: dict[int, Any], gradient: Any) -> Any:
-    several = node.more_outputs is not None
+    several = bool(node.more_outputs)
     gradients = tuple(gradient) if several else (gradient,)
     _mark_shared(gradients)
     for hook in list(hooks.values()):
@@ -321,7 +351,7 @@ def _mark_shared(gradients: Iterable[Any]) -> None:
 def _run_post_hooks(
     node: Node, hooks: dict[int, Any], gradients: Sequence[Any], gradient: Any
 ) -> Sequence[Any]:
-    arrived = tuple(gradient) if node.more_outputs is not None else (gradient,)
+    arrived = tuple(gradient) if bool(node.more_outputs) else (gradient,)
     results = tuple(gradients)
     _mark_shared(results)
     for hook in list(hooks.values()):

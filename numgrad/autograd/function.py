@@ -91,7 +91,7 @@ class _FunctionNode(Node, FunctionCtx):
         return tuple(result)
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
-        gradients = gradient if self.more_outputs is not None else [gradient]
+        gradients = gradient if self.more_outputs else [gradient]
         if gradients is None:
             gradients = [None] * (1 + len(self.more_outputs or ()))
         if self.materialize_grads:

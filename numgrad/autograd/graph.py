@@ -42,8 +42,8 @@ class Node:
     """One recorded operation.
 
     Attributes that the engine uses: ``edges`` (one per input), ``sequence``, and for each output its shape and
-    TensorType (``shape`` and ``type`` for the first, ``more_outputs`` for the others); ``attached`` is None for
-    most nodes.
+    TensorType (``shape`` and ``type`` for the first, ``more_outputs`` for the others).  ``more_outputs`` and
+    ``attached`` are None for most nodes, which the engine makes use of.
     """
 
     __slots__ = ("attached", "edges", "more_outputs", "sequence", "shape", "type")
@@ -53,6 +53,9 @@ class Node:
     makes_fresh_gradients = True
     #: Whether ``apply`` is called even if no gradient arrived for any output.
     wants_undefined = False
+    #: Whether there is also ``apply_row(row, release)``, for a gradient of just the output's shape and type given as
+    #: the bare row of its elements, that returns such rows for inputs that are of that shape and type, too.
+    takes_rows = False
 
     def __init__(self, edges: tuple[Edge, ...], shape: tuple[int, ...], type: Any):
         self.edges = edges
@@ -74,7 +77,7 @@ class Node:
 
     def output(self, number: int) -> tuple[tuple[int, ...], Any]:
         """Shape and TensorType of an output."""
-        if number == 0 or self.more_outputs is None:
+        if number == 0 or not self.more_outputs:
             return self.shape, self.type
         return self.more_outputs[number - 1]
 
@@ -85,7 +88,7 @@ class Node:
         return self.attached
 
     def __call__(self, *gradients: Any) -> Any:
-        results = self.apply(gradients[0] if self.more_outputs is None else list(gradients))
+        results = self.apply(list(gradients) if self.more_outputs else gradients[0])
         return results[0] if len(results) == 1 else results
 
     def name(self) -> str:
@@ -132,6 +135,7 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable: Any):
         super().__init__((), variable._shape, variable._type)
+        self.more_outputs = ()  # no further ones; but unlike None it keeps the engine from storing and passing on
         self.variable = variable
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:

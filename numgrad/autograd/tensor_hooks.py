@@ -24,7 +24,7 @@ class TensorHooks:
 
     def run(self, node: Any, gradient: Any) -> Any:
         """Pass the gradient (a list, for a node with several outputs) through the hooks, in their order."""
-        if node.more_outputs is None:
+        if not node.more_outputs:
             return self._run_output(0, gradient)
         return [None if g is None else self._run_output(number, g) for number, g in enumerate(gradient)]
 

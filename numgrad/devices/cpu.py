@@ -17,12 +17,15 @@ from numgrad_kernels.pointwise import Program, argument_types, kernel_text
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import Kernel, compile_kernel
 
-from .._layout import broadcast_strides, loop_nest, numel
+from .._layout import loop_nest, numel
 
 __all__ = ["empty", "flat_launcher", "kernel_for", "launch", "run_pointwise"]
 
 #: Elements from which a pointwise kernel is run on several threads.
 PARALLEL_FROM = 65536
+
+#: The class of the rows that tensors keep their elements in.
+Row = np.ndarray
 
 _threads_allowed = True
 
@@ -49,45 +52,66 @@ def empty(shape: tuple[int, ...], type: Any) -> np.ndarray:
 def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) -> None:
     """Run a program over tensors, broadcast to the shape of ``outs``; numbers are passed as they are."""
     shape = outs[0]._shape
-    arrays = [v for v in values if hasattr(v, "_flat")]
-    tensors = [*arrays, *outs]
-    if all(t._flat is not None and t._shape == shape for t in tensors):
-        arguments = [v._flat if hasattr(v, "_flat") else v for v in values] + [out._flat for out in outs]
-        size, rank, contiguous = outs[0]._flat.size, 1, True
-    else:
-        size, contiguous = numel(shape), False
-        if size == 0:
+    rows = []
+    for value in (*values, *outs):
+        if value.__class__ in _NUMBERS:
+            rows.append(value)
+        elif value._flat is not None and (value._shape is shape or value._shape == shape):
+            rows.append(value._flat)
+        else:
+            _run_strided(program, values, outs)
             return
-        strides = tuple([broadcast_strides(t._shape, t._element_strides(), shape) for t in tensors])
-        sizes, steps = loop_nest(shape, strides)
-        rank = len(sizes)
-        views = iter([_view(t, sizes, step) for t, step in zip(tensors, steps, strict=True)])
-        arguments = [next(views) if hasattr(v, "_flat") else v for v in values] + list(views)
-    _pointwise_kernel(program, rank, contiguous, size >= parallel_from()).entry(*arguments)
+    size = outs[0]._flat.size
+    _pointwise_kernel(program, 1, True, size >= PARALLEL_FROM and size >= parallel_from()).entry(*rows)
 
 
-def _view(tensor: Any, sizes: tuple[int, ...], steps: tuple[int, ...]) -> np.ndarray:
-    item = tensor._type.numpy.itemsize
-    return np.ndarray(
-        sizes, tensor._type.numpy, tensor._storage, tensor._offset * item, tuple([step * item for step in steps])
+_NUMBERS = frozenset({bool, int, float})
+
+
+def _run_strided(program: Program, values: Sequence[Any], outs: Sequence[Any]) -> None:
+    shape = outs[0]._shape
+    size = numel(shape)
+    if size == 0:
+        return
+    everything = (*values, *outs)
+    tensors = [value for value in everything if value.__class__ not in _NUMBERS]
+    sizes, steps = loop_nest(
+        shape,
+        tuple([(t._shape, t._strides) for t in tensors]),
+        tuple([t._type.numpy.itemsize for t in tensors]),
     )
-
-
-_pointwise: dict[tuple[int, int, bool, bool], tuple[Kernel, Program]] = {}
+    arguments = []
+    step = iter(steps)
+    for value in everything:
+        if value.__class__ in _NUMBERS:
+            arguments.append(value)
+        else:
+            kind = value._type.numpy
+            arguments.append(np.ndarray(sizes, kind, value._storage, value._offset * kind.itemsize, next(step)))
+    _pointwise_kernel(program, len(sizes), False, size >= PARALLEL_FROM and size >= parallel_from()).entry(*arguments)
 
 
 def _pointwise_kernel(program: Program, rank: int, contiguous: bool, parallel: bool) -> Kernel:
-    key = (id(program), rank, contiguous, parallel)  # the entry keeps the program, so its id stays its own
-    found = _pointwise.get(key)
-    if found is None:
-        kernel = compile_kernel(
+    key = (rank, contiguous, parallel)
+    kernel = program.kernels.get(key)
+    if kernel is None:
+        kernel = program.kernels[key] = compile_kernel(
             program.name,
             kernel_text(program, rank, parallel),
             argument_types(program, rank, contiguous),
             parallel=parallel,
         )
-        found = _pointwise[key] = (kernel, program)
-    return found[0]
+    return kernel
+
+
+def as_number(tensor: Any) -> Any:
+    """The one value that a tensor repeats, as a Python number for a kernel; None if it may have several.
+
+    Reading a value costs nothing on this device, and a kernel reads a number faster than a tensor of stride 0.
+    """
+    if not tensor._shape or (tensor._strides is not None and not any(tensor._strides) and tensor._storage.size):
+        return tensor._storage.item(tensor._offset)
+    return None
 
 
 def flat_launcher(program: Program) -> Callable[..., Any]:
@@ -193,6 +217,13 @@ def _argument_type(kind: Any) -> types.Type:
 def zeros(shape: tuple[int, ...], type: Any) -> np.ndarray:
     """Zeroed memory for a tensor, as one row."""
     return np.zeros(numel(shape), type.numpy)
+
+
+def filled(shape: tuple[int, ...], value: Any, type: Any) -> np.ndarray:
+    """Memory for a tensor, as one row, filled with a number."""
+    row = np.empty(numel(shape), type.numpy)
+    row.fill(value)
+    return row
 
 
 def matmul(left: Any, right: Any, out: Any) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import devices
+from .._layout import numel
 from .._tensor import Tensor, fresh
 from ..autograd.engine import operations
 from . import copying, creation, indexing, loss, matmul, operators, pointwise, reduction, shape
@@ -28,7 +29,21 @@ def _zeros(shape: tuple[int, ...], type: Any) -> Tensor:
 
 
 def _ones(shape: tuple[int, ...], type: Any) -> Tensor:
-    return creation.ones(shape, dtype=type.dtype)
+    return fresh(devices.filled(shape, 1, type), shape, type)
+
+
+#: Elements up to which a gradient that repeats one value is written out: a short row is worth more than its memory.
+_SHORT = 4096
+
+
+def _row_of(gradient: Tensor) -> Any:
+    if gradient._flat is not None:
+        return gradient._flat
+    shape = gradient._shape
+    if numel(shape) > _SHORT:
+        return None
+    value = devices.as_number(gradient)
+    return None if value is None else devices.filled(shape, value, gradient._type)
 
 
 def _overwrite(view: Tensor, value: Tensor | None) -> None:
@@ -49,4 +64,7 @@ operations.fit = _fit
 operations.is_bad = _has_nan
 operations.ones = _ones
 operations.overwrite = _overwrite
+operations.row_class = devices.Row
+operations.row_of = _row_of
+operations.tensor = fresh
 operations.zeros = _zeros

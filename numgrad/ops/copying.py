@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import devices
 from .._layout import broadcast_shapes, contiguous_strides, output_strides
-from .._tensor import Tensor, check_in_place, strided
+from .._tensor import Tensor, check_in_place, fresh, strided
 from .._types import TensorType, bool_, dtype, float32, float64, int64, tensor_type, to_device, to_dtype
 from ..autograd.engine import operations
 from ..autograd.grad_mode import GRAD, state
@@ -35,6 +35,10 @@ def _fill_program(number: type, target: dtype) -> devices.Program:
 
 
 def _copied(input: Tensor, type: TensorType, strides: tuple[int, ...]) -> Tensor:
+    if input._flat is not None:
+        out = fresh(devices.empty(input._shape, type), input._shape, type)
+        devices.run_pointwise(_copy_program(input._type.dtype, type.dtype), [input], [out])
+        return out
     out = strided(devices.empty(input._shape, type), input._shape, strides, 0, type)
     devices.run_pointwise(_copy_program(input.dtype, type.dtype), [input], [out])
     return out
@@ -42,7 +46,7 @@ def _copied(input: Tensor, type: TensorType, strides: tuple[int, ...]) -> Tensor
 
 def _kept_strides(input: Tensor) -> tuple[int, ...]:
     """The strides of a copy: the input's own order of dimensions, without gaps or repeats."""
-    return output_strides(input._shape, (input._element_strides(),))
+    return output_strides(input._shape, ((input._shape, input._strides),))
 
 
 @operation("CloneBackward0")

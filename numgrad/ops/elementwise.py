@@ -23,12 +23,15 @@ from ..autograd.grad_mode import ANOMALY, GRAD, state
 from ..autograd.graph import Node, edge_of
 from ..autograd.views import record_inplace
 from .copying import check_overlap
-from .plan import FlatNode, Plan, PointwiseNode, kind_of, new_output, operand
+from .plan import FlatNode, Plan, PointwiseNode, kind_of, new_output, operand, passed_values
 from .promotion import result_dtype
 from .recorder import inplace_recorder, recorder
 from .table import Op, public, public_functions
 
 __all__ = ["Pointwise", "pointwise"]
+
+#: Python numbers, which are passed to a kernel as they are.
+NUMBERS = frozenset({bool, int, float})
 
 
 class Pointwise(Op):
@@ -59,6 +62,7 @@ class Pointwise(Op):
         self.conditions = frozenset(conditions)
         self.baked = dict(baked)
         self.refused = dict(refused)
+        self.types: dict[Any, tuple[dtype, dtype]] = {}
         self.programs: dict[Any, devices.Program] = {}
         self.plans: dict[Any, Plan] = {}
         super().__init__(function, node, operands, operands if result == "bool" else fixed)
@@ -90,6 +94,15 @@ class Pointwise(Op):
         Raises:
             RuntimeError: the operation is not defined for that dtype.
         """
+        key = tuple([
+            v.__class__ if v.__class__ in NUMBERS else v._type if v._shape else (v._type,) for v in operands
+        ])
+        found = self.types.get(key)
+        if found is None:
+            found = self.types[key] = self._types(operands)
+        return found
+
+    def _types(self, operands: Sequence[Any]) -> tuple[dtype, dtype]:
         values = [v for name, v in zip(self.inputs, operands, strict=True) if name not in self.conditions]
         compute = result_dtype(values)
         if compute in self.refused:
@@ -103,11 +116,13 @@ class Pointwise(Op):
         self, operands: Sequence[Any], statics: Mapping[str, Any], compute: dtype, out: dtype
     ) -> devices.Program:
         """The kernel description for these operands: tensors, or numbers passed at run time."""
-        constants = self.constants(statics)
         kinds = tuple([kind_of(value) for value in operands])
-        key = (kinds, compute, out, *[(k, v, v.__class__) for k, v in constants.items()])
+        key: Any = (kinds, compute, out)
+        if statics is not self.statics:
+            key = (key, *[(n, v, v.__class__) for n, v in self.constants(statics).items()])
         program = self.programs.get(key)
         if program is None:
+            constants = self.constants(statics)
             inputs = [
                 operand(name, kind, name not in self.conditions)
                 for name, kind in zip(self.inputs, kinds, strict=True)
@@ -123,29 +138,38 @@ class Pointwise(Op):
 
     def run(self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None = None) -> Tensor:
         """Compute, into a new tensor or in place into ``into``, and record."""
-        operands = [_prepared(self, name, v) for name, v in zip(self.inputs, operands, strict=True)]
         tensors = [value for value in operands if isinstance(value, Tensor)]
-        if not tensors:
-            raise TypeError(f"{self.name}(): at least one operand must be a Tensor")
+        if len(tensors) < len(operands):
+            operands = [_prepared(self, name, v) for name, v in zip(self.inputs, operands, strict=True)]
+            tensors = [value for value in operands if isinstance(value, Tensor)]
+            if not tensors:
+                raise TypeError(f"{self.name}(): at least one operand must be a Tensor")
         compute, kind = self.compute_types(operands)
-        shape = broadcast_shapes(*[tensor._shape for tensor in tensors])
+        shape = tensors[0]._shape
+        for tensor in tensors:
+            if tensor._shape is not shape and tensor._shape != shape:
+                shape = broadcast_shapes(*[tensor._shape for tensor in tensors])
+                break
         if into is None:
             out = new_output(tensors, shape, tensor_type(kind, tensors[0]._type.device))
         else:
             _check_target(into, tensors, shape, kind)
             out = into
-        edges = self._edges(operands)
         plan = None
-        if any(edges):
-            plan = self.plan(tuple([edge is not None for edge in edges]), statics)
-            saved, versions = plan.save(operands, statics, into)
-        program = self.program(operands, statics, compute, out._type.dtype)
-        numbers = [statics[i.name] for i in program.arguments if i.name in statics]
-        devices.run_pointwise(program, [*operands, *numbers], [out])
+        if state.mode & GRAD and self.result != "bool":
+            edges = self._edges(operands)
+            if any(edges):
+                plan = self.plan(tuple([edge is not None for edge in edges]), statics)
+                saved, versions = plan.save(operands, statics, into)
+        values = passed_values(operands, shape)
+        program = self.program(values, statics, compute, out._type.dtype)
+        if statics is not self.statics:
+            values += [statics[i.name] for i in program.arguments if i.name in statics]
+        devices.run_pointwise(program, values, [out])
         if into is not None:
             into._counter[0] += 1
         if plan is not None:
-            node = self.node_class(edges, out._shape, out._type)
+            node = self.node_class(edges, shape, out._type)
             if "out" in plan.names:
                 place = plan.names.index("out")
                 saved[place], versions[place] = out._alias(), out._counter[0]
@@ -161,8 +185,6 @@ class Pointwise(Op):
 
     def _edges(self, operands: Sequence[Any]) -> tuple[Any, ...]:
         """An edge for each input that needs a gradient, taken before anything is changed."""
-        if not state.mode & GRAD or self.result == "bool":
-            return ()
         return tuple([
             edge_of(v) if isinstance(v, Tensor) and v._requires_grad and name not in self.nondifferentiable else None
             for name, v in zip(self.inputs, operands, strict=True)
@@ -171,7 +193,7 @@ class Pointwise(Op):
 
 def _prepared(op: Pointwise, name: str, value: Any) -> Any:
     """An operand as a tensor or a Python number."""
-    if isinstance(value, Tensor) or value.__class__ in (int, float, bool):
+    if isinstance(value, Tensor) or value.__class__ in NUMBERS:
         return value
     if isinstance(value, np.generic):
         return value.item()

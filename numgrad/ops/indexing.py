@@ -101,5 +101,11 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
     copy_(part, value)
 
 
+def del_item(self: Tensor, index: Any) -> None:
+    """Tensors have a fixed size: this raises TypeError."""
+    raise TypeError("Tensor does not support deleting items")
+
+
+Tensor.__delitem__ = del_item  # type: ignore[attr-defined]
 Tensor.__getitem__ = get_item  # type: ignore[attr-defined]
 Tensor.__setitem__ = set_item  # type: ignore[attr-defined]

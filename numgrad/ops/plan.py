@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import devices
-from .._layout import broadcast_strides, output_strides
+from .._layout import output_strides
 from .._tensor import Tensor, fresh, strided
 from .._types import TensorType, dtype
 from ..autograd.grad_mode import GRAD, _Mode, state
@@ -71,18 +71,16 @@ class Plan:
             values.append(_kept_copy(value) if into is not None and value is into else value)
         return values, [v._counter[0] if isinstance(v, Tensor) else None for v in values]
 
-    def program(self, gradient: Tensor, values: Sequence[Any], compute: dtype, outs: Sequence[dtype]) -> Any:
-        """The kernel description for what was saved."""
+    def program(self, arguments: Sequence[Any], compute: dtype, outs: Sequence[dtype]) -> devices.Program:
+        """The kernel description for a gradient and what was saved."""
         op = self.op
-        kinds = tuple([kind_of(value) for value in values])
-        key = (gradient._type, kinds, compute, tuple(outs))
+        kinds = tuple([kind_of(value) for value in arguments])
+        key = (kinds, compute, tuple(outs))
         program = self.programs.get(key)
         if program is None:
-            inputs = [operand("grad", gradient._type.numpy, True)]
+            names = ("grad", *self.names)
+            inputs = [operand(n, kind, n not in op.conditions) for n, kind in zip(names, kinds, strict=True)]
             inputs += [devices.Operand(name, constant=value) for name, value in self.constants.items()]
-            inputs += [
-                operand(name, kind, name not in op.conditions) for name, kind in zip(self.names, kinds, strict=True)
-            ]
             outputs = [(f"grad_{op.inputs[i]}", out.numpy) for i, out in zip(self.computed, outs, strict=True)]
             program = self.programs[key] = devices.Program(
                 f"{op.name}_backward", compute.numpy, tuple(inputs), tuple(outputs), tuple(self.computed.values())
@@ -129,10 +127,11 @@ class PointwiseNode(OpNode):
         plan = self.plan
         edges = [self.edges[i] for i in plan.computed]
         types = [node.output(number)[1] for node, number in edges]
-        program = plan.program(gradient, values, self.compute, [type.dtype for type in types])
-        arguments = [gradient, *values]
-        tensors = [a for a in arguments if isinstance(a, Tensor)]
+        operands = [gradient, *values]
+        tensors = [value for value in operands if isinstance(value, Tensor)]
         outs = [new_output(tensors, gradient._shape, type) for type in types]
+        arguments = passed_values(operands, gradient._shape)
+        program = plan.program(arguments, self.compute, [type.dtype for type in types])
         devices.run_pointwise(program, arguments, outs)
         return outs
 
@@ -140,93 +139,115 @@ class PointwiseNode(OpNode):
 class FlatNode(PointwiseNode):
     """The node that the short way records: everything saved is a row of the output's type and length, or a number.
 
-    ``key`` tells kernels apart: the TensorType, with the Python type of a number operand.  Where the output is
-    saved, ``saved`` has its row and ``versions`` its version counter, which stood at 0.
+    Four things stand in ``saved`` for each name: the row or number; the version counter of its tensor and what it
+    stood at; and the tensor, None for the node's own output (which would hold the node) and for a number.
+    ``key`` tells kernels apart: the TensorType, with the Python type of a number operand.
     """
 
     __slots__ = ("key",)
 
+    takes_rows = True
     key: Any
 
-    def unpack(self) -> dict[str, Any]:
-        if self.saved is not None:
-            for place, version in enumerate(self.versions):
-                if version.__class__ is list:
-                    alias = self.output_alias(self.saved[place], version)
-                    self.saved = (*self.saved[:place], alias, *self.saved[place + 1 :])
-                    self.versions = (*self.versions[:place], 0, *self.versions[place + 1 :])
-        return super().unpack()
+    @property
+    def versions(self) -> tuple[int | None, ...]:  # type: ignore[override]
+        """The versions of what was saved."""
+        assert self.saved is not None
+        return tuple([None if counter is NUMBER else version for counter, version in self._counted()])
 
-    def output_alias(self, row: Any, counter: Any) -> Tensor:
+    def _counted(self) -> list[tuple[Any, int]]:
+        saved = self.saved or ()
+        return [(saved[n], saved[n + 1]) for n in range(1, len(saved), 4)]
+
+    def unpack(self) -> dict[str, Any]:
+        saved = self.saved
+        if saved is None:
+            raise freed_error()
+        values = {}
+        for place, name in enumerate(self.names):
+            row, counter, version, tensor = saved[4 * place : 4 * place + 4]
+            if counter is NUMBER:
+                values[name] = row
+            else:
+                values[name] = self.unpacked(name, self._alias(row, counter) if tensor is None else tensor, version)
+        return values
+
+    def _alias(self, row: Any, counter: list[int]) -> Tensor:
         """The saved output as a tensor without a graph."""
         alias = fresh(row, self.shape, self.type)
         alias._counter = counter
         return alias
 
-    def apply(self, gradient: Tensor) -> tuple[Any, ...]:
+    def apply_row(self, row: Any, release: bool) -> tuple[Any, ...] | None:
+        """``apply`` for a gradient given as a row, without recording; the gradients returned are rows, too.
+
+        None if no kernel is known yet; otherwise what was saved is dropped on ``release``.
+        """
         plan = self.plan
-        if not plan.computed:
-            return _handed_on(plan, gradient)
-        type = self.type
-        row = gradient._flat
-        launch = plan.launchers.get(self.key)
-        if launch is None or row is None or gradient._type is not type or state.mode & GRAD:
-            return self._apply_general(gradient)
-        saved = self.saved
-        if saved is None:
-            raise freed_error()
-        versions = self.versions
-        count = len(saved)
-        if count == 1:
-            out = launch(row, row_of(self, saved[0], versions[0]))
-        elif count == 2:
-            out = launch(row, row_of(self, saved[0], versions[0]), row_of(self, saved[1], versions[1]))
-        else:
-            out = launch(row, *[row_of(self, value, version) for value, version in zip(saved, versions, strict=True)])
-        shape = self.shape
         pattern = plan.pattern
+        if pattern is _PASS_FIRST:
+            return row, None
+        if not plan.computed:
+            return _pass_on(row, self.shape, self.type, pattern)
+        launch = plan.launchers.get(self.key)
+        saved = self.saved
+        if launch is None or saved is None:
+            return None
+        count = len(saved)
+        if count == 4:
+            value, counter, version, _ = saved
+            if counter[0] != version:
+                return None
+            out = launch(row, value)
+        elif count == 8:
+            value, counter, version, _, value2, counter2, version2, _ = saved
+            if counter[0] != version or counter2[0] != version2:
+                return None
+            out = launch(row, value, value2)
+        elif any(counter[0] != version for counter, version in self._counted()):
+            return None
+        else:
+            out = launch(row, *saved[::4])
+        if release and plan.frees:
+            self.saved = None
         if pattern is _ONE:
-            return (fresh(out, shape, type),)
+            return (out,)
         if pattern is _FIRST:
-            return fresh(out, shape, type), None
+            return out, None
         if pattern is _BOTH:
-            return fresh(out[0], shape, type), fresh(out[1], shape, type)
+            return out
         outs = iter(out if len(plan.computed) > 1 else (out,))
         return tuple([
-            fresh(next(outs), shape, type) if source == "kernel" else gradient if source == "passed" else None
-            for source in pattern
+            next(outs) if source == "kernel" else row if source == "passed" else None for source in pattern
         ])
 
-    def _apply_general(self, gradient: Tensor) -> tuple[Any, ...]:
-        """The general way; then, if the gradient is an ordinary one, the kernel for the next time."""
+    def apply(self, gradient: Tensor) -> tuple[Any, ...]:
+        """The general way; also finds the kernel for ``apply_row``."""
         results = PointwiseNode.apply(self, gradient)
         plan = self.plan
-        if self.key not in plan.launchers and gradient._flat is not None and gradient._type is self.type:
-            assert self.saved is not None
-            program = plan.program(gradient, self.saved, self.compute, [self.type.dtype] * len(plan.computed))
+        if plan.computed and self.key not in plan.launchers and not state.mode & GRAD:
+            like = fresh(devices.empty((0,), self.type), (0,), self.type)
+            arguments = [like, *[kept if counter is NUMBER else like for kept, counter in self._kept()]]
+            program = plan.program(arguments, self.compute, [self.type.dtype] * len(plan.computed))
             plan.launchers[self.key] = devices.flat_launcher(program)
         return results
 
-
-def _handed_on(plan: Plan, gradient: Tensor) -> tuple[Any, ...]:
-    pattern = plan.pattern
-    if pattern is _PASS_FIRST:
-        return gradient, None
-    if pattern is _PASS_BOTH:
-        gradient._shared = True
-        return gradient, gradient
-    return tuple([gradient if source == "passed" else None for source in pattern])
+    def _kept(self) -> list[tuple[Any, Any]]:
+        saved = self.saved or ()
+        return [(saved[n], saved[n + 1]) for n in range(0, len(saved), 4)]
 
 
-def row_of(node: FlatNode, value: Any, version: Any) -> Any:
-    """A saved value as the kernel takes it."""
-    if version.__class__ is int:
-        if value._counter[0] != version:
-            raise modified_error(node, value, version, False)
-        return value._flat
-    if version is not None and version[0]:
-        raise modified_error(node, node.output_alias(value, version), 0, True)
-    return value
+#: Stands for the version counter of a saved number.
+NUMBER: list[int] = [0]
+
+
+def _pass_on(row: Any, shape: tuple[int, ...], type: TensorType, pattern: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The row for every input that it is the gradient of; if several, as one tensor marked as shared."""
+    passed: Any = row
+    if pattern.count("passed") > 1:
+        passed = fresh(row, shape, type)
+        passed._shared = True
+    return tuple([passed if source == "passed" else None for source in pattern])
 
 
 def _kept_copy(value: Tensor) -> Tensor:
@@ -255,12 +276,24 @@ def new_output(tensors: Sequence[Tensor], shape: tuple[int, ...], type: TensorTy
     """A new tensor with the strides that PyTorch would give it."""
     row = devices.empty(shape, type)
     for tensor in tensors:
-        if tensor._flat is None or (tensor._shape != shape and tensor._shape):
+        if tensor._flat is None:
             break
     else:
         return fresh(row, shape, type)
-    steps = tuple([broadcast_strides(t._shape, t._element_strides(), shape) for t in tensors])
-    return strided(row, shape, output_strides(shape, steps), 0, type)
+    geometry = tuple([(t._shape, t._strides) for t in tensors])
+    return strided(row, shape, output_strides(shape, geometry), 0, type)
+
+
+def passed_values(operands: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:
+    """The operands as they are given to a kernel: what repeats one value as a number, where the device likes that."""
+    values = []
+    for value in operands:
+        if isinstance(value, Tensor) and (value._flat is None or value._shape != shape):
+            number = devices.as_number(value)
+            values.append(value if number is None else number)
+        else:
+            values.append(value)
+    return values
 
 
 class _Probe:

@@ -15,6 +15,7 @@ from .._tensor import Tensor
 from .._types import bool_, float32, float64, get_default_dtype, int64
 from .copying import convert
 from .elementwise import pointwise
+from .recorder import unary
 from .table import public
 
 # ruff: noqa: A001, A002 - operations and parameters have PyTorch's names
@@ -194,9 +195,21 @@ def pow(input: Any, exponent: Any) -> Tensor:
     Raises:
         RuntimeError: an integer tensor to a negative integer power.
     """
+    short = _powers.get((exponent.__class__, exponent)) if exponent.__class__ in (int, float) else None
+    if short is not None and isinstance(input, Tensor) and input._type.dtype.is_floating_point:
+        return short(input)
     if not isinstance(exponent, int | float):
         return pow_tensor(input, exponent)
     return pow_number(_power_base(input, exponent), exponent=exponent)
+
+
+#: The powers that have a kernel of their own.
+_powers = {
+    (kind, kind(exponent)): unary(pow_number.op, {"exponent": kind(exponent)})
+    for exponent in _EXPONENTS["exponent"]
+    for kind in (int, float)
+    if kind(exponent) == exponent
+}
 
 
 def pow_(input: Tensor, exponent: Any) -> Tensor:
@@ -480,6 +493,18 @@ def bitwise_or(input, other):
 def bitwise_xor(input, other):
     """The bits set in one but not both; of bools, exclusive or."""
     return input ^ other
+
+
+@pointwise("BitwiseLeftShiftBackward0", refused=_BITS_OF_FLOATS, nondifferentiable=["input", "other"])
+def bitwise_left_shift(input, other):
+    """The bits moved to the left by ``other`` places."""
+    return input << other
+
+
+@pointwise("BitwiseRightShiftBackward0", refused=_BITS_OF_FLOATS, nondifferentiable=["input", "other"])
+def bitwise_right_shift(input, other):
+    """The bits moved to the right by ``other`` places, the sign kept."""
+    return input >> other
 
 
 @pointwise("LogicalNotBackward0", result="bool")

@@ -10,31 +10,58 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import devices
 from .._tensor import Tensor, fresh
 from .._types import TensorType, tensor_type
 from ..autograd.grad_mode import GRAD, state
 from ..autograd.graph import edge_of, next_sequence
 
+from .plan import NUMBER, Plan
+
 if TYPE_CHECKING:
     from .elementwise import Pointwise
-    from .plan import Plan
 
-__all__ = ["inplace_recorder", "recorder"]
+__all__ = ["inplace_recorder", "operator", "recorder", "unary"]
+
+#: What may stand beside a tensor in an expression.
+OPERANDS = (Tensor, bool, int, float, np.ndarray, np.generic)
 
 _new = object.__new__
 
 #: What is saved, as places among (first input, second input, output): the frequent combinations.
 _NOTHING: tuple[int, ...] = ()
-_INPUT, _OTHER, _OUTPUT, _BOTH = (0,), (1,), (2,), (1, 0)
-_FREQUENT = {places: places for places in (_NOTHING, _INPUT, _OTHER, _OUTPUT, _BOTH)}
+_OTHER, _OUTPUT = (1,), (2,)
+_FREQUENT: dict[tuple[int, ...], tuple[int, ...]] = {places: places for places in (_NOTHING, _OTHER, _OUTPUT)}
 
 
-def recorder(op: Pointwise, fixed: Mapping[str, Any] | None = None) -> Callable[..., Any]:
-    """The function that users call; ``fixed`` gives static numbers that it does not take."""
-    makers = {1: _unary, 2: _binary}
-    call = makers.get(len(op.inputs), _any)(op, {**op.statics, **(fixed or {})})
+def recorder(op: Pointwise) -> Callable[..., Any]:
+    """The function that users call."""
+    call = _function_of(op)
     call.__name__ = call.__qualname__ = op.name
+    return call
+
+
+def _function_of(op: Pointwise) -> Callable[..., Any]:
+    defaults, run = op.statics, op.run
+    if len(op.inputs) == 1 and not defaults:
+        return unary(op, defaults)
+    if len(op.inputs) != 2:
+
+        def call(*operands, **statics):
+            return run(operands, {**defaults, **statics} if statics else defaults)
+
+        return call
+
+    short = operator(op)
+
+    def call(input, other, **statics):
+        if statics or not isinstance(input, Tensor):
+            return run((input, other), {**defaults, **statics})
+        result = short(input, other)
+        return run((input, other), defaults) if result is NotImplemented else result  # which raises
+
     return call
 
 
@@ -49,87 +76,90 @@ def inplace_recorder(op: Pointwise) -> Callable[..., Any]:
     return call
 
 
-def _any(op: Pointwise, defaults: Mapping[str, Any]) -> Callable[..., Any]:
-    def call(*operands, **statics):
-        return op.run(operands, {**defaults, **statics})
-
-    return call
-
-
-def _unary(op: Pointwise, defaults: Mapping[str, Any]) -> Callable[..., Any]:
-    shortcut = _Shortcut(op, defaults)
+def unary(op: Pointwise, statics: Mapping[str, Any]) -> Callable[[Any], Any]:
+    """The operation on one operand, with these static numbers."""
+    shortcut = _Shortcut(op, statics)
     launchers, run, recorded = shortcut.launchers, op.run, op.result != "bool"
 
-    def call(input, **statics):
-        if statics or not isinstance(input, Tensor) or input._flat is None:
-            return run((input,), {**defaults, **statics})
+    def call(input):
+        if not isinstance(input, Tensor) or input._flat is None:
+            return run((input,), statics)
         type = input._type
         found = launchers.get(type)
         if found is None:
             found = shortcut.find((input,), type)
         launch, result = found
-        out = fresh(launch(input._flat), input._shape, result)
+        if launch is None:
+            return run((input,), statics)
         mode = state.mode
-        if mode & GRAD and input._requires_grad and recorded:
-            if mode != GRAD:
-                return run((input,), defaults)
-            edge = input._edge
-            if edge is None or input._view is not None:
-                edge = edge_of(input)
-            if edge is not None:
-                shortcut.record(out, type, (edge,), 1, input, None)
+        if not (mode & GRAD and input._requires_grad and recorded):
+            return fresh(launch(input._flat), input._shape, result)
+        if mode != GRAD:
+            return run((input,), statics)
+        out = fresh(launch(input._flat), input._shape, result)
+        edge = input._edge
+        if edge is None or input._view is not None:
+            edge = edge_of(input)
+        if edge is not None:
+            shortcut.record(out, type, (edge,), 1, input, None)
         return out
 
     return call
 
 
-def _binary(op: Pointwise, defaults: Mapping[str, Any]) -> Callable[..., Any]:
-    shortcut = _Shortcut(op, defaults)
-    launchers, run, recorded = shortcut.launchers, op.run, op.result != "bool"
+def operator(op: Pointwise) -> Callable[[Tensor, Any], Any]:
+    """The operation as a method of Python's: for an operand it does not know it returns NotImplemented."""
+    shortcut = _Shortcut(op, op.statics)
+    launchers, recorded = shortcut.launchers, op.result != "bool"
 
-    def call(input, other, **statics):
-        if statics or not isinstance(input, Tensor) or input._flat is None:
-            return run((input, other), {**defaults, **statics})
+    def run(input, other):
+        return op.run((input, other), op.statics) if isinstance(other, OPERANDS) else NotImplemented
+
+    def call(input, other):
+        first = input._flat
+        if first is None:
+            return run(input, other)
         key: Any = input._type
         kind = other.__class__
         if kind is float or kind is int:
             key = (key, kind)
-            row = other
-            second = None
-        elif isinstance(other, Tensor) and other._type is key and other._shape == input._shape:
-            row = other._flat
-            if row is None:
-                return run((input, other), defaults)
             second = other
+            needs = 0
+        elif isinstance(other, Tensor) and other._type is key and other._shape == input._shape:
+            second = other._flat
+            if second is None:
+                return run(input, other)
+            needs = other._requires_grad
         else:
-            return run((input, other), defaults)
+            return run(input, other)
         found = launchers.get(key)
         if found is None:
             found = shortcut.find((input, other), key)
         launch, result = found
         if launch is None:
-            return run((input, other), defaults)
-        out = fresh(launch(input._flat, row), input._shape, result)
+            return run(input, other)
         mode = state.mode
-        if recorded and mode & GRAD and (input._requires_grad or (second is not None and second._requires_grad)):
-            if mode != GRAD:
-                return run((input, other), defaults)
-            needed = 0
-            first_edge = second_edge = None
-            if input._requires_grad:
-                first_edge = input._edge
-                if first_edge is None or input._view is not None:
-                    first_edge = edge_of(input)
-                if first_edge is not None:
-                    needed = 1
-            if second is not None and second._requires_grad:
-                second_edge = second._edge
-                if second_edge is None or second._view is not None:
-                    second_edge = edge_of(second)
-                if second_edge is not None:
-                    needed += 2
-            if needed:
-                shortcut.record(out, key, (first_edge, second_edge), needed, input, other)
+        if not (mode & GRAD and (needs or input._requires_grad) and recorded):
+            return fresh(launch(first, second), input._shape, result)
+        if mode != GRAD:
+            return run(input, other)
+        out = fresh(launch(first, second), input._shape, result)
+        needed = 0
+        first_edge = second_edge = None
+        if input._requires_grad:
+            first_edge = input._edge
+            if first_edge is None or input._view is not None:
+                first_edge = edge_of(input)
+            if first_edge is not None:
+                needed = 1
+        if needs:
+            second_edge = other._edge
+            if second_edge is None or other._view is not None:
+                second_edge = edge_of(other)
+            if second_edge is not None:
+                needed += 2
+        if needed:
+            shortcut.record(out, key, (first_edge, second_edge), needed, input, other)
         return out
 
     return call
@@ -174,26 +204,16 @@ class _Shortcut:
         node.compute = out._type.dtype
         node.key = key
         if sources is _NOTHING:
-            node.saved = node.versions = ()
+            node.saved = ()
         elif sources is _OUTPUT:
-            node.saved = (out._flat,)
-            node.versions = (out._counter,)
-        elif sources is _INPUT:
-            node.saved = (input,)
-            node.versions = (input._counter[0],)
+            node.saved = (out._flat, out._counter, 0, None)
         elif sources is _OTHER:
-            node.saved = (other,)
-            node.versions = (other._counter[0] if isinstance(other, Tensor) else None,)
-        elif sources is _BOTH:
-            node.saved = (other, input)
-            node.versions = (other._counter[0], input._counter[0])
+            node.saved = _kept(other)
         else:
-            values = [(input, other, out._flat)[source] for source in sources]
-            node.saved = tuple(values)
-            node.versions = tuple([
-                out._counter if source == 2 else value._counter[0] if isinstance(value, Tensor) else None
-                for value, source in zip(values, sources, strict=True)
-            ])
+            saved: tuple[Any, ...] = ()
+            for source in sources:
+                saved += (out._flat, out._counter, 0, None) if source == 2 else _kept(other if source else input)
+            node.saved = saved
         node.sequence = next_sequence()
         out._edge = (node, 0)
         out._requires_grad = True
@@ -207,3 +227,11 @@ class _Shortcut:
         found = plan, _FREQUENT.get(sources, sources)
         self.plans[needed] = found
         return found
+
+
+def _kept(value: Any) -> tuple[Any, list[int], int, Any]:
+    """An operand as a node keeps it; see FlatNode."""
+    if isinstance(value, Tensor):
+        counter = value._counter
+        return value._flat, counter, counter[0], value
+    return value, NUMBER, 0, None

@@ -12,7 +12,7 @@ from .._tensor import Tensor, fresh
 from .._types import int64, tensor_type, to_dtype
 from .copying import contiguous, convert
 from .pointwise import div, eq, isnan, mul, where
-from .shape import expand, permute_, reshape, unsqueeze
+from .shape import expand, expand_, permute_, reshape, unsqueeze
 from .table import operation, public
 
 __all__ = ["argmax", "argmin", "max", "mean", "min", "sum", "sum_to_shape"]
@@ -65,7 +65,7 @@ def sum_all(input: Tensor) -> Tensor:
 
 @sum_all.gradient("input")
 def _(grad, input_shape):
-    return expand(grad, input_shape)
+    return expand_(grad, input_shape)
 
 
 @operation("SumBackward1")

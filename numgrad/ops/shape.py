@@ -13,7 +13,7 @@ from .promotion import promote_types
 from .table import operation, public
 
 __all__ = [
-    "cat", "expand", "expand_as", "permute", "reshape", "select", "slice_", "squeeze", "stack", "t", "transpose",
+    "cat", "expand", "expand_", "expand_as", "flip", "permute", "reshape", "select", "slice_", "squeeze", "stack", "t", "transpose",
     "unbind", "unsqueeze", "view",
 ]
 
@@ -298,6 +298,33 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
     return expand(input, other._shape)
 
 
+@operation("FlipBackward0")
+def flip_(input: Tensor, dims: tuple[int, ...]) -> Tensor:
+    strides = list(input._element_strides())
+    start = input._offset
+    for dim in dims:
+        start += max(input._shape[dim] - 1, 0) * strides[dim]
+        strides[dim] = -strides[dim]
+    backwards = strided(input._storage, input._shape, tuple(strides), start, input._type)
+    return contiguous(backwards) if numel(input._shape) > 1 else clone(input)
+
+
+@flip_.gradient("input")
+def _(grad, dims):
+    return flip_(grad, dims)
+
+
+def flip(input: Tensor, *dims: Any) -> Tensor:
+    """A copy with the order of the indices of some dimensions reversed."""
+    return flip_(input, normal_dims(_sizes(dims), len(input._shape)))
+
+
+def _reversed_rows(self: Tensor) -> Tensor:
+    return flip(self, 0) if self._shape else self
+
+
+Tensor.__reversed__ = _reversed_rows  # type: ignore[attr-defined]
+
 # -- parts ------------------------------------------------------------------------------------------------------
 
 
@@ -484,7 +511,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return stack_(tensors, normal_dim(dim, len(tensors[0]._shape) + 1))
 
 
-for _function in (reshape, permute, transpose, t, squeeze, unsqueeze, select, narrow, unbind):
+for _function in (reshape, permute, transpose, flip, t, squeeze, unsqueeze, select, narrow, unbind):
     public(_function)
 for _function in (cat, stack):
     public(_function, method=False)

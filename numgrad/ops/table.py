@@ -188,6 +188,7 @@ class _Operation(Op):
         self.sequence = sequence  # the one input is a tuple of tensors
         self.parameters = parameters(function)
         super().__init__(function, node, inputs, fixed)
+        self.sources: dict[tuple[bool, ...], tuple[tuple[str, ...], list[tuple[int, str]]]] = {}
         self.positions = [self.parameters.index(name) for name in self.inputs]
 
     def make_node_class(self, name: str) -> type[Node]:
@@ -227,7 +228,9 @@ class _Operation(Op):
             output._requires_grad = MAYBE
 
     def _record(self, edges: tuple[Any, ...], args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
-        differentiable = [o for o in outputs if o._type.dtype.is_floating_point]
+        differentiable = outputs
+        if len(outputs) > 1:
+            differentiable = tuple([o for o in outputs if o._type.dtype.is_floating_point])
         node = self.node_class(edges, differentiable[0]._shape, differentiable[0]._type)
         if len(differentiable) > 1:
             node.more_outputs = tuple([(o._shape, o._type) for o in differentiable[1:]])
@@ -240,22 +243,29 @@ class _Operation(Op):
 
     def _save(self, node: _GeneralNode, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         """Keep what the rules of the inputs that need a gradient ask for."""
-        known = dict(zip(self.parameters, args, strict=True))
-        saved: dict[str, Any] = {}
-        rules = self.rules.values() if self.sequence else [
-            self.rules[name] for name, edge in zip(self.inputs, node.edges, strict=True) if edge is not None
-        ]
-        for rule in rules:
-            for wanted in parameters(rule):
-                if wanted in self.outputs:
-                    saved[wanted] = outputs[self.outputs.index(wanted)]._alias()
-                elif wanted.endswith("_shape") and wanted not in known:
-                    saved[wanted] = known[wanted[:-6]]._shape
-                elif wanted != "grad":
-                    saved[wanted] = known[wanted]
-        node.names = tuple(saved)
-        node.saved = tuple(saved.values())
-        node.versions = tuple([v._counter[0] if isinstance(v, Tensor) else None for v in node.saved])
+        needed = (True,) if self.sequence else tuple([edge is not None for edge in node.edges])
+        sources = self.sources.get(needed)
+        if sources is None:
+            sources = self.sources[needed] = self._find_sources(needed)
+        saved, versions = [], []
+        for place, kind in sources[1]:
+            value = args[place] if kind == "value" else args[place]._shape if kind == "shape" else outputs[place]._alias()
+            saved.append(value)
+            versions.append(value._counter[0] if isinstance(value, Tensor) else None)
+        node.names, node.saved, node.versions = sources[0], tuple(saved), tuple(versions)
+
+    def _find_sources(self, needed: tuple[bool, ...]) -> tuple[tuple[str, ...], list[tuple[int, str]]]:
+        """The names that the rules of the needed inputs use, and where their values come from."""
+        found: dict[str, tuple[int, str]] = {}
+        for name, wanted in zip(self.inputs, needed, strict=True):
+            for parameter in parameters(self.rules[name]) if wanted else ():
+                if parameter in self.outputs:
+                    found[parameter] = (self.outputs.index(parameter), "output")
+                elif parameter in self.parameters:
+                    found[parameter] = (self.parameters.index(parameter), "value")
+                elif parameter != "grad":
+                    found[parameter] = (self.parameters.index(parameter.removesuffix("_shape")), "shape")
+        return tuple(found), list(found.values())
 
 
 def _nth_view(tensor: Tensor, op: _Operation, arguments: tuple[Any, ...], number: int) -> Tensor:

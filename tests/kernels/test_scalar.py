@@ -2,21 +2,13 @@
 
 import functools
 import inspect
-import json
-import os
 import re
-import subprocess
-import sys
-import textwrap
-from pathlib import Path
 
-import llvmlite.binding
 import mpmath
 import numpy as np
 import pytest
 from numba import njit
 
-import numgrad_kernels
 from numgrad_kernels import libm, scalar
 
 OPTIONS = {"error_model": "numpy", "fastmath": {"contract"}}
@@ -63,6 +55,11 @@ def code(name, dtype):
     return loop(name).inspect_llvm(signature)
 
 
+def machine_code(name):
+    apply(name, np.ones(1, np.float32))
+    return next(iter(loop(name).inspect_asm().values()))
+
+
 def same_bits(a, b):
     unsigned = f"u{a.itemsize}"
     return np.array_equal(a.view(unsigned), b.view(unsigned))
@@ -76,7 +73,7 @@ def units_off(got, exact):
         if abs(reference) > info.max:
             assert np.isinf(value), reference
             continue
-        exponent = max(int(mpmath.frexp(reference)[1]) - 1, int(info.minexp)) if reference else int(info.minexp)
+        exponent = mpmath.frexp(max(abs(reference), mpmath.mpf(float(info.smallest_normal))))[1] - 1
         unit = mpmath.ldexp(1, exponent - info.nmant)
         worst = max(worst, float(abs(mpmath.mpf(float(value)) - reference) / unit))
     return worst
@@ -93,6 +90,9 @@ def the_same_numbers_whichever_tests_run():
 
 
 # --- precision
+
+# Whether the target multiplies and adds in one instruction, as the polynomials' limit of 2 units supposes.
+FUSED = re.search("fmadd|fmla", machine_code("exp")) is not None
 
 
 def between(low, high):
@@ -114,9 +114,13 @@ def exponents(factor):
     return lambda info: factor * RNG.uniform(info.minexp - info.nmant, info.maxexp - 0.01, COUNT) * np.log(2)
 
 
+def exact_lgamma(x):
+    return mpmath.log(abs(mpmath.gamma(x)))
+
+
 TURNS = [between(-10, 10), between(-1e4, 1e4), sized(-30, 30)]
 SMALL = [between(-1, 1), sized(-30, 0)]
-LOGARITHM = [positive, between(0.5, 2), lambda info: 1 + RNG.uniform(-1e-3, 1e-3, COUNT)]
+LOGARITHM = [positive, between(0.5, 2), between(0.999, 1.001)]
 
 # name: (exact function, limit in units in the last place, arguments)
 UNARY = {
@@ -140,11 +144,11 @@ UNARY = {
     "sinh": (mpmath.sinh, 4, [exponents(0.7), *SMALL]),
     "cosh": (mpmath.cosh, 4, [exponents(0.7), *SMALL]),
     "asinh": (mpmath.asinh, 4, [between(-10, 10), sized(-30, 30)]),
-    "acosh": (mpmath.acosh, 4, [between(1, 10), sized(0, 30, [1]), lambda info: 1 + 10 ** RNG.uniform(-6, 0, COUNT)]),
+    "acosh": (mpmath.acosh, 4, [between(1, 10), between(1, 1.01), sized(0, 30, [1])]),
     "atanh": (mpmath.atanh, 4, SMALL),
     "erf": (mpmath.erf, 4, [between(-5, 5), *SMALL]),
     "erfc": (mpmath.erfc, 4, [between(-3, 9), *SMALL]),
-    "lgamma": (lambda x: mpmath.log(abs(mpmath.gamma(x))), 6, [between(-5, 3), between(3, 100), sized(-20, 20, [1])]),
+    "lgamma": (exact_lgamma, 6, [between(-5, 3), between(3, 100), sized(-20, 20, [1])]),
 }
 
 
@@ -152,6 +156,8 @@ UNARY = {
 @pytest.mark.parametrize("name", UNARY)
 def test_precision(name, dtype):
     exact, limit, samples = UNARY[name]
+    if name in POLYNOMIALS and not FUSED:
+        limit = 3
     x = np.concatenate([sample(np.finfo(dtype)) for sample in samples]).astype(dtype)
     x = x[np.isfinite(x)]
     with mpmath.workprec(160):
@@ -206,14 +212,16 @@ SPECIAL = {
 SPECIAL_PAIRS = {
     "maximum": [(NAN, 1, NAN), (1, NAN, NAN), (1, 2, 2), (-INF, 3, 3)],
     "minimum": [(NAN, 1, NAN), (1, NAN, NAN), (1, 2, 1), (INF, 3, 3)],
-    "pow": [(0, 0, 1), (NAN, 0, 1), (1, NAN, 1), (-8, 3, -512), (-8, 0.5, NAN), (0, -1, INF), (-0.0, -1, -INF)]
-    + [(2, INF, INF), (0.5, INF, 0), (-INF, 0.5, INF), (-0.0, 0.5, 0)],
+    "pow": [
+        *[(0, 0, 1), (NAN, 0, 1), (1, NAN, 1), (-8, 3, -512), (-8, 0.5, NAN), (0, -1, INF), (-0.0, -1, -INF)],
+        *[(2, INF, INF), (0.5, INF, 0), (-INF, 0.5, INF), (-0.0, 0.5, 0)],
+    ],
     "atan2": [(0, -1, np.pi), (-0.0, -1, -np.pi), (0, 1, 0), (NAN, 1, NAN), (INF, INF, np.pi / 4)],
     "fmod": [(7, 3, 1), (-7, 3, -1), (7, -3, 1), (-4, 2, -0.0), (5, INF, 5), (5, 0, NAN), (INF, 2, NAN)],
-    "remainder": [(7, 3, 1), (-7, 3, 2), (7, -3, -2), (-5, INF, INF), (5, INF, 5), (5, 0, NAN), (NAN, 2, NAN)],
+    "remainder": [(7, 3, 1), (-7, 3, 2), (7, -3, -2), (-5, INF, INF), (5, INF, 5), (5, 0, NAN)],
     "copysign": [(3, -0.0, -3), (-3, 1, 3), (NAN, -1, NAN), (0, -1, -0.0)],
 }
-CASES = [(name, case) for table in (SPECIAL, SPECIAL_PAIRS) for name, cases in table.items() for case in cases]
+CASES = [(name, case) for name, cases in (SPECIAL | SPECIAL_PAIRS).items() for case in cases]
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -234,7 +242,8 @@ def test_subnormal_numbers_in_and_out(dtype):
     assert same_bits(apply("tanh", -tiny), -tiny)
     assert same_bits(apply("exp", tiny), np.ones_like(tiny))
     assert same_bits(apply("sigmoid", tiny), np.full_like(tiny, 0.5))
-    below = np.linspace(np.log(info.smallest_normal), np.log(float(info.smallest_subnormal)) - 1, 200, dtype=dtype)
+    ends = [np.log(float(info.smallest_normal)), np.log(float(info.smallest_subnormal)) - 1]
+    below = np.linspace(*ends, 200, dtype=dtype)
     with mpmath.workprec(160):
         exact = [mpmath.exp(mpmath.mpf(float(v))) for v in below]
         assert units_off(apply("exp", below), exact) <= 1
@@ -269,7 +278,7 @@ def test_polynomials_do_not_depend_on_the_place(name, dtype):
             assert same_bits(out, fused_whole[piece])
 
 
-@pytest.mark.parametrize("name", sorted(scalar.LIBM_VECTOR))
+@pytest.mark.parametrize("name", [*UNARY, "pow", "atan2"])
 def test_whole_blocks_of_64_do_not_depend_on_the_place(name):
     x = RNG.uniform(0.01, 0.99, 640).astype(np.float32) + (name == "acosh")
     arguments = [x] * arity(name)
@@ -283,7 +292,9 @@ def test_whole_blocks_of_64_do_not_depend_on_the_place(name):
 @pytest.mark.parametrize("name", POLYNOMIALS)
 def test_polynomials_vectorise(name, dtype):
     number = "float" if dtype is np.float32 else "double"
-    assert re.search(rf"call <\d+ x {number}> @llvm\.fmuladd\.v", code(name, dtype))
+    text = code(name, dtype)
+    assert "contract" not in text  # the caller's leave to contract ends where the function begins
+    assert re.search(rf"call <\d+ x {number}> @llvm\.fmuladd\.v", text)
 
 
 @pytest.mark.parametrize("path", [PATH])
@@ -298,7 +309,7 @@ def test_libm_calls_vectorise(name, dtype, path):
         assert not scalar.LIBM_VECTOR
         assert "_ZGV" not in text
     else:
-        assert scalar.LIBM_VECTOR >= {"sin", "cos", "pow"}
+        assert {"sin", "cos", "pow"} <= scalar.LIBM_VECTOR
 
 
 @pytest.mark.parametrize("name", [*UNARY, *SPECIAL_PAIRS, "abs", "sign", "floor", "ceil", "round", "trunc"])
@@ -350,12 +361,13 @@ def test_loops_of_mixed_element_sizes(name, dtype):
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", [*UNARY, *SPECIAL_PAIRS])
 def test_plain_python_agrees(name, dtype):
-    x = np.concatenate([RNG.uniform(0.1, 1, 20), [0, -0.0, 1, -1, 2.5, 1e30, -40, INF, -INF, NAN]]).astype(dtype)
+    special = [0, -0.0, 1, -1, 2.5, 1e30, -40, INF, -INF, NAN]
+    x = np.concatenate([RNG.uniform(0.1, 1, 20), special]).astype(dtype)
     pairs = [x] if arity(name) == 1 else [a.ravel() for a in np.meshgrid(x, x)]
     plain = [getattr(scalar, name)(*values) for values in zip(*pairs, strict=True)]
     assert {type(value) for value in plain} == {dtype}
-    tolerance = {"lgamma": 1e-14 if dtype is np.float64 else 1e-6}.get(name, 5 * np.finfo(dtype).eps)
-    np.testing.assert_allclose(apply(name, *pairs), plain, rtol=tolerance, atol=0)
+    absolute = 1e-14 if name == "lgamma" else 0  # math.lgamma is rough where it is near zero
+    np.testing.assert_allclose(apply(name, *pairs), plain, rtol=5 * np.finfo(dtype).eps, atol=absolute)
 
 
 TYPES = [
@@ -388,16 +400,9 @@ def test_types(name, arguments, expected):
     function = getattr(scalar, name)
     plain = function(*arguments)
     assert type(plain) is expected
-
-    @njit
-    def call(out, *arguments):
-        out[0] = function(*arguments)
-
-    signatures = njit(lambda *a: function(*a))
-    value = signatures(*arguments)
-    np.testing.assert_allclose(value, plain, rtol=1e-6)
-    returned = signatures.nopython_signatures[0].return_type
-    assert str(returned) == {"bool": "bool"}.get(np.dtype(expected).name, np.dtype(expected).name)
+    call = njit(lambda *arguments: function(*arguments))
+    np.testing.assert_allclose(call(*arguments), plain, rtol=1e-6)
+    assert str(call.nopython_signatures[0].return_type) == np.dtype(expected).name
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -414,83 +419,7 @@ def test_integers_are_exact(compiled):
     assert [call("pow", i64(b), i64(p)) for b, p in zip(bases, powers, strict=True)] == [0, 1, -1, 1, 0]
     for x, y in [(7, 3), (-7, 3), (7, -3), (-7, -3), (-6, 3), (-(2**63), -1), (2**62 + 1, 2**61)]:
         assert call("remainder", i64(x), i64(y)) == x % y
-        assert call("fmod", i64(x), i64(y)) == x - y * ((abs(x) // abs(y)) * (1 if (x < 0) == (y < 0) else -1))
+        assert call("fmod", i64(x), i64(y)) == (abs(x) % abs(y)) * (-1 if x < 0 else 1)
     assert call("remainder", i64(5), i64(0)) == call("fmod", i64(5), i64(0)) == 0
     assert call("maximum", i64(2**62 + 1), i64(2**62)) == 2**62 + 1
     assert call("minimum", np.uint64(2**63), np.uint64(1)) == 1
-
-
-# --- other processors, and no libmvec
-
-PROGRAM = """
-import json, numpy as np, numba
-from numba.core import event
-with event.install_recorder("numba:compile") as compiled:
-    from numgrad_kernels import libm, scalar
-
-@numba.njit(error_model="numpy", fastmath={"contract"})
-def run(x, doubles, bytes_, flags, out):
-    for i in range(x.shape[0]):
-        value = scalar.exp(x[i]) * scalar.sin(x[i]) + np.float32(scalar.cos(doubles[i])) + scalar.tanh(x[i])
-        out[i] = scalar.where(flags[i], value, scalar.erf(x[i]) + np.float32(bytes_[i]))
-
-x = np.linspace(-3, 3, 1003).astype(np.float32)
-doubles, bytes_, flags = np.linspace(-2, 5, 1003), (np.arange(1003) % 251).astype(np.uint8), np.arange(1003) % 3 == 0
-out = np.empty_like(x)
-run(x, doubles, bytes_, flags, out)
-w = x.astype(np.float64)
-import math
-erf = np.array([math.erf(v) for v in w])
-exact = np.where(flags, np.exp(w) * np.sin(w) + np.cos(doubles) + np.tanh(w), erf + bytes_)
-pieces = [scalar.exp.__name__]
-print(json.dumps({
-    "compiled": len(compiled.buffer),
-    "vector": sorted(scalar.LIBM_VECTOR),
-    "fingerprint": libm.fingerprint(),
-    "error": float(np.max(np.abs(out - exact) / np.maximum(1, np.abs(exact)))),
-    "code": next(iter(run.inspect_llvm().values())),
-}))
-"""
-
-
-def in_subprocess(**environment):
-    path = os.pathsep.join([str(Path(numgrad_kernels.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_CPU", "NUMGRAD_"))}
-    command = [sys.executable, "-c", textwrap.dedent(PROGRAM)]
-    done = subprocess.run(
-        command, env={**inherited, "PYTHONPATH": path, **environment}, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def test_importing_compiles_nothing_and_a_fresh_process_agrees():
-    result = in_subprocess()
-    assert result["compiled"] == 0
-    assert result["error"] < 1e-6
-    assert set(result["vector"]) == scalar.LIBM_VECTOR or os.environ.get("NUMGRAD_LIBMVEC") == "0"
-
-
-def test_without_libmvec():
-    result = in_subprocess(NUMGRAD_LIBMVEC="0")
-    assert result["vector"] == []
-    assert "libmvec absent" in result["fingerprint"]
-    assert "_ZGV" not in result["code"]
-    assert re.search(r"call (contract )?float @sinf\(", result["code"])
-    assert result["error"] < 1e-6
-
-
-AVX2 = bool(llvmlite.binding.get_host_cpu_features().get("avx2"))
-PROCESSORS = [("generic", "", "b"), *([("haswell", "", "bd"), ("haswell", None, None)] if AVX2 else [])]
-
-
-@pytest.mark.parametrize(("processor", "features", "variants"), PROCESSORS)
-def test_other_processors(processor, features, variants):
-    environment = {"NUMBA_CPU_NAME": processor}
-    if features is not None:  # otherwise the name is haswell's, the features are this machine's
-        environment["NUMBA_CPU_FEATURES"] = features
-    result = in_subprocess(**environment)
-    assert result["error"] < 1e-6
-    if variants is not None and result["vector"]:
-        assert result["fingerprint"].endswith(f"libmvec {variants}")
-        assert set(re.findall(r"@_ZGV(\w)N", result["code"])) == set(variants)
