@@ -182,15 +182,16 @@ class _Pass:
         Row, row_of = operations.row_class, operations.row_of
         deliver = self._deliver
         plain = not state.mode & ANOMALY
-        rows_allowed = plain and not self.create_graph
         release = not self.retain_graph
         capturing = self.captures is not None
+        rows_allowed = plain and not self.create_graph and not capturing
         for node in order:
             gradient = take(node, None)
             attached = node.attached
-            if rows_allowed and node.takes_rows and attached is None and gradient is not None and not capturing:
+            run_row = node.run_row
+            if run_row is not None and rows_allowed and attached is None and gradient is not None:
                 row = gradient if gradient.__class__ is Row else row_of(gradient)
-                results = None if row is None else node.apply_row(row, release)
+                results = None if row is None else run_row(node, row, release)
                 if results is not None:
                     for edge, result in zip(node.edges, results):  # noqa: B905 - of one length; strict= costs time
                         if edge is not None:

@@ -53,9 +53,11 @@ class Node:
     makes_fresh_gradients = True
     #: Whether ``apply`` is called even if no gradient arrived for any output.
     wants_undefined = False
-    #: Whether there is also ``apply_row(row, release)``, for a gradient of just the output's shape and type given as
-    #: the bare row of its elements, that returns such rows for inputs that are of that shape and type, too.
-    takes_rows = False
+    #: In some nodes a function ``run_row(node, row, release)`` that does what ``apply`` does, without recording, for
+    #: a gradient of just the output's shape and type given as the bare row of its elements, and returns such rows
+    #: for inputs that are of that shape and type, too; None alone if ``apply`` is to be called after all.  With
+    #: ``release`` it drops what was saved.
+    run_row: Callable[[Any, Any, bool], Any] | None = None
 
     def __init__(self, edges: tuple[Edge, ...], shape: tuple[int, ...], type: Any):
         self.edges = edges

@@ -122,7 +122,7 @@ def flat_launcher(program: Program) -> Callable[..., Any]:
     dtypes = [dtype for _, dtype in program.outputs]
     lead = next(n for n, operand in enumerate(program.arguments) if not operand.scalar)
     serial: Callable[..., None] | None = None
-    new = np.empty
+    new, small = np.empty, PARALLEL_FROM
 
     def entry(size: int) -> Callable[..., None]:
         nonlocal serial
@@ -137,7 +137,7 @@ def flat_launcher(program: Program) -> Callable[..., Any]:
         def launch_several(*rows: Any) -> Any:
             size = rows[lead].size
             outs = [new(size, dtype) for dtype in dtypes]
-            run = serial if size < PARALLEL_FROM and serial is not None else entry(size)
+            run = serial if size < small and serial is not None else entry(size)
             run(*rows, *outs)
             return outs
 
@@ -149,7 +149,7 @@ def flat_launcher(program: Program) -> Callable[..., Any]:
         def launch_unary(row: Any) -> Any:
             size = row.size
             out = new(size, dtype)
-            (serial if size < PARALLEL_FROM and serial is not None else entry(size))(row, out)
+            (serial if size < small and serial is not None else entry(size))(row, out)
             return out
 
         return launch_unary
@@ -158,7 +158,7 @@ def flat_launcher(program: Program) -> Callable[..., Any]:
         def launch_binary(row: Any, other: Any) -> Any:
             size = row.size
             out = new(size, dtype)
-            (serial if size < PARALLEL_FROM and serial is not None else entry(size))(row, other, out)
+            (serial if size < small and serial is not None else entry(size))(row, other, out)
             return out
 
         return launch_binary
@@ -166,7 +166,7 @@ def flat_launcher(program: Program) -> Callable[..., Any]:
     def launch_any(*rows: Any) -> Any:
         size = rows[lead].size
         out = new(size, dtype)
-        (serial if size < PARALLEL_FROM and serial is not None else entry(size))(*rows, out)
+        (serial if size < small and serial is not None else entry(size))(*rows, out)
         return out
 
     return launch_any

@@ -23,7 +23,8 @@ from ..autograd.grad_mode import ANOMALY, GRAD, state
 from ..autograd.graph import Node, edge_of
 from ..autograd.views import record_inplace
 from .copying import check_overlap
-from .plan import FlatNode, Plan, PointwiseNode, kind_of, new_output, operand, passed_values
+from .flat import FlatNode
+from .plan import Plan, PointwiseNode, kind_of, new_output, operand, passed_values
 from .promotion import result_dtype
 from .recorder import inplace_recorder, recorder
 from .table import Op, public, public_functions

@@ -13,20 +13,12 @@ from .._tensor import Tensor, fresh, strided
 from .._types import TensorType, dtype
 from ..autograd.grad_mode import GRAD, _Mode, state
 from ..autograd.graph import edge_of
-from ..autograd.saved import freed_error, modified_error
 from .table import OpNode, Rule, parameters, public_functions
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise
 
-__all__ = ["FlatNode", "Plan", "PointwiseNode", "kind_of", "new_output", "operand"]
-
-
-_ONE, _FIRST, _BOTH = ("kernel",), ("kernel", None), ("kernel", "kernel")
-_PASS_ONE, _PASS_FIRST, _PASS_BOTH = ("passed",), ("passed", None), ("passed", "passed")
-_FREQUENT: dict[Any, Any] = {
-    pattern: pattern for pattern in (_ONE, _FIRST, _BOTH, _PASS_ONE, _PASS_FIRST, _PASS_BOTH)
-}
+__all__ = ["Plan", "PointwiseNode", "kind_of", "new_output", "operand"]
 
 
 class Plan:
@@ -51,14 +43,12 @@ class Plan:
         self.width = len(op.inputs)
         self.arguments = {i: parameters(rule) for i, rule in self.computed.items()}
         #: For each input what its gradient is: "kernel", "passed" or None.
-        pattern = tuple([
+        self.pattern = tuple([
             "kernel" if i in self.computed else "passed" if i in self.passed else None for i in range(self.width)
         ])
-        self.pattern: tuple[str | None, ...] = _FREQUENT.get(pattern, pattern)
         #: Whether tensors are saved, so that a second backward finds them gone.
         self.frees = any(name not in op.statics for name in self.names)
         self.programs: dict[Any, devices.Program] = {}
-        self.launchers: dict[Any, Any] = {}
 
     def save(
         self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None
@@ -71,10 +61,9 @@ class Plan:
             values.append(_kept_copy(value) if into is not None and value is into else value)
         return values, [v._counter[0] if isinstance(v, Tensor) else None for v in values]
 
-    def program(self, arguments: Sequence[Any], compute: dtype, outs: Sequence[dtype]) -> devices.Program:
-        """The kernel description for a gradient and what was saved."""
+    def program(self, kinds: tuple[Any, ...], compute: dtype, outs: Sequence[dtype]) -> devices.Program:
+        """The kernel description for a gradient and what was saved, of these kinds (see ``kind_of``)."""
         op = self.op
-        kinds = tuple([kind_of(value) for value in arguments])
         key = (kinds, compute, tuple(outs))
         program = self.programs.get(key)
         if program is None:
@@ -131,123 +120,10 @@ class PointwiseNode(OpNode):
         tensors = [value for value in operands if isinstance(value, Tensor)]
         outs = [new_output(tensors, gradient._shape, type) for type in types]
         arguments = passed_values(operands, gradient._shape)
-        program = plan.program(arguments, self.compute, [type.dtype for type in types])
+        kinds = tuple([kind_of(argument) for argument in arguments])
+        program = plan.program(kinds, self.compute, [type.dtype for type in types])
         devices.run_pointwise(program, arguments, outs)
         return outs
-
-
-class FlatNode(PointwiseNode):
-    """The node that the short way records: everything saved is a row of the output's type and length, or a number.
-
-    Four things stand in ``saved`` for each name: the row or number; the version counter of its tensor and what it
-    stood at; and the tensor, None for the node's own output (which would hold the node) and for a number.
-    ``key`` tells kernels apart: the TensorType, with the Python type of a number operand.
-    """
-
-    __slots__ = ("key",)
-
-    takes_rows = True
-    key: Any
-
-    @property
-    def versions(self) -> tuple[int | None, ...]:  # type: ignore[override]
-        """The versions of what was saved."""
-        assert self.saved is not None
-        return tuple([None if counter is NUMBER else version for counter, version in self._counted()])
-
-    def _counted(self) -> list[tuple[Any, int]]:
-        saved = self.saved or ()
-        return [(saved[n], saved[n + 1]) for n in range(1, len(saved), 4)]
-
-    def unpack(self) -> dict[str, Any]:
-        saved = self.saved
-        if saved is None:
-            raise freed_error()
-        values = {}
-        for place, name in enumerate(self.names):
-            row, counter, version, tensor = saved[4 * place : 4 * place + 4]
-            if counter is NUMBER:
-                values[name] = row
-            else:
-                values[name] = self.unpacked(name, self._alias(row, counter) if tensor is None else tensor, version)
-        return values
-
-    def _alias(self, row: Any, counter: list[int]) -> Tensor:
-        """The saved output as a tensor without a graph."""
-        alias = fresh(row, self.shape, self.type)
-        alias._counter = counter
-        return alias
-
-    def apply_row(self, row: Any, release: bool) -> tuple[Any, ...] | None:
-        """``apply`` for a gradient given as a row, without recording; the gradients returned are rows, too.
-
-        None if no kernel is known yet; otherwise what was saved is dropped on ``release``.
-        """
-        plan = self.plan
-        pattern = plan.pattern
-        if pattern is _PASS_FIRST:
-            return row, None
-        if not plan.computed:
-            return _pass_on(row, self.shape, self.type, pattern)
-        launch = plan.launchers.get(self.key)
-        saved = self.saved
-        if launch is None or saved is None:
-            return None
-        count = len(saved)
-        if count == 4:
-            value, counter, version, _ = saved
-            if counter[0] != version:
-                return None
-            out = launch(row, value)
-        elif count == 8:
-            value, counter, version, _, value2, counter2, version2, _ = saved
-            if counter[0] != version or counter2[0] != version2:
-                return None
-            out = launch(row, value, value2)
-        elif any(counter[0] != version for counter, version in self._counted()):
-            return None
-        else:
-            out = launch(row, *saved[::4])
-        if release and plan.frees:
-            self.saved = None
-        if pattern is _ONE:
-            return (out,)
-        if pattern is _FIRST:
-            return out, None
-        if pattern is _BOTH:
-            return out
-        outs = iter(out if len(plan.computed) > 1 else (out,))
-        return tuple([
-            next(outs) if source == "kernel" else row if source == "passed" else None for source in pattern
-        ])
-
-    def apply(self, gradient: Tensor) -> tuple[Any, ...]:
-        """The general way; also finds the kernel for ``apply_row``."""
-        results = PointwiseNode.apply(self, gradient)
-        plan = self.plan
-        if plan.computed and self.key not in plan.launchers and not state.mode & GRAD:
-            like = fresh(devices.empty((0,), self.type), (0,), self.type)
-            arguments = [like, *[kept if counter is NUMBER else like for kept, counter in self._kept()]]
-            program = plan.program(arguments, self.compute, [self.type.dtype] * len(plan.computed))
-            plan.launchers[self.key] = devices.flat_launcher(program)
-        return results
-
-    def _kept(self) -> list[tuple[Any, Any]]:
-        saved = self.saved or ()
-        return [(saved[n], saved[n + 1]) for n in range(0, len(saved), 4)]
-
-
-#: Stands for the version counter of a saved number.
-NUMBER: list[int] = [0]
-
-
-def _pass_on(row: Any, shape: tuple[int, ...], type: TensorType, pattern: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The row for every input that it is the gradient of; if several, as one tensor marked as shared."""
-    passed: Any = row
-    if pattern.count("passed") > 1:
-        passed = fresh(row, shape, type)
-        passed._shared = True
-    return tuple([passed if source == "passed" else None for source in pattern])
 
 
 def _kept_copy(value: Tensor) -> Tensor:

@@ -14,11 +14,11 @@ import numpy as np
 
 from .. import devices
 from .._tensor import Tensor, fresh
-from .._types import TensorType, tensor_type
+from .._types import tensor_type
 from ..autograd.grad_mode import GRAD, state
-from ..autograd.graph import edge_of, next_sequence
+from ..autograd.graph import edge_of
 
-from .plan import NUMBER, Plan
+from .flat import Recipe
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise
@@ -27,14 +27,6 @@ __all__ = ["inplace_recorder", "operator", "recorder", "unary"]
 
 #: What may stand beside a tensor in an expression.
 OPERANDS = (Tensor, bool, int, float, np.ndarray, np.generic)
-
-_new = object.__new__
-
-#: What is saved, as places among (first input, second input, output): the frequent combinations.
-_NOTHING: tuple[int, ...] = ()
-_OTHER, _OUTPUT = (1,), (2,)
-_FREQUENT: dict[tuple[int, ...], tuple[int, ...]] = {places: places for places in (_NOTHING, _OTHER, _OUTPUT)}
-
 
 def recorder(op: Pointwise) -> Callable[..., Any]:
     """The function that users call."""
@@ -79,16 +71,16 @@ def inplace_recorder(op: Pointwise) -> Callable[..., Any]:
 def unary(op: Pointwise, statics: Mapping[str, Any]) -> Callable[[Any], Any]:
     """The operation on one operand, with these static numbers."""
     shortcut = _Shortcut(op, statics)
-    launchers, run, recorded = shortcut.launchers, op.run, op.result != "bool"
+    known, run, recorded = shortcut.known, op.run, op.result != "bool"
 
     def call(input):
         if not isinstance(input, Tensor) or input._flat is None:
             return run((input,), statics)
         type = input._type
-        found = launchers.get(type)
+        found = known.get(type)
         if found is None:
             found = shortcut.find((input,), type)
-        launch, result = found
+        launch, result, recipes = found
         if launch is None:
             return run((input,), statics)
         mode = state.mode
@@ -101,7 +93,7 @@ def unary(op: Pointwise, statics: Mapping[str, Any]) -> Callable[[Any], Any]:
         if edge is None or input._view is not None:
             edge = edge_of(input)
         if edge is not None:
-            shortcut.record(out, type, (edge,), 1, input, None)
+            (recipes[1] or shortcut.recipe(type, 1)).record(out, (edge,), input, None)
         return out
 
     return call
@@ -110,7 +102,7 @@ def unary(op: Pointwise, statics: Mapping[str, Any]) -> Callable[[Any], Any]:
 def operator(op: Pointwise) -> Callable[[Tensor, Any], Any]:
     """The operation as a method of Python's: for an operand it does not know it returns NotImplemented."""
     shortcut = _Shortcut(op, op.statics)
-    launchers, recorded = shortcut.launchers, op.result != "bool"
+    known, recorded = shortcut.known, op.result != "bool"
 
     def run(input, other):
         return op.run((input, other), op.statics) if isinstance(other, OPERANDS) else NotImplemented
@@ -132,10 +124,10 @@ def operator(op: Pointwise) -> Callable[[Tensor, Any], Any]:
             needs = other._requires_grad
         else:
             return run(input, other)
-        found = launchers.get(key)
+        found = known.get(key)
         if found is None:
             found = shortcut.find((input, other), key)
-        launch, result = found
+        launch, result, recipes = found
         if launch is None:
             return run(input, other)
         mode = state.mode
@@ -159,79 +151,43 @@ def operator(op: Pointwise) -> Callable[[Tensor, Any], Any]:
             if second_edge is not None:
                 needed += 2
         if needed:
-            shortcut.record(out, key, (first_edge, second_edge), needed, input, other)
+            recipe = recipes[needed] or shortcut.recipe(key, needed)
+            recipe.record(out, (first_edge, second_edge), input, other)
         return out
 
     return call
 
 
 class _Shortcut:
-    """What the short way of one operation has found out so far."""
+    """What the short way of one operation has found out so far, by the kinds of the operands.
+
+    A kind is the TensorType of the first operand, with the Python type of the second if that is a number.  Known are
+    the kernel's launcher, the type of the result and, by which inputs need a gradient, as bits, the recipes.
+    """
 
     def __init__(self, op: Pointwise, statics: Mapping[str, Any]):
         self.op = op
         self.statics = statics
-        #: By TensorType (with the type of a number operand): the kernel's launcher and the result's type.
-        self.launchers: dict[Any, tuple[Any, TensorType | None]] = {}
-        #: By which inputs need a gradient, as bits: the plan, and for each thing it saves 0 for the first input,
-        #: 1 for the second, 2 for the output.
-        self.plans: dict[int, tuple[Plan, tuple[int, ...]]] = {}
-        self.node_class = op.flat_node_class
+        self.known: dict[Any, tuple[Any, Any, list[Recipe | None]]] = {}
 
-    def find(self, operands: tuple[Any, ...], key: Any) -> tuple[Any, TensorType | None]:
-        """The launcher for operands like these; None if only the general way will do."""
+    def find(self, operands: tuple[Any, ...], key: Any) -> tuple[Any, Any, list[Recipe | None]]:
+        """The entry for operands like these; its launcher is None if only the general way will do."""
         op = self.op
         type = operands[0]._type
         compute, kind = op.compute_types(operands)
-        found: tuple[Any, TensorType | None] = (None, None)
+        found: tuple[Any, Any, list[Recipe | None]] = (None, None, [])
         # A program over rows reads each operand in its own dtype; what is recorded must have one dtype throughout.
         if not type.dtype.is_floating_point or compute is type.dtype:
             program = op.program(operands, self.statics, compute, kind)
             if all(i.name not in self.statics for i in program.arguments):
-                found = (devices.flat_launcher(program), tensor_type(kind, type.device))
-        self.launchers[key] = found
+                found = (devices.flat_launcher(program), tensor_type(kind, type.device), [None] * 4)
+        self.known[key] = found
         return found
 
-    def record(self, out: Tensor, key: Any, edges: tuple[Any, ...], needed: int, input: Tensor, other: Any) -> None:
-        """Give the result its node."""
-        plan, sources = self.plans.get(needed) or self._plan(needed)
-        node = _new(self.node_class)
-        node.edges = edges
-        node.shape = out._shape
-        node.type = out._type
-        node.more_outputs = node.attached = None
-        node.plan = plan
-        node.compute = out._type.dtype
-        node.key = key
-        if sources is _NOTHING:
-            node.saved = ()
-        elif sources is _OUTPUT:
-            node.saved = (out._flat, out._counter, 0, None)
-        elif sources is _OTHER:
-            node.saved = _kept(other)
-        else:
-            saved: tuple[Any, ...] = ()
-            for source in sources:
-                saved += (out._flat, out._counter, 0, None) if source == 2 else _kept(other if source else input)
-            node.saved = saved
-        node.sequence = next_sequence()
-        out._edge = (node, 0)
-        out._requires_grad = True
-
-    def _plan(self, needed: int) -> tuple[Plan, tuple[int, ...]]:
-        """The plan for the inputs in the bits of ``needed``, and where to take what it saves from."""
+    def recipe(self, key: Any, needed: int) -> Recipe:
+        """How to record where the inputs in the bits of ``needed`` need a gradient."""
         op = self.op
+        type, number = key if isinstance(key, tuple) else (key, None)
         plan = op.plan(tuple([bool(needed >> n & 1) for n in range(len(op.inputs))]), self.statics)
-        places = {**{name: n for n, name in enumerate(op.inputs)}, "out": 2}
-        sources = tuple([places[name] for name in plan.names])
-        found = plan, _FREQUENT.get(sources, sources)
-        self.plans[needed] = found
+        found = self.known[key][2][needed] = Recipe(op, plan, type, number)
         return found
-
-
-def _kept(value: Any) -> tuple[Any, list[int], int, Any]:
-    """An operand as a node keeps it; see FlatNode."""
-    if isinstance(value, Tensor):
-        counter = value._counter
-        return value._flat, counter, counter[0], value
-    return value, NUMBER, 0, None

@@ -1,0 +1,186 @@
+"""The short way of pointwise operations, backward: gradients as bare rows of elements.
+
+A node recorded by the short way knows that its inputs, its output and all gradients are rows of one type and length.
+The engine hands it such a row and gets rows back; no tensor is made, and nothing is compared or converted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .. import devices
+from .._tensor import Tensor, fresh
+from .._types import TensorType
+from ..autograd.graph import next_sequence
+from ..autograd.saved import freed_error
+from .plan import Plan, PointwiseNode
+
+if TYPE_CHECKING:
+    from .elementwise import Pointwise
+
+__all__ = ["FlatNode", "Recipe"]
+
+#: What turns the gradient of the output into those of the inputs: ``run(node, row, release)``.  It returns a row (or
+#: None) for each input, or None alone where the general way must report an error.
+RunRow = Callable[[Any, Any, bool], Any]
+
+#: Stands for the version counter of a saved number.
+NUMBER: list[int] = [0]
+
+
+class FlatNode(PointwiseNode):
+    """The node that the short way records.
+
+    Four things stand in ``saved`` for each name: the row or number; the version counter of its tensor and what it
+    stood at; and the tensor, None for the node's own output (which would hold the node) and for a number.
+    """
+
+    __slots__ = ("run_row",)
+
+    __init__ = object.__init__  # Recipe.record fills in the fields
+
+    @property
+    def compute(self) -> Any:  # type: ignore[override]
+        """What the operation was computed in: the dtype of all its tensors."""
+        return self.type.dtype
+
+    def _entries(self) -> list[tuple[Any, list[int], int, Any]]:
+        if self.saved is None:
+            raise freed_error()
+        saved = self.saved
+        return [saved[start : start + 4] for start in range(0, len(saved), 4)]  # type: ignore[misc]
+
+    def unpack(self) -> dict[str, Any]:
+        values = {}
+        for name, (row, counter, version, tensor) in zip(self.names, self._entries(), strict=True):
+            if counter is NUMBER:
+                values[name] = row
+            else:
+                values[name] = self.unpacked(name, self._alias(row, counter) if tensor is None else tensor, version)
+        return values
+
+    def _alias(self, row: Any, counter: list[int]) -> Tensor:
+        """The saved output as a tensor without a graph."""
+        alias = fresh(row, self.shape, self.type)
+        alias._counter = counter
+        return alias
+
+
+class Recipe:
+    """How the short way records an operation on operands of one kind, for one choice of inputs that need a gradient.
+
+    Attributes:
+        sources: where what is saved comes from: 0 the first input, 1 the second, 2 the output.
+    """
+
+    __slots__ = ("node_class", "plan", "run_row", "sources")
+
+    def __init__(self, op: Pointwise, plan: Plan, type: TensorType, number: type | None):
+        self.node_class = op.flat_node_class
+        self.plan = plan
+        places = {**{name: place for place, name in enumerate(op.inputs)}, "out": 2}
+        self.sources = tuple([places[name] for name in plan.names])
+        kinds = [number if number and source == 1 else type.numpy for source in self.sources]
+        self.run_row = _runner(plan, (type.numpy, *kinds), type)
+
+    def record(self, out: Tensor, edges: tuple[Any, ...], input: Tensor, other: Any) -> None:
+        """Give the result its node."""
+        node = self.node_class()
+        node.edges = edges
+        node.shape = out._shape
+        node.type = out._type
+        node.more_outputs = node.attached = None
+        node.plan = self.plan
+        node.run_row = self.run_row
+        sources = self.sources
+        if not sources:
+            node.saved = ()
+        elif sources == (2,):
+            node.saved = (out._flat, out._counter, 0, None)
+        elif sources == (1,):
+            node.saved = _kept(other)
+        else:
+            saved: tuple[Any, ...] = ()
+            for source in sources:
+                saved += (out._flat, out._counter, 0, None) if source == 2 else _kept(other if source else input)
+            node.saved = saved
+        node.sequence = next_sequence()
+        out._edge = (node, 0)
+        out._requires_grad = True
+
+
+def _kept(value: Any) -> tuple[Any, list[int], int, Any]:
+    """An operand as a node keeps it."""
+    if isinstance(value, Tensor):
+        counter = value._counter
+        return value._flat, counter, counter[0], value
+    return value, NUMBER, 0, None
+
+
+def _runner(plan: Plan, kinds: tuple[Any, ...], type: TensorType) -> RunRow:
+    """The function that computes a plan's gradients from rows; the most frequent plans have one of their own."""
+    pattern = plan.pattern
+    if pattern == ("passed", None):
+        return lambda node, row, release: (row, None)
+    if not plan.computed:
+        return _pass_on(pattern)
+    launch = devices.flat_launcher(plan.program(kinds, type.dtype, [type.dtype] * len(plan.computed)))
+    if len(plan.names) == 1 and pattern == ("kernel",):
+
+        def run_unary(node: Any, row: Any, release: bool) -> Any:
+            saved = node.saved
+            if saved is None or saved[1][0] != saved[2]:
+                return None
+            if release:
+                node.saved = None
+            return (launch(row, saved[0]),)
+
+        return run_unary
+    if len(plan.names) == 1 and pattern == ("kernel", None):
+
+        def run_first(node: Any, row: Any, release: bool) -> Any:
+            saved = node.saved
+            if saved is None or saved[1][0] != saved[2]:
+                return None
+            if release:
+                node.saved = None
+            return launch(row, saved[0]), None
+
+        return run_first
+    return _any_runner(plan, launch)
+
+
+def _any_runner(plan: Plan, launch: Callable[..., Any]) -> RunRow:
+    pattern, one = plan.pattern, len(plan.computed) == 1
+    direct = not one and all(source == "kernel" for source in pattern)
+
+    def run(node: Any, row: Any, release: bool) -> Any:
+        saved = node.saved
+        if saved is None:
+            return None
+        for place in range(1, len(saved), 4):
+            if saved[place][0] != saved[place + 1]:
+                return None
+        out = launch(row, *saved[::4])
+        if release and plan.frees:
+            node.saved = None
+        if direct:
+            return out
+        outs = iter((out,) if one else out)
+        return [next(outs) if source == "kernel" else row if source == "passed" else None for source in pattern]
+
+    return run
+
+
+def _pass_on(pattern: tuple[Any, ...]) -> RunRow:
+    several = pattern.count("passed") > 1
+
+    def run(node: Any, row: Any, release: bool) -> Any:
+        passed = row
+        if several:  # one memory for two gradients: a tensor, which can be marked as shared
+            passed = fresh(row, node.shape, node.type)
+            passed._shared = True
+        return [passed if source == "passed" else None for source in pattern]
+
+    return run
