@@ -10,12 +10,13 @@ from weakref import ref
 
 import numpy as np
 
-from . import _print
+from . import _print, autograd
 from ._layout import contiguous_strides, is_contiguous, normal_dim, numel, overlaps_itself
 from ._types import Size, TensorType, device, dtype, float32, get_default_dtype, int64
 from .autograd.graph import edge_of
 from .autograd.hooks import RemovableHandle
 from .autograd.tensor_hooks import TensorHooks
+from .autograd.variable import reshaped_gradient
 from .autograd.views import check_writable
 
 __all__ = ["Tensor", "check_in_place", "fresh", "strided"]
@@ -248,12 +249,9 @@ class Tensor:
         ``gradient`` (of this tensor's shape) may be left out for a tensor of one element.  For the sake of older
         programs it may also have another shape with as many elements, or one that broadcasts; that warns.
         """
-        from .autograd import backward
-        from .autograd.variable import reshaped_gradient
-
         if gradient is not None:
             gradient = reshaped_gradient(self, gradient)
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def detach(self) -> Tensor:
         """The same elements without the graph; in-place changes are seen, and noticed, by both."""

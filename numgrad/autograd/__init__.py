@@ -10,10 +10,11 @@ from typing import Any
 
 from . import anomaly_mode, function, grad_mode, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
-from .engine import operations, run_backward
+from .engine import run_backward
 from .function import Function
 from .grad_mode import enable_grad, no_grad, set_grad_enabled
 from .graph import edge_of
+from .operations import operations
 from .variable import Variable, mismatch, ones_for
 
 __all__ = [

@@ -15,46 +15,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
 from .anomaly_mode import check_gradients, explain_failure
 from .grad_mode import ANOMALY, GRAD, state
 from .graph import AccumulateGrad, Edge, Node
+from .operations import operations
 
-__all__ = ["Operations", "operations", "run_backward"]
+__all__ = ["run_backward"]
 
 #: Passes nested in one thread (a backward called inside a backward) before the next gets a thread of its own.
 NESTING = 30
 
 _by_sequence = attrgetter("sequence")
-
-
-@dataclass
-class Operations:
-    """What the engine needs done with tensors."""
-
-    add: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
-    add_: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
-    clone: Callable[[Any], Any] = None  # type: ignore[assignment]
-    #: ``fit(gradient, shape, type)``: sum what broadcasting repeated, and convert the dtype.
-    fit: Callable[[Any, tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
-    ones: Callable[[tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
-    zeros: Callable[[tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
-    #: ``tensor(row, shape, type)``: a tensor on a bare row of elements, and the class of such rows.
-    tensor: Callable[[Any, tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
-    row_class: type = type(None)
-    #: ``row_of(tensor)``: its elements as a row, or None where there is none and making one would not pay.
-    row_of: Callable[[Any], Any] = None  # type: ignore[assignment]
-    #: ``overwrite(view, value)``: copy ``value`` (zeros for None) into a view, recorded where recording is on.
-    overwrite: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
-    #: ``is_bad(gradient)``: whether an element is NaN.
-    is_bad: Callable[[Any], bool] = None  # type: ignore[assignment]
-
-
-#: Filled in by ``numgrad.ops`` when it is imported.
-operations = Operations()
 
 
 def run_backward(
@@ -241,7 +215,12 @@ class _Pass:
     def _deliver_row(self, edge: tuple[Node, int], result: Any, node: Node) -> None:
         """Deliver what a node made of a row to a place that wants more than a plain store."""
         if result.__class__ is operations.row_class:
-            result = operations.tensor(result, node.shape, node.type)
+            target = edge[0]
+            if not target.more_outputs and self.buffers.get(target).__class__ is operations.row_class:
+                operations.add_rows(self.buffers[target], result)
+                result = None
+            else:
+                result = operations.tensor(result, node.shape, node.type)
         self._deliver(edge, result, node)
 
     def _skip(self, node: Node) -> None:

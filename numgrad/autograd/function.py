@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .anomaly_mode import forward_trace
-from .engine import operations
+from .operations import operations
 from .grad_mode import ANOMALY, GRAD, _Mode, state
 from .graph import Node, edge_of
 from .saved import freed_error, modified_error, restored_output

@@ -12,7 +12,9 @@ from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
+from .grad_mode import GRAD, state
 from .hooks import RemovableHandle
+from .operations import operations
 from .tensor_hooks import TensorHooks
 
 __all__ = ["MAYBE", "AccumulateGrad", "Edge", "Node", "edge_of", "gradient_edges", "next_sequence"]
@@ -152,9 +154,6 @@ _accumulation = threading.RLock()
 
 def accumulate_into(variable: Any, gradient: Any) -> None:
     """Add ``gradient`` to ``variable.grad``, taking the gradient's own memory where nobody else holds it."""
-    from .engine import operations
-    from .grad_mode import GRAD, state
-
     present = variable._grad
     if present is None:
         if gradient._shared or gradient._view is not None:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
+from .operations import operations
+
 __all__ = ["TensorHooks"]
 
 
@@ -58,7 +60,5 @@ def _check_replacement(gradient: Any, replaced: Any, hook: Callable[[Any], Any])
 
 
 def _accumulate_retained(tensor: Any, gradient: Any) -> None:
-    from .engine import operations
-
     present = tensor._grad
     tensor._grad = gradient if present is None else operations.add(present, gradient)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from .engine import operations
+from .operations import operations
 
 __all__ = ["Variable", "reshaped_gradient"]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .engine import operations
+from .operations import operations
 from .grad_mode import GRAD, _Mode, state
 from .graph import MAYBE, Edge, Node, edge_of
 from .saved import freed_error

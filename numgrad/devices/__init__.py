@@ -7,11 +7,11 @@ from numgrad_kernels.pointwise import Operand, Program
 
 from . import cpu
 from .cpu import (
-    Row, as_number, empty, extreme_axis, filled, flat_launcher, matmul, number_type, pick_rows, put_axis, put_rows, run_pointwise, softmax_backward_rows,
+    Row, add_rows, as_number, empty, extreme_axis, filled, flat_launcher, matmul, number_type, pick_rows, put_axis, put_rows, run_pointwise, softmax_backward_rows,
     softmax_rows, sum_axis, take_axis, zeros,
 )
 
 __all__ = [
-    "Operand", "Program", "Row", "as_number", "cpu", "empty", "extreme_axis", "filled", "flat_launcher", "matmul", "number_type", "pick_rows", "put_axis",
+    "Operand", "Program", "Row", "add_rows", "as_number", "cpu", "empty", "extreme_axis", "filled", "flat_launcher", "matmul", "number_type", "pick_rows", "put_axis",
     "put_rows", "run_pointwise", "softmax_backward_rows", "softmax_rows", "sum_axis", "take_axis", "zeros",
 ]

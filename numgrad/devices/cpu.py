@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -12,14 +13,14 @@ import numpy as np
 from numba.core import types
 from numba.np.numpy_support import from_dtype
 
-from numgrad_kernels.cpu import reductions, softmax
-from numgrad_kernels.pointwise import Program, argument_types, kernel_text
+from numgrad_kernels.cpu import random, reductions, softmax
+from numgrad_kernels.pointwise import Operand, Program, argument_types, kernel_text
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import Kernel, compile_kernel
 
 from .._layout import loop_nest, numel
 
-__all__ = ["empty", "flat_launcher", "kernel_for", "launch", "run_pointwise"]
+__all__ = ["empty", "flat_launcher", "launch", "random_kernel", "run_pointwise"]
 
 #: Elements from which a pointwise kernel is run on several threads.
 PARALLEL_FROM = 65536
@@ -172,6 +173,23 @@ def flat_launcher(program: Program) -> Callable[..., Any]:
     return launch_any
 
 
+def _sum_of(total, row):
+    return total + row
+
+
+@functools.cache
+def _row_adder(dtype: np.dtype) -> Program:
+    operands = Operand("total", dtype), Operand("row", dtype)
+    return Program("add_rows", dtype, operands, (("out", dtype),), (_sum_of,))
+
+
+def add_rows(total: np.ndarray, row: np.ndarray) -> None:
+    """Add a row to another of its length and dtype, in place."""
+    size = total.size
+    parallel = size >= PARALLEL_FROM and size >= parallel_from()
+    _pointwise_kernel(_row_adder(total.dtype), 1, True, parallel).entry(total, row, total)
+
+
 _hand_written: dict[Any, Kernel] = {}
 
 
@@ -192,11 +210,12 @@ def launch(function: Callable[..., None], compute: np.dtype, *arguments: Any, si
     kernel.entry(*arguments)
 
 
-def kernel_for(function: Callable[..., None], compute: np.dtype) -> Callable[..., None]:
-    """The hand-written kernel ``function`` with ``T`` standing for ``compute``."""
+def random_kernel(name: str, dtype: np.dtype) -> Callable[..., None]:
+    """The kernel that makes "uniform" or "normal" random numbers of this dtype."""
+    function = getattr(random, f"{name}_{dtype.name}")
 
     def run(*arguments: Any) -> None:
-        launch(function, np.dtype(compute), *arguments)
+        launch(function, dtype, *arguments)
 
     return run
 

@@ -11,7 +11,7 @@ from typing import Any
 from .. import devices
 from .._layout import numel
 from .._tensor import Tensor, fresh
-from ..autograd.engine import operations
+from ..autograd.operations import operations
 from . import copying, creation, indexing, loss, matmul, operators, pointwise, reduction, shape
 
 from .table import ops, public_functions
@@ -59,6 +59,7 @@ def _has_nan(gradient: Tensor) -> bool:
 
 operations.add = pointwise.add
 operations.add_ = pointwise.add.inplace
+operations.add_rows = devices.add_rows
 operations.clone = copying.clone
 operations.fit = _fit
 operations.is_bad = _has_nan

@@ -9,9 +9,9 @@ from .. import devices
 from .._layout import broadcast_shapes, contiguous_strides, output_strides
 from .._tensor import Tensor, check_in_place, fresh, strided
 from .._types import TensorType, bool_, dtype, float32, float64, int64, tensor_type, to_device, to_dtype
-from ..autograd.engine import operations
 from ..autograd.grad_mode import GRAD, state
 from ..autograd.graph import Node, edge_of
+from ..autograd.operations import operations
 from ..autograd.views import record_inplace
 from .table import operation, public
 

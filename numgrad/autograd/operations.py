@@ -1,0 +1,37 @@
+"""The few operations on tensors that backward needs, handed to it: this package knows none itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Operations", "operations"]
+
+
+@dataclass
+class Operations:
+    """What the engine needs done with tensors."""
+
+    add: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
+    add_: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
+    clone: Callable[[Any], Any] = None  # type: ignore[assignment]
+    #: ``fit(gradient, shape, type)``: sum what broadcasting repeated, and convert the dtype.
+    fit: Callable[[Any, tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
+    ones: Callable[[tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
+    zeros: Callable[[tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
+    #: ``tensor(row, shape, type)``: a tensor on a bare row of elements, and the class of such rows.
+    tensor: Callable[[Any, tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
+    row_class: type = type(None)
+    #: ``row_of(tensor)``: its elements as a row, or None where there is none and making one would not pay.
+    row_of: Callable[[Any], Any] = None  # type: ignore[assignment]
+    #: ``add_rows(total, row)``: add a row to another in place.
+    add_rows: Callable[[Any, Any], None] = None  # type: ignore[assignment]
+    #: ``overwrite(view, value)``: copy ``value`` (zeros for None) into a view, recorded where recording is on.
+    overwrite: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
+    #: ``is_bad(gradient)``: whether an element is NaN.
+    is_bad: Callable[[Any], bool] = None  # type: ignore[assignment]
+
+
+#: Filled in by ``numgrad.ops`` when it is imported.
+operations = Operations()
