@@ -4,7 +4,9 @@ Python records the graph; every forward and backward step runs in a kernel that 
 PyTorch's: ``import numgrad as torch``.
 """
 
-from . import _print, autograd, random
+from typing import TYPE_CHECKING, Any
+
+from . import autograd, random
 from ._print import set_printoptions
 from ._tensor import Tensor
 from ._types import Size, device, dtype, float32, float64, get_default_dtype, int64
@@ -16,6 +18,9 @@ from .random import Generator, default_generator, initial_seed, manual_seed, see
 
 # The operations: each is exported where it is defined (``numgrad.ops``).
 globals().update(public_functions)
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
 
 from . import nn  # noqa: E402 - uses the operations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, SupportsIndex
+from typing import Any, ClassVar, SupportsIndex
 
 import numpy as np
 
@@ -49,8 +49,8 @@ class dtype:  # noqa: N801 - PyTorch's name
     __slots__ = ("category", "is_complex", "is_floating_point", "is_signed", "itemsize", "legacy", "name", "numpy")
 
     #: Every dtype by its name and by its NumPy type.
-    named: dict[str, dtype] = {}
-    of_numpy: dict[np.dtype, dtype] = {}
+    named: ClassVar[dict[str, dtype]] = {}
+    of_numpy: ClassVar[dict[np.dtype, dtype]] = {}
 
     def __init__(self, name: str, numpy: Any, legacy: str):
         self.name = name
@@ -114,9 +114,9 @@ class device:  # noqa: N801 - PyTorch's name
 
     __slots__ = ("index", "type")
 
-    def __init__(self, type: str | device, index: int | None = None):
+    def __init__(self, type: Any, index: int | None = None):
         if isinstance(type, device):
-            type, index = type.type, type.index
+            type, index = str(type), None
         kind, _, number = type.partition(":")
         if kind != "cpu":
             raise RuntimeError(f"numgrad has no device '{type}' yet: it computes on 'cpu'")
@@ -135,7 +135,8 @@ class device:  # noqa: N801 - PyTorch's name
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __repr__(self) -> str:
-        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type='{self.type}'{index})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return device, (self.type, self.index)
@@ -154,7 +155,7 @@ class TensorType:
 
     __slots__ = ("device", "dtype", "name", "numpy")
 
-    _all: dict[tuple[dtype, str], TensorType] = {}
+    _all: ClassVar[dict[tuple[dtype, str], TensorType]] = {}
 
     def __init__(self, dtype: dtype, device: device):
         self.dtype = dtype

@@ -6,9 +6,10 @@ import math
 import operator
 import os
 import threading
-from collections.abc import Callable
 
 import numpy as np
+
+from . import devices
 
 __all__ = ["Generator", "default_generator", "initial_seed", "manual_seed", "seed"]
 
@@ -83,14 +84,14 @@ class Generator:
         return out
 
     def _fill_uniform(self, out: np.ndarray, low: float, high: float) -> None:
-        kernel = _kernel("uniform", out.dtype)
+        kernel = devices.random_kernel("uniform", out.dtype)
         draws_each = out.itemsize // 4
         for start in range(0, out.size, _CHUNK):
             part = out[start : start + _CHUNK]
             kernel(self._twister.random_raw(part.size * draws_each), low, high, part)
 
     def _fill_normal(self, out: np.ndarray, mean: float, std: float) -> None:
-        kernel = _kernel("normal", out.dtype)
+        kernel = devices.random_kernel("normal", out.dtype)
         for start in range(0, out.size, _CHUNK):
             part = out[start : start + _CHUNK]
             self._fill_uniform(part, 0.0, 1.0)
@@ -118,13 +119,6 @@ def _empty(size: int, dtype: np.dtype) -> np.ndarray:
     if dtype not in _DTYPES:
         raise TypeError(f"uniform and normal numbers are float32 or float64, not {dtype}")
     return np.empty(size, dtype)
-
-
-def _kernel(name: str, dtype: np.dtype) -> Callable[..., None]:
-    from numgrad import devices
-    from numgrad_kernels.cpu import random as kernels
-
-    return devices.cpu.kernel_for(getattr(kernels, f"{name}_{dtype.name}"), dtype)
 
 
 default_generator = Generator()

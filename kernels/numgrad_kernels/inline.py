@@ -107,7 +107,7 @@ class _Scope(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         operand = self.visit(node.operand)
         if isinstance(node.op, ast.USub) and isinstance(operand, ast.Constant):
-            return ast.Constant(-operand.value)
+            return ast.Constant(-_number(operand))
         return ast.UnaryOp(node.op, operand)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -165,7 +165,7 @@ class _Scope(ast.NodeTransformer):
                 -2: lambda: ast.BinOp(one, ast.Div(), _product(base, base)),
                 0.5: lambda: self._scalar_call("sqrt", [base]),
                 -0.5: lambda: ast.BinOp(one, ast.Div(), self._scalar_call("sqrt", [base])),
-            }.get(exponent.value)
+            }.get(_number(exponent))
             if simple is not None:
                 return simple()
         self.inliner.imports.add("pow")
@@ -173,7 +173,7 @@ class _Scope(ast.NodeTransformer):
 
     def _resolve(self, name: str) -> Any:
         function = self.function
-        if name in function.__code__.co_freevars:
+        if function.__closure__ and name in function.__code__.co_freevars:
             return function.__closure__[function.__code__.co_freevars.index(name)].cell_contents
         for names in (function.__globals__, vars(builtins)):
             if name in names:
@@ -198,9 +198,9 @@ class _Literals(ast.NodeTransformer):
         self.compute = compute
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        value = node.value
-        if isinstance(value, bool) or self.compute.kind == "b":
+        if isinstance(node.value, bool) or self.compute.kind == "b":
             return node
+        value = _number(node)
         if self.compute.kind in "fc":
             value = float(value)
         text: ast.expr = ast.Constant(value) if math.isfinite(value) else ast.Name(str(value), ast.Load())
@@ -216,6 +216,11 @@ def _folded(node: ast.BinOp) -> ast.expr:
             if isinstance(factor, ast.Constant) and factor.value == 1 and not isinstance(factor.value, bool):
                 return other
     return node
+
+
+def _number(node: ast.Constant) -> Any:
+    """The value of a literal, which in a scalar function is a number."""
+    return node.value
 
 
 def _product(left: ast.expr, right: ast.expr) -> ast.expr:

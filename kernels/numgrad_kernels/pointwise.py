@@ -68,13 +68,12 @@ class Program:
 
 def argument_types(program: Program, rank: int, contiguous: bool) -> tuple[types.Type, ...]:
     """Numba's types of the kernel's arguments: inputs, then outputs."""
-    layout = "C" if contiguous else "A"
-    result: list[types.Type] = []
-    for operand in program.arguments:
-        element = from_dtype(operand.dtype)
-        result.append(element if operand.scalar else types.Array(element, rank, layout))
-    result += [types.Array(from_dtype(dtype), rank, layout) for _, dtype in program.outputs]
-    return tuple(result)
+
+    def array(dtype: Any) -> Any:
+        return types.Array(from_dtype(dtype), rank, "C" if contiguous else "A")
+
+    inputs: list[Any] = [from_dtype(i.dtype) if i.scalar else array(i.dtype) for i in program.arguments]  # type: ignore[arg-type]
+    return (*inputs, *[array(dtype) for _, dtype in program.outputs])
 
 
 def kernel_text(program: Program, rank: int, parallel: bool) -> str:
@@ -123,8 +122,9 @@ def _body(program: Program) -> tuple[list[str], set[str]]:
     inliner = Inliner(program.compute, taken | {name for name, _ in program.outputs})
     values = {i.name: i.constant if i.dtype is None else f"{i.name}_i" for i in program.inputs}
     results = []
-    for function, (name, dtype) in zip(program.functions, program.outputs, strict=True):
-        parameters = function.__code__.co_varnames[: function.__code__.co_argcount + function.__code__.co_kwonlyargcount]
+    for function, (name, _) in zip(program.functions, program.outputs, strict=True):
+        code = function.__code__
+        parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         result = inliner.call(function, {parameter: values[parameter] for parameter in parameters})
         results.append(f"{name}[@] = {result}")
     return inliner.statements + results, inliner.imports

@@ -30,7 +30,7 @@ def module_text(function: Callable[..., Any], compute: np.dtype) -> str:
     copies = collected.copies
     root = copies.pop(function.__name__)
     lines = [f'"""{function.__name__}, computed in {compute}."""', ""]
-    lines += sorted(collected.imports) + [""] + sorted(collected.constants)
+    lines += [*sorted(collected.imports), "", *sorted(collected.constants)]
     for text in copies.values():
         lines += ["", "", '@njit(error_model="numpy", fastmath={"contract"})', text]
     lines += ["", "", root.replace(f"def {function.__name__}(", "def kernel(", 1)]

@@ -13,12 +13,13 @@ Numba's typing rules (0.13 s, twice that with SciPy installed); machine code nee
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import linecache
 import os
-import platform
 import pickle
+import platform
 import sys
 import tempfile
 import threading
@@ -181,10 +182,8 @@ def _load(binary: Path) -> Any | None:
     checksum, payload = content[:32], content[32:]
     if hashlib.sha256(payload).digest() == checksum:
         return CompileResult._rebuild(_target(), *pickle.loads(payload))
-    try:
+    with contextlib.suppress(OSError):  # a read-only directory: compile in memory
         binary.unlink()
-    except OSError:
-        pass  # a read-only directory: compile in memory
     return None
 
 
@@ -199,10 +198,8 @@ def _save(path: Path, content: bytes) -> None:
         os.replace(temporary, path)
     except OSError:
         if temporary is not None:
-            try:
+            with contextlib.suppress(OSError):
                 os.unlink(temporary)
-            except OSError:
-                pass
 
 
 def _start_threads() -> None:

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 
 import numgrad
-from numgrad_kernels import libm, store
+from numgrad import devices
 
 __all__ = ["print_info"]
 
@@ -45,13 +45,13 @@ def rows() -> list[tuple[str, str]]:
         ("numba-cuda", _optional("numba-cuda")),
         ("platform", platform.platform()),
         ("C library", " ".join(platform.libc_ver()).strip() or "unknown"),
-        ("vector mathematics", "libmvec" if libm.libmvec_found() else "libmvec not found"),
+        ("vector mathematics", "libmvec" if devices.libmvec_found() else "libmvec not found"),
         ("processor", _processor()),
         ("compiled for", _target()),
         ("threads", f"{numba.config.NUMBA_NUM_THREADS} of {os.cpu_count()} processors"),
         ("threading layer", _threading_layer()),
         ("BLAS", _blas()),
-        ("kernel cache", _cache(store.cache_directory())),
+        ("kernel cache", _cache(devices.cache_directory())),
         ("environment", _environment()),
     ]
 

@@ -332,7 +332,7 @@ def _run_post_hooks(
     node: Node, hooks: dict[int, Any], gradients: Sequence[Any], gradient: Any
 ) -> Sequence[Any]:
     arrived = tuple(gradient) if bool(node.more_outputs) else (gradient,)
-    results = tuple(gradients)
+    results: Sequence[Any] = tuple(gradients)
     _mark_shared(results)
     for hook in list(hooks.values()):
         replaced = hook(results, arrived)

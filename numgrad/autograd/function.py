@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .anomaly_mode import forward_trace
-from .operations import operations
 from .grad_mode import ANOMALY, GRAD, _Mode, state
 from .graph import Node, edge_of
+from .operations import operations
 from .saved import freed_error, modified_error, restored_output
 from .views import check_writable, record_inplace
 
@@ -48,7 +48,7 @@ class _FunctionNode(Node, FunctionCtx):
         self.non_differentiable: tuple[Any, ...] = ()
         self.materialize_grads = True
         self.needs_input_grad: tuple[bool, ...] = ()
-        self._saved: tuple[tuple[Any, int | None, int | None], ...] | None = ()
+        self._saved: tuple[tuple[Any, Any, int | None], ...] | None = ()
 
     def record(self, edges: tuple[Any, ...], outputs: list[Any]) -> None:
         """Complete the node, given its tensor outputs."""
@@ -58,7 +58,7 @@ class _FunctionNode(Node, FunctionCtx):
             self.more_outputs = tuple(metadata[1:])
 
     def keep_saved(self, outputs: list[Any]) -> None:
-        saved = []
+        saved: list[tuple[Any, Any, int | None]] = []
         for tensor in self.to_save:
             if tensor is None:
                 saved.append((None, None, None))

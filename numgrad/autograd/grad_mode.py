@@ -84,11 +84,7 @@ class _BareDecorator(_Mode):
     """A mode that may also decorate without parentheses: ``@no_grad``."""
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
-        mode = super().__new__(cls)
-        if function is None:
-            return mode
-        mode.__init__()
-        return mode(function)
+        return super().__new__(cls) if function is None else cls()(function)
 
 
 class no_grad(_BareDecorator):  # noqa: N801 - PyTorch's name

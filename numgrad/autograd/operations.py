@@ -22,7 +22,7 @@ class Operations:
     zeros: Callable[[tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
     #: ``tensor(row, shape, type)``: a tensor on a bare row of elements, and the class of such rows.
     tensor: Callable[[Any, tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
-    row_class: type = type(None)
+    row_class: Any = None
     #: ``row_of(tensor)``: its elements as a row, or None where there is none and making one would not pay.
     row_of: Callable[[Any], Any] = None  # type: ignore[assignment]
     #: ``add_rows(total, row)``: add a row to another in place.

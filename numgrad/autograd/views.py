@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .operations import operations
 from .grad_mode import GRAD, _Mode, state
 from .graph import MAYBE, Edge, Node, edge_of
+from .operations import operations
 from .saved import freed_error
 
 __all__ = ["MAYBE", "CopySlices", "View", "check_writable", "record_inplace"]

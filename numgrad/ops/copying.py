@@ -13,7 +13,7 @@ from ..autograd.grad_mode import GRAD, state
 from ..autograd.graph import Node, edge_of
 from ..autograd.operations import operations
 from ..autograd.views import record_inplace
-from .table import operation, public
+from .table import attach, operation, public
 
 __all__ = ["check_overlap", "clone", "contiguous", "convert", "copy_", "fill_", "to", "zero_"]
 
@@ -110,7 +110,7 @@ def to(input: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: b
 
 public(clone)
 public(contiguous, name="contiguous")
-Tensor.to = to  # type: ignore[attr-defined]
+attach("to", to)
 
 
 def _conversion(kind: dtype) -> Any:
@@ -122,7 +122,7 @@ def _conversion(kind: dtype) -> Any:
 
 
 for _name, _kind in {"float": float32, "double": float64, "long": int64, "bool": bool_}.items():
-    setattr(Tensor, _name, _conversion(_kind))
+    attach(_name, _conversion(_kind))
 
 
 def type_(self: Tensor, dtype: Any = None) -> Any:
@@ -130,8 +130,8 @@ def type_(self: Tensor, dtype: Any = None) -> Any:
     return self._type.name if dtype is None else convert(self, to_dtype(dtype))
 
 
-Tensor.type = type_  # type: ignore[attr-defined]
-Tensor.cpu = lambda self: self  # type: ignore[attr-defined]
+attach("type", type_)
+attach("cpu", lambda self: self)
 
 
 class CopyBackwards(Node):
@@ -232,4 +232,4 @@ def _overwritten(input: Tensor, edges: tuple[Any, ...], node: type[Node]) -> Non
 
 
 for _function in (copy_, fill_, zero_):
-    setattr(Tensor, _function.__name__, _function)
+    attach(_function.__name__, _function)

@@ -13,7 +13,16 @@ from .. import devices, random
 from .._layout import numel
 from .._tensor import Tensor, fresh, strided
 from .._types import (
-    TensorType, bool_, dtype, float32, float64, get_default_dtype, int64, tensor_type, to_device, to_dtype,
+    TensorType,
+    bool_,
+    dtype,
+    float32,
+    float64,
+    get_default_dtype,
+    int64,
+    tensor_type,
+    to_device,
+    to_dtype,
 )
 from ..autograd.grad_mode import GRAD, _Mode
 from .copying import fill_
@@ -111,18 +120,17 @@ def _plain(data: Any) -> Any:
     return data
 
 
-def _ragged(data: Any, shape: list[int]) -> tuple[int, int, int] | None:
+def _ragged(data: Any) -> tuple[int, int, int] | None:
     """Where nested lists are not of one shape: expected length, dimension, found length."""
     if not isinstance(data, list):
         return None
-    depth, item = 0, data
+    item: Any = data
     expected = []
     while isinstance(item, list):
         expected.append(len(item))
         item = item[0] if item else None
-        depth += 1
-    level = data
-    for dim in range(1, depth):
+    level: list[Any] = data
+    for dim in range(1, len(expected)):
         level = [inner for outer in level for inner in outer]
         for inner in level:
             found = len(inner) if isinstance(inner, list) else 0
@@ -144,9 +152,10 @@ def _array_of(data: Any, kind: dtype | None) -> np.ndarray:
     except ValueError:
         array = np.array(None)
     if array.dtype.kind not in "biuf":
-        wrong = _ragged(data, [])
+        wrong = _ragged(data)
         if wrong is not None:
-            raise ValueError("expected sequence of length %d at dim %d (got %d)" % wrong)
+            expected, dim, found = wrong
+            raise ValueError(f"expected sequence of length {expected} at dim {dim} (got {found})")
         if array.dtype.kind == "c":
             raise TypeError("numgrad has no complex dtypes yet")
         raise TypeError(f"new(): invalid data type '{type(_bad_leaf(data)).__name__}'")
@@ -332,7 +341,8 @@ def _like(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
         return function(input._shape, dtype=kind, device=device, requires_grad=requires_grad)
 
     like.__name__ = like.__qualname__ = name
-    like.__doc__ = f"``numgrad.{function.__name__}`` of the shape and, unless one is given, the dtype of another tensor."
+    made = f"``numgrad.{function.__name__}``"
+    like.__doc__ = f"{made} of the shape and, unless one is given, the dtype of another tensor."
     return public(like, method=False)
 
 

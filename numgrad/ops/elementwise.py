@@ -27,7 +27,7 @@ from .flat import FlatNode
 from .plan import Plan, PointwiseNode, kind_of, new_output, operand, passed_values
 from .promotion import result_dtype
 from .recorder import inplace_recorder, recorder
-from .table import Op, public, public_functions
+from .table import Op, attach, public, public_functions
 
 __all__ = ["Pointwise", "pointwise"]
 
@@ -170,7 +170,7 @@ class Pointwise(Op):
         if into is not None:
             into._counter[0] += 1
         if plan is not None:
-            node = self.node_class(edges, shape, out._type)
+            node: Any = self.node_class(edges, shape, out._type)
             if "out" in plan.names:
                 place = plan.names.index("out")
                 saved[place], versions[place] = out._alias(), out._counter[0]
@@ -257,7 +257,7 @@ def pointwise(
         if inplace or (inplace is None and result != "bool"):
             call.inplace = inplace_recorder(op)
             if export:
-                setattr(Tensor, op.name + "_", call.inplace)
+                attach(op.name + "_", call.inplace)
         return call
 
     return decorate

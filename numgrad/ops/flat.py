@@ -49,7 +49,7 @@ class FlatNode(PointwiseNode):
         if self.saved is None:
             raise freed_error()
         saved = self.saved
-        return [saved[start : start + 4] for start in range(0, len(saved), 4)]  # type: ignore[misc]
+        return [(saved[n], saved[n + 1], saved[n + 2], saved[n + 3]) for n in range(0, len(saved), 4)]
 
     def unpack(self) -> dict[str, Any]:
         values = {}

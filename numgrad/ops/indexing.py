@@ -10,6 +10,7 @@ from .._tensor import Tensor
 from .copying import copy_, fill_
 from .creation import tensor
 from .shape import expand, reshape, select, slice_, unsqueeze, view_as_shape
+from .table import attach
 
 __all__: list[str] = []
 
@@ -106,6 +107,6 @@ def del_item(self: Tensor, index: Any) -> None:
     raise TypeError("Tensor does not support deleting items")
 
 
-Tensor.__delitem__ = del_item  # type: ignore[attr-defined]
-Tensor.__getitem__ = get_item  # type: ignore[attr-defined]
-Tensor.__setitem__ = set_item  # type: ignore[attr-defined]
+attach("__delitem__", del_item)
+attach("__getitem__", get_item)
+attach("__setitem__", set_item)

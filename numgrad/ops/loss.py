@@ -10,10 +10,10 @@ from .._layout import normal_dim, numel
 from .._tensor import Tensor, fresh
 from .._types import int64, to_dtype
 from .copying import contiguous, convert
+from .elementwise import pointwise
 from .pointwise import div, exp, log_one_plus_exp, mul, neg, sigmoid, sub
 from .reduction import mean_all, sum_all, sum_dims
 from .shape import expand, permute_, reshape, transpose_, unsqueeze
-from .elementwise import pointwise
 from .table import operation, public
 
 __all__ = [

@@ -9,7 +9,7 @@ from .._layout import broadcast_shapes
 from .._tensor import Tensor, fresh
 from .pointwise import mul
 from .shape import expand, reshape, squeeze_result, t_, transpose_, unsafe_view, unsqueeze
-from .table import operation, public
+from .table import attach, operation, public
 
 __all__ = ["bmm", "dot", "matmul", "mm", "mv"]
 
@@ -117,8 +117,8 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     _check_ranks("dot", input, tensor, (1, 1))
     if input._shape != tensor._shape:
         raise RuntimeError(
-            "inconsistent tensor size, expected tensor [%d] and src [%d] to have the same number of elements"
-            % (input._shape[0], tensor._shape[0])
+            f"inconsistent tensor size, expected tensor {list(input._shape)} and src {list(tensor._shape)} to have the "
+            "same number of elements"
         )
     _check_dtypes("dot", input, tensor)
     return dot_(input, tensor)
@@ -219,4 +219,4 @@ def _matmul(self: Tensor, other: Any) -> Any:
     return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
-Tensor.__matmul__ = _matmul  # type: ignore[attr-defined]
+attach("__matmul__", _matmul)

@@ -9,6 +9,7 @@ from .._tensor import Tensor
 from . import pointwise as p
 from . import recorder
 from .recorder import OPERANDS
+from .table import attach
 
 __all__: list[str] = []
 
@@ -48,9 +49,11 @@ _ATTACHED: dict[str, Callable[..., Any]] = {
     "__ixor__": _guarded(p.bitwise_xor.inplace),
     "__lshift__": _guarded(p.bitwise_left_shift), "__rshift__": _guarded(p.bitwise_right_shift),
     "__ilshift__": _guarded(p.bitwise_left_shift.inplace), "__irshift__": _guarded(p.bitwise_right_shift.inplace),
-    "__eq__": recorder.operator(p.eq.op), "__ne__": recorder.operator(p.ne.op), "__lt__": recorder.operator(p.lt.op), "__le__": recorder.operator(p.le.op),
+    "__eq__": recorder.operator(p.eq.op), "__ne__": recorder.operator(p.ne.op),
+    "__lt__": recorder.operator(p.lt.op), "__le__": recorder.operator(p.le.op),
+
     "__gt__": recorder.operator(p.gt.op), "__ge__": recorder.operator(p.ge.op),
     "__neg__": p.neg, "__abs__": p.abs, "__invert__": p.bitwise_not, "__pos__": lambda self: self,
 }
 for _name, _function in _ATTACHED.items():
-    setattr(Tensor, _name, _function)
+    attach(_name, _function)

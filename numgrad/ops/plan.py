@@ -114,7 +114,7 @@ class PointwiseNode(OpNode):
     def _compute(self, gradient: Tensor, values: list[Any]) -> list[Tensor]:
         """All computed gradients, by one kernel."""
         plan = self.plan
-        edges = [self.edges[i] for i in plan.computed]
+        edges: list[Any] = [self.edges[i] for i in plan.computed]
         types = [node.output(number)[1] for node, number in edges]
         operands = [gradient, *values]
         tensors = [value for value in operands if isinstance(value, Tensor)]

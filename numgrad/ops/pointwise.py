@@ -16,9 +16,7 @@ from .._types import bool_, float32, float64, get_default_dtype, int64
 from .copying import convert
 from .elementwise import pointwise
 from .recorder import unary
-from .table import public
-
-# ruff: noqa: A001, A002 - operations and parameters have PyTorch's names
+from .table import attach, public
 
 _ARITHMETIC_ON_BOOL = {
     bool_: "Subtraction, the `-` operator, with two bool tensors is not supported. "
@@ -238,7 +236,7 @@ def _power_base(input: Tensor, exponent: float) -> Tensor:
 
 
 public(pow)
-Tensor.pow_ = pow_  # type: ignore[attr-defined]
+attach("pow_", pow_)
 
 
 @pointwise("SqrtBackward0", result="float")
@@ -395,7 +393,7 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     return where(condition, self, other)
 
 
-Tensor.where = _where_method  # type: ignore[attr-defined]
+attach("where", _where_method)
 
 # -- comparing --------------------------------------------------------------------------------------------------
 

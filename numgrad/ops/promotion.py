@@ -42,9 +42,9 @@ def result_dtype(operands: Iterable[Any]) -> dtype:
             rank, kind = (2 if operand._shape else 1), operand._type.dtype
         present = by_rank[rank]
         by_rank[rank] = kind if present is None else promote_types(present, kind)
-    result = None
-    for kind in reversed(by_rank):
-        if kind is not None and (result is None or kind.category > result.category):
+    found = [kind for kind in reversed(by_rank) if kind is not None]
+    result = found[0]
+    for kind in found[1:]:
+        if kind.category > result.category:
             result = kind
-    assert result is not None
     return result

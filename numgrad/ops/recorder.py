@@ -17,7 +17,6 @@ from .._tensor import Tensor, fresh
 from .._types import tensor_type
 from ..autograd.grad_mode import GRAD, state
 from ..autograd.graph import edge_of
-
 from .flat import Recipe
 
 if TYPE_CHECKING:
@@ -39,13 +38,17 @@ def _function_of(op: Pointwise) -> Callable[..., Any]:
     defaults, run = op.statics, op.run
     if len(op.inputs) == 1 and not defaults:
         return unary(op, defaults)
-    if len(op.inputs) != 2:
+    if len(op.inputs) == 2:
+        return _binary(op)
 
-        def call(*operands, **statics):
-            return run(operands, {**defaults, **statics} if statics else defaults)
+    def call(*operands, **statics):
+        return run(operands, {**defaults, **statics} if statics else defaults)
 
-        return call
+    return call
 
+
+def _binary(op: Pointwise) -> Callable[..., Any]:
+    defaults, run = op.statics, op.run
     short = operator(op)
 
     def call(input, other, **statics):

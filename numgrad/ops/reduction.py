@@ -17,7 +17,7 @@ from .table import operation, public
 
 __all__ = ["argmax", "argmin", "max", "mean", "min", "sum", "sum_to_shape"]
 
-# ruff: noqa: A001 - operations have PyTorch's names
+
 
 
 def axis_view(input: Tensor, dims: tuple[int, ...]) -> tuple[Any, int, int, int]:

@@ -10,11 +10,11 @@ from .._layout import normal_dim, normal_dims, numel, view_strides
 from .._tensor import Tensor, fresh, strided
 from .copying import clone, contiguous, convert
 from .promotion import promote_types
-from .table import operation, public
+from .table import attach, operation, public
 
 __all__ = [
-    "cat", "expand", "expand_", "expand_as", "flip", "permute", "reshape", "select", "slice_", "squeeze", "stack", "t", "transpose",
-    "unbind", "unsqueeze", "view",
+    "cat", "expand", "expand_", "expand_as", "flip", "permute", "reshape", "select", "slice_", "squeeze", "stack", "t",
+    "transpose", "unbind", "unsqueeze", "view",
 ]
 
 
@@ -323,7 +323,7 @@ def _reversed_rows(self: Tensor) -> Tensor:
     return flip(self, 0) if self._shape else self
 
 
-Tensor.__reversed__ = _reversed_rows  # type: ignore[attr-defined]
+attach("__reversed__", _reversed_rows)
 
 # -- parts ------------------------------------------------------------------------------------------------------
 
@@ -407,7 +407,7 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     dim = normal_dim(dim, len(input._shape))
     extent = input._shape[dim]
     start = start + extent if start < 0 else start
-    if not (0 <= start and 0 <= length and start + length <= extent):
+    if not (start >= 0 and length >= 0 and start + length <= extent):
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({extent}).")
     return slice_(input, dim, start, start + length, 1)
 
@@ -511,11 +511,13 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return stack_(tensors, normal_dim(dim, len(tensors[0]._shape) + 1))
 
 
-for _function in (reshape, permute, transpose, flip, t, squeeze, unsqueeze, select, narrow, unbind):
-    public(_function)
-for _function in (cat, stack):
-    public(_function, method=False)
-for _function in (view, view_as, reshape_as, expand, expand_as):
-    setattr(Tensor, _function.__name__, _function)
-Tensor.T = property(_reversed)  # type: ignore[attr-defined]
-Tensor.mT = property(_matrix_transposed)  # type: ignore[attr-defined]
+for _method in (reshape, permute, transpose, flip, t, squeeze, unsqueeze, select, narrow, unbind):
+    public(_method)
+public(cat, method=False)
+public(stack, method=False)
+for _name, _function in {
+    "view": view, "view_as": view_as, "reshape_as": reshape_as, "expand": expand, "expand_as": expand_as,
+}.items():
+    attach(_name, _function)
+attach("T", property(_reversed))
+attach("mT", property(_matrix_transposed))

@@ -23,7 +23,7 @@ from ..autograd.graph import MAYBE, Node, edge_of
 from ..autograd.saved import freed_error, modified_error, restored_output
 from ..autograd.views import View
 
-__all__ = ["Op", "OpNode", "operation", "ops", "parameters", "public", "public_functions"]
+__all__ = ["Op", "OpNode", "attach", "operation", "ops", "parameters", "public", "public_functions"]
 
 #: Every operation by its key (its function's name).
 ops: dict[str, Op] = {}
@@ -78,12 +78,17 @@ class Op:
         return register
 
 
+def attach(name: str, function: Any) -> None:
+    """Make ``function`` (or a property) an attribute of Tensor."""
+    setattr(Tensor, name, function)
+
+
 def public(function: Callable[..., Any], *, name: str | None = None, method: bool = True) -> Callable[..., Any]:
     """Export ``function`` as ``numgrad.<name>`` and, unless told otherwise, as a method of Tensor."""
     name = name or function.__name__
     public_functions[name] = function
     if method:
-        setattr(Tensor, name, function)
+        attach(name, function)
     return function
 
 
@@ -160,7 +165,7 @@ class _GeneralNode(OpNode):
         if op.sequence:
             rule = op.rules[op.inputs[0]]
             return tuple(rule(*[values[name] for name in parameters(rule)]))
-        results = []
+        results: list[Any] = []
         for name, edge in zip(op.inputs, self.edges, strict=True):
             if edge is None:
                 results.append(None)
@@ -241,7 +246,7 @@ class _Operation(Op):
             output._edge = (node, number)
             output._requires_grad = True
 
-    def _save(self, node: _GeneralNode, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+    def _save(self, node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         """Keep what the rules of the inputs that need a gradient ask for."""
         needed = (True,) if self.sequence else tuple([edge is not None for edge in node.edges])
         sources = self.sources.get(needed)
@@ -249,7 +254,10 @@ class _Operation(Op):
             sources = self.sources[needed] = self._find_sources(needed)
         saved, versions = [], []
         for place, kind in sources[1]:
-            value = args[place] if kind == "value" else args[place]._shape if kind == "shape" else outputs[place]._alias()
+            if kind == "output":
+                value = outputs[place]._alias()
+            else:
+                value = args[place] if kind == "value" else args[place]._shape
             saved.append(value)
             versions.append(value._counter[0] if isinstance(value, Tensor) else None)
         node.names, node.saved, node.versions = sources[0], tuple(saved), tuple(versions)

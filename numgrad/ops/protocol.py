@@ -1,0 +1,65 @@
+"""The few operations that the engine needs, handed to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import devices
+from .._layout import numel
+from .._tensor import Tensor, fresh
+from ..autograd.operations import operations
+from . import copying, pointwise, reduction
+
+__all__: list[str] = []
+
+
+def _fit(gradient: Tensor, shape: tuple[int, ...], type: Any) -> Tensor:
+    gradient = copying.convert(gradient, type.dtype)
+    return gradient if gradient._shape == shape else reduction.sum_to_shape(gradient, shape)
+
+
+def _zeros(shape: tuple[int, ...], type: Any) -> Tensor:
+    return fresh(devices.zeros(shape, type), shape, type)
+
+
+def _ones(shape: tuple[int, ...], type: Any) -> Tensor:
+    return fresh(devices.filled(shape, 1, type), shape, type)
+
+
+#: Elements up to which a gradient that repeats one value is written out: a short row is worth more than its memory.
+_SHORT = 4096
+
+
+def _row_of(gradient: Tensor) -> Any:
+    if gradient._flat is not None:
+        return gradient._flat
+    shape = gradient._shape
+    if numel(shape) > _SHORT:
+        return None
+    value = devices.as_number(gradient)
+    return None if value is None else devices.filled(shape, value, gradient._type)
+
+
+def _overwrite(view: Tensor, value: Tensor | None) -> None:
+    if value is None:
+        copying.zero_(view)
+    else:
+        copying.copy_(view, value)
+
+
+def _has_nan(gradient: Tensor) -> bool:
+    return bool(reduction.max(pointwise.isnan(gradient.detach()))) if gradient.numel() else False
+
+
+operations.add = pointwise.add
+operations.add_ = pointwise.add.inplace
+operations.add_rows = devices.add_rows
+operations.clone = copying.clone
+operations.fit = _fit
+operations.is_bad = _has_nan
+operations.ones = _ones
+operations.overwrite = _overwrite
+operations.row_class = devices.Row
+operations.row_of = _row_of
+operations.tensor = fresh
+operations.zeros = _zeros
