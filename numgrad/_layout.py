@@ -78,7 +78,7 @@ def broadcast_shapes(*shapes: Ints) -> Ints:
     Raises:
         RuntimeError: two sizes differ and neither is 1.
     """
-    result = list(max(shapes, key=tuple.__len__))
+    result = [1] * max([len(shape) for shape in shapes])
     for shape in shapes:
         offset = len(result) - len(shape)
         for position, extent in enumerate(shape):

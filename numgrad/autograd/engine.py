@@ -236,7 +236,7 @@ class _Pass:
         if attached is not None and attached.pre_hooks:
             gradient = _run_pre_hooks(node, attached.pre_hooks, gradient)
         try:
-            gradients = node.apply(gradient)
+            gradients: Sequence[Any] = node.apply(gradient)
         except Exception:
             if anomaly:
                 explain_failure(node)

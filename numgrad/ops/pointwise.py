@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from numgrad_kernels import scalar
-from numgrad_kernels.scalar import conj
 
 from .._tensor import Tensor
 from .._types import bool_, float32, float64, get_default_dtype, int64
@@ -27,6 +26,19 @@ _NEGATIVE_ON_BOOL = {
     "the `~` or `logical_not()` operator instead."
 }
 _EXPONENTS = {"exponent": frozenset({0, 0.5, 1, 2, 3, -0.5, -1, -2})}
+
+
+def _conjugate(input):
+    return scalar.conj(input)
+
+
+def conj(input: Any) -> Any:
+    """The complex conjugate; of a real tensor or number the thing itself."""
+    return input
+
+
+conj.scalar_function = _conjugate  # type: ignore[attr-defined] - what stands for it in a kernel
+public(conj)
 
 # -- arithmetic -------------------------------------------------------------------------------------------------
 
