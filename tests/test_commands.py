@@ -26,11 +26,13 @@ def test_train_digits_reaches_its_accuracy_and_shows_progress():
     result = run("train", "digits")
     assert result.returncode == 0, result.stderr
     assert accuracy(result.stdout.strip()) >= 95
-    assert "100%" in result.stderr and "loss=" in result.stderr and "accuracy=" in result.stderr
+    assert "100%" in result.stderr
+    assert "loss=" in result.stderr
+    assert "accuracy=" in result.stderr
 
 
 def test_the_options_of_train_matter_and_the_seed_decides():
-    options = "--epochs 1 --batch-size 100 --hidden 16 --lr 0.05 --seed 3".split()
+    options = ["--epochs", "1", "--batch-size", "100", "--hidden", "16", "--lr", "0.05", "--seed", "3"]
     first, second = (run("train", "digits", *options) for _ in range(2))
     assert "/15 " in first.stderr  # 1438 digits in batches of 100
     assert accuracy(first.stdout.strip()) == accuracy(second.stdout.strip())
@@ -49,7 +51,7 @@ def test_info_says_what_a_bug_report_needs():
     assert rows["NumPy"] == np.__version__
     assert rows["Python"].startswith(".".join(map(str, sys.version_info[:3])))
     assert re.search(r"\d+ files, [\d.]+ MB", rows["kernel cache"])
-    others = "numgrad platform processor threads BLAS environment".split()
+    others = ["numgrad", "platform", "processor", "threads", "BLAS", "environment"]
     for label in [*others, "C library", "vector mathematics", "compiled for", "threading layer"]:
         assert rows[label]
 
@@ -76,13 +78,16 @@ def test_what_is_wrong_is_said_in_one_line(arguments, message):
     assert result.returncode == 2
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()
-    assert line.startswith("python -m numgrad") and message in line
+    assert line.startswith("python -m numgrad")
+    assert message in line
 
 
 def test_the_digits():
     images, labels = load_digits()
-    assert images.shape == (1797, 8, 8) and images.dtype == np.uint8
-    assert labels.shape == (1797,) and labels.dtype == np.uint8
+    assert images.shape == (1797, 8, 8)
+    assert images.dtype == np.uint8
+    assert labels.shape == (1797,)
+    assert labels.dtype == np.uint8
     assert (images.min(), images.max()) == (0, 16)
     assert images[0, 0].tolist() == [0, 0, 5, 13, 9, 1, 0, 0]
     assert labels[:10].tolist() == list(range(10))

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 from numba.core import cgutils, types
-from numba.extending import intrinsic, overload
-from numba.np.arrayobj import make_array, populate_array
+from numba.extending import intrinsic
+
+from .overloads import overloaded
 
 __all__ = ["local_array"]
 
@@ -21,8 +22,8 @@ def local_array(size: int, dtype: Any) -> np.ndarray:
     return np.empty(size, dtype)
 
 
-@intrinsic
-def _stack_array(typing_context: Any, size: types.IntegerLiteral, dtype: types.DType) -> Any:
+@intrinsic(prefer_literal=True)
+def _stack_array(typing_context: Any, size: Any, dtype: Any) -> Any:
     if not isinstance(size, types.IntegerLiteral):
         return None
     element = dtype.dtype
@@ -30,25 +31,19 @@ def _stack_array(typing_context: Any, size: types.IntegerLiteral, dtype: types.D
     count = size.literal_value
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        from numba.np.arrayobj import make_array, populate_array  # slow to import, and needed only to compile
+
         stored = context.get_data_type(element)
         data = cgutils.alloca_once(builder, stored, size=count)
-        item = context.get_abi_sizeof(stored)
+        item = context.get_constant(types.intp, context.get_abi_sizeof(stored))
         array = make_array(result)(context, builder)
-        populate_array(
-            array, data=data,
-            shape=[context.get_constant(types.intp, count)],
-            strides=[context.get_constant(types.intp, item)],
-            itemsize=context.get_constant(types.intp, item),
-            meminfo=None,
-        )
+        extent = context.get_constant(types.intp, count)
+        populate_array(array, data=data, shape=[extent], strides=[item], itemsize=item, meminfo=None)
         return array._getvalue()
 
     return result(size, dtype), generate
 
 
-@overload(local_array, prefer_literal=True)
+@overloaded(local_array)
 def _local_array(size, dtype):  # Numba compares the two signatures: no annotations
-    def compiled(size, dtype):
-        return _stack_array(size, dtype)
-
-    return compiled
+    return lambda size, dtype: _stack_array(size, dtype)

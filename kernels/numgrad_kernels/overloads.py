@@ -1,5 +1,8 @@
-"""The two forms of a scalar function: what ``@njit`` code that calls it computes, and what plain Python
-does."""
+"""The two forms of a scalar function: what ``@njit`` code that calls it computes, and what plain Python does.
+
+Numba is told of the first (``register``) only when something is to be compiled: it takes as long as all the rest of
+``import numgrad``, and a process whose kernels are all on disk can do without.
+"""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -7,15 +10,45 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 from numba.np.numpy_support import as_dtype
 
 from .instructions import Value, compiled
 
-__all__ = ["OPTIONS", "compiled_as", "in_python"]
+__all__ = ["OPTIONS", "compiled_as", "in_python", "jitable", "overloaded", "register"]
 
 # No contraction: it could make values depend on an element's place in a loop. Division by zero is no error.
 OPTIONS: Any = {"error_model": "numpy", "fastmath": False, "forceinline": True}
+
+
+_pending: list[Callable[[], Any]] = []
+
+
+def register() -> None:
+    """Tell Numba how to compile calls of the functions in this package.
+
+    The kernel store does; other ``@njit`` code gets it through the package's entry point for Numba extensions.
+    """
+    from . import local, scalar  # noqa: F401 - importing them fills the list
+
+    while _pending:
+        _pending.pop()()
+
+
+def overloaded(public: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Decorator: how Numba compiles calls of ``public``, as ``numba.extending.overload`` says."""
+
+    def decorate(implementation: Any) -> Any:
+        _pending.append(lambda: overload(public, jit_options=OPTIONS)(implementation))
+        return implementation
+
+    return decorate
+
+
+def jitable(function: Any) -> Any:
+    """Decorator: ``@njit`` code may call this plain function."""
+    _pending.append(lambda: register_jitable(function))
+    return function
 
 
 def _kind(numbers: Sequence[Any], floating: bool) -> Any:
@@ -62,7 +95,7 @@ def compiled_as(
             kind, function = chosen([x, y])
             return None if function is None else lambda x, y: function(kind(x), kind(y))
 
-        overload(public, jit_options=OPTIONS)(unary if count == 1 else binary)
+        overloaded(public)(unary if count == 1 else binary)
         return public
 
     return decorate

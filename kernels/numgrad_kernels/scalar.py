@@ -21,11 +21,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numba.extending import overload, register_jitable
 
 from . import libm, polynomials
 from .instructions import Value, instruction, select
-from .overloads import OPTIONS, compiled_as, in_python
+from .overloads import compiled_as, in_python, jitable, overloaded
 
 _sqrt = instruction("llvm.sqrt")
 
@@ -75,7 +74,7 @@ def log1p(x: Any) -> Any:
     return in_python(np.log1p, x)
 
 
-@register_jitable
+@jitable
 def _complex_sigmoid(x: Any) -> Any:
     one = type(x)(1)
     return one / (one + np.exp(-x))
@@ -103,7 +102,7 @@ def sqrt(x: Any) -> Any:
     return in_python(np.sqrt, x)
 
 
-@register_jitable
+@jitable
 def _numpy_rsqrt(x: Any) -> Any:
     return type(x)(1) / np.sqrt(x)
 
@@ -114,7 +113,7 @@ def rsqrt(x: Any) -> Any:
     return in_python(_numpy_rsqrt, x)
 
 
-@register_jitable
+@jitable
 def _integer_power(base: Any, exponent: Any) -> Any:
     number = type(base)
     one = number(1)
@@ -131,7 +130,7 @@ def _integer_power(base: Any, exponent: Any) -> Any:
     return result
 
 
-@register_jitable
+@jitable
 def _complex_power(x: Any, y: Any) -> Any:
     return x**y
 
@@ -263,12 +262,12 @@ def lgamma(x: Any) -> Any:
 # --- signs and comparisons
 
 
-@register_jitable
+@jitable
 def _integer_abs(x: Any) -> Any:
     return type(x)(-x) if x < 0 else x
 
 
-@register_jitable
+@jitable
 def _complex_abs(x: Any) -> Any:
     return np.abs(x)
 
@@ -279,7 +278,7 @@ def abs(x: Any) -> Any:
     return in_python(np.abs, x, floating=False)
 
 
-@register_jitable
+@jitable
 def _sign(x: Any) -> Any:
     number = type(x)
     return number(1) if x > number(0) else (number(-1) if x < number(0) else number(0))
@@ -297,7 +296,7 @@ def copysign(x: Any, y: Any) -> Any:
     return in_python(np.copysign, x, y)
 
 
-@register_jitable
+@jitable
 def _maximum(x: Any, y: Any) -> Any:
     return x if (x >= y) | (x != x) else y
 
@@ -308,7 +307,7 @@ def maximum(x: Any, y: Any) -> Any:
     return in_python(_maximum, x, y, floating=False)
 
 
-@register_jitable
+@jitable
 def _minimum(x: Any, y: Any) -> Any:
     return x if (x <= y) | (x != x) else y
 
@@ -324,7 +323,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     return a if condition else b
 
 
-@overload(where, jit_options=OPTIONS)
+@overloaded(where)
 def _where(condition, a, b):
     return lambda condition, a, b: a if condition else b
 
@@ -334,7 +333,7 @@ def isnan(x: Any) -> Any:
     return in_python(np.isnan, x, floating=False)
 
 
-@overload(isnan, jit_options=OPTIONS)
+@overloaded(isnan)
 def _isnan(x):
     return lambda x: np.isnan(x)
 
@@ -344,17 +343,17 @@ def isinf(x: Any) -> Any:
     return in_python(np.isinf, x, floating=False)
 
 
-@overload(isinf, jit_options=OPTIONS)
+@overloaded(isinf)
 def _isinf(x):
     return lambda x: np.isinf(x)
 
 
-@register_jitable
+@jitable
 def _conjugate(x: Any) -> Any:
     return x.conjugate()
 
 
-@register_jitable
+@jitable
 def _same(x: Any) -> Any:
     return x
 
@@ -396,7 +395,7 @@ def trunc(x: Any) -> Any:
     return _python_rounded(np.trunc, x)
 
 
-@register_jitable
+@jitable
 def _integer_fmod(x: Any, y: Any) -> Any:
     rest = x % y
     return type(x)(rest - y if rest != 0 and (x < 0) != (rest < 0) else rest)
@@ -418,7 +417,7 @@ def _python_remainder(x: Any, y: Any) -> Any:
     return rest + y if rest != 0 and (rest < 0) != (y < 0) else rest
 
 
-@register_jitable
+@jitable
 def _integer_remainder(x: Any, y: Any) -> Any:
     return type(x)(x % y)
 

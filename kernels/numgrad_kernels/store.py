@@ -32,7 +32,7 @@ import llvmlite
 import numba
 from numba.core import types
 
-from . import libm
+from . import libm, overloads
 
 __all__ = ["Kernel", "cache_directory", "compile_kernel", "compiled_kernels"]
 
@@ -48,8 +48,8 @@ _kernels: dict[str, Kernel] = {}
 class Kernel:
     """A compiled kernel.
 
-    Calling it (or ``entry``, the bare machine-code entry point, which checks no argument types) runs the kernel;
-    ``text`` is the Python source it was compiled from.
+    Calling ``entry``, the bare machine-code entry point, which checks no argument types, runs the kernel; ``text``
+    is the Python source it was compiled from.
     """
 
     __slots__ = ("_compiled", "arguments", "entry", "name", "origin", "text")
@@ -85,7 +85,10 @@ def compile_kernel(
         with _lock:
             kernel = _kernels.get(digest)
             if kernel is None:
-                kernel = _kernels[digest] = _load_or_compile(name, text, arguments, parallel, digest)
+                kernel = _load_or_compile(name, text, arguments, parallel, digest)
+                if parallel and numba.threading_layer() == "workqueue":
+                    kernel.entry = _one_at_a_time(kernel.entry)
+                _kernels[digest] = kernel
     return kernel
 
 
@@ -148,10 +151,11 @@ def _load_or_compile(
     sys.modules[module.__name__] = module
     if parallel:
         _start_threads()
-    compiled = _load(binary)
+    compiled = _load(binary, digest)
     if compiled is not None:
         return Kernel(name, text, arguments, compiled, "loaded")
 
+    overloads.register()
     source = directory / f"{stem}.py"
     module.__file__ = str(source)
     linecache.cache[str(source)] = (len(text), None, text.splitlines(keepends=True), str(source))
@@ -160,18 +164,23 @@ def _load_or_compile(
     dispatcher.compile(types.void(*arguments))
     (compiled,) = dispatcher.overloads.values()
     _save(source, text.encode())
-    _save(binary, _sealed(compiled))
+    _save(binary, _sealed(compiled, digest))
     return Kernel(name, text, arguments, compiled, "compiled")
 
 
-def _sealed(compiled: Any) -> bytes:
+def _sealed(compiled: Any, digest: str) -> bytes:
     from numba.core.serialize import dumps
 
     payload = dumps(compiled._reduce())
-    return hashlib.sha256(payload).digest() + payload
+    return _checksum(payload, digest) + payload
 
 
-def _load(binary: Path) -> Any | None:
+def _checksum(payload: bytes, digest: str) -> bytes:
+    """Covers the digest, too: another kernel's file, whole but under this one's name, is noticed."""
+    return hashlib.sha256(digest.encode() + payload).digest()
+
+
+def _load(binary: Path, digest: str) -> Any | None:
     """The compile result in ``binary``, or None if there is none to be had; a damaged file is deleted."""
     from numba.core.compiler import CompileResult
 
@@ -180,7 +189,7 @@ def _load(binary: Path) -> Any | None:
     except OSError:
         return None
     checksum, payload = content[:32], content[32:]
-    if hashlib.sha256(payload).digest() == checksum:
+    if _checksum(payload, digest) == checksum:
         return CompileResult._rebuild(_target(), *pickle.loads(payload))
     with contextlib.suppress(OSError):  # a read-only directory: compile in memory
         binary.unlink()
@@ -206,3 +215,16 @@ def _start_threads() -> None:
     from numba.np.ufunc.parallel import _launch_threads
 
     _launch_threads()
+
+
+_workqueue = threading.Lock()
+
+
+def _one_at_a_time(entry: Callable[..., None]) -> Callable[..., None]:
+    """The parallel kernel for Numba's layer "workqueue", which ends the process when a second thread enters it."""
+
+    def run(*arguments: Any) -> None:
+        with _workqueue:
+            entry(*arguments)
+
+    return run

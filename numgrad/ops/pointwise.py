@@ -37,7 +37,7 @@ def conj(input: Any) -> Any:
     return input
 
 
-conj.scalar_function = _conjugate  # type: ignore[attr-defined] - what stands for it in a kernel
+conj.scalar_function = _conjugate  # type: ignore[attr-defined]
 public(conj)
 
 # -- arithmetic -------------------------------------------------------------------------------------------------

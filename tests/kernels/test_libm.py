@@ -16,7 +16,8 @@ PROGRAM = """
 import json, math, numba, numpy as np
 from numba.core import event
 with event.install_recorder("numba:compile") as compiled:
-    from numgrad_kernels import libm, scalar
+    from numgrad_kernels import libm, overloads, scalar
+overloads.register()
 
 @numba.njit(error_model="numpy", fastmath={"contract"})
 def run(x, doubles, bytes_, flags, out):

@@ -1,0 +1,301 @@
+"""The kernel store in one process: what a kernel's file depends on, and what is done when files go wrong."""
+
+import errno
+import os
+import pickle
+import shutil
+import threading
+
+import numba
+import numpy as np
+import pytest
+from numba import types
+
+from numgrad_kernels import libm, store
+
+TEXT = """
+def kernel(x, y, out):
+    for i in range(out.shape[0]):
+        out[i] = x[i] * 3 + y[i]
+"""
+FLOATS = types.Array(types.float32, 1, "C")
+DOUBLES = types.Array(types.float64, 1, "C")
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """An empty cache directory, and a store that knows of no kernel yet."""
+    directory = tmp_path / "cache"
+    monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(directory))
+    monkeypatch.setattr(store, "_kernels", {})
+    return directory
+
+
+def compiled(text=TEXT, array=FLOATS, name="axpy"):
+    """The kernel, found to compute what it should."""
+    kernel = store.compile_kernel(name, text, [array] * 3)
+    assert right(kernel, array)
+    return kernel
+
+
+def right(kernel, array=FLOATS):
+    x = np.arange(100).astype(str(array.dtype))
+    out = np.full_like(x, -1)
+    kernel.entry(x, x + 1, out)
+    return np.array_equal(out, x * 3 + (x + 1))
+
+
+def reloaded(**arguments):
+    """The kernel as another process would get it."""
+    store._kernels.clear()
+    return compiled(**arguments)
+
+
+def only(cache, pattern):
+    (path,) = cache.glob(pattern)
+    return path
+
+
+# -- what is kept ---------------------------------------------------------------------------------------------------
+
+
+def test_a_kernel_is_compiled_once_and_then_loaded(cache):
+    first = compiled()
+    assert first.origin == "compiled"
+    assert first.text == TEXT
+    assert compiled() is first
+    assert store.compiled_kernels() == [first]
+    again = reloaded()
+    assert again.origin == "loaded"
+    assert again.text == TEXT
+    assert "axpy" in repr(again)
+
+
+def test_a_kernels_text_lies_beside_its_machine_code_and_nothing_else_does(cache):
+    compiled()
+    assert only(cache, "axpy_*.py").read_text() == TEXT
+    assert only(cache, "axpy_*.py").stem == only(cache, "axpy_*.bin").stem
+    assert len(list(cache.iterdir())) == 2
+
+
+def test_the_environment_says_where_kernels_are_kept(monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
+    assert store.cache_directory() == tmp_path
+    monkeypatch.delenv("NUMGRAD_CACHE_DIR")
+    assert store.cache_directory().name == "numgrad"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    if os.name == "posix" and os.uname().sysname == "Linux":
+        assert store.cache_directory() == tmp_path / "numgrad"
+
+
+# -- what a file's name depends on ------------------------------------------------------------------------------------
+
+
+def test_other_texts_types_and_names_are_other_kernels(cache):
+    strided = types.Array(types.float32, 1, "A")
+    flat = [FLOATS] * 3
+    plane = types.Array(types.float32, 2, "C")
+    cases = [
+        ("axpy", TEXT, flat, False),
+        ("axpy", TEXT + "\n", flat, False),
+        ("axpy", TEXT.replace("3", "4"), flat, False),
+        ("other", TEXT, flat, False),
+        ("axpy", TEXT, [DOUBLES] * 3, False),
+        ("axpy", TEXT, [FLOATS, FLOATS, DOUBLES], False),
+        ("axpy", TEXT, [DOUBLES, FLOATS, FLOATS], False),
+        ("axpy", TEXT, [strided] * 3, False),
+        ("axpy", TEXT, [plane] * 3, False),
+        ("axpy", TEXT, flat, True),
+    ]
+    digests = {store._digest(name, text, tuple(arguments), parallel) for name, text, arguments, parallel in cases}
+    assert len(digests) == len(cases)
+
+
+def test_two_signatures_of_one_text_do_not_meet(cache):
+    assert compiled() is not compiled(array=DOUBLES)
+    assert len(list(cache.glob("*.bin"))) == 2
+    store._kernels.clear()
+    assert [compiled(array=array).origin for array in (DOUBLES, FLOATS)] == ["loaded", "loaded"]
+
+
+ELSEWHERE = {
+    "another Numba": (numba, "__version__", "0.0.1"),
+    "another llvmlite": (store.llvmlite, "__version__", "0.0.1"),
+    "another C library, or libmvec gone": (libm, "fingerprint", lambda: "glibc 2.2, libmvec absent"),
+    "another Python": (store.sys, "version_info", (3, 99, 0)),
+    "another optimisation level": (numba.config, "OPT", 1),
+    "another option": (store, "OPTIONS", {**store.OPTIONS, "fastmath": set()}),
+}
+
+
+@pytest.mark.parametrize("change", ELSEWHERE)
+def test_what_was_compiled_elsewhere_is_not_loaded(cache, monkeypatch, change):
+    compiled()
+    with monkeypatch.context() as patch:
+        patch.setattr(*ELSEWHERE[change])
+        store._environment.cache_clear()
+        other = store._digest("axpy", TEXT, (FLOATS,) * 3, False)
+    store._environment.cache_clear()
+    assert other not in only(cache, "*.bin").name
+    assert store._digest("axpy", TEXT, (FLOATS,) * 3, False) in only(cache, "*.bin").name
+
+
+# -- files that went wrong --------------------------------------------------------------------------------------------
+
+
+def check_recovery(cache, damaged):
+    """With ``damaged`` in the file's place the kernel is compiled again, and its file is whole again."""
+    binary = only(cache, "axpy_*.bin")
+    whole = binary.read_bytes()
+    assert damaged != whole
+    binary.write_bytes(damaged)
+    assert reloaded().origin == "compiled"
+    assert reloaded().origin == "loaded"
+
+
+@pytest.mark.parametrize("kept", [0, 1, 31, 32, 33, 0.5, -1])
+def test_a_truncated_file_is_compiled_again(cache, kept):
+    compiled()
+    content = only(cache, "*.bin").read_bytes()
+    check_recovery(cache, content[: int(kept * len(content)) if isinstance(kept, float) else kept])
+
+
+def test_a_flipped_byte_anywhere_is_noticed(cache):
+    compiled()
+    size = only(cache, "*.bin").stat().st_size
+    somewhere = np.random.default_rng(7).integers(size, size=8).tolist()
+    for place in [0, 31, 32, 33, size // 2, size - 1, *somewhere]:
+        content = bytearray(only(cache, "*.bin").read_bytes())
+        content[place % len(content)] ^= 1 << place % 8
+        check_recovery(cache, bytes(content))
+
+
+def test_a_foreign_file_is_not_loaded(cache):
+    compiled()
+    for content in [b"hello", pickle.dumps({"not": "a kernel"}), only(cache, "*.bin").read_bytes() + b"\0"]:
+        check_recovery(cache, content)
+
+
+def test_another_kernels_file_under_this_ones_name_is_not_loaded(cache):
+    compiled()
+    compiled(name="minus", text=TEXT.replace("* 3", "* 3 + 0"))
+    check_recovery(cache, only(cache, "minus_*.bin").read_bytes())
+
+
+def test_a_folder_in_the_files_place_does_no_harm(cache):
+    compiled()
+    binary = only(cache, "*.bin")
+    binary.unlink()
+    binary.mkdir()
+    assert reloaded().origin == "compiled"
+    assert sorted(path.suffix for path in cache.iterdir()) == [".bin", ".py"]
+
+
+def test_the_text_on_disk_is_for_reading_only(cache):
+    compiled()
+    only(cache, "*.py").write_text("damaged")
+    assert reloaded().text == TEXT
+
+
+# -- directories that went wrong --------------------------------------------------------------------------------------
+
+
+def test_a_directory_that_cannot_be_made(cache):
+    cache.write_text("a file")
+    assert compiled().origin == "compiled"
+    assert reloaded().origin == "compiled"
+    assert cache.read_text() == "a file"
+
+
+def refuse(*arguments, **options):
+    raise PermissionError(errno.EACCES, "Permission denied")
+
+
+@pytest.fixture
+def read_only(cache, monkeypatch):
+    """Makes the directory read-only; for the super-user, to whom no directory is, by refusing in its place."""
+
+    def protect():
+        cache.chmod(0o555)
+        if os.access(cache, os.W_OK):
+            for function in ("mkstemp", "NamedTemporaryFile"):
+                monkeypatch.setattr(store.tempfile, function, refuse)
+            monkeypatch.setattr(os, "unlink", refuse)
+            monkeypatch.setattr(os, "replace", refuse)
+            monkeypatch.setattr(store.Path, "unlink", refuse)
+
+    yield protect
+    monkeypatch.undo()
+    if cache.is_dir():
+        cache.chmod(0o755)
+
+
+def test_a_directory_that_cannot_be_written_is_still_read(cache, read_only):
+    compiled()
+    files = sorted(cache.iterdir())
+    read_only()
+    assert reloaded().origin == "loaded"
+    assert compiled(array=DOUBLES).origin == "compiled"
+    assert sorted(cache.iterdir()) == files
+
+
+def test_a_damaged_file_that_cannot_be_deleted(cache, read_only):
+    compiled()
+    only(cache, "*.bin").write_bytes(b"damaged")
+    read_only()
+    assert reloaded().origin == "compiled"
+    assert only(cache, "*.bin").read_bytes() == b"damaged"
+
+
+@pytest.mark.parametrize("step", ["mkdir", "mkstemp", "write", "replace"])
+def test_a_disk_that_fails_at_any_step_leaves_no_part(cache, monkeypatch, step):
+    def full(*arguments, **options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    cache.mkdir()
+    with monkeypatch.context() as patch:
+        if step == "write":
+            real = os.fdopen
+
+            def fdopen(*arguments, **options):
+                file = real(*arguments, **options)
+                file.raw.close()  # whatever is flushed now fails
+                return file
+
+            patch.setattr(os, "fdopen", fdopen)
+        else:
+            owner = {"mkdir": store.Path, "mkstemp": store.tempfile, "replace": os}[step]
+            patch.setattr(owner, step, full)
+        assert compiled().origin == "compiled"
+    assert list(cache.iterdir()) == []
+    assert reloaded().origin == "compiled"
+    assert reloaded().origin == "loaded"
+
+
+def test_a_directory_deleted_meanwhile_is_made_again(cache):
+    first = compiled()
+    shutil.rmtree(cache)
+    assert right(first)
+    assert compiled(array=DOUBLES).origin == "compiled"
+    assert len(list(cache.glob("*.bin"))) == 1
+    assert reloaded().origin == "compiled"
+
+
+# -- threads --------------------------------------------------------------------------------------------------------
+
+
+def test_threads_that_want_one_kernel_compile_it_once(cache):
+    start = threading.Barrier(4)
+    found = []
+
+    def want():
+        start.wait()
+        found.append(compiled())
+
+    threads = [threading.Thread(target=want) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert len(set(map(id, found))) == 1

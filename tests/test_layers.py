@@ -1,0 +1,142 @@
+"""Layers point one way: who may import whom, and what ``import numgrad`` brings with it."""
+
+import ast
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import numgrad
+import numgrad_kernels
+
+PACKAGES = {package.__name__: Path(package.__file__).parent for package in (numgrad, numgrad_kernels)}
+
+
+def imports(text, module, is_package=False):
+    """The absolute names that a module's text imports, wherever in it: ``a.b`` of ``from a import b``, too."""
+    names = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parts = module.split(".")
+            parts = parts[: len(parts) - node.level + is_package] if node.level else []
+            origin = ".".join([*parts, *([node.module] if node.module else [])])
+            names.update(f"{origin}.{alias.name}" for alias in node.names)
+    return names
+
+
+def modules(package):
+    """Name and imports of every module of a package."""
+    root = PACKAGES[package]
+    for file in sorted(root.rglob("*.py")):
+        parts = [package, *file.relative_to(root).with_suffix("").parts]
+        is_package = parts[-1] == "__init__"
+        name = ".".join(parts[:-1] if is_package else parts)
+        yield name, imports(file.read_text(encoding="utf-8"), name, is_package)
+
+
+def within(name, package):
+    return name == package or name.startswith(package + ".")
+
+
+def violations(package, forbidden):
+    """What modules of ``package`` import although ``forbidden(module, imported)``."""
+    return sorted(
+        f"{module} imports {name}" for module, names in modules(package) for name in names if forbidden(module, name)
+    )
+
+
+def test_imports_are_read_in_all_their_forms():
+    text = "import a.b\nfrom . import c\nfrom ..d import e\ndef f():\n    from g.h import i as j, k\n"
+    assert imports(text, "p.q.r") == {"a.b", "p.q.c", "p.d.e", "g.h.i", "g.h.k"}
+    assert imports(text, "p.q", is_package=True) == {"a.b", "p.q.c", "p.d.e", "g.h.i", "g.h.k"}
+
+
+def test_the_rules_are_checked_on_all_files():
+    found = {module for package in PACKAGES for module, _ in modules(package)}
+    assert {"numgrad", "numgrad.ops.table", "numgrad.devices.cpu", "numgrad.autograd.engine"} <= found
+    assert {"numgrad_kernels", "numgrad_kernels.store", "numgrad_kernels.cpu.softmax"} <= found
+
+
+def test_kernels_know_nothing_of_numgrad():
+    assert violations("numgrad_kernels", lambda module, name: within(name, "numgrad")) == []
+
+
+def test_only_devices_import_kernels():
+    def forbidden(module, name):
+        in_ops = within(module, "numgrad.ops") and within(name, "numgrad_kernels.scalar")
+        return within(name, "numgrad_kernels") and not within(module, "numgrad.devices") and not in_ops
+
+    assert violations("numgrad", forbidden) == []
+
+
+@pytest.mark.parametrize("layer", ["numgrad.ops", "numgrad.devices"])
+def test_autograd_knows_no_operation_and_no_device(layer):
+    assert violations("numgrad", lambda module, name: within(module, "numgrad.autograd") and within(name, layer)) == []
+
+
+def in_subprocess(program, **environment):
+    path = os.pathsep.join([*dict.fromkeys(str(root.parent) for root in PACKAGES.values())])
+    complete = {**os.environ, "PYTHONPATH": path, **environment}
+    done = subprocess.run([sys.executable, "-c", program], env=complete, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_kernels_load_alone():
+    program = """
+import importlib, json, pkgutil, sys
+sys.modules["numgrad"] = None  # importing it would raise
+import numgrad_kernels
+names = [m.name for m in pkgutil.walk_packages(numgrad_kernels.__path__, "numgrad_kernels.")]
+for name in names:
+    importlib.import_module(name)
+print(json.dumps(names))
+"""
+    assert {"numgrad_kernels.store", "numgrad_kernels.cpu.reductions"} <= set(in_subprocess(program))
+
+
+def test_importing_numgrad_loads_no_cuda_and_compiles_nothing(tmp_path):
+    program = """
+import json, sys
+import numba
+before = set(sys.modules)
+from numba.core import event
+with event.install_recorder("numba:compile") as compiled:
+    import numgrad
+from numgrad_kernels import store
+print(json.dumps({
+    "compiled": len(compiled.buffer),
+    "kernels": len(store.compiled_kernels()),
+    "modules": sorted(set(sys.modules) - before),
+}))
+"""
+    result = in_subprocess(program, NUMGRAD_CACHE_DIR=str(tmp_path / "cache"))
+    assert (result["compiled"], result["kernels"]) == (0, 0)
+    assert not (tmp_path / "cache").exists()
+    assert "numgrad.ops" in result["modules"]
+    cuda = ("numba.cuda", "numba_cuda", "numgrad_kernels.cuda", "cuda", "cupy", "nvidia", "nvmath", "torch")
+    assert [name for name in result["modules"] if any(within(name, package) for package in cuda)] == []
+
+
+def test_importing_numgrad_takes_a_tenth_of_a_second_more_than_numba(tmp_path):
+    # Processor time, which other processes disturb less than the clock; with bytecode, as an installation has it.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPATH"] = os.pathsep.join(str(root.parent) for root in PACKAGES.values())
+    environment["PYTHONPYCACHEPREFIX"] = str(tmp_path)
+
+    def seconds(module):
+        command = [sys.executable, "-c", f"import {module}, time; print(time.process_time())"]
+        return float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+
+    seconds("numgrad")  # writes the bytecode
+    differences = []
+    for turn in range(11):
+        taken = {module: seconds(module) for module in (("numba", "numgrad") if turn % 2 else ("numgrad", "numba"))}
+        differences.append(taken["numgrad"] - taken["numba"])
+    assert 0 < statistics.median(differences) <= 0.1, differences
