@@ -235,10 +235,15 @@ def test_set_printoptions():
 def test_printoptions_restores_what_was_set():
     set_printoptions(precision=7, sci_mode=True)
     before = get_printoptions()
-    with pytest.raises(KeyError), printoptions(profile="short"):
-        assert get_printoptions()["precision"] == 2
-        assert get_printoptions()["sci_mode"] is None
-        raise KeyError
+
+    def fail_inside():
+        with printoptions(profile="short"):
+            assert get_printoptions()["precision"] == 2
+            assert get_printoptions()["sci_mode"] is None
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail_inside()
     assert get_printoptions() == before
 
 

@@ -123,9 +123,11 @@ def _environment() -> str:
     sources = hashlib.sha256()
     for file in sorted(Path(__file__).parent.glob("*.py")):
         sources.update(file.read_bytes())
+    optimisation = numba.config.OPT, numba.config.LOOP_VECTORIZE, numba.config.SLP_VECTORIZE
     return repr((
         sys.version_info[:3], platform.machine(), numba.__version__, llvmlite.__version__,
-        codegen.magic_tuple(), libm.fingerprint(), sorted(map(repr, OPTIONS.items())), sources.hexdigest(),
+        codegen.magic_tuple(), libm.fingerprint(), sorted(map(repr, OPTIONS.items())), optimisation,
+        sources.hexdigest(),
     ))
 
 

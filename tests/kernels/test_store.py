@@ -1,6 +1,7 @@
 """The kernel store in one process: what a kernel's file depends on, and what is done when files go wrong."""
 
 import errno
+import io
 import os
 import pickle
 import shutil
@@ -247,22 +248,24 @@ def test_a_damaged_file_that_cannot_be_deleted(cache, read_only):
     assert only(cache, "*.bin").read_bytes() == b"damaged"
 
 
+def full(*arguments, **options):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+class FullDisk(io.FileIO):
+    """A file of which only the first byte finds room."""
+
+    def write(self, content):
+        super().write(content[:1])
+        full()
+
+
 @pytest.mark.parametrize("step", ["mkdir", "mkstemp", "write", "replace"])
 def test_a_disk_that_fails_at_any_step_leaves_no_part(cache, monkeypatch, step):
-    def full(*arguments, **options):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     cache.mkdir()
     with monkeypatch.context() as patch:
         if step == "write":
-            real = os.fdopen
-
-            def fdopen(*arguments, **options):
-                file = real(*arguments, **options)
-                file.raw.close()  # whatever is flushed now fails
-                return file
-
-            patch.setattr(os, "fdopen", fdopen)
+            patch.setattr(os, "fdopen", FullDisk)
         else:
             owner = {"mkdir": store.Path, "mkstemp": store.tempfile, "replace": os}[step]
             patch.setattr(owner, step, full)
