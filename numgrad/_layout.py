@@ -72,6 +72,7 @@ def normal_dims(dims: Any, rank: int) -> Ints:
     return tuple(sorted(normal)) if rank else ()
 
 
+@functools.lru_cache(maxsize=4096)
 def broadcast_shapes(*shapes: Ints) -> Ints:
     """The common shape.
 

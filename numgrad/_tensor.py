@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _print, autograd
 from ._layout import contiguous_strides, is_contiguous, normal_dim, numel, overlaps_itself
-from ._types import Size, TensorType, device, dtype, float32, get_default_dtype, int64
+from ._types import Size, TensorType, device, dtype, float32, get_default_dtype, int64, size_of
 from .autograd.graph import edge_of
 from .autograd.hooks import RemovableHandle
 from .autograd.tensor_hooks import TensorHooks
@@ -92,11 +92,11 @@ class Tensor:
     @property
     def shape(self) -> Size:
         """The size of each dimension."""
-        return Size(self._shape)
+        return size_of(self._shape)
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one dimension."""
-        return Size(self._shape) if dim is None else self._shape[normal_dim(dim, len(self._shape))]
+        return size_of(self._shape) if dim is None else self._shape[normal_dim(dim, len(self._shape))]
 
     @property
     def ndim(self) -> int:
@@ -172,9 +172,9 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
         if self.grad_fn is not None:
-            if value:
-                return
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
                 "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
@@ -188,7 +188,10 @@ class Tensor:
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set ``requires_grad`` and return the tensor."""
-        self.requires_grad = requires_grad
+        if not isinstance(requires_grad, bool):
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
+        if not (requires_grad and self.grad_fn is not None):
+            self.requires_grad = requires_grad
         return self
 
     @property
@@ -311,6 +314,11 @@ class Tensor:
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self.requires_grad and not (value.is_floating_point() or value.is_complex()):
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point or complex dtype, "
+                f"not {value.dtype} (shape {list(value._shape)})"
+            )
         for name in ("_flat", "_offset", "_shape", "_storage", "_strides", "_type"):
             setattr(self, name, getattr(value, name))
         self._accumulator = None
@@ -402,7 +410,11 @@ class Tensor:
         return iter(self.unbind(0))
 
     def __contains__(self, element: Any) -> bool:
-        return bool((self._array() == (element._array() if isinstance(element, Tensor) else element)).any())
+        if not isinstance(element, Tensor | bool | int | float | np.generic):
+            raise RuntimeError(
+                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+            )
+        return bool((self == element)._array().any())
 
     def __bool__(self) -> bool:
         count = numel(self._shape)
@@ -412,13 +424,20 @@ class Tensor:
         return bool(self._storage.item(self._offset))
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._only())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._only())
+
+    def _only(self) -> Any:
+        if numel(self._shape) != 1:
+            raise ValueError(
+                f"only one element tensors can be converted to Python scalars, not shape {list(self._shape)}"
+            )
+        return self.item()
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._only())
 
     def __index__(self) -> int:
         if numel(self._shape) != 1 or self._type.numpy.kind not in "iub":
@@ -436,14 +455,17 @@ class Tensor:
         return _text(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        if self._edge is not None:
+        node = self.grad_fn
+        if node is not None:
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
-                f"moment; this one was made by {self._edge[0].name()}. Use tensor.detach() first."
+                f"moment; this one was made by {node.name()}. Use tensor.detach() first."
             )
         if id(self) in memo:
             return memo[id(self)]
-        result = self.detach().clone()
+        # Tensors that share memory share it in the copy, too: copying the storage once is left to the memo.
+        storage = copy.deepcopy(self._storage, memo)
+        result = strided(storage, self._shape, self._element_strides(), self._offset, self._type)
         result.__class__ = type(self)
         result._requires_grad = bool(self._requires_grad is True)
         memo[id(self)] = result
@@ -455,11 +477,12 @@ class Tensor:
     def __reduce__(self) -> tuple[Any, ...]:
         from .ops.creation import rebuild
 
-        if self._edge is not None:
+        if self.grad_fn is not None:
             raise RuntimeError(
                 "Cannot pickle a tensor that is not a leaf. If you do not need its graph, pickle tensor.detach()."
             )
-        return rebuild, (type(self), self._array().copy(), self._type, self._requires_grad is True)
+        elements = self._storage, self._shape, self._element_strides(), self._offset, self._type
+        return rebuild, (type(self), elements, self._requires_grad is True), self.__dict__
 
 
 def fresh(flat: Any, shape: tuple[int, ...], type: TensorType) -> Tensor:

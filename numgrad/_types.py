@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar, SupportsIndex
 
 import numpy as np
 
 __all__ = [
     "Size", "TensorType", "bool_", "device", "dtype", "float32", "float64", "get_default_dtype", "int64",
-    "tensor_type", "to_device", "to_dtype",
+    "size_of", "tensor_type", "to_device", "to_dtype",
 ]
 
 
@@ -16,6 +17,13 @@ class Size(tuple):
     """The shape of a tensor: a tuple of ints that prints as ``torch.Size([2, 3])``."""
 
     __slots__ = ()
+
+    def __new__(cls, sizes: Iterable[Any] = ()) -> Size:
+        sizes = tuple(sizes)
+        for place, extent in enumerate(sizes):
+            if not hasattr(extent, "__index__"):
+                raise TypeError(f"torch.Size() takes an iterable of 'int' (item {place} is '{type(extent).__name__}')")
+        return size_of(tuple([extent.__index__() for extent in sizes]))
 
     def numel(self) -> int:
         """The number of elements of a tensor of this shape."""
@@ -26,13 +34,16 @@ class Size(tuple):
 
     def __getitem__(self, index: Any) -> Any:
         item = tuple.__getitem__(self, index)
-        return Size(item) if isinstance(index, slice) else item
+        return size_of(item) if isinstance(index, slice) else item
 
     def __add__(self, other: Any) -> Size:
-        return Size(tuple.__add__(self, tuple(other)))
+        return Size((*self, *other))
+
+    def __radd__(self, other: Any) -> Size:
+        return Size((*other, *self))
 
     def __mul__(self, count: SupportsIndex) -> Size:
-        return Size(tuple.__mul__(self, count))
+        return size_of(tuple.__mul__(self, count))
 
     __rmul__ = __mul__
 
@@ -41,6 +52,11 @@ class Size(tuple):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Size, (tuple(self),)
+
+
+def size_of(shape: tuple[int, ...]) -> Size:
+    """The shape, known to be ints, as a Size."""
+    return tuple.__new__(Size, shape)
 
 
 class dtype:  # noqa: N801 - PyTorch's name
@@ -78,7 +94,7 @@ float64 = dtype("float64", np.float64, "Double")
 int64 = dtype("int64", np.int64, "Long")
 bool_ = dtype("bool", np.bool_, "Bool")
 
-_PYTHON_TYPES = {bool: bool_, int: int64}
+_PYTHON_TYPES = {bool: bool_, int: int64, float: float64}
 
 
 def get_default_dtype() -> dtype:
@@ -94,9 +110,7 @@ def to_dtype(value: Any) -> dtype:
     """
     if isinstance(value, dtype):
         return value
-    if value is float:
-        return get_default_dtype()
-    if value in _PYTHON_TYPES:
+    if isinstance(value, type) and value in _PYTHON_TYPES:
         return _PYTHON_TYPES[value]
     if isinstance(value, str) and value in dtype.named:
         return dtype.named[value]
@@ -117,6 +131,8 @@ class device:  # noqa: N801 - PyTorch's name
     def __init__(self, type: Any, index: int | None = None):
         if isinstance(type, device):
             type, index = str(type), None
+        if not isinstance(type, str):
+            raise TypeError(f"device(): argument 'type' must be str or device, not {type.__class__.__name__}")
         kind, _, number = type.partition(":")
         if kind != "cpu":
             raise RuntimeError(f"numgrad has no device '{type}' yet: it computes on 'cpu'")

@@ -58,14 +58,14 @@ class Inliner:
         definition = copy.deepcopy(_definition(function))  # it is rewritten in place
         parameters = [parameter.arg for parameter in definition.args.args + definition.args.kwonlyargs]
         scope = _Scope(self, function, {name: arguments[name] for name in parameters})
-        *assignments, last = definition.body
-        for statement in assignments:
-            if not (isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)):
+        for statement in definition.body:
+            if isinstance(statement, ast.Return) and statement.value is not None:
+                return scope.visit(statement.value)
+            targets = statement.targets if isinstance(statement, ast.Assign) else []
+            if len(targets) != 1 or not isinstance(targets[0], ast.Name):
                 raise _not_straight(function, statement)
-            scope.bind(statement.targets[0].id, scope.visit(statement.value))
-        if not isinstance(last, ast.Return) or last.value is None:
-            raise _not_straight(function, last)
-        return scope.visit(last.value)
+            scope.bind(targets[0].id, scope.visit(statement.value))
+        raise _not_straight(function, definition)
 
     def assign(self, name: str, value: ast.expr) -> ast.Name:
         """Store ``value`` in a fresh variable called ``name`` or nearly so."""
@@ -90,6 +90,14 @@ class _Scope(ast.NodeTransformer):
         simple = isinstance(value, ast.Name | ast.Constant)
         self.variables[name] = value if simple else self.inliner.assign(name, value)
 
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        if isinstance(node, ast.expr) and not isinstance(node, ast.BoolOp | ast.IfExp):
+            raise _no_expression(self.function, node)
+        return super().generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        return self._constant(node.value, node)
+
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if node.id in self.variables:
             return self.variables[node.id]
@@ -110,19 +118,25 @@ class _Scope(ast.NodeTransformer):
             return ast.Constant(-_number(operand))
         return ast.UnaryOp(node.op, operand)
 
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        return _folded(ast.Compare(self.visit(node.left), node.ops, [self.visit(other) for other in node.comparators]))
+
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        target = self._resolve_attribute(node.func) if isinstance(node.func, ast.Attribute) else None
-        if isinstance(node.func, ast.Name):
+        if isinstance(node.func, ast.Attribute):
+            target = self._resolve_attribute(node.func)
+        elif isinstance(node.func, ast.Name):
             target = self._resolve(node.func.id)
+        else:
+            raise _no_expression(self.function, node)
         arguments = [self.visit(argument) for argument in node.args]
-        keywords = {keyword.arg: self.visit(keyword.value) for keyword in node.keywords if keyword.arg}
+        keywords = {keyword.arg or "**": self.visit(keyword.value) for keyword in node.keywords}
         inner = getattr(target, "scalar_function", None)  # another op of the table: its text comes along
         if inner is not None:
             return self._inline(inner, arguments, keywords)
         name = getattr(target, "__name__", "")
         if getattr(scalar, name, None) is not target and target is not builtins.abs:
             raise TypeError(f"{_where(self.function)}: '{ast.unparse(node.func)}' cannot be called in a kernel")
-        return self._scalar_call(name, arguments)
+        return self._scalar_call(name, list(inspect.signature(target).bind(*arguments, **keywords).args))
 
     def _inline(
         self, function: Callable[..., Any], arguments: list[ast.expr], keywords: dict[str, ast.expr]
@@ -142,6 +156,8 @@ class _Scope(ast.NodeTransformer):
     def _scalar_call(self, name: str, arguments: list[ast.expr]) -> ast.expr:
         if name == "where":
             condition, chosen, other = arguments
+            if isinstance(condition, ast.Constant):
+                return chosen if condition.value else other
             return ast.IfExp(condition, chosen, other)
         if name == "conj" and self.inliner.compute.kind != "c":
             return arguments[0]

@@ -23,6 +23,7 @@ from .cpu import (
     put_rows,
     random_kernel,
     run_pointwise,
+    share_elements,
     softmax_backward_rows,
     softmax_rows,
     sum_axis,
@@ -33,5 +34,6 @@ from .cpu import (
 __all__ = [
     "Operand", "Program", "Row", "add_rows", "as_number", "cache_directory", "cpu", "empty", "extreme_axis",
     "filled", "flat_launcher", "libmvec_found", "matmul", "number_type", "pick_rows", "put_axis", "put_rows",
-    "random_kernel", "run_pointwise", "softmax_backward_rows", "softmax_rows", "sum_axis", "take_axis", "zeros",
+    "random_kernel", "run_pointwise", "share_elements", "softmax_backward_rows", "softmax_rows", "sum_axis",
+    "take_axis", "zeros",
 ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from numgrad_kernels.source import module_text
 from numgrad_kernels.store import Kernel, compile_kernel
 
 from .._layout import loop_nest, numel
+from .memory import empty_row, filled_row, zero_row
 
 __all__ = ["empty", "flat_launcher", "launch", "random_kernel", "run_pointwise"]
 
@@ -31,9 +31,9 @@ Row = np.ndarray
 _threads_allowed = True
 
 
-def parallel_from() -> int:
-    """Elements from which work is split over threads; never, where there is one thread."""
-    return PARALLEL_FROM if _threads_allowed and numba.get_num_threads() > 1 else sys.maxsize
+def worth_threads(size: int) -> bool:
+    """Whether work on so many elements is split over threads."""
+    return size >= PARALLEL_FROM and _threads_allowed and numba.get_num_threads() > 1
 
 
 def _serial_after_fork() -> None:
@@ -47,7 +47,7 @@ if hasattr(os, "register_at_fork"):
 
 def empty(shape: tuple[int, ...], type: Any) -> np.ndarray:
     """Uninitialised memory for a tensor, as one row."""
-    return np.empty(numel(shape), type.numpy)
+    return empty_row(numel(shape), type.numpy)
 
 
 def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) -> None:
@@ -63,7 +63,7 @@ def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) 
             _run_strided(program, values, outs)
             return
     size = outs[0]._flat.size
-    _pointwise_kernel(program, 1, True, size >= PARALLEL_FROM and size >= parallel_from()).entry(*rows)
+    _pointwise_kernel(program, 1, True, worth_threads(size)).entry(*rows)
 
 
 _NUMBERS = frozenset({bool, int, float})
@@ -89,7 +89,7 @@ def _run_strided(program: Program, values: Sequence[Any], outs: Sequence[Any]) -
         else:
             kind = value._type.numpy
             arguments.append(np.ndarray(sizes, kind, value._storage, value._offset * kind.itemsize, next(step)))
-    _pointwise_kernel(program, len(sizes), False, size >= PARALLEL_FROM and size >= parallel_from()).entry(*arguments)
+    _pointwise_kernel(program, len(sizes), False, worth_threads(size)).entry(*arguments)
 
 
 def _pointwise_kernel(program: Program, rank: int, contiguous: bool, parallel: bool) -> Kernel:
@@ -123,53 +123,43 @@ def flat_launcher(program: Program) -> Callable[..., Any]:
     dtypes = [dtype for _, dtype in program.outputs]
     lead = next(n for n, operand in enumerate(program.arguments) if not operand.scalar)
     serial: Callable[..., None] | None = None
-    new, small = np.empty, PARALLEL_FROM
+    new = np.empty
 
-    def entry(size: int) -> Callable[..., None]:
+    def launch_any(*rows: Any) -> Any:
         nonlocal serial
-        if size >= parallel_from():
-            return _pointwise_kernel(program, 1, True, True).entry
-        if serial is None:
-            serial = _pointwise_kernel(program, 1, True, False).entry
-        return serial
-
-    if len(dtypes) > 1:
-
-        def launch_several(*rows: Any) -> Any:
-            size = rows[lead].size
-            outs = [new(size, dtype) for dtype in dtypes]
-            run = serial if size < small and serial is not None else entry(size)
-            run(*rows, *outs)
-            return outs
-
-        return launch_several
+        size = rows[lead].size
+        outs = [empty_row(size, dtype) for dtype in dtypes]
+        if worth_threads(size):
+            _pointwise_kernel(program, 1, True, True).entry(*rows, *outs)
+        else:
+            if serial is None:
+                serial = _pointwise_kernel(program, 1, True, False).entry
+            serial(*rows, *outs)
+        return outs if len(outs) > 1 else outs[0]
 
     dtype = dtypes[0]
-    if len(program.arguments) == 1:
+    if len(dtypes) == 1 and len(program.arguments) == 1:
 
         def launch_unary(row: Any) -> Any:
             size = row.size
+            if serial is None or size >= PARALLEL_FROM:
+                return launch_any(row)
             out = new(size, dtype)
-            (serial if size < small and serial is not None else entry(size))(row, out)
+            serial(row, out)
             return out
 
         return launch_unary
-    if len(program.arguments) == 2 and lead == 0:
+    if len(dtypes) == 1 and len(program.arguments) == 2 and lead == 0:
 
         def launch_binary(row: Any, other: Any) -> Any:
             size = row.size
+            if serial is None or size >= PARALLEL_FROM:
+                return launch_any(row, other)
             out = new(size, dtype)
-            (serial if size < small and serial is not None else entry(size))(row, other, out)
+            serial(row, other, out)
             return out
 
         return launch_binary
-
-    def launch_any(*rows: Any) -> Any:
-        size = rows[lead].size
-        out = new(size, dtype)
-        (serial if size < small and serial is not None else entry(size))(*rows, out)
-        return out
-
     return launch_any
 
 
@@ -186,7 +176,7 @@ def _row_adder(dtype: np.dtype) -> Program:
 def add_rows(total: np.ndarray, row: np.ndarray) -> None:
     """Add a row to another of its length and dtype, in place."""
     size = total.size
-    parallel = size >= PARALLEL_FROM and size >= parallel_from()
+    parallel = worth_threads(size)
     _pointwise_kernel(_row_adder(total.dtype), 1, True, parallel).entry(total, row, total)
 
 
@@ -199,7 +189,7 @@ def launch(function: Callable[..., None], compute: np.dtype, *arguments: Any, si
     ``function`` is compiled for these arguments with its placeholder ``T`` standing for ``compute``; its ``prange``
     loops run on several threads if the work, ``size`` elements, is worth it.
     """
-    parallel = size >= parallel_from()
+    parallel = worth_threads(size)
     kinds = tuple([_argument_kind(argument) for argument in arguments])
     key = (function, compute, parallel, kinds)
     kernel = _hand_written.get(key)
@@ -235,14 +225,20 @@ def _argument_type(kind: Any) -> types.Type:
 
 def zeros(shape: tuple[int, ...], type: Any) -> np.ndarray:
     """Zeroed memory for a tensor, as one row."""
-    return np.zeros(numel(shape), type.numpy)
+    return zero_row(numel(shape), type.numpy)
 
 
 def filled(shape: tuple[int, ...], value: Any, type: Any) -> np.ndarray:
     """Memory for a tensor, as one row, filled with a number."""
-    row = np.empty(numel(shape), type.numpy)
-    row.fill(value)
-    return row
+    return filled_row(numel(shape), value, type.numpy)
+
+
+def share_elements(left: Any, right: Any) -> bool:
+    """Whether an element of one tensor is an element of the other, too; taken to be so where it is hard to tell."""
+    try:
+        return np.shares_memory(left._array(), right._array(), max_work=100_000)
+    except np.exceptions.TooHardError:
+        return True
 
 
 def matmul(left: Any, right: Any, out: Any) -> None:
@@ -253,13 +249,13 @@ def matmul(left: Any, right: Any, out: Any) -> None:
 def sum_axis(flat: np.ndarray, outer: int, length: int, inner: int, type: Any) -> np.ndarray:
     """Sums over the middle axis of a row seen as (outer, length, inner)."""
     compute = type.numpy
-    out = np.empty(outer * inner, compute)
+    out = empty_row(outer * inner, compute)
     if length == 0:
         out.fill(0)
     elif inner > 1:
         launch(reductions.sum_columns, compute, flat, length, inner, out, size=flat.size)
-    elif outer == 1 and flat.size >= parallel_from():
-        leaves = np.empty(-(-length // reductions.LEAF), compute)
+    elif outer == 1 and worth_threads(flat.size):
+        leaves = empty_row(-(-length // reductions.LEAF), compute)
         launch(reductions.sum_leaves, compute, flat, leaves, size=flat.size)
         launch(reductions.combine_leaves, compute, leaves, out)
     elif out.size:
@@ -271,8 +267,8 @@ def extreme_axis(
     flat: np.ndarray, outer: int, length: int, inner: int, largest: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """The largest (or smallest) elements over the middle axis, and their places."""
-    out = np.empty(outer * inner, flat.dtype)
-    indices = np.empty(outer * inner, np.int64)
+    out = empty_row(outer * inner, flat.dtype)
+    indices = empty_row(outer * inner, np.dtype(np.int64))
     kernel = reductions.max_axis if largest else reductions.min_axis
     if out.size:
         launch(kernel, flat.dtype, flat, length, inner, out, indices, size=flat.size)
@@ -281,21 +277,21 @@ def extreme_axis(
 
 def put_axis(grad: np.ndarray, indices: np.ndarray, outer: int, length: int, inner: int) -> np.ndarray:
     """Zeros of (outer, length, inner) with ``grad`` at ``indices`` on the middle axis."""
-    out = np.zeros(outer * length * inner, grad.dtype)
+    out = zero_row(outer * length * inner, grad.dtype)
     launch(reductions.put_axis, grad.dtype, grad, indices, length, inner, out, size=grad.size)
     return out
 
 
 def take_axis(flat: np.ndarray, indices: np.ndarray, outer: int, length: int, inner: int) -> np.ndarray:
     """The elements at ``indices`` on the middle axis of (outer, length, inner)."""
-    out = np.empty(outer * inner, flat.dtype)
+    out = empty_row(outer * inner, flat.dtype)
     launch(reductions.take_axis, flat.dtype, flat, indices, length, inner, out, size=out.size)
     return out
 
 
 def softmax_rows(flat: np.ndarray, length: int, logarithm: bool) -> np.ndarray:
     """Softmax, or its logarithm, of rows of ``length`` elements."""
-    out = np.empty(flat.size, flat.dtype)
+    out = empty_row(flat.size, flat.dtype)
     kernel = softmax.log_softmax_rows if logarithm else softmax.softmax_rows
     if flat.size:
         launch(kernel, flat.dtype, flat, length, out, size=flat.size)
@@ -304,7 +300,7 @@ def softmax_rows(flat: np.ndarray, length: int, logarithm: bool) -> np.ndarray:
 
 def softmax_backward_rows(grad: np.ndarray, result: np.ndarray, length: int, logarithm: bool) -> np.ndarray:
     """The gradient of :func:`softmax_rows`, from that of its result and the result."""
-    out = np.empty(grad.size, grad.dtype)
+    out = empty_row(grad.size, grad.dtype)
     kernel = softmax.log_softmax_backward_rows if logarithm else softmax.softmax_backward_rows
     if grad.size:
         launch(kernel, grad.dtype, grad, result, length, out, size=grad.size)
@@ -313,14 +309,14 @@ def softmax_backward_rows(grad: np.ndarray, result: np.ndarray, length: int, log
 
 def pick_rows(flat: np.ndarray, length: int, target: np.ndarray, ignored: int) -> np.ndarray:
     """Minus the element of each row at its target, 0 where the target is ``ignored``."""
-    out = np.empty(target.size, flat.dtype)
+    out = empty_row(target.size, flat.dtype)
     launch(softmax.pick_rows, flat.dtype, flat, length, target, ignored, out)
     return out
 
 
 def put_rows(grad: np.ndarray, length: int, target: np.ndarray, ignored: int) -> np.ndarray:
     """Rows of zeros with minus ``grad`` at their target."""
-    out = np.zeros(target.size * length, grad.dtype)
+    out = zero_row(target.size * length, grad.dtype)
     launch(softmax.put_rows, grad.dtype, grad, length, target, ignored, out)
     return out
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
+
+import numpy as np
 
 from .. import devices
 from .._layout import broadcast_shapes, contiguous_strides, output_strides
@@ -171,7 +174,7 @@ def check_overlap(target: Tensor, source: Tensor) -> None:
     same = (target._offset, target._shape, target._element_strides()) == (
         source._offset, source._shape, source._element_strides(),
     )
-    if low < stop and start < high and not same:
+    if low < stop and start < high and not same and devices.share_elements(target, source):
         raise RuntimeError(
             "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
             f"memory location (shapes {list(source._shape)} and {list(target._shape)}). Please clone() the tensor "
@@ -202,14 +205,38 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 
 def fill_(input: Tensor, value: Any) -> Tensor:
-    """Overwrite every element with a number."""
+    """Overwrite every element with a number.
+
+    Raises:
+        TypeError: it is no number.
+        RuntimeError: the tensor's dtype cannot hold it.
+    """
     if isinstance(value, Tensor):
         if value._shape:
             raise RuntimeError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
             )
         return copy_(input, value)
-    return _filled(input, value, FillBackward0)
+    return _filled(input, _fitting(value, input._type.dtype), FillBackward0)
+
+
+def _fitting(value: Any, kind: dtype) -> Any:
+    """The number as a kernel takes it, if ``kind`` can hold it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, bool | int | float):
+        raise TypeError(f"fill_(): argument 'value' must be a number or a 0-d tensor, not {type(value).__name__}")
+    if not isinstance(value, float):
+        if not -(2**63) <= value < 2**63:
+            raise ValueError("Overflow when unpacking long long")
+        return value if isinstance(value, bool) else int(value)
+    if kind is int64:
+        fits = -(2.0**63) <= value < 2.0**63
+    else:
+        fits = kind is not float32 or not math.isfinite(value) or abs(value) <= np.finfo(np.float32).max
+    if not fits:
+        raise RuntimeError(f"value {value} cannot be converted to type {kind.name} without overflow")
+    return float(value)
 
 
 def zero_(input: Tensor) -> Tensor:

@@ -212,9 +212,9 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return tensor(data, dtype=kind)
 
 
-def rebuild(cls: type, array: np.ndarray, type: TensorType, requires_grad: bool) -> Tensor:
+def rebuild(cls: type, elements: tuple[Any, ...], requires_grad: bool) -> Tensor:
     """A tensor from its pickle."""
-    result = fresh(array.reshape(-1), array.shape, type)
+    result = strided(*elements)
     result.__class__ = cls
     result._requires_grad = requires_grad
     return result

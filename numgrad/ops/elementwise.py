@@ -44,6 +44,7 @@ class Pointwise(Op):
         conditions: operands that are read as they are.
         baked: for a static number, the values that get a kernel of their own.
         refused: dtypes that the operation is not defined for, and the message that says so.
+        refused_operands: the same for dtypes that no operand may have, whatever the operation is computed in.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Pointwise(Op):
         conditions: Sequence[str],
         baked: Mapping[str, frozenset[float]],
         refused: Mapping[dtype, str],
+        refused_operands: Mapping[dtype, str],
     ):
         signature = inspect.signature(function).parameters.values()
         operands = [p.name for p in signature if p.kind is p.POSITIONAL_OR_KEYWORD]
@@ -63,6 +65,7 @@ class Pointwise(Op):
         self.conditions = frozenset(conditions)
         self.baked = dict(baked)
         self.refused = dict(refused)
+        self.refused_operands = dict(refused_operands)
         self.types: dict[Any, tuple[dtype, dtype]] = {}
         self.programs: dict[Any, devices.Program] = {}
         self.plans: dict[Any, Plan] = {}
@@ -93,7 +96,7 @@ class Pointwise(Op):
         """The dtype to compute in and that of the result.
 
         Raises:
-            RuntimeError: the operation is not defined for that dtype.
+            NotImplementedError: the operation is not defined for that dtype.
         """
         key = tuple([
             v.__class__ if v.__class__ in NUMBERS else v._type if v._shape else (v._type,) for v in operands
@@ -106,9 +109,12 @@ class Pointwise(Op):
     def _types(self, operands: Sequence[Any]) -> tuple[dtype, dtype]:
         values = [v for name, v in zip(self.inputs, operands, strict=True) if name not in self.conditions]
         compute = result_dtype(values)
-        if compute in self.refused:
-            shapes = [list(v._shape) for v in values if isinstance(v, Tensor)]
-            raise RuntimeError(f"{self.refused[compute]} (shapes {', '.join(map(str, shapes))})")
+        tensors = [v for v in values if isinstance(v, Tensor)]
+        message = self.refused.get(compute)
+        for tensor in tensors:
+            message = message or self.refused_operands.get(tensor._type.dtype)
+        if message is not None:
+            raise NotImplementedError(f"{message} (shapes {', '.join([str(list(t._shape)) for t in tensors])})")
         if self.result == "float" and not compute.is_floating_point:
             compute = get_default_dtype()
         return compute, bool_ if self.result == "bool" else compute
@@ -146,6 +152,8 @@ class Pointwise(Op):
             if not tensors:
                 raise TypeError(f"{self.name}(): at least one operand must be a Tensor")
         compute, kind = self.compute_types(operands)
+        if statics is not self.statics and not compute.is_floating_point:
+            _check_whole(statics)
         shape = tensors[0]._shape
         for tensor in tensors:
             if tensor._shape is not shape and tensor._shape != shape:
@@ -205,6 +213,13 @@ def _prepared(op: Pointwise, name: str, value: Any) -> Any:
     raise TypeError(f"{op.name}(): argument '{name}' must be Tensor or a number, not {type(value).__name__}")
 
 
+def _check_whole(statics: Mapping[str, Any]) -> None:
+    """Raise if a static number would be cut off to become an integer."""
+    for name, value in statics.items():
+        if isinstance(value, float):
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+
+
 def _check_target(target: Tensor, operands: Sequence[Tensor], shape: tuple[int, ...], kind: dtype) -> None:
     """Raise unless ``target`` may be overwritten with a result of this shape and dtype."""
     check_in_place(target)
@@ -226,6 +241,7 @@ def pointwise(
     conditions: Sequence[str] = (),
     baked: Mapping[str, frozenset[float]] | None = None,
     refused: Mapping[dtype, str] | None = None,
+    refused_operands: Mapping[dtype, str] | None = None,
     inplace: bool | None = None,
     export: bool = True,
 ) -> Callable[[Callable[..., Any]], Any]:
@@ -238,6 +254,7 @@ def pointwise(
         conditions: operands that are read as they are and take no part in type promotion.
         baked: for a static number, the values that get a kernel of their own, with the value written into it.
         refused: dtypes that the operation is not defined for, and what to say.
+        refused_operands: dtypes that no operand may have, and what to say.
         inplace: whether there is an in-place method, too; by default unless the result is bool.
         export: whether ``numgrad`` exports the function and Tensor has the method.
 
@@ -246,7 +263,9 @@ def pointwise(
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
-        op = Pointwise(function, node, nondifferentiable, result, conditions, baked or {}, refused or {})
+        op = Pointwise(
+            function, node, nondifferentiable, result, conditions, baked or {}, refused or {}, refused_operands or {}
+        )
         call: Any = recorder(op)
         call.__doc__ = function.__doc__
         call.op = op

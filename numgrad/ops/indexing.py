@@ -9,7 +9,7 @@ import numpy as np
 from .._tensor import Tensor
 from .copying import copy_, fill_
 from .creation import tensor
-from .shape import expand, reshape, select, slice_, unsqueeze, view_as_shape
+from .shape import alias, expand, reshape, select, slice_, unsqueeze
 from .table import attach
 
 __all__: list[str] = []
@@ -47,11 +47,11 @@ def _filled_out(index: Any, rank: int) -> list[Any]:
     return items
 
 
-def _sliced(input: Tensor, dim: int, item: slice) -> Tensor:
+def _sliced(input: Tensor, dim: int, item: slice, alone: bool) -> Tensor:
     if item.step is not None and item.step.__index__() <= 0:
         raise ValueError("step must be greater than zero")
     start, stop, step = item.indices(input._shape[dim])
-    if (start, stop, step) == (0, input._shape[dim], 1):
+    if (start, stop, step) == (0, input._shape[dim], 1) and not alone:
         return input
     return slice_(input, dim, start, max(start, stop), step)
 
@@ -68,11 +68,11 @@ def get_item(self: Tensor, index: Any) -> Tensor:
             result = unsqueeze(result, dim)
             dim += 1
         elif isinstance(item, slice):
-            result = _sliced(result, dim, item)
+            result = _sliced(result, dim, item, item is index)
             dim += 1
         else:
             result = select(result, dim, int(item))
-    return view_as_shape(result, result._shape) if result is self else result
+    return alias(result) if result is self else result
 
 
 def set_item(self: Tensor, index: Any, value: Any) -> None:
@@ -83,7 +83,7 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
         RuntimeError: the value does not broadcast to the part.
     """
     part = get_item(self, index)
-    if isinstance(value, bool | int | float):
+    if isinstance(value, bool | int | float | np.generic):
         fill_(part, value)
         return
     if not isinstance(value, Tensor):

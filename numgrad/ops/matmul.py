@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import devices
 from .._layout import broadcast_shapes
 from .._tensor import Tensor, fresh
 from .pointwise import mul
 from .shape import expand, reshape, squeeze_result, t_, transpose_, unsafe_view, unsqueeze
-from .table import attach, operation, public
+from .table import attach, operation, public, public_functions
 
 __all__ = ["bmm", "dot", "matmul", "mm", "mv"]
 
@@ -18,6 +20,12 @@ def _product(left: Tensor, right: Tensor, shape: tuple[int, ...]) -> Tensor:
     out = fresh(devices.empty(shape, left._type), shape, left._type)
     devices.matmul(left, right, out)
     return out
+
+
+def _check_tensors(name: str, *operands: Any) -> None:
+    for position, operand in enumerate(operands, 1):
+        if not isinstance(operand, Tensor):
+            raise TypeError(f"{name}(): argument {position} must be Tensor, not {type(operand).__name__}")
 
 
 def _check_dtypes(name: str, left: Tensor, right: Tensor) -> None:
@@ -29,6 +37,7 @@ def _check_dtypes(name: str, left: Tensor, right: Tensor) -> None:
 
 
 def _check_ranks(name: str, left: Tensor, right: Tensor, ranks: tuple[int, int]) -> None:
+    _check_tensors(name, left, right)
     if (len(left._shape), len(right._shape)) != ranks:
         raise RuntimeError(
             f"{name}: expected tensors of {ranks[0]} and {ranks[1]} dimensions, but got shapes {list(left._shape)} "
@@ -162,6 +171,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     Raises:
         RuntimeError: an operand is 0-d, the shapes do not fit, or the dtypes differ.
     """
+    _check_tensors("matmul", input, other)
     ranks = len(input._shape), len(other._shape)
     if 0 in ranks:
         raise RuntimeError(
@@ -215,8 +225,22 @@ for _function in (mm, mv, dot, bmm, matmul):
     public(_function)
 
 
+def _tensor(value: Any) -> Any:
+    """What stands beside a tensor in ``@``, an array as a tensor on its memory; None for anything else."""
+    if isinstance(value, np.ndarray):
+        return public_functions["from_numpy"](value)
+    return value if isinstance(value, Tensor) else None
+
+
 def _matmul(self: Tensor, other: Any) -> Any:
-    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+    right = _tensor(other)
+    return NotImplemented if right is None else matmul(self, right)
+
+
+def _rmatmul(self: Tensor, other: Any) -> Any:
+    left = _tensor(other)
+    return NotImplemented if left is None else matmul(left, self)
 
 
 attach("__matmul__", _matmul)
+attach("__rmatmul__", _rmatmul)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._tensor import Tensor
+from .._types import bool_
 from . import pointwise as p
 from . import recorder
 from .recorder import OPERANDS
@@ -32,6 +33,23 @@ def _quotient_of(self: Tensor, other: Any) -> Any:
     return p.mul(p.reciprocal(self), other) if isinstance(other, int | float) else p.div(other, self)
 
 
+def _inverted(self: Tensor) -> Any:
+    """``~self``."""
+    if self.is_floating_point():
+        raise TypeError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors, "
+            f"not on {self.dtype} (shape {list(self._shape)})"
+        )
+    return p.bitwise_not(self)
+
+
+def _unchanged(self: Tensor) -> Tensor:
+    """``+self``."""
+    if self.dtype is bool_:
+        raise RuntimeError(f"The `+` operator, on a bool tensor is not supported (shape {list(self._shape)}).")
+    return self
+
+
 add, sub, mul, div, rsub = [recorder.operator(f.op) for f in (p.add, p.sub, p.mul, p.div, p.rsub)]
 _ATTACHED: dict[str, Callable[..., Any]] = {
     "__add__": add, "__radd__": add, "__iadd__": _guarded(p.add.inplace),
@@ -47,13 +65,13 @@ _ATTACHED: dict[str, Callable[..., Any]] = {
     "__or__": _guarded(p.bitwise_or), "__ror__": _guarded(p.bitwise_or), "__ior__": _guarded(p.bitwise_or.inplace),
     "__xor__": _guarded(p.bitwise_xor), "__rxor__": _guarded(p.bitwise_xor),
     "__ixor__": _guarded(p.bitwise_xor.inplace),
-    "__lshift__": _guarded(p.bitwise_left_shift), "__rshift__": _guarded(p.bitwise_right_shift),
+    "__lshift__": _guarded(p.bitwise_left_shift), "__rlshift__": _reflected(p.bitwise_left_shift),
+    "__rshift__": _guarded(p.bitwise_right_shift), "__rrshift__": _reflected(p.bitwise_right_shift),
     "__ilshift__": _guarded(p.bitwise_left_shift.inplace), "__irshift__": _guarded(p.bitwise_right_shift.inplace),
     "__eq__": recorder.operator(p.eq.op), "__ne__": recorder.operator(p.ne.op),
     "__lt__": recorder.operator(p.lt.op), "__le__": recorder.operator(p.le.op),
-
     "__gt__": recorder.operator(p.gt.op), "__ge__": recorder.operator(p.ge.op),
-    "__neg__": p.neg, "__abs__": p.abs, "__invert__": p.bitwise_not, "__pos__": lambda self: self,
+    "__neg__": p.neg, "__abs__": p.abs, "__invert__": _inverted, "__pos__": _unchanged,
 }
 for _name, _function in _ATTACHED.items():
     attach(_name, _function)

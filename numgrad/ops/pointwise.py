@@ -21,6 +21,10 @@ _ARITHMETIC_ON_BOOL = {
     bool_: "Subtraction, the `-` operator, with two bool tensors is not supported. "
     "Use the `^` or `logical_xor()` operator instead."
 }
+_ARITHMETIC_WITH_BOOL = {
+    bool_: "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+    "use the `~` or `logical_not()` operator instead."
+}
 _NEGATIVE_ON_BOOL = {
     bool_: "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
     "the `~` or `logical_not()` operator instead."
@@ -59,7 +63,7 @@ def _(grad, alpha):
     return grad * alpha
 
 
-@pointwise("SubBackward0", refused=_ARITHMETIC_ON_BOOL)
+@pointwise("SubBackward0", refused=_ARITHMETIC_ON_BOOL, refused_operands=_ARITHMETIC_WITH_BOOL)
 def sub(input, other, *, alpha=1):
     """``input - alpha * other``."""
     return input - alpha * other
@@ -75,7 +79,7 @@ def _(grad, alpha):
     return -grad * alpha
 
 
-@pointwise("RsubBackward1", refused=_ARITHMETIC_ON_BOOL, inplace=False)
+@pointwise("RsubBackward1", refused=_ARITHMETIC_ON_BOOL, refused_operands=_ARITHMETIC_WITH_BOOL, inplace=False)
 def rsub(input, other, *, alpha=1):
     """``other - alpha * input``."""
     return other - alpha * input

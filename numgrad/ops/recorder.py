@@ -27,6 +27,15 @@ __all__ = ["inplace_recorder", "operator", "recorder", "unary"]
 #: What may stand beside a tensor in an expression.
 OPERANDS = (Tensor, bool, int, float, np.ndarray, np.generic)
 
+
+def _completed(op: Pointwise, statics: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The static numbers given, and the defaults of the others."""
+    for name in statics:
+        if name not in op.statics:
+            raise TypeError(f"{op.name}() got an unexpected keyword argument '{name}'")
+    return {**op.statics, **statics}
+
+
 def recorder(op: Pointwise) -> Callable[..., Any]:
     """The function that users call."""
     call = _function_of(op)
@@ -42,7 +51,7 @@ def _function_of(op: Pointwise) -> Callable[..., Any]:
         return _binary(op)
 
     def call(*operands, **statics):
-        return run(operands, {**defaults, **statics} if statics else defaults)
+        return run(operands, _completed(op, statics) if statics else defaults)
 
     return call
 
@@ -53,7 +62,7 @@ def _binary(op: Pointwise) -> Callable[..., Any]:
 
     def call(input, other, **statics):
         if statics or not isinstance(input, Tensor):
-            return run((input, other), {**defaults, **statics})
+            return run((input, other), _completed(op, statics) if statics else defaults)
         result = short(input, other)
         return run((input, other), defaults) if result is NotImplemented else result  # which raises
 
@@ -65,7 +74,9 @@ def inplace_recorder(op: Pointwise) -> Callable[..., Any]:
     defaults = op.statics
 
     def call(input, *others, **statics):
-        return op.run((input, *others), {**defaults, **statics} if statics else defaults, input)
+        if len(others) + 1 != len(op.inputs):
+            raise TypeError(f"{op.name}_() takes {len(op.inputs) - 1} arguments ({len(others)} given)")
+        return op.run((input, *others), _completed(op, statics) if statics else defaults, input)
 
     call.__name__ = call.__qualname__ = op.name + "_"
     return call

@@ -26,8 +26,11 @@ def _view(input: Tensor, shape: Sequence[int], strides: Sequence[int], offset: i
 
 def _sizes(sizes: tuple[Any, ...]) -> tuple[int, ...]:
     """Sizes given one by one or as one sequence."""
-    if len(sizes) == 1 and not isinstance(sizes[0], int) and hasattr(sizes[0], "__len__"):
+    if len(sizes) == 1 and isinstance(sizes[0], Sequence):
         sizes = tuple(sizes[0])
+    for size in sizes:
+        if not hasattr(size, "__index__"):
+            raise TypeError(f"sizes and dimensions must be ints, not {type(size).__name__} ({size!r})")
     return tuple([size.__index__() for size in sizes])
 
 
@@ -76,6 +79,17 @@ def unsafe_view(input: Tensor, shape: tuple[int, ...]) -> Tensor:
 @unsafe_view.gradient("input")
 def _(grad, input_shape):
     return reshape(grad, input_shape)
+
+
+@operation("AliasBackward0", view=True)
+def alias(input: Tensor) -> Tensor:
+    """The whole tensor as a view of itself."""
+    return _view(input, input._shape, input._element_strides())
+
+
+@alias.gradient("input")
+def _(grad):
+    return grad
 
 
 def view(input: Tensor, *shape: Any) -> Tensor:
@@ -457,11 +471,14 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """The tensors joined along an existing dimension.
 
     Raises:
-        RuntimeError: there are none, or their other sizes differ.
+        ValueError: there are none.
+        RuntimeError: their other sizes differ.
     """
+    if isinstance(tensors, Tensor):
+        raise TypeError("cat(): argument 'tensors' must be a list of Tensors, not Tensor")
     tensors = tuple(tensors)
     if not tensors:
-        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for number, tensor in enumerate(tensors):
         if not isinstance(tensor, Tensor):
             raise TypeError(f"expected Tensor as element {number} in argument 0, but got {type(tensor).__name__}")

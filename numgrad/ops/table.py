@@ -233,9 +233,9 @@ class _Operation(Op):
             output._requires_grad = MAYBE
 
     def _record(self, edges: tuple[Any, ...], args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
-        differentiable = outputs
-        if len(outputs) > 1:
-            differentiable = tuple([o for o in outputs if o._type.dtype.is_floating_point])
+        differentiable = tuple([o for o in outputs if o._type.dtype.is_floating_point])
+        if not differentiable:
+            return
         node = self.node_class(edges, differentiable[0]._shape, differentiable[0]._type)
         if len(differentiable) > 1:
             node.more_outputs = tuple([(o._shape, o._type) for o in differentiable[1:]])

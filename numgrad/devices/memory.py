@@ -1,0 +1,134 @@
+"""Host memory for large tensors: freed blocks are kept, because fresh ones cost more than the work done in them.
+
+The operating system hands out memory page by page as it is first touched, and a C library gives large blocks back to
+it at once; touching 8 MB of new pages takes several times as long as adding two tensors of that size.  Here a block
+is an array of bytes that the pool holds.  Tensors get views of it, which hold it, too, so a block that only the pool
+holds is free.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["LARGE", "Pool", "empty_row", "filled_row", "pool", "zero_row"]
+
+#: Bytes from which memory comes from the pool.
+LARGE = 1 << 18
+
+#: Block sizes are multiples of this, so that tensors of nearly one size share blocks.
+GRAIN = 1 << 16
+
+#: Bytes that may lie idle in the pool.
+IDLE_LIMIT = 1 << 28
+
+#: Elements start at multiples of this, the length of a cache line.
+ALIGNMENT = 64
+
+
+@dataclass(eq=False)  # a block is itself; comparing arrays would compare elements
+class _Block:
+    memory: np.ndarray
+    start: int  # of the first aligned byte
+    used: int  # when the pool last gave it out, on its own clock
+
+
+def _references(block: _Block) -> int:
+    return sys.getrefcount(block.memory)
+
+
+def _new_block(size: int, clock: int) -> _Block:
+    memory = np.empty(size + ALIGNMENT, np.uint8)
+    return _Block(memory, -memory.ctypes.data % ALIGNMENT, clock)
+
+
+#: The references to a block's memory that nobody uses (interpreters count their own differently).
+_UNUSED = _references(_new_block(1, 0))
+
+
+class Pool:
+    """Blocks of memory by size."""
+
+    def __init__(self, idle_limit: int = IDLE_LIMIT):
+        self.idle_limit = idle_limit
+        self._blocks: dict[int, list[_Block]] = {}
+        self._clock = 0
+        self._lock = threading.Lock()
+
+    def take(self, count: int, dtype: np.dtype) -> np.ndarray:
+        """An uninitialised row of ``count`` elements, in a block that nothing else uses.
+
+        Raises:
+            MemoryError: there is not enough, even without what lay idle.
+        """
+        size = -(-count * dtype.itemsize // GRAIN) * GRAIN
+        with self._lock:
+            self._clock += 1
+            blocks = self._blocks.setdefault(size, [])
+            for block in blocks:
+                if _references(block) == _UNUSED:
+                    break
+            else:
+                self._release_idle(self.idle_limit - size)
+                try:
+                    block = _new_block(size, self._clock)
+                except MemoryError:
+                    self._release_idle(0)
+                    block = _new_block(size, self._clock)
+                self._blocks.setdefault(size, []).append(block)
+            block.used = self._clock
+            return block.memory[block.start : block.start + count * dtype.itemsize].view(dtype)
+
+    def idle_sizes(self) -> list[int]:
+        """The sizes in bytes of the blocks that nothing uses."""
+        with self._lock:
+            return [size for size, _ in self._idle_blocks()]
+
+    def idle(self) -> int:
+        """Bytes in blocks that nothing uses."""
+        return sum(self.idle_sizes())
+
+    def release(self) -> None:
+        """Give all idle blocks back."""
+        with self._lock:
+            self._release_idle(0)
+
+    def _idle_blocks(self) -> list[tuple[int, _Block]]:
+        return [
+            (size, block) for size, blocks in self._blocks.items() for block in blocks if _references(block) == _UNUSED
+        ]
+
+    def _release_idle(self, limit: int) -> None:
+        """Drop idle blocks, those unused for longest first, until no more than ``limit`` bytes are idle."""
+        idle = sorted(self._idle_blocks(), key=lambda entry: entry[1].used)
+        total = sum(size for size, _ in idle)
+        for size, block in idle:
+            if total <= limit:
+                break
+            total -= size
+            self._blocks[size].remove(block)
+            if not self._blocks[size]:
+                del self._blocks[size]
+
+
+pool = Pool()
+
+
+def empty_row(count: int, dtype: np.dtype) -> np.ndarray:
+    """An uninitialised row of elements."""
+    return pool.take(count, dtype) if count * dtype.itemsize >= LARGE else np.empty(count, dtype)
+
+
+def zero_row(count: int, dtype: np.dtype) -> np.ndarray:
+    """A row of zeros."""
+    return filled_row(count, 0, dtype) if count * dtype.itemsize >= LARGE else np.zeros(count, dtype)
+
+
+def filled_row(count: int, value: float, dtype: np.dtype) -> np.ndarray:
+    """A row that repeats one number."""
+    row = empty_row(count, dtype)
+    row.fill(value)
+    return row
