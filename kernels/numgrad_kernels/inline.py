@@ -59,12 +59,13 @@ class Inliner:
         parameters = [parameter.arg for parameter in definition.args.args + definition.args.kwonlyargs]
         scope = _Scope(self, function, {name: arguments[name] for name in parameters})
         for statement in definition.body:
-            if isinstance(statement, ast.Return) and statement.value is not None:
-                return scope.visit(statement.value)
-            targets = statement.targets if isinstance(statement, ast.Assign) else []
-            if len(targets) != 1 or not isinstance(targets[0], ast.Name):
-                raise _not_straight(function, statement)
-            scope.bind(targets[0].id, scope.visit(statement.value))
+            match statement:
+                case ast.Return(value=ast.expr() as value):
+                    return scope.visit(value)
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    scope.bind(name, scope.visit(value))
+                case _:
+                    raise _not_straight(function, statement)
         raise _not_straight(function, definition)
 
     def assign(self, name: str, value: ast.expr) -> ast.Name:
@@ -131,20 +132,18 @@ class _Scope(ast.NodeTransformer):
         arguments = [self.visit(argument) for argument in node.args]
         keywords = {keyword.arg or "**": self.visit(keyword.value) for keyword in node.keywords}
         inner = getattr(target, "scalar_function", None)  # another op of the table: its text comes along
-        if inner is not None:
-            return self._inline(inner, arguments, keywords)
         name = getattr(target, "__name__", "")
-        if getattr(scalar, name, None) is not target and target is not builtins.abs:
+        if inner is None and getattr(scalar, name, None) is not target and target is not builtins.abs:
             raise TypeError(f"{_where(self.function)}: '{ast.unparse(node.func)}' cannot be called in a kernel")
-        return self._scalar_call(name, list(inspect.signature(target).bind(*arguments, **keywords).args))
+        try:
+            bound = inspect.signature(inner or target).bind(*arguments, **keywords)
+        except TypeError as error:
+            raise TypeError(f"{_where(self.function)}: '{ast.unparse(node)}': {error}") from error
+        return self._scalar_call(name, list(bound.args)) if inner is None else self._inline(inner, bound)
 
-    def _inline(
-        self, function: Callable[..., Any], arguments: list[ast.expr], keywords: dict[str, ast.expr]
-    ) -> ast.expr:
-        signature = inspect.signature(function)
-        bound = signature.bind(*arguments, **keywords)
+    def _inline(self, function: Callable[..., Any], bound: inspect.BoundArguments) -> ast.expr:
         given: dict[str, ast.expr] = {}
-        for name, parameter in signature.parameters.items():
+        for name, parameter in bound.signature.parameters.items():
             value = bound.arguments.get(name)
             if value is None:
                 value = ast.Constant(parameter.default)
@@ -223,12 +222,16 @@ class _Literals(ast.NodeTransformer):
         return ast.Call(ast.Name(self.compute.name, ast.Load()), [text], [])
 
 
-def _folded(node: ast.BinOp) -> ast.expr:
-    left, right = node.left, node.right
-    if isinstance(left, ast.Constant) and isinstance(right, ast.Constant):
-        return ast.Constant(eval(compile(ast.fix_missing_locations(ast.Expression(node)), "<literal>", "eval")))
-    if isinstance(node.op, ast.Mult):
-        for factor, other in ((left, right), (right, left)):
+def _folded(node: ast.BinOp | ast.Compare) -> ast.expr:
+    """The expression, computed if it is one of literals, and without factors of 1."""
+    operands = [node.left, *([node.right] if isinstance(node, ast.BinOp) else node.comparators)]
+    if all(isinstance(operand, ast.Constant) for operand in operands):
+        try:
+            return ast.Constant(eval(compile(ast.fix_missing_locations(ast.Expression(node)), "<literal>", "eval")))
+        except ArithmeticError:  # such as a division by zero: the kernel does it in its own way
+            return node
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        for factor, other in (operands, operands[::-1]):
             if isinstance(factor, ast.Constant) and factor.value == 1 and not isinstance(factor.value, bool):
                 return other
     return node
@@ -248,11 +251,14 @@ def _definition(function: Callable[..., Any]) -> ast.FunctionDef:
     """The syntax tree of a function, its docstring left out."""
     try:
         text = textwrap.dedent(inspect.getsource(function))
+        (definition,) = ast.parse(text).body
     except OSError as error:
         raise TypeError(f"{_where(function)}: its source text is needed to make a kernel of it") from error
-    (definition,) = ast.parse(text).body
+    except SyntaxError:  # a lambda's text is whatever line it stands in
+        definition = None
     if not isinstance(definition, ast.FunctionDef):
         raise TypeError(f"{_where(function)}: define it with 'def'")
+    definition.decorator_list = []
     if ast.get_docstring(definition) is not None:
         definition.body = definition.body[1:]
     return definition
@@ -263,6 +269,10 @@ def _not_straight(function: Callable[..., Any], statement: ast.stmt) -> TypeErro
         f"{_where(function)}: '{ast.unparse(statement).splitlines()[0]}' cannot be part of a pointwise kernel; "
         "write assignments and one return, and where(condition, a, b) to choose"
     )
+
+
+def _no_expression(function: Callable[..., Any], node: ast.expr) -> TypeError:
+    return TypeError(f"{_where(function)}: '{ast.unparse(node)}' cannot be part of a pointwise kernel")
 
 
 def _where(function: Callable[..., Any]) -> str:

@@ -28,6 +28,15 @@ BLOCK = 4096
 #: Elements per call of the vector mathematics: a multiple of every vector length.
 LANES = 64
 
+#: Names that a kernel's text uses itself: no variable may be called so.
+_OWN_NAMES = {
+    *["bool_", "count", "high", "i", "inf", "kernel", "local_array", "loop", "low", "max", "min", "n", "nan", "njit"],
+    *["piece", "prange", "range", "rows", "start", "step"],
+    *[f"i{axis}" for axis in range(64)],
+    *[np.dtype(code).name for code in np.typecodes["All"]],
+    *vars(scalar),
+}
+
 
 @dataclass(frozen=True)
 class Operand:
@@ -61,6 +70,19 @@ class Program:
     kernels: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @functools.cached_property
+    def variables(self) -> dict[str, str]:
+        """What the inputs are called in the kernel's text: their own names, unless it uses those itself."""
+        taken = _OWN_NAMES | {name for name, _ in self.outputs} | {f"{name}_b" for name, _ in self.outputs}
+        result = {}
+        for operand in self.inputs:
+            variable = operand.name
+            while not taken.isdisjoint(used := {variable, f"{variable}_i", f"{variable}_b"}):
+                variable += "_"
+            taken |= used
+            result[operand.name] = variable
+        return result
+
+    @functools.cached_property
     def arguments(self) -> tuple[Operand, ...]:
         """The inputs that the kernel takes: all that are not written into its text."""
         return tuple([i for i in self.inputs if i.dtype is not None])
@@ -78,12 +100,13 @@ def argument_types(program: Program, rank: int, contiguous: bool) -> tuple[types
 
 def kernel_text(program: Program, rank: int, parallel: bool) -> str:
     """The module text of the program's kernel over arrays of ``rank`` dimensions (1 or more)."""
-    arrays = [i.name for i in program.arguments if not i.scalar]
+    variables = program.variables
+    arrays = [variables[i.name] for i in program.arguments if not i.scalar]
     outputs = [name for name, _ in program.outputs]
     scalars = [i for i in program.arguments if i.scalar]
     body, imports = _body(program)
     blocked = bool(imports & scalar.LIBM_VECTOR)
-    signature = ", ".join([i.name for i in program.arguments] + outputs)
+    signature = ", ".join([variables[i.name] for i in program.arguments] + outputs)
 
     lines = [f'"""{program.name}: one pass over memory, computed in {program.compute}."""', ""]
     if parallel:
@@ -102,7 +125,8 @@ def kernel_text(program: Program, rank: int, parallel: bool) -> str:
         lines += ['@njit(error_model="numpy", fastmath={"contract"})']
     lines += [f"def {'loop' if parallel else 'kernel'}({signature}):"]
     for operand in scalars:
-        lines += [f"    {operand.name}_i = {_cast(operand, operand.name, program.compute)}"]
+        variable = variables[operand.name]
+        lines += [f"    {variable}_i = {_cast(operand, variable, program.compute)}"]
     lines += _block_buffers(program) if blocked else []
     indent = "    "
     for axis in range(rank - 1):
@@ -118,9 +142,9 @@ def kernel_text(program: Program, rank: int, parallel: bool) -> str:
 
 def _body(program: Program) -> tuple[list[str], set[str]]:
     """Statements that compute every output from variables ``<input>_i``, and the scalar functions they need."""
-    taken = {f"{i.name}_i" for i in program.inputs} | {i.name for i in program.inputs}
-    inliner = Inliner(program.compute, taken | {name for name, _ in program.outputs})
-    values = {i.name: i.constant if i.dtype is None else f"{i.name}_i" for i in program.inputs}
+    names = [*program.variables.values(), *[name for name, _ in program.outputs]]
+    inliner = Inliner(program.compute, _OWN_NAMES.union(*[{name, f"{name}_i", f"{name}_b"} for name in names]))
+    values = {i.name: i.constant if i.dtype is None else f"{program.variables[i.name]}_i" for i in program.inputs}
     results = []
     for function, (name, _) in zip(program.functions, program.outputs, strict=True):
         code = function.__code__
@@ -135,12 +159,14 @@ def _element_loop(program: Program, body: list[str], outer: str, rank: int) -> l
     lines = [f"for i in range({program.outputs[0][0]}.shape[{rank - 1}]):"]
     for operand in program.arguments:
         if not operand.scalar:
-            lines += [f"    {operand.name}_i = {_cast(operand, f'{operand.name}[{index}]', program.compute)}"]
+            variable = program.variables[operand.name]
+            lines += [f"    {variable}_i = {_cast(operand, f'{variable}[{index}]', program.compute)}"]
     return lines + [f"    {line.replace('[@]', f'[{index}]')}" for line in body]
 
 
 def _block_buffers(program: Program) -> list[str]:
-    names = [(i.name, _stored(i, program.compute)) for i in program.arguments if not i.scalar] + list(program.outputs)
+    arrays = [i for i in program.arguments if not i.scalar]
+    names = [(program.variables[i.name], _stored(i, program.compute)) for i in arrays] + list(program.outputs)
     return [f"    {name}_b = local_array({LANES}, {_dtype_name(dtype)})" for name, dtype in names]
 
 
@@ -157,14 +183,14 @@ def _block_loop(program: Program, body: list[str], outer: str, rank: int) -> lis
     ]
     for operand in program.arguments:
         if not operand.scalar:
-            name, dtype = operand.name, _stored(operand, program.compute)
+            name, dtype = program.variables[operand.name], _stored(operand, program.compute)
             lines += [f"    if count < {LANES}:", f"        {name}_b[:] = {_dtype_name(dtype)}(1)"]
             lines += ["    for i in range(count):"]
             lines += [f"        {name}_b[i] = {name}[{outer}start + i]"]
     lines += [f"    for i in range({LANES}):"]
     for operand in program.arguments:
         if not operand.scalar:
-            lines += [f"        {operand.name}_i = {operand.name}_b[i]"]
+            lines += [f"        {program.variables[operand.name]}_i = {program.variables[operand.name]}_b[i]"]
     lines += ["        " + line.replace("[@]", "_b[i]") for line in body]
     lines += ["    for i in range(count):"]
     return lines + [f"        {name}[{outer}start + i] = {name}_b[i]" for name, _ in program.outputs]

@@ -184,13 +184,13 @@ _hand_written: dict[Any, Kernel] = {}
 
 
 def launch(function: Callable[..., None], compute: np.dtype, *arguments: Any, size: int = 0) -> None:
-    """Run a hand-written kernel on arrays and numbers.
+    """Run a hand-written kernel on rows of elements and numbers.
 
     ``function`` is compiled for these arguments with its placeholder ``T`` standing for ``compute``; its ``prange``
     loops run on several threads if the work, ``size`` elements, is worth it.
     """
     parallel = worth_threads(size)
-    kinds = tuple([_argument_kind(argument) for argument in arguments])
+    kinds = tuple([a.dtype if a.__class__ is Row else a.__class__ for a in arguments])
     key = (function, compute, parallel, kinds)
     kernel = _hand_written.get(key)
     if kernel is None:
@@ -210,16 +210,9 @@ def random_kernel(name: str, dtype: np.dtype) -> Callable[..., None]:
     return run
 
 
-def _argument_kind(argument: Any) -> Any:
-    if isinstance(argument, np.ndarray):
-        return argument.dtype, argument.ndim, argument.flags.c_contiguous
-    return argument.__class__
-
-
 def _argument_type(kind: Any) -> types.Type:
-    if isinstance(kind, tuple):
-        dtype, rank, contiguous = kind
-        return types.Array(from_dtype(dtype), rank, "C" if contiguous else "A")
+    if isinstance(kind, np.dtype):
+        return types.Array(from_dtype(kind), 1, "C")
     return {bool: types.boolean, int: types.int64, float: types.float64}[kind]
 
 

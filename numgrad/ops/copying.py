@@ -18,7 +18,7 @@ from ..autograd.operations import operations
 from ..autograd.views import record_inplace
 from .table import attach, operation, public
 
-__all__ = ["check_overlap", "clone", "contiguous", "convert", "copy_", "fill_", "to", "zero_"]
+__all__ = ["check_overlap", "clone", "contiguous", "convert", "copy_", "fill_", "to", "write", "zero_"]
 
 
 def _same(input):
@@ -42,9 +42,17 @@ def _copied(input: Tensor, type: TensorType, strides: tuple[int, ...]) -> Tensor
         out = fresh(devices.empty(input._shape, type), input._shape, type)
         devices.run_pointwise(_copy_program(input._type.dtype, type.dtype), [input], [out])
         return out
+    number = devices.as_number(input)
+    if number is not None and input._type is type:
+        return fresh(devices.filled(input._shape, number, type), input._shape, type)
     out = strided(devices.empty(input._shape, type), input._shape, strides, 0, type)
     devices.run_pointwise(_copy_program(input.dtype, type.dtype), [input], [out])
     return out
+
+
+def write(target: Tensor, source: Tensor) -> None:
+    """Overwrite ``target``, which nobody has seen yet, without checks and without recording."""
+    devices.run_pointwise(_copy_program(source._type.dtype, target._type.dtype), [source], [target])
 
 
 def _kept_strides(input: Tensor) -> tuple[int, ...]:

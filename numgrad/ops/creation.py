@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -10,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from .. import devices, random
-from .._layout import numel
+from .._layout import numel, output_strides
 from .._tensor import Tensor, fresh, strided
 from .._types import (
+    Size,
     TensorType,
     bool_,
     dtype,
@@ -26,7 +28,7 @@ from .._types import (
 )
 from ..autograd.grad_mode import GRAD, _Mode
 from .copying import fill_
-from .promotion import number_dtype
+from .promotion import number_dtype, promote_types
 from .table import public
 
 __all__ = [
@@ -40,17 +42,22 @@ def _type(kind: Any, place: Any, default: dtype | None = None) -> TensorType:
     return tensor_type(chosen, to_device(place))
 
 
-def _size(size: tuple[Any, ...]) -> tuple[int, ...]:
-    """A size given as ints or as one sequence.
+def _size(sizes: tuple[Any, ...], size: Any = None) -> tuple[int, ...]:
+    """A size given as ints, as one sequence or by name.
 
     Raises:
-        TypeError: it is neither.
+        TypeError: it is neither, or not given, or given twice.
         RuntimeError: it is negative.
     """
-    if len(size) == 1 and isinstance(size[0], Sequence):
-        size = tuple(size[0])
+    if size is not None:
+        if sizes or not isinstance(size, Sequence):
+            raise TypeError("argument 'size' must be one tuple of ints")
+    elif not sizes:
+        raise TypeError("missing 1 required positional argument: 'size'")
+    else:
+        size = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], Sequence) else sizes
     for extent in size:
-        if not hasattr(extent, "__index__"):
+        if not hasattr(extent, "__index__") or isinstance(extent, bool):
             raise TypeError(f"a size must be ints, not {type(extent).__name__} ({extent!r})")
     result = tuple([extent.__index__() for extent in size])
     if any(extent < 0 for extent in result):
@@ -70,6 +77,8 @@ def _finished(result: Tensor, requires_grad: bool) -> Tensor:
 def from_array(array: np.ndarray) -> Tensor:
     """A tensor on the memory of a NumPy array."""
     type = tensor_type(to_dtype(array.dtype))
+    if not array.dtype.isnative:
+        raise ValueError(f"given numpy array has a byte order that is not this machine's: {array.dtype}")
     if array.flags.c_contiguous:
         return fresh(array.reshape(-1), array.shape, type)
     if any(step < 0 for step in array.strides):
@@ -105,31 +114,48 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     return from_array(ndarray)
 
 
-def _first_leaf(data: Any) -> Any:
-    while isinstance(data, list | tuple) and len(data):
-        data = data[0]
-    return data
-
-
-def _plain(data: Any) -> Any:
-    """Nested lists with the tensors in them turned into numbers and lists."""
+def _leaves(data: Any, kinds: set[dtype], depth: int = 0) -> Any:
+    """Nested lists with whatever is no Python number in them turned into one; collects the dtypes of all the leaves."""
     if isinstance(data, Tensor):
-        return data.detach().tolist()
-    if isinstance(data, list | tuple):
-        return [_plain(item) for item in data]
-    return data
+        if numel(data._shape) != 1:
+            raise ValueError(
+                f"only one element tensors can be converted to Python scalars, not shape {list(data._shape)}"
+            )
+        kinds.add(data._type.dtype)
+        return data.item()
+    if hasattr(data, "__array__"):
+        array = np.asarray(data)
+        kinds.add(to_dtype(array.dtype))
+        return array.tolist()
+    if isinstance(data, bool | int | float):
+        kinds.add(number_dtype(data))
+        return data
+    if isinstance(data, str | bytes):
+        if depth:
+            raise ValueError(f"too many dimensions '{type(data).__name__}'")
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if isinstance(data, complex):
+        raise TypeError("numgrad has no complex dtypes yet")
+    if not isinstance(data, Sequence):
+        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    classes = set(map(type, data))
+    if classes <= _NUMBER_CLASSES:  # without a look at each of many
+        kinds.update([number_dtype(kind()) for kind in classes])
+        return list(data)
+    return [_leaves(item, kinds, depth + 1) for item in data]
+
+
+_NUMBER_CLASSES = {bool, int, float}
 
 
 def _ragged(data: Any) -> tuple[int, int, int] | None:
     """Where nested lists are not of one shape: expected length, dimension, found length."""
-    if not isinstance(data, list):
-        return None
     item: Any = data
     expected = []
     while isinstance(item, list):
         expected.append(len(item))
         item = item[0] if item else None
-    level: list[Any] = data
+    level: Any = data
     for dim in range(1, len(expected)):
         level = [inner for outer in level for inner in outer]
         for inner in level:
@@ -141,44 +167,24 @@ def _ragged(data: Any) -> tuple[int, int, int] | None:
 
 def _array_of(data: Any, kind: dtype | None) -> np.ndarray:
     """New memory with the data, in the dtype asked for or the one PyTorch infers."""
-    if isinstance(data, Tensor):
-        data = data.detach()._array()
-    if isinstance(data, np.ndarray | np.generic):
-        return np.array(data, dtype=kind.numpy if kind else to_dtype(data.dtype).numpy, order="C")
-    leaf = _first_leaf(data)
-    data = _plain(data)
-    try:
-        array = np.array(data)
-    except ValueError:
-        array = np.array(None)
-    if array.dtype.kind not in "biuf":
-        wrong = _ragged(data)
-        if wrong is not None:
-            expected, dim, found = wrong
-            raise ValueError(f"expected sequence of length {expected} at dim {dim} (got {found})")
-        if array.dtype.kind == "c":
-            raise TypeError("numgrad has no complex dtypes yet")
-        raise TypeError(f"new(): invalid data type '{type(_bad_leaf(data)).__name__}'")
-    if kind is None:
-        if isinstance(leaf, Tensor | np.generic | np.ndarray):
-            kind = to_dtype(leaf.dtype)
-        elif array.dtype.kind == "f":
-            kind = get_default_dtype()
-        else:
-            kind = bool_ if array.dtype.kind == "b" else int64
-    if array.dtype.kind == "f" and kind.numpy.kind in "iu" and not np.isfinite(array).all():
-        raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow")
-    return np.ascontiguousarray(array.astype(kind.numpy)).reshape(array.shape)
-
-
-def _bad_leaf(data: Any) -> Any:
-    if isinstance(data, list):
-        for item in data:
-            bad = _bad_leaf(item)
-            if bad is not None:
-                return bad
-        return None
-    return None if isinstance(data, bool | int | float) else data
+    with np.errstate(over="ignore", invalid="ignore"):  # a number too large for float32 becomes infinity
+        if isinstance(data, Tensor):
+            data = data.detach()._array()
+        if isinstance(data, np.ndarray | np.generic):
+            return np.array(data, dtype=kind.numpy if kind else to_dtype(data.dtype).numpy, order="K")
+        kinds: set[dtype] = set()
+        data = _leaves(data, kinds)
+        inferred = functools.reduce(promote_types, kinds) if kinds else get_default_dtype()
+        chosen = kind or inferred
+        try:
+            return np.array(data, dtype=chosen.numpy)
+        except (OverflowError, TypeError, ValueError) as error:
+            wrong = _ragged(data)
+            if wrong is not None:
+                raise ValueError("expected sequence of length {} at dim {} (got {})".format(*wrong)) from None
+            if not inferred.is_floating_point:
+                raise ValueError(f"Overflow when unpacking long long: {error}") from None
+            raise RuntimeError(f"value cannot be converted to type {chosen.name} without overflow") from None
 
 
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -187,8 +193,8 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     Floating-point numbers become float32, ints int64, bools bool; arrays and tensors keep their dtype.
 
     Raises:
-        ValueError: nested lists are of different lengths.
-        TypeError: something in the data is no number.
+        ValueError: nested lists are of different lengths, or an int is too large.
+        TypeError, RuntimeError: something in the data is no number, or one that the dtype cannot hold.
     """
     to_device(device)
     if isinstance(data, Tensor):
@@ -239,26 +245,34 @@ def _filled(shape: tuple[int, ...], value: Any, type: TensorType) -> Tensor:
     return result
 
 
-def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def zeros(
+    *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """A tensor of zeros."""
-    return _finished(_zeros(_size(size), _type(dtype, device)), requires_grad)
+    return _finished(_zeros(_size(sizes, size), _type(dtype, device)), requires_grad)
 
 
-def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def ones(
+    *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """A tensor of ones."""
-    return _finished(_filled(_size(size), 1, _type(dtype, device)), requires_grad)
+    return _finished(_filled(_size(sizes, size), 1, _type(dtype, device)), requires_grad)
 
 
-def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def empty(
+    *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """A tensor whose elements are whatever the memory held."""
-    return _finished(_empty(_size(size), _type(dtype, device)), requires_grad)
+    return _finished(_empty(_size(sizes, size), _type(dtype, device)), requires_grad)
 
 
 def full(
     size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """A tensor filled with a number, in the number's dtype unless one is given."""
-    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    if not isinstance(size, Sequence):
+        raise TypeError(f"full(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+    value = fill_value.item() if isinstance(fill_value, Tensor | np.generic) else fill_value
     result = _filled(_size((size,)), value, _type(dtype, device, number_dtype(value)))
     return _finished(result, requires_grad)
 
@@ -276,7 +290,7 @@ def eye(
 
 
 def arange(
-    start: Any,
+    start: Any = None,
     end: Any = None,
     step: Any = 1,
     *,
@@ -287,17 +301,28 @@ def arange(
     """Numbers from ``start`` up to and without ``end``, ``step`` apart; int64 if all three are ints.
 
     Raises:
-        RuntimeError: the step is 0 or leads away from ``end``.
+        RuntimeError: a bound is infinite or NaN, or the step is 0 or leads away from ``end``.
     """
     if end is None:
-        start, end = 0, start
-    start, end, step = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
+        start, end = None, start
+    start, end, step = [
+        v.item() if isinstance(v, Tensor | np.generic) else v for v in (0 if start is None else start, end, step)
+    ]
+    for value in (start, end, step):
+        if not isinstance(value, bool | int | float):
+            raise TypeError(f"arange(): start, end and step must be numbers, not {value.__class__.__name__}")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    whole = all(isinstance(v, int) for v in (start, end, step))
+    type = _type(dtype, device, int64 if whole else None)
+    if type.dtype is bool_:
+        raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
+    if not type.dtype.is_floating_point:
+        start, end, step, whole = int(start), int(end), int(step), True
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    whole = all(isinstance(v, int) for v in (start, end, step))
-    type = _type(dtype, device, int64 if whole else None)
+        raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: {start} -> {end} by {step}")
     count = max(0, math.ceil((end - start) / step)) if not whole else len(range(start, end, step))
     row = (start + np.arange(count) * step).astype(type.numpy)
     return _finished(fresh(row, (count,), type), requires_grad)
@@ -310,35 +335,59 @@ def _random(
     draw: str, size: tuple[int, ...], type: TensorType, generator: random.Generator | None, requires_grad: bool
 ) -> Tensor:
     if not type.dtype.is_floating_point:
-        raise RuntimeError(f'"{draw}" not implemented for \'{type.dtype.legacy}\' (shape {list(size)})')
+        raise NotImplementedError(f'"{draw}" not implemented for \'{type.dtype.legacy}\' (shape {list(size)})')
     source = random.default_generator if generator is None else generator
     row = getattr(source, draw)(numel(size), type.numpy)
     return _finished(fresh(row, size, type), requires_grad)
 
 
 def rand(
-    *size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    *sizes: Any,
+    size: Any = None,
+    generator: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Random numbers from the uniform distribution on [0, 1), those of PyTorch for the same seed."""
-    return _random("uniform", _size(size), _type(dtype, device), generator, requires_grad)
+    return _random("uniform", _size(sizes, size), _type(dtype, device), generator, requires_grad)
 
 
 def randn(
-    *size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    *sizes: Any,
+    size: Any = None,
+    generator: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Random numbers from the standard normal distribution, those of PyTorch for the same seed."""
-    return _random("normal", _size(size), _type(dtype, device), generator, requires_grad)
+    return _random("normal", _size(sizes, size), _type(dtype, device), generator, requires_grad)
 
 
 # -- like another -----------------------------------------------------------------------------------------------
+
+
+def _check_tensor(name: str, input: Any) -> None:
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
+
+
+def _laid_out_as(input: Tensor, made: Tensor) -> Tensor:
+    """The new tensor with its dimensions in the order in which the input's lie in memory."""
+    if input._strides is None:
+        return made
+    strides = output_strides(input._shape, ((input._shape, input._strides),))
+    return strided(made._storage, made._shape, strides, 0, made._type)
 
 
 def _like(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     def like(
         input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
     ) -> Tensor:
-        kind = input.dtype if dtype is None else dtype
-        return function(input._shape, dtype=kind, device=device, requires_grad=requires_grad)
+        _check_tensor(name, input)
+        made = function(input._shape, dtype=input.dtype if dtype is None else dtype, device=device)
+        return _finished(_laid_out_as(input, made), requires_grad)
 
     like.__name__ = like.__qualname__ = name
     made = f"``numgrad.{function.__name__}``"
@@ -357,8 +406,9 @@ def full_like(
     input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """``numgrad.full`` of the shape and, unless one is given, the dtype of another tensor."""
-    kind = input.dtype if dtype is None else dtype
-    return full(input._shape, fill_value, dtype=kind, device=device, requires_grad=requires_grad)
+    _check_tensor("full_like", input)
+    made = full(input._shape, fill_value, dtype=input.dtype if dtype is None else dtype, device=device)
+    return _finished(_laid_out_as(input, made), requires_grad)
 
 
 for _function in (
@@ -381,10 +431,14 @@ def legacy_tensor(cls: type, kind: dtype, *data: Any, **kwargs: Any) -> Tensor:
         result = _empty((0,), tensor_type(kind))
     elif all(isinstance(item, int) and not isinstance(item, bool) for item in data):
         result = _empty(_size(data), tensor_type(kind))
+    elif len(data) == 1 and isinstance(data[0], Size):
+        result = _empty(data[0], tensor_type(kind))
     elif len(data) == 1 and isinstance(data[0], Tensor):
-        if data[0].dtype is not kind:
+        if data[0].dtype is not kind and cls is not Tensor:
             raise TypeError(f"expected {kind} (got {data[0].dtype})")
         result = data[0].detach()
+    elif len(data) != 1 or isinstance(data[0], bool | float | complex):
+        raise TypeError(f"new(): data must be a sequence (got {type(data[0]).__name__})")
     else:
         result = from_array(_array_of(data[0], kind))
     if cls is not Tensor and issubclass(cls, Tensor):

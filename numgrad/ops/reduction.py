@@ -169,6 +169,11 @@ def _extreme(input: Tensor, dim: int, keepdim: bool, largest: bool) -> tuple[Ten
     return fresh(values, shape, input._type), fresh(indices, shape, tensor_type(int64, input.device))
 
 
+def _extreme_of_all(input: Tensor, largest: bool) -> tuple[Tensor, Tensor]:
+    values, indices = devices.extreme_axis(contiguous(input)._flat, 1, numel(input._shape), 1, largest)
+    return fresh(values, (), input._type), fresh(indices, (), tensor_type(int64, input.device))
+
+
 @operation("MaxBackward0", outputs=["out", "indices"])
 def max_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     return _extreme(input, dim, keepdim, True)
@@ -215,12 +220,12 @@ def _(grad, indices, input_shape, dim):
 
 @operation("MaxBackward1")
 def max_all(input: Tensor) -> Tensor:
-    return _extreme(reshape(input, -1), 0, False, True)[0]
+    return _extreme_of_all(input, True)[0]
 
 
 @operation("MinBackward1")
 def min_all(input: Tensor) -> Tensor:
-    return _extreme(reshape(input, -1), 0, False, False)[0]
+    return _extreme_of_all(input, False)[0]
 
 
 @max_all.gradient("input")
@@ -291,7 +296,7 @@ def _place(input: Tensor, dim: int | None, keepdim: bool, name: str, largest: bo
     input = input.detach()
     if dim is None:
         _check_not_empty(input, name, None)
-        index = _extreme(reshape(input, -1), 0, False, largest)[1]
+        index = _extreme_of_all(input, largest)[1]
         return reshape(index, (1,) * len(input._shape)) if keepdim else index
     dim = normal_dim(dim, len(input._shape))
     _check_not_empty(input, name, dim)

@@ -8,7 +8,7 @@ from typing import Any
 from .. import devices
 from .._layout import normal_dim, normal_dims, numel, view_strides
 from .._tensor import Tensor, fresh, strided
-from .copying import clone, contiguous, convert
+from .copying import clone, contiguous, convert, write
 from .promotion import promote_types
 from .table import attach, operation, public
 
@@ -358,7 +358,7 @@ def _(grad, input_shape, dim, index):
 def select_backward(grad_output: Tensor, shape: tuple[int, ...], dim: int, index: int) -> Tensor:
     """Zeros of ``shape`` with the gradient in place of what was selected."""
     out = fresh(devices.zeros(shape, grad_output._type), shape, grad_output._type)
-    select_(out, dim, index).copy_(grad_output)
+    write(select_.function(out, dim, index), grad_output)
     return out
 
 
@@ -403,7 +403,7 @@ def slice_backward(
 ) -> Tensor:
     """Zeros of ``shape`` with the gradient in place of the slice."""
     out = fresh(devices.zeros(shape, grad_output._type), shape, grad_output._type)
-    slice_(out, dim, start, stop, step).copy_(grad_output)
+    write(slice_.function(out, dim, start, stop, step), grad_output)
     return out
 
 
@@ -456,7 +456,7 @@ def cat_(tensors: tuple[Tensor, ...], dim: int, extents: tuple[int, ...]) -> Ten
     out = fresh(devices.empty(shape, first._type), shape, first._type)
     start = 0
     for tensor, extent in zip(tensors, extents, strict=True):
-        slice_(out, dim, start, start + extent, 1).copy_(tensor)
+        write(slice_.function(out, dim, start, start + extent, 1), tensor)
         start += extent
     return out
 

@@ -201,31 +201,29 @@ class _Operation(Op):
 
     def __call__(self, *args: Any) -> Any:
         mode = state.mode
-        tensors = args[0] if self.sequence else [args[p] for p in self.positions]
-        recording = False
+        edges: tuple[Any, ...] = ()
         if mode & GRAD:
+            tensors = args[0] if self.sequence else [args[place] for place in self.positions]
             for tensor in tensors:
                 if tensor is not None and tensor._requires_grad:
-                    recording = True
+                    edges = tuple([None if tensor is None else edge_of(tensor) for tensor in tensors])
                     break
-        if not recording and not self.view:
-            return self.function(*args)
-        edges: tuple[Any, ...] = ()
-        if recording:
-            edges = tuple([None if tensor is None else edge_of(tensor) for tensor in tensors])
-        state.mode = mode & ~GRAD
-        try:
+        if edges:
+            state.mode = mode & ~GRAD
+            try:
+                out = self.function(*args)
+            finally:
+                state.mode = mode
+        else:
             out = self.function(*args)
-        finally:
-            state.mode = mode
-        outputs = out if isinstance(out, tuple) else (out,)
         if self.view:
-            self._connect_views(tensors[0], args, outputs)
+            self._connect_views(args, out if isinstance(out, tuple) else (out,))
         if any(edges):
-            self._record(edges, args, outputs)
+            self._record(edges, args, out if isinstance(out, tuple) else (out,))
         return out
 
-    def _connect_views(self, base: Tensor, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+    def _connect_views(self, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+        base = args[self.positions[0]]
         for number, output in enumerate(outputs):
             output._counter = base._counter
             step = (self, args[1:]) if len(outputs) == 1 else (_nth_view, (self, args[1:], number))
