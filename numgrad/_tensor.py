@@ -83,7 +83,7 @@ class Tensor:
         def __neg__(self) -> Tensor: ...
 
     def __new__(cls, *data: Any, **kwargs: Any) -> Any:
-        from .ops.creation import legacy_tensor
+        from .ops.from_data import legacy_tensor
 
         return legacy_tensor(cls, float32, *data, **kwargs)
 
@@ -189,7 +189,8 @@ class Tensor:
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set ``requires_grad`` and return the tensor."""
         if not isinstance(requires_grad, bool):
-            raise TypeError(f"requires_grad_(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
+            given = type(requires_grad).__name__
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' must be bool, not {given}")
         if not (requires_grad and self.grad_fn is not None):
             self.requires_grad = requires_grad
         return self
@@ -414,7 +415,7 @@ class Tensor:
             raise RuntimeError(
                 f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
             )
-        return bool((self == element)._array().any())
+        return bool(self.eq(element)._array().any())
 
     def __bool__(self) -> bool:
         count = numel(self._shape)
@@ -475,7 +476,7 @@ class Tensor:
         return result
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from .ops.creation import rebuild
+        from .ops.from_data import rebuild
 
         if self.grad_fn is not None:
             raise RuntimeError(

@@ -229,7 +229,7 @@ def filled(shape: tuple[int, ...], value: Any, type: Any) -> np.ndarray:
 def share_elements(left: Any, right: Any) -> bool:
     """Whether an element of one tensor is an element of the other, too; taken to be so where it is hard to tell."""
     try:
-        return np.shares_memory(left._array(), right._array(), max_work=100_000)
+        return np.shares_memory(left._array(), right._array(), max_work=100_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
 

@@ -7,6 +7,7 @@ operations it needs.
 from . import (  # noqa: F401 - each fills its part of the table
     copying,
     creation,
+    from_data,
     indexing,
     loss,
     matmul,

@@ -228,6 +228,9 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     return _filled(input, _fitting(value, input._type.dtype), FillBackward0)
 
 
+_LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
+
+
 def _fitting(value: Any, kind: dtype) -> Any:
     """The number as a kernel takes it, if ``kind`` can hold it."""
     if isinstance(value, np.generic):
@@ -236,12 +239,12 @@ def _fitting(value: Any, kind: dtype) -> Any:
         raise TypeError(f"fill_(): argument 'value' must be a number or a 0-d tensor, not {type(value).__name__}")
     if not isinstance(value, float):
         if not -(2**63) <= value < 2**63:
-            raise ValueError("Overflow when unpacking long long")
+            raise OverflowError(f"{value} is too large for a 64-bit integer")
         return value if isinstance(value, bool) else int(value)
     if kind is int64:
         fits = -(2.0**63) <= value < 2.0**63
     else:
-        fits = kind is not float32 or not math.isfinite(value) or abs(value) <= np.finfo(np.float32).max
+        fits = kind is not float32 or not math.isfinite(value) or abs(value) <= _LARGEST_FLOAT32
     if not fits:
         raise RuntimeError(f"value {value} cannot be converted to type {kind.name} without overflow")
     return float(value)

@@ -43,7 +43,8 @@ class Pointwise(Op):
         result: "same" (computed in the promoted dtype), "float" (in a floating-point one), "bool" (a comparison).
         conditions: operands that are read as they are.
         baked: for a static number, the values that get a kernel of their own.
-        refused: dtypes that the operation is not defined for, and the message that says so.
+        refused: dtypes that the operation is not defined for, and the message that says so; one with "not implemented"
+            is raised as NotImplementedError, as PyTorch has it, any other as RuntimeError.
         refused_operands: the same for dtypes that no operand may have, whatever the operation is computed in.
     """
 
@@ -96,7 +97,7 @@ class Pointwise(Op):
         """The dtype to compute in and that of the result.
 
         Raises:
-            NotImplementedError: the operation is not defined for that dtype.
+            RuntimeError, NotImplementedError: the operation is not defined for that dtype.
         """
         key = tuple([
             v.__class__ if v.__class__ in NUMBERS else v._type if v._shape else (v._type,) for v in operands
@@ -114,7 +115,8 @@ class Pointwise(Op):
         for tensor in tensors:
             message = message or self.refused_operands.get(tensor._type.dtype)
         if message is not None:
-            raise NotImplementedError(f"{message} (shapes {', '.join([str(list(t._shape)) for t in tensors])})")
+            error = NotImplementedError if "not implemented" in message else RuntimeError
+            raise error(f"{message} (shapes {', '.join([str(list(t._shape)) for t in tensors])})")
         if self.result == "float" and not compute.is_floating_point:
             compute = get_default_dtype()
         return compute, bool_ if self.result == "bool" else compute

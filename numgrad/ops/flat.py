@@ -25,6 +25,9 @@ __all__ = ["FlatNode", "Recipe"]
 #: None) for each input, or None alone where the general way must report an error.
 RunRow = Callable[[Any, Any, bool], Any]
 
+#: Among the sources of what is saved: the operation's own result.
+OUTPUT = -1
+
 #: Stands for the version counter of a saved number.
 NUMBER: list[int] = [0]
 
@@ -71,20 +74,20 @@ class Recipe:
     """How the short way records an operation on operands of one kind, for one choice of inputs that need a gradient.
 
     Attributes:
-        sources: where what is saved comes from: 0 the first input, 1 the second, 2 the output.
+        sources: where what is saved comes from: the place of an operand, or OUTPUT.
     """
 
     __slots__ = ("node_class", "plan", "run_row", "sources")
 
-    def __init__(self, op: Pointwise, plan: Plan, type: TensorType, number: type | None):
+    def __init__(self, op: Pointwise, plan: Plan, type: TensorType, kinds: tuple[Any, ...]):
         self.node_class = op.flat_node_class
         self.plan = plan
-        places = {**{name: place for place, name in enumerate(op.inputs)}, "out": 2}
+        places = {**{name: place for place, name in enumerate(op.inputs)}, "out": OUTPUT}
         self.sources = tuple([places[name] for name in plan.names])
-        kinds = [number if number and source == 1 else type.numpy for source in self.sources]
-        self.run_row = _runner(plan, (type.numpy, *kinds), type)
+        saved = [type.numpy if source == OUTPUT else kinds[source] for source in self.sources]
+        self.run_row = _runner(plan, (type.numpy, *saved), type)
 
-    def record(self, out: Tensor, edges: tuple[Any, ...], input: Tensor, other: Any) -> None:
+    def record(self, out: Tensor, edges: tuple[Any, ...], operands: tuple[Any, ...]) -> None:
         """Give the result its node."""
         node = self.node_class()
         node.edges = edges
@@ -93,29 +96,21 @@ class Recipe:
         node.more_outputs = node.attached = None
         node.plan = self.plan
         node.run_row = self.run_row
-        sources = self.sources
-        if not sources:
-            node.saved = ()
-        elif sources == (2,):
-            node.saved = (out._flat, out._counter, 0, None)
-        elif sources == (1,):
-            node.saved = _kept(other)
-        else:
-            saved: tuple[Any, ...] = ()
-            for source in sources:
-                saved += (out._flat, out._counter, 0, None) if source == 2 else _kept(other if source else input)
-            node.saved = saved
+        saved: tuple[Any, ...] = ()
+        for source in self.sources:
+            if source == OUTPUT:
+                saved += (out._flat, out._counter, 0, None)
+            else:
+                value = operands[source]
+                if isinstance(value, Tensor):
+                    counter = value._counter
+                    saved += (value._flat, counter, counter[0], value)
+                else:
+                    saved += (value, NUMBER, 0, None)
+        node.saved = saved
         node.sequence = next_sequence()
         out._edge = (node, 0)
         out._requires_grad = True
-
-
-def _kept(value: Any) -> tuple[Any, list[int], int, Any]:
-    """An operand as a node keeps it."""
-    if isinstance(value, Tensor):
-        counter = value._counter
-        return value._flat, counter, counter[0], value
-    return value, NUMBER, 0, None
 
 
 def _runner(plan: Plan, kinds: tuple[Any, ...], type: TensorType) -> RunRow:

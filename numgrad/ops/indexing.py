@@ -8,7 +8,7 @@ import numpy as np
 
 from .._tensor import Tensor
 from .copying import copy_, fill_
-from .creation import tensor
+from .from_data import tensor
 from .shape import alias, expand, reshape, select, slice_, unsqueeze
 from .table import attach
 
@@ -86,8 +86,10 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
     if isinstance(value, bool | int | float | np.generic):
         fill_(part, value)
         return
-    if not isinstance(value, Tensor):
+    if isinstance(value, list | tuple | np.ndarray):
         value = tensor(value)
+    if not isinstance(value, Tensor):
+        raise TypeError(f"can't assign a {type(value).__name__} to a {self._type.name} (shape {list(self._shape)})")
     # As in NumPy, leading dimensions of size 1 that the part does not have are dropped.
     extra = len(value._shape) - len(part._shape)
     if extra > 0 and all(extent == 1 for extent in value._shape[:extra]):

@@ -92,7 +92,7 @@ def _softmax_input(input: Tensor, dtype: Any, name: str) -> Tensor:
     if dtype is not None:
         input = convert(input, to_dtype(dtype))
     if not input.is_floating_point():
-        raise RuntimeError(f"\"{name}\" not implemented for '{input.dtype.legacy}' (shape {list(input._shape)})")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.legacy}' (shape {list(input._shape)})")
     return input
 
 

@@ -149,7 +149,7 @@ def _(grad):
     return -grad
 
 
-@pointwise("AbsBackward0", refused={bool_: "Boolean inputs not supported for abs"})
+@pointwise("AbsBackward0", refused={bool_: "\"abs_cpu\" not implemented for 'Bool'"})
 def abs(input):
     """The absolute value."""
     return scalar.abs(input)

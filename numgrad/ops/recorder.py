@@ -18,6 +18,7 @@ from .._types import tensor_type
 from ..autograd.grad_mode import GRAD, state
 from ..autograd.graph import edge_of
 from .flat import Recipe
+from .plan import kind_of
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise
@@ -49,6 +50,8 @@ def _function_of(op: Pointwise) -> Callable[..., Any]:
         return unary(op, defaults)
     if len(op.inputs) == 2:
         return _binary(op)
+    if op.conditions and len(op.inputs) == 3 and not defaults:
+        return _choice(op)
 
     def call(*operands, **statics):
         return run(operands, _completed(op, statics) if statics else defaults)
@@ -65,6 +68,51 @@ def _binary(op: Pointwise) -> Callable[..., Any]:
             return run((input, other), _completed(op, statics) if statics else defaults)
         result = short(input, other)
         return run((input, other), defaults) if result is NotImplemented else result  # which raises
+
+    return call
+
+
+def _choice(op: Pointwise) -> Callable[..., Any]:
+    """The operation on a condition and two operands."""
+    shortcut = _Shortcut(op, op.statics)
+    known = shortcut.known
+
+    def call(condition, input, other):
+        operands = condition, input, other
+        first = input if isinstance(input, Tensor) else other
+        if not isinstance(first, Tensor) or state.mode & ~GRAD:
+            return op.run(operands, op.statics)
+        type, shape = first._type, first._shape
+        rows, edges = [], []
+        needed = 0
+        for place, value in enumerate(operands):
+            edge = None
+            if value.__class__ is float or value.__class__ is int:
+                rows.append(value)
+            elif (
+                not isinstance(value, Tensor)
+                or value._flat is None
+                or value._shape != shape
+                or (value._type is not type and place)
+            ):
+                return op.run(operands, op.statics)
+            else:
+                rows.append(value._flat)
+                if place and value._requires_grad and state.mode:
+                    edge = edge_of(value)
+                    needed += (edge is not None) << place
+            edges.append(edge)
+        key = type, input.__class__, other.__class__
+        found = known.get(key)
+        if found is None:
+            found = shortcut.find(operands, key)
+        launch, result, recipes = found
+        if launch is None:
+            return op.run(operands, op.statics)
+        out = fresh(launch(*rows), shape, result)
+        if needed:
+            (recipes[needed] or shortcut.recipe(key, needed, operands)).record(out, tuple(edges), operands)
+        return out
 
     return call
 
@@ -107,7 +155,7 @@ def unary(op: Pointwise, statics: Mapping[str, Any]) -> Callable[[Any], Any]:
         if edge is None or input._view is not None:
             edge = edge_of(input)
         if edge is not None:
-            (recipes[1] or shortcut.recipe(type, 1)).record(out, (edge,), input, None)
+            (recipes[1] or shortcut.recipe(type, 1, (input,))).record(out, (edge,), (input,))
         return out
 
     return call
@@ -165,8 +213,9 @@ def operator(op: Pointwise) -> Callable[[Tensor, Any], Any]:
             if second_edge is not None:
                 needed += 2
         if needed:
-            recipe = recipes[needed] or shortcut.recipe(key, needed)
-            recipe.record(out, (first_edge, second_edge), input, other)
+            operands = (input, other)
+            recipe = recipes[needed] or shortcut.recipe(key, needed, operands)
+            recipe.record(out, (first_edge, second_edge), operands)
         return out
 
     return call
@@ -175,8 +224,8 @@ def operator(op: Pointwise) -> Callable[[Tensor, Any], Any]:
 class _Shortcut:
     """What the short way of one operation has found out so far, by the kinds of the operands.
 
-    A kind is the TensorType of the first operand, with the Python type of the second if that is a number.  Known are
-    the kernel's launcher, the type of the result and, by which inputs need a gradient, as bits, the recipes.
+    A kind is the TensorType of the operands, with the Python types of those that are numbers.  Known are the kernel's
+    launcher, the type of the result and, by which inputs need a gradient, as bits, the recipes.
     """
 
     def __init__(self, op: Pointwise, statics: Mapping[str, Any]):
@@ -187,21 +236,21 @@ class _Shortcut:
     def find(self, operands: tuple[Any, ...], key: Any) -> tuple[Any, Any, list[Recipe | None]]:
         """The entry for operands like these; its launcher is None if only the general way will do."""
         op = self.op
-        type = operands[0]._type
+        type = key[0] if isinstance(key, tuple) else key
         compute, kind = op.compute_types(operands)
         found: tuple[Any, Any, list[Recipe | None]] = (None, None, [])
         # A program over rows reads each operand in its own dtype; what is recorded must have one dtype throughout.
         if not type.dtype.is_floating_point or compute is type.dtype:
             program = op.program(operands, self.statics, compute, kind)
             if all(i.name not in self.statics for i in program.arguments):
-                found = (devices.flat_launcher(program), tensor_type(kind, type.device), [None] * 4)
+                found = (devices.flat_launcher(program), tensor_type(kind, type.device), [None] * 2 ** len(op.inputs))
         self.known[key] = found
         return found
 
-    def recipe(self, key: Any, needed: int) -> Recipe:
+    def recipe(self, key: Any, needed: int, operands: tuple[Any, ...]) -> Recipe:
         """How to record where the inputs in the bits of ``needed`` need a gradient."""
         op = self.op
-        type, number = key if isinstance(key, tuple) else (key, None)
+        type = key[0] if isinstance(key, tuple) else key
         plan = op.plan(tuple([bool(needed >> n & 1) for n in range(len(op.inputs))]), self.statics)
-        found = self.known[key][2][needed] = Recipe(op, plan, type, number)
+        found = self.known[key][2][needed] = Recipe(op, plan, type, tuple(map(kind_of, operands)))
         return found

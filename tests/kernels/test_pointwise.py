@@ -1,0 +1,365 @@
+"""Kernels made from scalar functions: their whole text, what they compute, and the machine code of every operation."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import numgrad
+import numgrad_kernels
+from numgrad_kernels import scalar, store
+from numgrad_kernels.pointwise import Operand, Program, argument_types, kernel_text
+from numgrad_kernels.scalar import exp, where
+
+F4, F8, I8, B1 = map(np.dtype, ("float32", "float64", "int64", "bool"))
+
+
+def program(name, function, *inputs, compute=F4, out=F4):
+    """A program of one function; an input is an Operand or the name of an array of the computing dtype."""
+    operands = [i if isinstance(i, Operand) else Operand(i, compute) for i in inputs]
+    return Program(name, compute, tuple(operands), (("out", out),), (function,))
+
+
+def compiled(program, rank=1, *, contiguous=True, parallel=False):
+    text = kernel_text(program, rank, parallel)
+    return store.compile_kernel(program.name, text, argument_types(program, rank, contiguous), parallel=parallel)
+
+
+def in_python(program, rank=1):
+    """The kernel as plain Python runs it."""
+    namespace = {}
+    exec(kernel_text(program, rank, False), namespace)
+    return namespace["kernel"]
+
+
+# -- the text ---------------------------------------------------------------------------------------------------------
+
+
+def rate(input, weight, *, slope):
+    scaled = weight * input
+    return where(scaled > 0, scaled, slope * exp(scaled))
+
+
+def test_a_flat_loop():
+    assert kernel_text(program("rate", rate, "input", "weight", Operand("slope", constant=0.5)), 1, False) == (
+        '''"""rate: one pass over memory, computed in float32."""
+
+from numpy import float32
+
+from numgrad_kernels.scalar import exp
+
+
+def kernel(input, weight, out):
+    for i in range(out.shape[0]):
+        input_i = input[i]
+        weight_i = weight[i]
+        scaled = weight_i * input_i
+        out[i] = scaled if scaled > float32(0.0) else float32(0.5) * exp(scaled)
+'''
+    )
+
+
+def test_a_nest_of_loops_with_conversions_and_numbers_given_at_run_time():
+    weight = Operand("weight", I8)
+    slope = Operand("slope", F8, scalar=True)
+    assert kernel_text(program("rate", rate, "input", weight, slope), 3, False) == (
+        '''"""rate: one pass over memory, computed in float32."""
+
+from numpy import float32
+
+from numgrad_kernels.scalar import exp
+
+
+def kernel(input, weight, slope, out):
+    slope_i = float32(slope)
+    for i0 in range(out.shape[0]):
+        for i1 in range(out.shape[1]):
+            for i in range(out.shape[2]):
+                input_i = input[i0, i1, i]
+                weight_i = float32(weight[i0, i1, i])
+                scaled = weight_i * input_i
+                out[i0, i1, i] = scaled if scaled > float32(0.0) else slope_i * exp(scaled)
+'''
+    )
+
+
+def test_a_parallel_kernel_cuts_the_first_dimension_into_fixed_pieces():
+    assert kernel_text(program("double", lambda_free_double, "input"), 2, True) == (
+        '''"""double: one pass over memory, computed in float32."""
+
+from numba import njit, prange
+from numpy import float32
+
+
+@njit(error_model="numpy", fastmath={"contract"})
+def loop(input, out):
+    for i0 in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            input_i = input[i0, i]
+            out[i0, i] = input_i + input_i
+
+
+def kernel(input, out):
+    rows = out.shape[0]
+    step = max(1, 4096 // max(1, out.shape[1]))
+    for piece in prange((rows + step - 1) // step):
+        low = piece * step
+        high = min(rows, low + step)
+        loop(input[low:high], out[low:high])
+'''
+    )
+
+
+def lambda_free_double(input):
+    return input + input
+
+
+def test_functions_of_the_c_library_go_through_blocks(monkeypatch):
+    def chosen(condition, input):
+        return where(condition, scalar.log1p(input), 0)
+
+    monkeypatch.setattr(scalar, "LIBM_VECTOR", frozenset({"log1p"}))  # as where libmvec is found
+    condition = Operand("condition", B1, cast=False)
+    assert kernel_text(program("chosen", chosen, condition, "input"), 1, False) == (
+        '''"""chosen: one pass over memory, computed in float32."""
+
+from numpy import bool_, float32
+
+from numgrad_kernels.local import local_array
+from numgrad_kernels.scalar import log1p
+
+
+def kernel(condition, input, out):
+    condition_b = local_array(64, bool_)
+    input_b = local_array(64, float32)
+    out_b = local_array(64, float32)
+    n = out.shape[0]
+    for start in range(0, n, 64):
+        count = min(64, n - start)
+        if count < 64:
+            condition_b[:] = bool_(1)
+        for i in range(count):
+            condition_b[i] = condition[start + i]
+        if count < 64:
+            input_b[:] = float32(1)
+        for i in range(count):
+            input_b[i] = input[start + i]
+        for i in range(64):
+            condition_i = condition_b[i]
+            input_i = input_b[i]
+            out_b[i] = log1p(input_i) if condition_i else float32(0.0)
+        for i in range(count):
+            out[start + i] = out_b[i]
+'''
+    )
+
+
+def test_several_outputs_share_what_they_read():
+    def of_input(grad, other):
+        return grad * other
+
+    def of_other(grad, input):
+        return grad * input
+
+    fused = Program(
+        "mul_backward", F8, (Operand("grad", F8), Operand("input", F8), Operand("other", F8)),
+        (("grad_input", F8), ("grad_other", F4)), (of_input, of_other),
+    )  # fmt: skip
+    assert kernel_text(fused, 1, False) == (
+        '''"""mul_backward: one pass over memory, computed in float64."""
+
+from numpy import float32, float64
+
+
+def kernel(grad, input, other, grad_input, grad_other):
+    for i in range(grad_input.shape[0]):
+        grad_i = grad[i]
+        input_i = input[i]
+        other_i = other[i]
+        grad_input[i] = grad_i * other_i
+        grad_other[i] = grad_i * input_i
+'''
+    )
+
+
+def test_a_kernel_can_be_read_with_a_debugger_and_inspect(tmp_path, monkeypatch):
+    import linecache
+
+    monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(store, "_kernels", {})
+    kernel = compiled(program("legible", lambda_free_double, "input"))
+    (file,) = tmp_path.glob("legible_*.py")
+    assert linecache.getlines(str(file)) == kernel.text.splitlines(keepends=True)
+
+
+# -- what they compute ------------------------------------------------------------------------------------------------
+
+
+def softened(input, low, high):
+    middle = (low + high) / 2
+    return where(input > 0, scalar.tanh(input - middle) * (high - low), scalar.log1p(exp(input)))
+
+
+def arrays(rank, strided, count, dtype):
+    shape = {1: (130,), 2: (5, 26), 3: (5, 2, 13)}[rank]
+    rng = np.random.default_rng(rank)
+    result = [rng.normal(size=shape[:-1] + (2 * shape[-1],)).astype(dtype) for _ in range(count)]
+    return [array[..., ::2] if strided else np.ascontiguousarray(array[..., ::2]) for array in result]
+
+
+@pytest.mark.parametrize("dtype", [F4, F8])
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_compiled_kernels_and_the_same_text_in_python_agree(rank, dtype):
+    kernels = program("softened", softened, "input", "low", "high", compute=dtype, out=dtype)
+    inputs = arrays(rank, True, 3, dtype)
+    out, expected = np.empty_like(inputs[0]), np.empty_like(inputs[0])
+    compiled(kernels, rank, contiguous=False).entry(*inputs, out)
+    in_python(kernels, rank)(*inputs, expected)
+    exact = np.where(
+        inputs[0] > 0,
+        np.tanh(inputs[0] - (inputs[1] + inputs[2]) / 2) * (inputs[2] - inputs[1]),
+        np.log1p(np.exp(inputs[0])),
+    )
+    tolerance = 8 * np.finfo(dtype).eps
+    np.testing.assert_allclose(out, exact, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(expected, exact, rtol=tolerance, atol=tolerance)
+
+
+def any_name(i, n, start, count, low, high, step, rows, piece, loop, kernel, exp, i0, float32, out, x, x_i, x_b):
+    k = i - n
+    njit = k * low
+    range = start / high  # noqa: A001
+    rows_i = scalar.exp(njit - range)
+    return rows_i * count + step * rows - piece / loop + kernel * exp + i0 + float32 * out + x * x_i - x_b
+
+
+@pytest.mark.parametrize("blocked", [False, True])
+@pytest.mark.parametrize("parallel", [False, True])
+@pytest.mark.parametrize("rank", [1, 2])
+def test_operands_and_variables_may_have_any_name(blocked, parallel, rank, monkeypatch):
+    if blocked:
+        monkeypatch.setattr(scalar, "LIBM_VECTOR", scalar.LIBM_VECTOR | {"exp"})
+    names = any_name.__code__.co_varnames[: any_name.__code__.co_argcount]
+    mixed = [Operand(name, F8, scalar=name in ("low", "count")) for name in names]
+    kernels = program("any_name", any_name, *mixed, compute=F8, out=F8)
+    inputs = arrays(rank, False, len(names), F8)
+    inputs = [0.75 if operand.scalar else array for operand, array in zip(mixed, inputs, strict=True)]
+    out = np.empty_like(inputs[0])
+    compiled(kernels, rank, parallel=parallel).entry(*inputs, out)
+    v = dict(zip(names, inputs, strict=True))
+    expected = np.exp((v["i"] - v["n"]) * v["low"] - v["start"] / v["high"]) * v["count"] + v["step"] * v["rows"]
+    expected += -v["piece"] / v["loop"] + v["kernel"] * v["exp"] + v["i0"] + v["float32"] * v["out"]
+    expected += v["x"] * v["x_i"] - v["x_b"]
+    np.testing.assert_allclose(out, expected, rtol=1e-11, atol=1e-11)
+
+
+def test_an_input_may_be_called_as_an_output_is():
+    def fused(grad_x, x):
+        return grad_x * x
+
+    inputs = Operand("grad_x", F8), Operand("x", F8)
+    kernels = Program("fused", F8, inputs, (("grad_x", F8),), (fused,))
+    first, second = arrays(1, False, 2, F8)
+    out = np.empty_like(first)
+    compiled(kernels).entry(first, second, out)
+    assert np.array_equal(out, first * second)
+
+
+# -- the machine code of the table ------------------------------------------------------------------------------------
+
+EVERY_OPERATION = """
+import json, re, sys
+import numgrad
+from numgrad.ops import ops
+from numgrad.ops.elementwise import Pointwise
+from numgrad_kernels import store
+
+def configurations(op):
+    yield op.statics
+    for name, values in op.baked.items():
+        for value in [*sorted(values), 1.7]:
+            yield {**op.statics, name: value}
+
+def operand(op, name, strided):
+    x = numgrad.ones(4, 8)[:, ::2] if strided else numgrad.ones(4, 4)
+    return x > 0 if name in op.conditions else x.requires_grad_(name not in op.nondifferentiable)
+
+def run(operands, statics):
+    result = op.run(operands, statics)
+    if result.requires_grad:
+        result.backward(numgrad.ones(4, 4))
+
+half = int(sys.argv[1])
+table = [op for op in ops.values() if isinstance(op, Pointwise) and numgrad.float32 not in op.refused]
+for op in table[half::2]:
+    for statics in configurations(op):
+        for strided in (False, True):
+            run([operand(op, name, strided and not place) for place, name in enumerate(op.inputs)], statics)
+    if len(op.inputs) > 1:
+        first = operand(op, op.inputs[0], False)
+        run([first, *[2.0] * (len(op.inputs) - 1)], op.statics)
+        run([first, *[2] * (len(op.inputs) - 1)], op.statics)
+
+print(json.dumps({
+    "operations": [op.name for op in table[half::2]],
+    "kernels": [
+        [kernel.name, str(kernel.arguments), "fpext float" in kernel.llvm(),
+         max(map(int, re.findall(r"<(\\\\d+) x float>", kernel.llvm())), default=1)]
+        for kernel in store.compiled_kernels()
+    ],
+}))
+"""
+
+#: Too many strided arrays for LLVM, which would have to check each pair for overlap before the loop.
+NOT_VECTORISED = [("logit_loss_gradient_backward", "A")]
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """Every float32 kernel of the table's pointwise operations, compiled afresh by two processes."""
+    environment = dict(os.environ, NUMGRAD_CACHE_DIR=str(tmp_path_factory.mktemp("cache")))
+    roots = [str(Path(package.__file__).parents[1]) for package in (numgrad_kernels, numgrad)]
+    environment["PYTHONPATH"] = os.pathsep.join(roots)
+    processes = [
+        subprocess.Popen([sys.executable, "-c", EVERY_OPERATION, half], env=environment, stdout=-1, stderr=-1, text=True)
+        for half in "01"
+    ]
+    result = {"operations": [], "kernels": []}
+    for process in processes:
+        output, errors = process.communicate(timeout=300)
+        assert process.returncode == 0, errors
+        for key, values in json.loads(output).items():
+            result[key] += values
+    return result
+
+
+def test_every_operation_was_compiled_forward_and_backward_contiguous_and_strided(table):
+    found = {(name, layout) for name, arguments, *_ in table["kernels"] for layout in "AC" if f", {layout})" in arguments}
+    assert {(name, layout) for name in table["operations"] for layout in "AC"} <= found
+    backward = {"mul", "div", "exp", "tanh", "pow_tensor", "pow_number", "maximum", "choose", "log_one_plus_exp"}
+    assert {(f"{name}_backward", layout) for name in backward for layout in "AC"} <= found
+    assert any("float64)" in arguments for _, arguments, *_ in table["kernels"])  # numbers are passed, too
+
+
+def test_float32_stays_float32(table):
+    assert [(name, arguments) for name, arguments, widened, _ in table["kernels"] if widened] == []
+
+
+def test_a_widened_float32_would_be_noticed(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
+    text = "def kernel(x, out):\n    for i in range(out.shape[0]):\n        out[i] = x[i] * 0.5\n"
+    arguments = argument_types(program("widened", lambda_free_double, "input"), 1, True)
+    assert "fpext float" in store.compile_kernel("widened", text, arguments).llvm()
+
+
+def test_every_kernel_is_vectorised(table):
+    scalar_loops = [
+        (name, arguments)
+        for name, arguments, _, lanes in table["kernels"]
+        if lanes < 4 and not any(name == other and f", {layout})" in arguments for other, layout in NOT_VECTORISED)
+    ]
+    assert scalar_loops == []

@@ -1,0 +1,260 @@
+"""How operations are tried: samples of the op table, in every layout that tensors can have.
+
+The samples themselves stand in ``samples.py``.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+import numgrad
+from numgrad.ops.elementwise import Pointwise
+from numgrad.ops.table import ops, public_functions
+
+FLOATS = ("float32", "float64")
+NUMBERS = (*FLOATS, "int64")
+ALL = (*NUMBERS, "bool")
+
+# -- elements ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Which elements an input may have: ``value`` maps numbers between 0 and 1 to them.
+
+    ``dtype`` fixes the input's dtype: it is a condition or an index, and has no gradient.
+    """
+
+    value: object
+    dtype: str | None = None
+
+
+def between(low, high):
+    """Numbers from an interval."""
+    return Domain(lambda u: low + (high - low) * u)
+
+
+def index(count):
+    """Indices into a dimension of ``count`` elements."""
+    return Domain(lambda u: np.floor(u * count), "int64")
+
+
+ANY = between(-2, 2)
+POSITIVE = between(0.3, 2)
+UNIT = between(0.1, 0.9)
+NONZERO = Domain(lambda u: np.where(u < 0.5, u * 3 - 2, u * 3 - 1))  # at least 1/2 away from 0
+CONDITION = Domain(lambda u: u > 0.5, "bool")
+
+
+def _values(shapes, domains, dtype):
+    """An array for each shape: no two elements of floating-point ones are nearly equal, and none is nearly 0."""
+    count = sum(math.prod(shape) for shape in shapes if shape is not None)
+    units = (np.random.default_rng(5).permutation(count) + 0.37) / max(count, 1)
+    arrays = []
+    for shape, domain in zip(shapes, domains, strict=True):
+        if shape is None:
+            arrays.append(None)
+            continue
+        own, units = np.split(units, [math.prod(shape)])
+        kind = domain.dtype or dtype
+        values = np.asarray(domain.value(own.reshape(shape)))
+        if kind == "bool" and domain.dtype is None:
+            values = own.reshape(shape) > 0.4
+        elif kind == "int64" and domain.dtype is None:
+            values = np.rint(values * 3)
+        arrays.append(values.astype(kind))
+    return arrays
+
+
+# -- layouts ----------------------------------------------------------------------------------------------------
+
+#: What an operation must be tried on.
+LAYOUTS = ("contiguous", "transposed", "stepped", "broadcast", "empty", "0-d")
+
+
+def laid_out(array, layout):
+    """The same elements in other memory: transposed, or every second one of a row."""
+    shape = array.shape
+    if layout == "transposed" and len(shape) > 1:
+        return np.ascontiguousarray(array.T).T
+    if layout == "stepped" and shape:
+        padded = np.zeros((*shape[:-1], 2 * shape[-1] + 1), array.dtype)
+        padded[..., 1::2] = array
+        return padded[..., 1::2]
+    return array
+
+
+def _repeated(shape):
+    """The shape that is expanded to ``shape``: one dimension is of size 1."""
+    dim = next((d for d, extent in enumerate(shape) if extent > 1), None)
+    return shape if dim is None else (*shape[:dim], 1, *shape[dim + 1 :])
+
+
+@dataclass(frozen=True)
+class Case:
+    """A sample in one layout: what the tests run."""
+
+    sample: Sample
+    layout: str
+    #: The shapes that the operation sees.
+    shapes: tuple
+    #: The shapes of the leaves, which are expanded to those.
+    leaf_shapes: tuple
+
+    @property
+    def op(self):
+        return ops[self.sample.name]
+
+    def leaves(self, dtype, requires_grad=False):
+        """The inputs as tensors."""
+        arrays = _values(self.leaf_shapes, self.sample.domains, dtype)
+        made = [None if array is None else numgrad.from_numpy(laid_out(array, self.layout)) for array in arrays]
+        for tensor, differentiable in zip(made, self.differentiable(), strict=True):
+            if requires_grad and differentiable:
+                tensor.requires_grad = True
+        return made
+
+    def differentiable(self):
+        """For each input whether it has a gradient."""
+        names = self.op.inputs * len(self.shapes) if getattr(self.op, "sequence", False) else self.op.inputs
+        return [
+            shape is not None and domain.dtype is None and name in self.op.rules
+            for name, domain, shape in zip(names, self.sample.domains, self.shapes, strict=False)
+        ]
+
+    def __call__(self, *leaves):
+        """The outputs for these leaves."""
+        inputs = [
+            tensor if tensor is None or tensor.shape == shape else tensor.expand(shape)
+            for tensor, shape in zip(leaves, self.shapes, strict=True)
+        ]
+        outputs = self.sample.call(*inputs)
+        return outputs if isinstance(outputs, tuple) else (outputs,)
+
+    def expected(self, *leaves):
+        """The outputs that NumPy computes, in float64 where it computes in floating point."""
+        inputs = []
+        for tensor, shape in zip(leaves, self.shapes, strict=True):
+            array = None if tensor is None else tensor.detach().numpy()
+            if array is not None and array.dtype == np.float32:
+                array = array.astype(np.float64)
+            inputs.append(None if array is None else np.broadcast_to(array, shape) if array.shape != shape else array)
+        with np.errstate(all="ignore"):
+            outputs = self.sample.reference(*inputs)
+            if not isinstance(outputs, tuple | list) and outputs.dtype == np.float16:  # NumPy's exp of a bool
+                outputs = self.sample.reference(*[array.astype(np.float64) for array in inputs])
+        return tuple(outputs) if isinstance(outputs, tuple | list) else (outputs,)
+
+    def __str__(self):
+        extra = ",".join(f"{name}={value}" for name, value in self.sample.statics.items())
+        shapes = "" if isinstance(self.op, Pointwise) else f"-{self.shapes}{self.sample.args or ''}".replace(" ", "")
+        return f"{self.sample.name}({extra})-{self.layout}{shapes}"
+
+
+# -- samples ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One way to call an operation, and what it should give."""
+
+    name: str
+    reference: object  # takes arrays (None where an input is left out)
+    call: object  # takes tensors
+    shapes: tuple | None  # None for a pointwise operation: they are generated
+    domains: tuple
+    dtypes: tuple[str, ...]
+    #: Dtypes that must be refused.
+    refused: tuple[str, ...]
+    #: The dtype of the outputs, where it does not follow from the inputs'.
+    dtype: str | None
+    #: How the outputs lie in memory: "contiguous", "kept" (as the inputs), "view" (as NumPy's view does), or "taken"
+    #: (the memory of the input, which must be contiguous).
+    memory: str
+    args: tuple = ()
+    statics: dict = field(default_factory=dict)
+
+    def cases(self, shape=(5, 13)):
+        """The sample in every layout that it can have; ``shape`` is that of a pointwise operation's operands."""
+        if self.shapes is not None:
+            return self._cases_of(self.shapes)
+        count = len(self.domains)
+        mixed = ((3, 1), (4,), (3, 4), (1, 4))[:count]
+        made = [case for extents in (shape, (2, 0, 3), ()) for case in self._cases_of((extents,) * count)]
+        if count > 1:
+            made = [case for case in made if case.layout != "broadcast"]
+            empty = ((2, 0, 3), (3,), (), (1,))[:count]
+            made += [Case(self, "broadcast", mixed, mixed), Case(self, "empty", empty, empty)]
+        return made
+
+    def _cases_of(self, shapes):
+        given = [shape for shape in shapes if shape is not None]
+        if any(0 in shape for shape in given):
+            return [Case(self, "empty", shapes, shapes)]
+        if not any(given):
+            return [Case(self, "0-d", shapes, shapes)]
+        cases = [Case(self, "contiguous", shapes, shapes)]
+        if self.memory == "taken":
+            return cases
+        if any(len(shape) > 1 for shape in given):
+            cases += [Case(self, "transposed", shapes, shapes)]
+        repeated = tuple(None if shape is None else _repeated(shape) for shape in shapes)
+        return [*cases, Case(self, "stepped", shapes, shapes), Case(self, "broadcast", shapes, repeated)]
+
+
+SAMPLES: list[Sample] = []
+
+
+def sample(name, reference, *shapes, args=(), domain=ANY, dtypes=ALL, call=None, dtype=None, memory=None, **statics):
+    """Say how the table's entry ``name`` is to be tried.
+
+    Args:
+        reference: computes the same with NumPy, given the arrays, ``args`` and the static numbers.
+        shapes: of the inputs, of an operation that is not pointwise; None for one that is left out.
+        args, statics: what the operation is given besides.
+        domain: which elements the inputs may have: one domain for all, or a tuple.
+        dtypes: those that the operation is defined for.
+        call: a public function through which the operation is reached, given the tensors and ``args``.
+        dtype, memory: see :class:`Sample`.
+    """
+    op = ops[name]
+    pointwise = isinstance(op, Pointwise)
+    public = call or (public_functions.get(name) if pointwise else None)
+    if public is not None:
+        function = functools.partial(_call, public, args, statics)
+    elif pointwise:
+        function = functools.partial(_run, op, statics)
+    else:
+        function = functools.partial(_call_sequence if op.sequence else _call, op, args, {})
+    count = len(op.inputs) if pointwise else len(shapes)
+    SAMPLES.append(
+        Sample(
+            name=name,
+            reference=lambda *arrays: reference(*arrays, *args, **statics),
+            call=function,
+            shapes=None if pointwise else shapes,
+            domains=domain if isinstance(domain, tuple) else (domain,) * count,
+            dtypes=dtypes,
+            refused=() if public is None else tuple(kind for kind in ALL if kind not in dtypes),
+            dtype=dtype,
+            memory=memory or ("kept" if pointwise else "contiguous"),
+            args=args,
+            statics=statics,
+        )
+    )
+
+
+def _call(function, args, statics, *tensors):
+    return function(*tensors, *args, **statics)
+
+
+def _call_sequence(op, args, statics, *tensors):
+    return op(tensors, *args)
+
+
+def _run(op, statics, *tensors):
+    return op.run(tensors, {**op.statics, **statics} if statics else op.statics)
