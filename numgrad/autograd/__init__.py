@@ -5,7 +5,6 @@ Nothing in this package knows an operation; see ``numgrad.ops`` for those.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from . import anomaly_mode, function, grad_mode, graph
@@ -15,7 +14,7 @@ from .function import Function
 from .grad_mode import enable_grad, no_grad, set_grad_enabled
 from .graph import edge_of
 from .operations import operations
-from .variable import Variable, mismatch, ones_for
+from .variable import Variable, check_gradient, is_tensor, mismatch, ones_for
 
 __all__ = [
     "Function", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "function", "grad",
@@ -81,6 +80,8 @@ def grad(
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got False.")
     results = _as_tuple(outputs)
     wanted = _as_tuple(inputs)
+    if not wanted:
+        raise RuntimeError("'inputs' argument to grad() cannot be empty.")
     roots = _roots(results, _as_tuple(grad_outputs, len(results)))
     keep = create_graph if retain_graph is None else retain_graph
     gradients = run_backward(roots, retain_graph=keep, create_graph=create_graph, captures=_places(wanted))
@@ -100,7 +101,7 @@ def grad(
 def _as_tuple(values: Any, count: int = 0) -> tuple[Any, ...]:
     if values is None:
         return (None,) * count
-    return tuple(values) if isinstance(values, Sequence) else (values,)
+    return (values,) if is_tensor(values) else tuple(values)
 
 
 def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> list[tuple[Any, Any]]:
@@ -109,6 +110,8 @@ def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> list[tuple[A
         raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
     roots = []
     for index, (output, gradient) in enumerate(zip(outputs, gradients, strict=True)):
+        if not is_tensor(output):
+            raise TypeError(f"element {index} of tensors must be a Tensor, not {type(output).__name__}")
         edge = edge_of(output)
         if edge is None:
             raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
@@ -118,7 +121,7 @@ def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> list[tuple[A
                     f"grad can be implicitly created only for scalar outputs, not for shape {list(output._shape)}"
                 )
             gradient = ones_for(output)
-        elif gradient._shape != output._shape:
+        elif check_gradient(gradient)._shape != output._shape:
             raise mismatch(index, gradient._shape, output._shape)
         else:
             gradient._shared = True
@@ -129,6 +132,8 @@ def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> list[tuple[A
 def _places(inputs: tuple[Any, ...]) -> list[tuple[Any, int]]:
     places = []
     for index, tensor in enumerate(inputs):
+        if not is_tensor(tensor):
+            raise TypeError(f"element {index} of inputs must be a Tensor, not {type(tensor).__name__}")
         edge = edge_of(tensor)
         if edge is None:
             raise RuntimeError(

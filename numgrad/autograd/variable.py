@@ -7,18 +7,25 @@ from typing import Any
 
 from .operations import operations
 
-__all__ = ["Variable", "reshaped_gradient"]
+__all__ = ["Variable", "check_gradient", "is_tensor", "mismatch", "ones_for", "reshaped_gradient"]
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether a value is a tensor: what has a version counter."""
+    return hasattr(value, "_counter")
 
 
 class _VariableMeta(type):
     def __instancecheck__(cls, instance: Any) -> bool:
-        return hasattr(instance, "_counter")
+        return is_tensor(instance)
 
 
 class Variable(metaclass=_VariableMeta):
     """``Variable(tensor)`` is a tensor on the same memory: since PyTorch 0.4 tensors are what variables were."""
 
     def __new__(cls, data: Any, requires_grad: bool = False, volatile: bool | None = None) -> Any:
+        if not is_tensor(data):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         tensor = data.detach()
         tensor.requires_grad = requires_grad
         return tensor
@@ -28,9 +35,10 @@ def reshaped_gradient(output: Any, gradient: Any) -> Any:
     """The gradient in the output's shape, where an older program gives it in another.
 
     Raises:
+        TypeError: it is no tensor.
         RuntimeError: it has another number of elements and does not broadcast.
     """
-    shape, given = output._shape, gradient._shape
+    shape, given = output._shape, check_gradient(gradient)._shape
     if given == shape:
         return gradient
     same_count = gradient.numel() == output.numel()
@@ -46,6 +54,13 @@ def reshaped_gradient(output: Any, gradient: Any) -> Any:
         stacklevel=3,
     )
     return gradient.reshape(shape) if same_count else gradient.expand(shape)
+
+
+def check_gradient(gradient: Any) -> Any:
+    """The gradient, if it is a tensor."""
+    if not is_tensor(gradient):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
+    return gradient
 
 
 def mismatch(index: int, given: Any, expected: Any) -> RuntimeError:

@@ -5,13 +5,17 @@ operations it needs.
 """
 
 from . import (  # noqa: F401 - each fills its part of the table
+    comparison,
     copying,
     creation,
     from_data,
     indexing,
+    integers,
+    joining,
     loss,
     matmul,
     operators,
+    parts,
     pointwise,
     protocol,
     reduction,

@@ -9,7 +9,8 @@ import numpy as np
 from .._tensor import Tensor
 from .copying import copy_, fill_
 from .from_data import tensor
-from .shape import alias, expand, reshape, select, slice_, unsqueeze
+from .parts import select, slice_
+from .shape import alias, expand, reshape, unsqueeze
 from .table import attach
 
 __all__: list[str] = []

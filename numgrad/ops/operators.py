@@ -7,8 +7,8 @@ from typing import Any
 
 from .._tensor import Tensor
 from .._types import bool_
+from . import comparison, integers, recorder
 from . import pointwise as p
-from . import recorder
 from .recorder import OPERANDS
 from .table import attach
 
@@ -40,7 +40,7 @@ def _inverted(self: Tensor) -> Any:
             "~ (operator.invert) is only implemented on integer and Boolean-type tensors, "
             f"not on {self.dtype} (shape {list(self._shape)})"
         )
-    return p.bitwise_not(self)
+    return integers.bitwise_not(self)
 
 
 def _unchanged(self: Tensor) -> Tensor:
@@ -50,28 +50,28 @@ def _unchanged(self: Tensor) -> Tensor:
     return self
 
 
-add, sub, mul, div, rsub = [recorder.operator(f.op) for f in (p.add, p.sub, p.mul, p.div, p.rsub)]
-_ATTACHED: dict[str, Callable[..., Any]] = {
-    "__add__": add, "__radd__": add, "__iadd__": _guarded(p.add.inplace),
-    "__sub__": sub, "__rsub__": rsub, "__isub__": _guarded(p.sub.inplace),
-    "__mul__": mul, "__rmul__": mul, "__imul__": _guarded(p.mul.inplace),
-    "__truediv__": div, "__rtruediv__": _guarded(_quotient_of), "__itruediv__": _guarded(p.div.inplace),
-    "__pow__": _guarded(p.pow), "__rpow__": _reflected(p.pow), "__ipow__": _guarded(p.pow_),
-    "__floordiv__": _guarded(p.floor_divide), "__rfloordiv__": _reflected(p.floor_divide),
-    "__ifloordiv__": _guarded(p.floor_divide.inplace),
-    "__mod__": _guarded(p.remainder), "__rmod__": _reflected(p.remainder), "__imod__": _guarded(p.remainder.inplace),
-    "__and__": _guarded(p.bitwise_and), "__rand__": _guarded(p.bitwise_and),
-    "__iand__": _guarded(p.bitwise_and.inplace),
-    "__or__": _guarded(p.bitwise_or), "__ror__": _guarded(p.bitwise_or), "__ior__": _guarded(p.bitwise_or.inplace),
-    "__xor__": _guarded(p.bitwise_xor), "__rxor__": _guarded(p.bitwise_xor),
-    "__ixor__": _guarded(p.bitwise_xor.inplace),
-    "__lshift__": _guarded(p.bitwise_left_shift), "__rlshift__": _reflected(p.bitwise_left_shift),
-    "__rshift__": _guarded(p.bitwise_right_shift), "__rrshift__": _reflected(p.bitwise_right_shift),
-    "__ilshift__": _guarded(p.bitwise_left_shift.inplace), "__irshift__": _guarded(p.bitwise_right_shift.inplace),
-    "__eq__": recorder.operator(p.eq.op), "__ne__": recorder.operator(p.ne.op),
-    "__lt__": recorder.operator(p.lt.op), "__le__": recorder.operator(p.le.op),
-    "__gt__": recorder.operator(p.gt.op), "__ge__": recorder.operator(p.ge.op),
-    "__neg__": p.neg, "__abs__": p.abs, "__invert__": _inverted, "__pos__": _unchanged,
-}
-for _name, _function in _ATTACHED.items():
-    attach(_name, _function)
+def _attach(name: str, function: Any, inplace: Any, reflected: Any = None) -> None:
+    """Attach an operator in its three forms: ``x + y``, ``y + x`` for a ``y`` that is no tensor, and ``x += y``."""
+    op = getattr(function, "op", None)
+    forward = _guarded(function) if op is None else recorder.operator(op)
+    attach(f"__{name}__", forward)
+    attach(f"__r{name}__", forward if reflected is function else reflected or _reflected(function))
+    attach(f"__i{name}__", _guarded(inplace))
+
+
+for _name, _function in {
+    "add": p.add, "mul": p.mul, "and": integers.bitwise_and, "or": integers.bitwise_or, "xor": integers.bitwise_xor,
+}.items():
+    _attach(_name, _function, _function.inplace, reflected=_function)  # the order does not matter
+for _name, _function in {
+    "floordiv": integers.floor_divide, "mod": integers.remainder, "lshift": integers.bitwise_left_shift,
+    "rshift": integers.bitwise_right_shift,
+}.items():
+    _attach(_name, _function, _function.inplace)
+_attach("sub", p.sub, p.sub.inplace, reflected=recorder.operator(p.rsub.op))
+_attach("truediv", p.div, p.div.inplace, reflected=_guarded(_quotient_of))
+_attach("pow", p.pow, p.pow_)
+for _function in (comparison.eq, comparison.ne, comparison.lt, comparison.le, comparison.gt, comparison.ge):
+    attach(f"__{_function.op.name}__", recorder.operator(_function.op))
+for _name, _function in {"neg": p.neg, "abs": p.abs, "invert": _inverted, "pos": _unchanged}.items():
+    attach(f"__{_name}__", _function)

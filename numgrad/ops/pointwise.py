@@ -1,4 +1,4 @@
-"""Pointwise operations: each with its derivative beside it.
+"""Pointwise arithmetic, powers, the exponential and its relatives: each with its derivative beside it.
 
 In the rules ``grad`` is the gradient of the output, ``conj`` is for complex numbers (of a real number it is the
 number itself), and names of other operations stand for their formulas.
@@ -11,7 +11,8 @@ from typing import Any
 from numgrad_kernels import scalar
 
 from .._tensor import Tensor
-from .._types import bool_, float32, float64, get_default_dtype, int64
+from .._types import bool_, get_default_dtype, int64
+from .comparison import where
 from .copying import convert
 from .elementwise import pointwise
 from .recorder import unary
@@ -313,7 +314,7 @@ def _(grad, out):
     return grad * conj((1 - out) * out)
 
 
-@pointwise("SoftplusBackward0", result="float", inplace=False, export=False)
+@pointwise("LogOnePlusExpBackward0", result="float", inplace=False, export=False)
 def log_one_plus_exp(input):
     """``log(1 + exp(input))`` without overflow: part of the logistic losses."""
     return scalar.maximum(input, 0) + scalar.log1p(scalar.exp(-scalar.abs(input)))
@@ -322,220 +323,3 @@ def log_one_plus_exp(input):
 @log_one_plus_exp.gradient("input")
 def _(grad, input):
     return grad * sigmoid(input)
-
-
-# -- choosing ---------------------------------------------------------------------------------------------------
-
-
-@pointwise("ReluBackward0", refused={bool_: "Boolean inputs not supported for relu"})
-def relu(input):
-    """``max(input, 0)``; NaN stays NaN."""
-    return scalar.maximum(input, 0)
-
-
-@relu.gradient("input")
-def _(grad, out):
-    return where(out > 0, grad, 0)
-
-
-@pointwise("MaximumBackward0", inplace=False)
-def maximum(input, other):
-    """The larger of two numbers; NaN if either is NaN."""
-    return scalar.maximum(input, other)
-
-
-@maximum.gradient("input")
-def _(grad, input, other):
-    return where(input == other, grad / 2, where(input < other, 0, grad))
-
-
-@maximum.gradient("other")
-def _(grad, input, other):
-    return where(input == other, grad / 2, where(input < other, grad, 0))
-
-
-@pointwise("MinimumBackward0", inplace=False)
-def minimum(input, other):
-    """The smaller of two numbers; NaN if either is NaN."""
-    return scalar.minimum(input, other)
-
-
-@minimum.gradient("input")
-def _(grad, input, other):
-    return where(input == other, grad / 2, where(input > other, 0, grad))
-
-
-@minimum.gradient("other")
-def _(grad, input, other):
-    return where(input == other, grad / 2, where(input > other, grad, 0))
-
-
-@pointwise("WhereBackward0", conditions=["condition"], nondifferentiable=["condition"], export=False, inplace=False)
-def choose(condition, input, other):
-    """``input`` where ``condition`` holds, ``other`` elsewhere."""
-    return scalar.where(condition, input, other)
-
-
-@choose.gradient("input")
-def _(grad, condition):
-    return where(condition, grad, 0)
-
-
-@choose.gradient("other")
-def _(grad, condition):
-    return where(condition, 0, grad)
-
-
-def where(condition: Any, input: Any, other: Any) -> Any:
-    """``input`` where ``condition`` (a bool tensor) holds, ``other`` elsewhere.
-
-    Raises:
-        RuntimeError: the condition is not a bool tensor.
-    """
-    if isinstance(condition, bool):  # in a rule, a comparison of static numbers
-        return input if condition else other
-    if not isinstance(condition, Tensor) or condition.dtype is not bool_:
-        kind = condition.dtype if isinstance(condition, Tensor) else type(condition).__name__
-        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")
-    return choose(condition, input, other)
-
-
-where.scalar_function = choose.scalar_function  # type: ignore[attr-defined]
-public(where, method=False)
-
-
-def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """This tensor's elements where ``condition`` holds, ``other``'s elsewhere."""
-    return where(condition, self, other)
-
-
-attach("where", _where_method)
-
-# -- comparing --------------------------------------------------------------------------------------------------
-
-
-@pointwise("EqBackward0", result="bool")
-def eq(input, other):
-    """``input == other``."""
-    return input == other
-
-
-@pointwise("NeBackward0", result="bool")
-def ne(input, other):
-    """``input != other``."""
-    return input != other
-
-
-@pointwise("LtBackward0", result="bool")
-def lt(input, other):
-    """``input < other``."""
-    return input < other
-
-
-@pointwise("LeBackward0", result="bool")
-def le(input, other):
-    """``input <= other``."""
-    return input <= other
-
-
-@pointwise("GtBackward0", result="bool")
-def gt(input, other):
-    """``input > other``."""
-    return input > other
-
-
-@pointwise("GeBackward0", result="bool")
-def ge(input, other):
-    """``input >= other``."""
-    return input >= other
-
-
-@pointwise("IsnanBackward0", result="bool")
-def isnan(input):
-    """Whether the number is NaN."""
-    return input != input
-
-
-# -- integers and bits ------------------------------------------------------------------------------------------
-
-_BITS_OF_FLOATS = {
-    kind: f"bitwise operations are not implemented for {kind}, only for bool and integer tensors"
-    for kind in (float32, float64)
-}
-
-
-@pointwise("DivBackward1")
-def floor_divide(input, other):
-    """The quotient rounded towards minus infinity."""
-    return input // other
-
-
-@floor_divide.gradient("input", "other")
-def _(grad):
-    return grad * 0
-
-
-@pointwise("RemainderBackward0")
-def remainder(input, other):
-    """What is left of a division, with the sign of the divisor, as Python's ``%``."""
-    return scalar.remainder(input, other)
-
-
-@remainder.gradient("input")
-def _(grad):
-    return grad
-
-
-@remainder.gradient("other")
-def _(grad, input, other):
-    return -grad * floor_divide(input, other)
-
-
-@pointwise("BitwiseAndBackward0", refused=_BITS_OF_FLOATS, nondifferentiable=["input", "other"])
-def bitwise_and(input, other):
-    """The bits set in both; of bools, logical and."""
-    return input & other
-
-
-@pointwise("BitwiseOrBackward0", refused=_BITS_OF_FLOATS, nondifferentiable=["input", "other"])
-def bitwise_or(input, other):
-    """The bits set in either; of bools, logical or."""
-    return input | other
-
-
-@pointwise("BitwiseXorBackward0", refused=_BITS_OF_FLOATS, nondifferentiable=["input", "other"])
-def bitwise_xor(input, other):
-    """The bits set in one but not both; of bools, exclusive or."""
-    return input ^ other
-
-
-@pointwise("BitwiseLeftShiftBackward0", refused=_BITS_OF_FLOATS, nondifferentiable=["input", "other"])
-def bitwise_left_shift(input, other):
-    """The bits moved to the left by ``other`` places."""
-    return input << other
-
-
-@pointwise("BitwiseRightShiftBackward0", refused=_BITS_OF_FLOATS, nondifferentiable=["input", "other"])
-def bitwise_right_shift(input, other):
-    """The bits moved to the right by ``other`` places, the sign kept."""
-    return input >> other
-
-
-@pointwise("LogicalNotBackward0", result="bool")
-def logical_not(input):
-    """Whether the number is zero."""
-    return input == 0
-
-
-@pointwise("BitwiseNotBackward0", refused=_BITS_OF_FLOATS, nondifferentiable=["input"], export=False)
-def invert_bits(input):
-    """The bits that are not set, of integers."""
-    return ~input
-
-
-def bitwise_not(input: Tensor) -> Tensor:
-    """The bits that are not set; of bools, logical not."""
-    return logical_not(input) if input.dtype is bool_ else invert_bits(input)
-
-
-public(bitwise_not)

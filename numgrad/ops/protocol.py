@@ -8,7 +8,7 @@ from .. import devices
 from .._layout import numel
 from .._tensor import Tensor, fresh
 from ..autograd.operations import operations
-from . import copying, pointwise, reduction
+from . import comparison, copying, pointwise, reduction
 
 __all__: list[str] = []
 
@@ -48,7 +48,7 @@ def _overwrite(view: Tensor, value: Tensor | None) -> None:
 
 
 def _has_nan(gradient: Tensor) -> bool:
-    return bool(reduction.max(pointwise.isnan(gradient.detach()))) if gradient.numel() else False
+    return bool(reduction.max(comparison.isnan(gradient.detach()))) if gradient.numel() else False
 
 
 operations.add = pointwise.add

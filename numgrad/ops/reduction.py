@@ -10,8 +10,9 @@ from .. import devices
 from .._layout import normal_dim, normal_dims, numel
 from .._tensor import Tensor, fresh
 from .._types import int64, tensor_type, to_dtype
+from .comparison import eq, isnan, where
 from .copying import contiguous, convert
-from .pointwise import div, eq, isnan, mul, where
+from .pointwise import div, mul
 from .shape import expand, expand_, permute_, reshape, unsqueeze
 from .table import operation, public
 

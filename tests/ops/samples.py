@@ -13,7 +13,6 @@ defined (``dtypes``).  An operation reached through a public function that check
 
 import numpy as np
 from ops.sampling import (
-    ALL,
     ANY,
     CONDITION,
     FLOATS,
@@ -34,18 +33,16 @@ __all__ = ["SAMPLES", "WITHOUT"]
 
 INTEGERS = ("int64", "bool")
 
-#: Layouts that an operation does not have, and why.
+#: Layouts that an operation does not have.
 WITHOUT = {
-    **dict.fromkeys(["select_", "slice_", "unbind_", "transpose_", "cat_"], {"0-d"}),  # need a dimension
-    **dict.fromkeys(["put_along", "take_along", "pick", "put", "nll_loss_"], {"0-d"}),
-    **dict.fromkeys(["mm_", "mv_", "dot_", "bmm_"], {"0-d"}),  # of matrices and vectors
-    **dict.fromkeys(["max_all", "min_all"], {"empty"}),  # nothing to choose from
-    # they take over the memory of a result nobody else holds, which is contiguous
-    "unsafe_view": {"transposed", "stepped", "broadcast"},
-    "squeeze_result": {"transposed", "stepped", "broadcast", "0-d"},
+    **dict.fromkeys(["select_", "slice_", "slice_backward", "unbind_", "transpose_", "cat_"], ("0-d",)),
+    **dict.fromkeys(["put_along", "take_along", "pick", "nll_loss_", "mm_", "mv_", "bmm_"], ("0-d",)),
+    **dict.fromkeys(["dot_", "put"], ("0-d", "transposed")),  # of vectors
+    **dict.fromkeys(["max_all", "min_all"], ("empty",)),  # nothing to choose from
+    # They take over the memory of a result that nobody else holds, and that is contiguous.
+    "unsafe_view": ("transposed", "stepped", "broadcast"),
+    "squeeze_result": ("transposed", "stepped", "broadcast", "0-d"),
 }
-for _vectors in ("dot_", "stack_", "nll_loss_"):
-    WITHOUT.setdefault(_vectors, set())
 
 # -- arithmetic -------------------------------------------------------------------------------------------------
 
@@ -66,12 +63,18 @@ sample("remainder", np.remainder, domain=(ANY, NONZERO), dtypes=NUMBERS)
 
 # -- powers and transcendental functions ------------------------------------------------------------------------
 
+
+
+def _power(x, exponent):
+    return (x.astype(int) if isinstance(exponent, int) and x.dtype == bool else x) ** exponent
+
+
 for _exponent in (0, 1, 2, 3, 5):
-    sample("pow_number", lambda x, n: x**n, args=(_exponent,), call=numgrad.pow, dtypes=NUMBERS)
+    sample("pow_number", _power, args=(_exponent,), call=numgrad.pow)
 for _exponent in (-1, -2, -3):
-    sample("pow_number", lambda x, n: x**n, args=(_exponent,), call=numgrad.pow, domain=NONZERO, dtypes=FLOATS)
+    sample("pow_number", _power, args=(_exponent,), call=numgrad.pow, domain=NONZERO, dtypes=FLOATS)
 for _exponent in (0.5, -0.5, 2.5):
-    sample("pow_number", lambda x, n: x.astype(float)**n, args=(_exponent,), call=numgrad.pow, domain=POSITIVE)
+    sample("pow_number", _power, args=(_exponent,), call=numgrad.pow, domain=POSITIVE)
 sample("pow_tensor", np.power, call=numgrad.pow, domain=(POSITIVE, POSITIVE), dtypes=NUMBERS)
 sample("sqrt", np.sqrt, domain=POSITIVE)
 sample("exp", np.exp)
@@ -147,11 +150,8 @@ for _index in (0, 2):
     sample("select_", lambda x, dim, i: np.moveaxis(x, dim, 0)[i, ...], (2, 3, 4), args=(1, _index), memory="view")
 sample("select_", lambda x, dim, i: x[i, ...], (3,), args=(0, 1), memory="view")
 sample("select_", lambda x, dim, i: x[i, ...], (2, 0), args=(0, 1), memory="view")
-for _shape, _arguments in (((2, 7), (1, 1, 6, 2)), ((5, 2), (0, 2, 4, 1)), ((3, 2), (0, 3, 3, 1)), ((0, 3), (1, 0, 2, 1))):
-    sample(
-        "slice_", lambda x, dim, *bounds: x[(slice(None),) * dim + (slice(*bounds),)], _shape,
-        args=_arguments, memory="view",
-    )
+for _shape, *_bounds in (((2, 7), 1, 6, 2), ((2, 5), 2, 4, 1), ((2, 3), 3, 3, 1), ((0, 3), 0, 2, 1)):
+    sample("slice_", lambda x, dim, *bounds: x[:, slice(*bounds)], _shape, args=(1, *_bounds), memory="view")
 for _shape, _dim in (((2, 3, 4), 1), ((3,), 0), ((0, 3), 1)):
     sample("unbind_", lambda x, dim: tuple(np.moveaxis(x, dim, 0)[i, ...] for i in range(x.shape[dim])), _shape,
            args=(_dim,), memory="view")
@@ -171,12 +171,135 @@ def _placed(x, shape, where):
 for _given, _shape, _dim, _index in (((2, 4), (2, 3, 4), 1, 2), ((), (3,), 0, 1), ((0,), (2, 0), 0, 1)):
     sample("select_backward", lambda x, shape, dim, i: _placed(x, shape, (slice(None),) * dim + (i,)), _given,
            args=(_shape, _dim, _index))
-for _given, _shape, *_arguments in (((2, 3), (2, 7), 1, 1, 6, 2), ((0, 2), (3, 2), 0, 1, 1, 1), ((), (), 0, 0, 1, 1)):
-    if _shape:
-        sample("slice_backward", lambda x, shape, dim, *b: _placed(x, shape, (slice(None),) * dim + (slice(*b),)),
-               _given, args=(_shape, *_arguments))
-sample("cat_", lambda *x: np.concatenate(x[:2], 1), (2, 3), (2, 4), args=(1, (3, 4)))
-sample("cat_", lambda *x: np.concatenate(x[:3]), (2, 3), (0, 3), (1, 3), args=(0, (2, 0, 1)))
-sample("stack_", lambda *x: np.stack(x[:3], x[3]), (2, 3), (2, 3), (2, 3), args=(1,))
-sample("stack_", lambda *x: np.stack(x[:2], x[2]), (0, 3), (0, 3), args=(2,))
-sample("stack_", lambda *x: np.stack(x[:2], x[2]), (), (), args=(0,))
+for _given, _shape, *_bounds in (((2, 3), (2, 7), 1, 6, 2), ((2, 0), (2, 3), 1, 1, 1), ((2, 0), (2, 0), 0, 0, 1)):
+    sample("slice_backward", lambda x, shape, dim, *bounds: _placed(x, shape, (slice(None), slice(*bounds))), _given,
+           args=(_shape, 1, *_bounds))
+sample("cat_", lambda parts, dim, _: np.concatenate(parts, dim), (2, 3), (2, 4), args=(1, (3, 4)))
+sample("cat_", lambda parts, dim, _: np.concatenate(parts, dim), (2, 3), (0, 3), (1, 3), args=(0, (2, 0, 1)))
+sample("stack_", np.stack, (2, 3), (2, 3), (2, 3), args=(1,))
+sample("stack_", np.stack, (0, 3), (0, 3), args=(2,))
+sample("stack_", np.stack, (), (), args=(0,))
+
+# -- reductions -------------------------------------------------------------------------------------------------
+
+_DIMS = [((2, 3, 4), (1,)), ((2, 3, 4), (0, 2)), ((2, 3, 4), (0, 1, 2)), ((3, 0), (0,)), ((3, 0), (1,)), ((), ())]
+
+for _shape in ((2, 3, 4), (3, 0), ()):
+    sample("sum_all", np.sum, _shape, call=numgrad.sum)
+    sample("mean_all", np.mean, _shape, call=numgrad.mean, dtypes=FLOATS)
+for _shape, _dims in _DIMS:
+    for _keepdim in (False, True):
+        sample("sum_dims", lambda x, dims, keepdim: x.sum(dims, keepdims=keepdim), _shape, args=(_dims, _keepdim))
+        sample("mean_dims", lambda x, dims, keepdim: x.mean(dims, keepdims=keepdim), _shape, args=(_dims, _keepdim),
+               call=numgrad.mean, dtypes=FLOATS)
+
+
+def _extreme(values, places):
+    def reference(x, dim, keepdim):
+        if x.ndim == 0:
+            return x, np.array(0)
+        return values(x, dim, keepdims=keepdim), places(x, dim, keepdims=keepdim)
+
+    return reference
+
+
+for _shape in ((2, 3, 4), ()):
+    sample("max_all", np.max, _shape, call=numgrad.max)
+    sample("min_all", np.min, _shape, call=numgrad.min)
+for _shape, _dim in (((2, 3, 4), 0), ((2, 3, 4), 2), ((0, 3), 1), ((), 0)):
+    for _keepdim in (False, True):
+        sample("max_dim", _extreme(np.max, np.argmax), _shape, args=(_dim, _keepdim), call=numgrad.max)
+        sample("min_dim", _extreme(np.min, np.argmin), _shape, args=(_dim, _keepdim), call=numgrad.min)
+
+
+def _put_along(x, indices, shape, dim):
+    out = np.zeros(shape, x.dtype)
+    np.put_along_axis(out, indices, x, dim)
+    return out
+
+
+for _given, _shape, _dim in (((3, 1, 2), (3, 4, 2), 1), ((1,), (3,), 0), ((0, 1), (0, 3), 1)):
+    _domain = (ANY, index(_shape[_dim]))
+    sample("put_along", _put_along, _given, _given, args=(_shape, _dim), domain=_domain)
+    sample("take_along", np.take_along_axis, _shape, _given, args=(_dim,), domain=_domain)
+
+# -- softmax and losses -----------------------------------------------------------------------------------------
+
+
+def _softmax(x, dim):
+    powers = np.exp(x - x.max(dim, keepdims=True)) if x.size else x
+    return powers / powers.sum(dim, keepdims=True)
+
+
+def _over_rows(function):
+    """A function along a dimension: a 0-d array counts as one of one element."""
+    return lambda *given: function(*[np.atleast_1d(x) for x in given[:-1]], given[-1]).reshape(given[0].shape)
+
+
+_softmax_reference = _over_rows(_softmax)
+_log_softmax_reference = _over_rows(lambda x, dim: np.log(_softmax(x, dim)))
+_softmax_backward = _over_rows(lambda g, y, dim: y * (g - (g * y).sum(dim, keepdims=True)))
+_log_softmax_backward = _over_rows(lambda g, y, dim: g - np.exp(y) * g.sum(dim, keepdims=True))
+
+for _shape, _dim in (((2, 3), 1), ((2, 3, 4), 0), ((2, 3, 4), 1), ((0, 3), 1), ((3, 0), 1), ((), 0)):
+    sample("softmax_", _softmax_reference, _shape, args=(_dim,), call=numgrad.softmax, dtypes=FLOATS)
+    sample("log_softmax_", _log_softmax_reference, _shape, args=(_dim,), call=numgrad.log_softmax, dtypes=FLOATS)
+    sample("softmax_backward", _softmax_backward, _shape, _shape, args=(_dim,), dtypes=FLOATS)
+    sample("log_softmax_backward", _log_softmax_backward, _shape, _shape, args=(_dim,), dtypes=FLOATS)
+
+
+def _pick(x, target, ignored):
+    return np.where(target == ignored, 0, -np.take_along_axis(x, target[:, None], 1)[:, 0])
+
+
+def _put(x, target, classes, ignored):
+    return np.where(target == ignored, 0, -x)[:, None] * (target[:, None] == np.arange(classes))
+
+
+def _nll_loss(x, target, ignored, count, reduction):
+    losses = _pick(x, target, ignored)
+    return losses if reduction == "none" else losses.sum() / (count if reduction == "mean" else 1)
+
+
+_TARGETS = (ANY, index(3))
+for _count in (4, 0):
+    for _ignored in (-100, 1):
+        sample("pick", _pick, (_count, 3), (_count,), args=(_ignored,), domain=_TARGETS, dtypes=FLOATS)
+        sample("put", _put, (_count,), (_count,), args=(3, _ignored), domain=_TARGETS, dtypes=FLOATS)
+    for _reduction in ("none", "sum"):
+        sample("nll_loss_", _nll_loss, (_count, 3), (_count,), args=(1, 3.0, _reduction), domain=_TARGETS,
+               dtypes=FLOATS)
+sample("nll_loss_", _nll_loss, (4, 3), (4,), args=(-100, 4.0, "mean"), domain=_TARGETS, dtypes=FLOATS)
+
+
+def _logit_loss(x, target, positive):
+    return positive * target * np.logaddexp(0, -x) + (1 - target) * np.logaddexp(0, x)
+
+
+def _logit_loss_gradient(grad, x, target, positive):
+    return grad * ((1 - target) / (1 + np.exp(-x)) - positive * target / (1 + np.exp(x)))
+
+
+def _bce_with_logits(x, target, weight, positive, reduction):
+    losses = _logit_loss(x, target, 1 if positive is None else positive) * (1 if weight is None else weight)
+    return losses if reduction == "none" else getattr(losses, reduction)()
+
+
+sample("logit_loss", _logit_loss, domain=(ANY, UNIT, POSITIVE), dtypes=FLOATS)
+sample("logit_loss_gradient", _logit_loss_gradient, domain=(ANY, ANY, UNIT, POSITIVE), dtypes=FLOATS)
+for _shape in ((2, 3), (0, 3), ()):
+    for _reduction in ("none", "mean", "sum"):
+        for _weight, _positive in ((None, None), (_shape, None), (_shape[-1:], _shape[-1:])):
+            sample("bce_with_logits_", _bce_with_logits, _shape, _shape, _weight, _positive, args=(_reduction,),
+                   domain=(ANY, UNIT, POSITIVE, POSITIVE), dtypes=FLOATS)
+
+# -- matrix products --------------------------------------------------------------------------------------------
+
+for _left, _right in (((2, 3), (3, 4)), ((2, 0), (0, 3)), ((0, 3), (3, 2))):
+    sample("mm_", np.matmul, _left, _right, call=numgrad.mm, dtypes=NUMBERS)
+for _left, _right in (((2, 3), (3,)), ((2, 0), (0,)), ((0, 3), (3,))):
+    sample("mv_", np.matmul, _left, _right, call=numgrad.mv, dtypes=NUMBERS)
+for _shape in ((5,), (0,)):
+    sample("dot_", np.dot, _shape, _shape, call=numgrad.dot, dtypes=NUMBERS)
+for _left, _right in (((2, 3, 4), (2, 4, 2)), ((2, 3, 0), (2, 0, 4)), ((0, 3, 2), (0, 2, 1))):
+    sample("bmm_", np.matmul, _left, _right, call=numgrad.bmm, dtypes=NUMBERS)

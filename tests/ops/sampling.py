@@ -66,7 +66,7 @@ def _values(shapes, domains, dtype):
             values = own.reshape(shape) > 0.4
         elif kind == "int64" and domain.dtype is None:
             values = np.rint(values * 3)
-        arrays.append(values.astype(kind))
+        arrays.append(np.asarray(values, kind))
     return arrays
 
 
@@ -150,9 +150,9 @@ class Case:
         return tuple(outputs) if isinstance(outputs, tuple | list) else (outputs,)
 
     def __str__(self):
-        extra = ",".join(f"{name}={value}" for name, value in self.sample.statics.items())
-        shapes = "" if isinstance(self.op, Pointwise) else f"-{self.shapes}{self.sample.args or ''}".replace(" ", "")
-        return f"{self.sample.name}({extra})-{self.layout}{shapes}"
+        given = [] if self.sample.shapes is None else list(self.shapes)
+        given += [*self.sample.args, *[f"{name}={value}" for name, value in self.sample.statics.items()]]
+        return f"{self.sample.name}({','.join(map(str, given))})-{self.layout}".replace(" ", "")
 
 
 # -- samples ----------------------------------------------------------------------------------------------------
@@ -213,7 +213,8 @@ def sample(name, reference, *shapes, args=(), domain=ANY, dtypes=ALL, call=None,
     """Say how the table's entry ``name`` is to be tried.
 
     Args:
-        reference: computes the same with NumPy, given the arrays, ``args`` and the static numbers.
+        reference: computes the same with NumPy, given the arrays (as one tuple, if the operation takes its tensors
+            so), ``args`` and the static numbers.
         shapes: of the inputs, of an operation that is not pointwise; None for one that is left out.
         args, statics: what the operation is given besides.
         domain: which elements the inputs may have: one domain for all, or a tuple.
@@ -223,18 +224,19 @@ def sample(name, reference, *shapes, args=(), domain=ANY, dtypes=ALL, call=None,
     """
     op = ops[name]
     pointwise = isinstance(op, Pointwise)
+    sequence = not pointwise and op.sequence
     public = call or (public_functions.get(name) if pointwise else None)
     if public is not None:
         function = functools.partial(_call, public, args, statics)
     elif pointwise:
         function = functools.partial(_run, op, statics)
     else:
-        function = functools.partial(_call_sequence if op.sequence else _call, op, args, {})
+        function = functools.partial(_call_sequence if sequence else _call, op, args, {})
     count = len(op.inputs) if pointwise else len(shapes)
     SAMPLES.append(
         Sample(
             name=name,
-            reference=lambda *arrays: reference(*arrays, *args, **statics),
+            reference=functools.partial(_call_sequence if sequence else _call, reference, args, statics),
             call=function,
             shapes=None if pointwise else shapes,
             domains=domain if isinstance(domain, tuple) else (domain,) * count,
@@ -248,12 +250,12 @@ def sample(name, reference, *shapes, args=(), domain=ANY, dtypes=ALL, call=None,
     )
 
 
-def _call(function, args, statics, *tensors):
-    return function(*tensors, *args, **statics)
+def _call(function, args, statics, *inputs):
+    return function(*inputs, *args, **statics)
 
 
-def _call_sequence(op, args, statics, *tensors):
-    return op(tensors, *args)
+def _call_sequence(function, args, statics, *inputs):
+    return function(inputs, *args, **statics)
 
 
 def _run(op, statics, *tensors):

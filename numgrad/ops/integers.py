@@ -1,0 +1,92 @@
+"""Pointwise operations on whole numbers, remainders and bits."""
+
+from __future__ import annotations
+
+from numgrad_kernels import scalar
+
+from .._tensor import Tensor
+from .._types import bool_, float32, float64
+from .elementwise import pointwise
+from .table import public
+
+_BITS_OF_FLOATS = {
+    kind: f"bitwise operations are not implemented for {kind}, only for bool and integer tensors"
+    for kind in (float32, float64)
+}
+
+
+@pointwise("DivBackward1")
+def floor_divide(input, other):
+    """The quotient rounded towards minus infinity."""
+    return input // other
+
+
+@floor_divide.gradient("input", "other")
+def _(grad):
+    return grad * 0
+
+
+@pointwise("RemainderBackward0")
+def remainder(input, other):
+    """What is left of a division, with the sign of the divisor, as Python's ``%``."""
+    return scalar.remainder(input, other)
+
+
+@remainder.gradient("input")
+def _(grad):
+    return grad
+
+
+@remainder.gradient("other")
+def _(grad, input, other):
+    return -grad * floor_divide(input, other)
+
+
+@pointwise("BitwiseAndBackward0", refused=_BITS_OF_FLOATS, nondifferentiable=["input", "other"])
+def bitwise_and(input, other):
+    """The bits set in both; of bools, logical and."""
+    return input & other
+
+
+@pointwise("BitwiseOrBackward0", refused=_BITS_OF_FLOATS, nondifferentiable=["input", "other"])
+def bitwise_or(input, other):
+    """The bits set in either; of bools, logical or."""
+    return input | other
+
+
+@pointwise("BitwiseXorBackward0", refused=_BITS_OF_FLOATS, nondifferentiable=["input", "other"])
+def bitwise_xor(input, other):
+    """The bits set in one but not both; of bools, exclusive or."""
+    return input ^ other
+
+
+@pointwise("BitwiseLeftShiftBackward0", refused=_BITS_OF_FLOATS, nondifferentiable=["input", "other"])
+def bitwise_left_shift(input, other):
+    """The bits moved to the left by ``other`` places."""
+    return input << other
+
+
+@pointwise("BitwiseRightShiftBackward0", refused=_BITS_OF_FLOATS, nondifferentiable=["input", "other"])
+def bitwise_right_shift(input, other):
+    """The bits moved to the right by ``other`` places, the sign kept."""
+    return input >> other
+
+
+@pointwise("LogicalNotBackward0", result="bool")
+def logical_not(input):
+    """Whether the number is zero."""
+    return input == 0
+
+
+@pointwise("BitwiseNotBackward0", refused=_BITS_OF_FLOATS, nondifferentiable=["input"], export=False)
+def invert_bits(input):
+    """The bits that are not set, of integers."""
+    return ~input
+
+
+def bitwise_not(input: Tensor) -> Tensor:
+    """The bits that are not set; of bools, logical not."""
+    return logical_not(input) if input.dtype is bool_ else invert_bits(input)
+
+
+public(bitwise_not)

@@ -1,0 +1,93 @@
+"""Every operation in every dtype and layout gives what NumPy gives."""
+
+import numpy as np
+import pytest
+from ops.samples import SAMPLES
+from ops.sampling import ALL
+
+import numgrad
+
+CASES = [case for sample in SAMPLES for case in sample.cases()]
+
+#: Relative and absolute error: a few units in the last place, more where terms cancel.
+TOLERANCE = {"float32": (2e-6, 1e-6), "float64": (4e-15, 2e-15)}
+
+
+def defined():
+    return [pytest.param(case, dtype, id=f"{case}-{dtype}") for case in CASES for dtype in case.sample.dtypes]
+
+
+def expected_dtype(case, array, dtype):
+    """NumPy's dtype; but a floating-point result has the inputs' dtype, or the default one if they are integers."""
+    if case.sample.dtype is not None:
+        return case.sample.dtype
+    if array.dtype.kind != "f":
+        return array.dtype.name
+    return dtype if dtype.startswith("float") else "float32"
+
+
+def expected_strides(case, array):
+    """The strides of an output in elements; None where any will do, since no element depends on them."""
+    if array.size == 0:
+        return None
+    if case.sample.memory == "view":
+        strides = tuple(step // array.itemsize for step in array.strides)
+    else:
+        kept = case.sample.memory == "kept" and case.layout == "transposed"
+        dense = np.empty(array.shape[::-1]).T if kept else np.empty(array.shape)
+        strides = tuple(step // dense.itemsize for step in dense.strides)
+    return tuple(None if extent == 1 else step for extent, step in zip(array.shape, strides, strict=True))
+
+
+def strides(tensor):
+    return tuple(None if n == 1 else step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
+
+
+@pytest.mark.parametrize(("case", "dtype"), defined())
+def test_values(case, dtype):
+    leaves = case.leaves(dtype)
+    before = [None if leaf is None else leaf.numpy().copy() for leaf in leaves]
+    outputs, expected = case(*leaves), case.expected(*leaves)
+    assert len(outputs) == len(expected)
+    for output, array in zip(outputs, expected, strict=True):
+        assert output.shape == array.shape
+        kind = expected_dtype(case, array, dtype)
+        assert output.dtype is getattr(numgrad, kind)
+        relative, absolute = TOLERANCE.get(kind, (0, 0))
+        np.testing.assert_allclose(output.numpy(), array, relative, absolute)
+        wanted = expected_strides(case, array)
+        assert wanted is None or strides(output) == wanted
+    for leaf, array in zip(leaves, before, strict=True):
+        assert leaf is None or np.array_equal(leaf.numpy(), array)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.sample.memory != "taken"], ids=str)
+def test_views_and_only_views_share_memory(case):
+    leaf = case.leaves("float64" if "float64" in case.sample.dtypes else "int64")[0]
+    if leaf.numel():
+        (output, *_) = case(*[leaf, *case.leaves(case.sample.dtypes[-1])[1:]])
+        assert np.shares_memory(output.numpy(), leaf.numpy()) == (case.sample.memory == "view")
+
+
+def refused():
+    return [
+        pytest.param(case, dtype, id=f"{case}-{dtype}")
+        for case in CASES for dtype in case.sample.refused if case.layout == "contiguous"
+    ]
+
+
+@pytest.mark.parametrize(("case", "dtype"), refused())
+def test_other_dtypes_are_refused(case, dtype):
+    leaves = case.leaves(dtype)
+    with pytest.raises((RuntimeError, NotImplementedError)) as caught:
+        case(*leaves)
+    message = str(caught.value)
+    assert str(list(leaves[0].shape)) in message, "the message names the shapes"
+    assert any(name in message.lower() for name in (dtype, *LEGACY[dtype])), "the message names the dtype"
+
+
+LEGACY = {"float32": ("float",), "float64": ("double", "float"), "int64": ("long", "integer"), "bool": ("bool",)}
+
+
+def test_all_dtypes_are_tried():
+    assert {dtype for sample in SAMPLES for dtype in sample.dtypes} == set(ALL)
