@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _print, autograd
 from ._layout import contiguous_strides, is_contiguous, normal_dim, numel, overlaps_itself
-from ._types import Size, TensorType, device, dtype, float32, get_default_dtype, int64, size_of
+from ._types import Size, TensorType, device, dtype, get_default_dtype, int64, size_of
 from .autograd.graph import edge_of
 from .autograd.hooks import RemovableHandle
 from .autograd.tensor_hooks import TensorHooks
@@ -62,6 +62,7 @@ class Tensor:
 
     if TYPE_CHECKING:  # what numgrad.ops attaches
 
+        def __new__(cls, *data: Any) -> Tensor: ...
         def __getattr__(self, name: str) -> Any: ...
         def __getitem__(self, index: Any) -> Tensor: ...
         def __setitem__(self, index: Any, value: Any) -> None: ...
@@ -81,11 +82,6 @@ class Tensor:
         def __gt__(self, other: Any) -> Tensor: ...
         def __ge__(self, other: Any) -> Tensor: ...
         def __neg__(self) -> Tensor: ...
-
-    def __new__(cls, *data: Any, **kwargs: Any) -> Any:
-        from .ops.from_data import legacy_tensor
-
-        return legacy_tensor(cls, float32, *data, **kwargs)
 
     # -- what it is ---------------------------------------------------------------------------------------
 
@@ -476,14 +472,12 @@ class Tensor:
         return result
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from .ops.from_data import rebuild
-
         if self.grad_fn is not None:
             raise RuntimeError(
                 "Cannot pickle a tensor that is not a leaf. If you do not need its graph, pickle tensor.detach()."
             )
         elements = self._storage, self._shape, self._element_strides(), self._offset, self._type
-        return rebuild, (type(self), elements, self._requires_grad is True), self.__dict__
+        return _rebuilt, (type(self), elements, self._requires_grad is True), self.__dict__
 
 
 def fresh(flat: Any, shape: tuple[int, ...], type: TensorType) -> Tensor:
@@ -511,6 +505,14 @@ def strided(storage: Any, shape: tuple[int, ...], strides: tuple[int, ...], offs
     else:
         tensor._strides = strides
     return tensor
+
+
+def _rebuilt(cls: type, elements: tuple[Any, ...], requires_grad: bool) -> Tensor:
+    """A tensor from its pickle."""
+    result = strided(*elements)
+    result.__class__ = cls
+    result._requires_grad = requires_grad
+    return result
 
 
 def _text(tensor: Tensor) -> str:

@@ -25,9 +25,9 @@ from .._types import (
 )
 from .creation import as_size, empty_of, finished
 from .promotion import number_dtype, promote_types
-from .table import public
+from .table import attach, public
 
-__all__ = ["as_tensor", "from_numpy", "legacy_tensor", "rebuild", "tensor"]
+__all__ = ["as_tensor", "from_numpy", "legacy_tensor", "tensor"]
 
 
 def from_array(array: np.ndarray) -> Tensor:
@@ -171,14 +171,6 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return tensor(data, dtype=kind)
 
 
-def rebuild(cls: type, elements: tuple[Any, ...], requires_grad: bool) -> Tensor:
-    """A tensor from its pickle."""
-    result = strided(*elements)
-    result.__class__ = cls
-    result._requires_grad = requires_grad
-    return result
-
-
 for _function in (tensor, as_tensor, from_numpy):
     public(_function, method=False)
 
@@ -212,6 +204,13 @@ def legacy_tensor(cls: type | None, kind: dtype, *data: Any, **kwargs: Any) -> T
     if cls is not None:
         result.__class__ = cls
     return result
+
+
+def _new(cls: type, *data: Any, **kwargs: Any) -> Tensor:
+    return legacy_tensor(cls, float32, *data, **kwargs)
+
+
+attach("__new__", staticmethod(_new))
 
 
 class _LegacyType(type):

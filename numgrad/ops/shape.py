@@ -11,8 +11,8 @@ from .copying import clone, contiguous
 from .table import attach, operation, public
 
 __all__ = [
-    "alias", "expand", "expand_", "expand_as", "permute", "permute_", "reshape", "sizes_of", "squeeze", "squeeze_result",
-    "t", "t_", "transpose", "transpose_", "unsafe_view", "unsqueeze", "unsqueeze_", "view", "view_of",
+    "alias", "expand", "expand_", "expand_as", "permute", "permute_", "reshape", "sizes_of", "squeeze",
+    "squeeze_result", "t", "t_", "transpose", "transpose_", "unsafe_view", "unsqueeze", "unsqueeze_", "view", "view_of",
 ]
 
 

@@ -278,17 +278,11 @@ from numgrad.ops import ops
 from numgrad.ops.elementwise import Pointwise
 from numgrad_kernels import store
 
-def configurations(op):
-    yield op.statics
-    for name, values in op.baked.items():
-        for value in [*sorted(values), 1.7]:
-            yield {**op.statics, name: value}
-
 def operand(op, name, strided):
     x = numgrad.ones(4, 8)[:, ::2] if strided else numgrad.ones(4, 4)
     return x > 0 if name in op.conditions else x.requires_grad_(name not in op.nondifferentiable)
 
-def run(operands, statics):
+def run(op, operands, statics):
     result = op.run(operands, statics)
     if result.requires_grad:
         result.backward(numgrad.ones(4, 4))
@@ -296,13 +290,14 @@ def run(operands, statics):
 half = int(sys.argv[1])
 table = [op for op in ops.values() if isinstance(op, Pointwise) and numgrad.float32 not in op.refused]
 for op in table[half::2]:
-    for statics in configurations(op):
-        for strided in (False, True):
-            run([operand(op, name, strided and not place) for place, name in enumerate(op.inputs)], statics)
+    contiguous, strided = ([operand(op, name, layout) for name in op.inputs] for layout in (False, True))
+    run(op, contiguous, op.statics)
+    run(op, strided, op.statics)
     if len(op.inputs) > 1:
-        first = operand(op, op.inputs[0], False)
-        run([first, *[2.0] * (len(op.inputs) - 1)], op.statics)
-        run([first, *[2] * (len(op.inputs) - 1)], op.statics)
+        run(op, [contiguous[0], *[2.0] * (len(op.inputs) - 1)], op.statics)
+    for name, values in op.baked.items():
+        for value in [*sorted(values), 1.7]:
+            run(op, contiguous, {**op.statics, name: value})
 
 print(json.dumps({
     "operations": [op.name for op in table[half::2]],
@@ -328,14 +323,14 @@ NOT_VECTORISED = [("logit_loss_gradient_backward", "A")]
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
     """Every float32 kernel of the table's pointwise operations, compiled afresh by two processes."""
-    environment = dict(os.environ, NUMGRAD_CACHE_DIR=str(tmp_path_factory.mktemp("cache")))
     roots = [str(Path(package.__file__).parents[1]) for package in (numgrad_kernels, numgrad)]
-    environment["PYTHONPATH"] = os.pathsep.join(roots)
-    command = [sys.executable, "-c", EVERY_OPERATION]
-    processes = [
-        subprocess.Popen([*command, half, WIDENED], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for half in "01"
-    ]
+    processes = []
+    for half in "01":
+        directory = str(tmp_path_factory.mktemp("cache"))
+        environment = {**os.environ, "NUMGRAD_CACHE_DIR": directory, "PYTHONPATH": os.pathsep.join(roots)}
+        command = [sys.executable, "-c", EVERY_OPERATION, half, WIDENED]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        processes.append(subprocess.Popen(command, env=environment, **pipes))
     result = {"operations": [], "kernels": []}
     for process in processes:
         output, errors = process.communicate(timeout=300)
@@ -351,7 +346,7 @@ def test_every_operation_was_compiled_forward_and_backward_contiguous_and_stride
     assert {(name, layout) for name in table["operations"] for layout in "AC"} <= found
     backward = {"mul", "div", "exp", "tanh", "pow_tensor", "pow_number", "maximum", "choose", "log_one_plus_exp"}
     assert {(f"{name}_backward", layout) for name in backward for layout in "AC"} <= found
-    assert {"float64", "int64"} <= {kind for *_, arguments in kernels for kind in arguments.split(", ")}  # numbers, too
+    assert any("C), float64, array" in arguments for *_, arguments in kernels)  # numbers are passed, too
 
 
 def test_float32_stays_float32(table):
@@ -369,7 +364,8 @@ def test_every_kernel_is_vectorised(table):
     scalar_loops = [
         (name, arguments)
         for name, arguments, _, lanes in table["kernels"]
-        if lanes < 4 and name.removesuffix("_backward") in table["operations"]
+        if lanes < 4
+        and name.removesuffix("_backward") in table["operations"]
         and not any(name == other and f", {layout})" in arguments for other, layout in NOT_VECTORISED)
     ]
     assert scalar_loops == []
