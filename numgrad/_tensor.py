@@ -521,7 +521,7 @@ def _text(tensor: Tensor) -> str:
     suffixes = []
     node = tensor.grad_fn
     if node is not None:
-        suffixes.append(f"grad_fn=<{node.name()}>")
+        suffixes.append(f"grad_fn=<{type(node).__name__}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
     return _print.tensor_text(
@@ -529,9 +529,9 @@ def _text(tensor: Tensor) -> str:
     )
 
 
-def check_in_place(tensor: Tensor) -> None:
-    """Raise unless an in-place operation may write to ``tensor``; see the errors of the two checks."""
-    check_writable(tensor)
+def check_in_place(tensor: Tensor, *others: Tensor) -> None:
+    """Raise unless an in-place operation may write to ``tensor`` from ``others``; see the errors of the two checks."""
+    check_writable(tensor, *others)
     if tensor._strides is not None and overlaps_itself(tensor._shape, tensor._strides):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory "

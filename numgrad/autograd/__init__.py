@@ -52,11 +52,10 @@ def backward(
     wanted = _as_tuple(inputs)
     if not wanted:
         raise RuntimeError("'inputs' argument to backward() cannot be empty.")
-    gradients = run_backward(roots, retain_graph=keep, create_graph=create_graph, captures=_places(wanted))
-    for tensor, gradient in zip(wanted, gradients, strict=True):
-        if gradient is not None:
-            gradient._shared = True
-            graph.accumulate_into(tensor, gradient)
+    places = _places(wanted)
+    for tensor in wanted:
+        tensor.retain_grad()  # does nothing to a leaf
+    run_backward(roots, retain_graph=keep, create_graph=create_graph, captures=places, accumulate=True)
 
 
 def grad(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
@@ -12,6 +13,9 @@ from .grad_mode import ANOMALY, _Mode, state
 __all__ = ["check_gradients", "detect_anomaly", "explain_failure", "is_anomaly_enabled", "set_detect_anomaly"]
 
 _check_nan = True
+
+#: Where the files of this package lie.
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def is_anomaly_enabled() -> bool:
@@ -67,7 +71,7 @@ class set_detect_anomaly(_Mode):  # noqa: N801 - PyTorch's name
 def forward_trace() -> str:
     """The traceback of the call being recorded, without the recorder's own frames."""
     frames = traceback.extract_stack()
-    while frames and "numgrad" in frames[-1].filename.replace("\\", "/").split("/")[:-1][-2:]:
+    while frames and os.path.abspath(frames[-1].filename).startswith(_PACKAGE):
         frames.pop()
     return "".join(traceback.format_list(frames))
 

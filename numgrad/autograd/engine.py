@@ -37,16 +37,18 @@ def run_backward(
     retain_graph: bool = False,
     create_graph: bool = False,
     captures: Sequence[tuple[Node, int]] | None = None,
+    accumulate: bool = False,
 ) -> list[Any]:
     """Send the gradients in ``roots`` back through the graph.
 
-    With ``captures`` only what leads to those (node, output) places runs, nothing is accumulated in leaves, and
-    the gradients arriving there are returned, None where none does.
+    With ``captures`` only what leads to those (node, output) places runs, and the gradients arriving there are
+    returned, None where none does.  Nothing is accumulated in leaves then, unless ``accumulate``, and in those
+    among the places only.
 
     Raises:
         RuntimeError: the graph was freed by an earlier pass, or a saved tensor has been modified since.
     """
-    task = _Pass(roots, retain_graph, create_graph, captures)
+    task = _Pass(roots, retain_graph, create_graph, captures, accumulate)
     if state.depth < NESTING:
         return task.run()
     # A backward inside a backward inside a backward ... may go deeper than a thread's stack.
@@ -82,11 +84,13 @@ class _Pass:
         retain_graph: bool,
         create_graph: bool,
         captures: Sequence[tuple[Node, int]] | None,
+        accumulate: bool,
     ):
         self.roots = roots
         self.retain_graph = retain_graph
         self.create_graph = create_graph
         self.captures = captures
+        self.accumulate = accumulate or captures is None
         self.captured: dict[tuple[Node, int], Any] = {}
         #: Gradients on their way: of a node with several outputs a list.
         self.buffers: dict[Node, Any] = {}
@@ -278,14 +282,14 @@ class _Pass:
 
     def _finish_leaf(self, node: AccumulateGrad) -> None:
         gradient = self.buffers.pop(node, None)
-        if gradient is None:
+        if gradient is None or (self.captures is not None and node not in self.wanted):
             return
         hooks = node.variable._hooks
         if hooks is not None:
             gradient = hooks.run(node, gradient)
-        if self.captures is None:
+        if self.accumulate:
             self._apply(node, gradient)
-        elif node in self.wanted:
+        else:
             self._capture(node, gradient)
 
     def _capture(self, node: Node, gradient: Any) -> None:
@@ -317,8 +321,19 @@ def _run_pre_hooks(node: Node, hooks: dict[int, Any], gradient: Any) -> Any:
     for hook in list(hooks.values()):
         replaced = hook(gradients)
         if replaced is not None:
-            gradients = replaced if isinstance(replaced, tuple) else (replaced,)
+            gradients = _replaced(hook, replaced, len(gradients))
     return list(gradients) if several else gradients[0]
+
+
+def _replaced(hook: Callable[..., Any], gradients: Any, count: int) -> tuple[Any, ...]:
+    """What a hook of a node returned, as a tuple of ``count`` gradients."""
+    gradients = gradients if isinstance(gradients, tuple) else (gradients,)
+    if len(gradients) != count:
+        name = getattr(hook, "__name__", repr(hook))
+        raise RuntimeError(
+            f"hook '{name}' has returned an incorrect number of values (got {len(gradients)}, but expected {count})"
+        )
+    return gradients
 
 
 def _mark_shared(gradients: Iterable[Any]) -> None:
@@ -337,9 +352,5 @@ def _run_post_hooks(
     for hook in list(hooks.values()):
         replaced = hook(results, arrived)
         if replaced is not None:
-            results = replaced if isinstance(replaced, tuple) else (replaced,)
-            if len(results) != len(gradients):
-                raise RuntimeError(
-                    f"a hook of {node.name()} returned {len(results)} gradients, expected {len(gradients)}"
-                )
+            results = _replaced(hook, replaced, len(results))
     return results

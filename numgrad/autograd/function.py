@@ -10,7 +10,8 @@ from .grad_mode import ANOMALY, GRAD, _Mode, state
 from .graph import Node, edge_of
 from .operations import operations
 from .saved import freed_error, modified_error, restored_output
-from .views import check_writable, record_inplace
+from .variable import is_tensor
+from .views import FunctionView, check_writable, record_inplace
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 
@@ -49,26 +50,30 @@ class _FunctionNode(Node, FunctionCtx):
         self.materialize_grads = True
         self.needs_input_grad: tuple[bool, ...] = ()
         self._saved: tuple[tuple[Any, Any, int | None], ...] | None = ()
+        #: Which inputs of forward are tensors, and which outputs: only those have an edge, or a gradient.
+        self._tensor_inputs: tuple[bool, ...] = ()
+        self._tensor_outputs: tuple[bool, ...] = ()
 
     def record(self, edges: tuple[Any, ...], outputs: list[Any]) -> None:
-        """Complete the node, given its tensor outputs."""
+        """Complete the node, given the edges of its tensor inputs and its tensor outputs."""
         metadata = [(output._shape, output._type) for output in outputs]
         Node.__init__(self, edges, *metadata[0])
         if len(metadata) > 1:
             self.more_outputs = tuple(metadata[1:])
 
-    def keep_saved(self, outputs: list[Any]) -> None:
+    def keep_saved(self, outputs: dict[int, Any]) -> None:
+        """Keep what is to be saved; ``outputs`` are, by number, those that this node is the origin of."""
         saved: list[tuple[Any, Any, int | None]] = []
         for tensor in self.to_save:
             if tensor is None:
                 saved.append((None, None, None))
                 continue
-            if not hasattr(tensor, "_counter"):
+            if not is_tensor(tensor):
                 raise TypeError(
                     "save_for_backward can only save variables, but argument "
                     f"{len(saved)} is of type {type(tensor).__name__}"
                 )
-            number = next((n for n, output in enumerate(outputs) if output is tensor), None)
+            number = next((n for n, output in outputs.items() if output is tensor), None)
             kept = tensor if number is None else tensor._alias()
             saved.append((kept, tensor._counter[0], number))
         self._saved = tuple(saved)
@@ -98,10 +103,11 @@ class _FunctionNode(Node, FunctionCtx):
             gradients = [
                 operations.zeros(*self.output(number)) if g is None else g for number, g in enumerate(gradients)
             ]
-        results = self.function.backward(self, *gradients)
+        arrived = iter(gradients)
+        results = self.function.backward(self, *[next(arrived) if one else None for one in self._tensor_outputs])
         if not isinstance(results, tuple):
             results = (results,)
-        expected = len(self.edges)
+        expected = len(self._tensor_inputs)
         if len(results) > expected and all(r is None for r in results[expected:]):
             results = results[:expected]
         if len(results) != expected:
@@ -109,13 +115,20 @@ class _FunctionNode(Node, FunctionCtx):
                 f"function {self.name()} returned an incorrect number of gradients "
                 f"(expected {expected}, got {len(results)})"
             )
-        for number, result in enumerate(results):
-            if result is not None and not hasattr(result, "_counter"):
-                raise TypeError(
-                    f"function {self.name()} returned {type(result).__name__} as gradient {number}; "
-                    "expected a Tensor or None"
+        for number, (result, of_tensor) in enumerate(zip(results, self._tensor_inputs, strict=True), 1):
+            if result is None:
+                continue
+            if not of_tensor:
+                raise RuntimeError(
+                    f"function {self.name()} returned a gradient different than None at position {number}, but the "
+                    "corresponding forward input was not a Variable"
                 )
-        return results
+            if not is_tensor(result):
+                raise RuntimeError(
+                    f"expected Variable or None (got {type(result).__name__}) as gradient {number} of function "
+                    f"{self.name()}"
+                )
+        return tuple([r for r, of_tensor in zip(results, self._tensor_inputs, strict=True) if of_tensor])
 
     def release(self) -> None:
         self._saved = None
@@ -168,11 +181,16 @@ class Function(metaclass=_FunctionMeta):
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
-        """Run ``forward`` and record it."""
+        """Run ``forward`` and record it.
+
+        Raises:
+            RuntimeError: an input marked as dirty is not among the outputs, or cannot be recorded as changed.
+        """
         node = cls._node_class()
-        tensors = [a for a in args if hasattr(a, "_counter")]
+        node._tensor_inputs = tuple([is_tensor(a) for a in args])
+        tensors = [a for a in args if is_tensor(a)]
         recording = bool(state.mode & GRAD) and any(t.requires_grad for t in tensors)
-        node.needs_input_grad = tuple(hasattr(a, "_counter") and a.requires_grad for a in args)
+        node.needs_input_grad = tuple(is_tensor(a) and a.requires_grad for a in args)
         with _Mode(GRAD, False):
             if cls.setup_context is not Function.setup_context:
                 output = cls.forward(*args)
@@ -180,39 +198,76 @@ class Function(metaclass=_FunctionMeta):
             else:
                 output = cls.forward(node, *args)
         several = isinstance(output, tuple)
-        results = [_own(o, args, node) for o in output] if several else [_own(output, args, node)]
-        outputs = [r for r in results if hasattr(r, "_counter")]
+        returned = output if several else (output,)
+        _check_dirty(node, returned)
+        results = [_own(o, args, node) for o in returned]
+        node._tensor_outputs = tuple([is_tensor(r) for r in results])
+        outputs = [r for r in results if is_tensor(r)]
+        connected: dict[int, Any] = {}
         if recording and outputs:
-            edges = tuple(edge_of(a) if hasattr(a, "_counter") else None for a in args)
-            cls._connect(node, edges, outputs)
-        originals = [o for o in (output if several else (output,)) if hasattr(o, "_counter")]
-        node.keep_saved(originals)
+            edges = tuple([edge_of(t) for t in tensors])
+            connected = cls._connect(node, edges, tensors, outputs)
+        node.keep_saved(connected)
+        node.dirty_tensors = node.non_differentiable = ()  # those that the node made hold the node
         return tuple(results) if several else results[0]
 
     @classmethod
-    def _connect(cls, node: _FunctionNode, edges: tuple[Any, ...], outputs: list[Any]) -> None:
+    def _connect(
+        cls, node: _FunctionNode, edges: tuple[Any, ...], inputs: list[Any], outputs: list[Any]
+    ) -> dict[int, Any]:
+        """Make ``node`` the origin of the differentiable outputs, which are returned by their number."""
         node.record(edges, outputs)
         if state.mode & ANOMALY:
             node.attachments().forward_trace = forward_trace()
+        connected = {}
         for number, output in enumerate(outputs):
-            skipped = any(output is tensor for tensor in node.non_differentiable)
-            if skipped or not output.dtype.is_floating_point:
+            if _among(output, node.non_differentiable) or not output.dtype.is_floating_point:
                 continue
-            if any(output is tensor for tensor in node.dirty_tensors):
+            connected[number] = output
+            place = next((n for n, tensor in enumerate(inputs) if tensor is output), None)
+            if place is not None and _among(output, node.dirty_tensors):
                 check_writable(output)
-                record_inplace(output, node)
-            else:
-                output._edge = (node, number)
-                output._requires_grad = True
-                output._view = None
+                if output._view is not None and len(outputs) > 1:
+                    raise RuntimeError(
+                        f"{cls.__name__} changes a view in place and returns {len(outputs)} tensors: a Function that "
+                        "does the one may return no other tensor."
+                    )
+                record_inplace(output, node, number, place)
+                continue
+            parent = next((tensor for tensor in inputs if tensor._storage is output._storage), None)
+            output._view = None if parent is None else FunctionView(parent, _REFUSED.format(number, cls.__name__))
+            output._edge = (node, number)
+            output._requires_grad = True
+        return connected
+
+
+_REFUSED = (
+    "Output {} of {} is a view and is being modified inplace. This view was created inside a custom Function (or "
+    "because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom "
+    "backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You "
+    "can fix this by cloning the output of the custom Function."
+)
+
+
+def _among(tensor: Any, tensors: tuple[Any, ...]) -> bool:
+    return any(tensor is other for other in tensors)
+
+
+def _check_dirty(node: _FunctionNode, returned: tuple[Any, ...]) -> None:
+    """Count the change of the inputs marked as dirty; forward may have written to their memory by any means."""
+    for tensor in node.dirty_tensors:
+        tensor._counter[0] += 1
+        if not _among(tensor, returned):
+            raise RuntimeError(
+                "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
+                "are modified inplace must all be outputs of the Function."
+            )
 
 
 def _own(output: Any, inputs: tuple[Any, ...], node: _FunctionNode) -> Any:
     """The output as the caller gets it: an input passed through unchanged is another tensor on the same memory."""
-    if not hasattr(output, "_counter"):
-        return output
-    dirty = any(output is tensor for tensor in node.dirty_tensors)
-    return output._alias() if any(output is i for i in inputs) and not dirty else output
+    passed_through = is_tensor(output) and _among(output, inputs) and not _among(output, node.dirty_tensors)
+    return output._alias() if passed_through else output
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:

@@ -72,7 +72,8 @@ class _Mode:
                 try:
                     sent = yield value
                 except GeneratorExit:
-                    generator.close()
+                    with _Mode(self._bits, self._on):
+                        generator.close()
                     raise
                 except BaseException as thrown:
                     error = thrown

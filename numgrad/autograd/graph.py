@@ -126,10 +126,10 @@ class Node:
     _register_hook_dict = register_hook
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
+        return f"<{type(self).__name__} object at {id(self):#x}>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(f"<{self.name()} at {id(self):#x}>")
+        printer.text(f"<{type(self).__name__} at {id(self):#x}>")
 
 
 class AccumulateGrad(Node):
@@ -142,17 +142,21 @@ class AccumulateGrad(Node):
         self.more_outputs = ()  # no further ones; but unlike None it keeps the engine from storing and passing on
         self.variable = variable
 
+    def name(self) -> str:
+        """PyTorch's name of this node."""
+        return "torch::autograd::AccumulateGrad"
+
     def apply(self, gradient: Any) -> tuple[Any, ...]:
-        with _accumulation:
-            accumulate_into(self.variable, gradient)
+        with _leaves:
+            _accumulate(self.variable, gradient)
         return ()
 
 
-#: One lock for all accumulation: leaves may be shared by graphs whose backward runs in several threads.
-_accumulation = threading.RLock()
+#: One lock for all leaves: they may be shared by graphs that are recorded, or run backward, in several threads.
+_leaves = threading.RLock()
 
 
-def accumulate_into(variable: Any, gradient: Any) -> None:
+def _accumulate(variable: Any, gradient: Any) -> None:
     """Add ``gradient`` to ``variable.grad``, taking the gradient's own memory where nobody else holds it."""
     present = variable._grad
     if present is None:
@@ -184,8 +188,12 @@ def leaf_edge(tensor: Any) -> Edge:
     weak = tensor._accumulator
     node = weak() if weak is not None else None
     if node is None:
-        node = AccumulateGrad(tensor)
-        tensor._accumulator = ref(node)
+        with _leaves:  # another thread may have made it in the meantime
+            weak = tensor._accumulator
+            node = weak() if weak is not None else None
+            if node is None:
+                node = AccumulateGrad(tensor)
+                tensor._accumulator = ref(node)
     return node, 0
 
 

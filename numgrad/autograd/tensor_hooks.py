@@ -8,7 +8,7 @@ from weakref import ref
 
 from .operations import operations
 
-__all__ = ["TensorHooks"]
+__all__ = ["TensorHooks", "move_retained"]
 
 
 class TensorHooks:
@@ -61,4 +61,15 @@ def _check_replacement(gradient: Any, replaced: Any, hook: Callable[[Any], Any])
 
 def _accumulate_retained(tensor: Any, gradient: Any) -> None:
     present = tensor._grad
-    tensor._grad = gradient if present is None else operations.add(present, gradient)
+    tensor._grad = operations.clone(gradient) if present is None else operations.add(present, gradient)
+
+
+def move_retained(tensor: Any, old: Any, new: Any) -> None:
+    """Have a tensor that keeps its gradient keep that of its new value, once it has been changed in place."""
+    if old is None or old[0].attached is None:
+        return
+    retained = old[0].attached.tensor_hooks.retained
+    weak = retained.get(old[1])
+    if weak is not None and weak() is tensor:
+        del retained[old[1]]
+        new[0].attachments().tensor_hooks.retained[new[1]] = weak

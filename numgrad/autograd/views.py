@@ -17,8 +17,9 @@ from .grad_mode import GRAD, _Mode, state
 from .graph import MAYBE, Edge, Node, edge_of
 from .operations import operations
 from .saved import freed_error
+from .tensor_hooks import move_retained
 
-__all__ = ["MAYBE", "CopySlices", "View", "check_writable", "record_inplace"]
+__all__ = ["MAYBE", "CopySlices", "FunctionView", "View", "check_writable", "record_inplace"]
 
 #: One step from a tensor to a view of it: the operation and its further arguments.
 Step = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -27,20 +28,15 @@ Step = tuple[Callable[..., Any], tuple[Any, ...]]
 class View:
     """What a view tensor knows of its base."""
 
-    __slots__ = ("base", "origin", "recorded", "steps")
+    __slots__ = ("base", "origin", "recorded", "refused", "steps")
 
     def __init__(self, parent: Any, step: Step):
         above = parent._view
         self.base = parent if above is None else above.base
         self.steps: tuple[Step, ...] = (step,) if above is None else (*above.steps, step)
         self.recorded = bool(state.mode & GRAD) and (above is None or above.recorded)
+        self.refused: str | None = None if above is None else above.refused  # why it may not be written to
         self.origin = self.base._edge  # the base's graph that the view's edge belongs to
-
-    def replay(self, tensor: Any) -> Any:
-        """The same view of another tensor with the base's layout."""
-        for operation, arguments in self.steps:
-            tensor = operation(tensor, *arguments)
-        return tensor
 
     def edge(self, tensor: Any) -> Edge:
         """The edge of the view ``tensor``, brought up to date with its base."""
@@ -49,41 +45,77 @@ class View:
             self.origin = base._edge
             if base._edge is not None:
                 with _Mode(GRAD, True):
-                    fresh = self.replay(base)
+                    fresh = _replay(self.steps, base)
+                move_retained(tensor, tensor._edge, fresh._edge)
                 tensor._edge = fresh._edge
                 tensor._requires_grad = True
         return tensor._edge
 
 
+class FunctionView(View):
+    """What an output of a user's Function knows of the input whose memory it shares.
+
+    How the one leads to the other is the Function's business, so neither can follow when the other is changed.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, parent: Any, refused: str):
+        super().__init__(parent, (_no_step, ()))
+        self.recorded = False
+        self.refused = refused
+
+
+def _no_step(tensor: Any) -> Any:
+    raise NotImplementedError("what a Function does to its input cannot be replayed")
+
+
+def _replay(steps: tuple[Step, ...], tensor: Any) -> Any:
+    """The view of ``tensor`` to which the steps lead."""
+    for operation, arguments in steps:
+        tensor = operation(tensor, *arguments)
+    return tensor
+
+
 class CopySlices(Node):
-    """The node of a base whose view was written to by ``operation``."""
+    """The node of a base whose view was written to by ``operation``, the view being its input number ``place``."""
 
-    __slots__ = ("operation", "view")
+    __slots__ = ("operation", "place", "steps")
 
-    def __init__(self, base: Any, view: View, operation: Node):
-        super().__init__((edge_of(base), *operation.edges[1:]), base._shape, base._type)
-        self.view = view
+    def __init__(self, base: Any, view: View, operation: Node, place: int):
+        others = operation.edges[:place] + operation.edges[place + 1 :]
+        super().__init__((edge_of(base), *others), base._shape, base._type)
+        self.steps = view.steps  # not the view, which holds the base, which holds this node
         self.operation: Node | None = operation
+        self.place = place
+
+    def name(self) -> str:
+        """PyTorch's name of this node."""
+        return "torch::autograd::CopySlices"
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         if self.operation is None:
             raise freed_error()
         result = operations.clone(gradient)
-        written = self.view.replay(result)
-        before, *others = self.operation.apply(operations.clone(written))
-        operations.overwrite(written, before)
+        written = _replay(self.steps, result)
+        others = list(self.operation.apply(operations.clone(written)))
+        operations.overwrite(written, others.pop(self.place))
+        if not self.operation.makes_fresh_gradients:
+            for other in others:
+                if other is not None:
+                    other._shared = True
         return result, *others
 
     def release(self) -> None:
         self.operation = None
 
 
-def check_writable(tensor: Any) -> None:
-    """Raise if writing to ``tensor`` in place cannot be recorded.
+def check_writable(tensor: Any, *others: Any) -> None:
+    """Raise if writing to ``tensor`` in place, from the tensors ``others``, cannot be recorded.
 
     Raises:
-        RuntimeError: it is a leaf that requires a gradient, a view of one, or a view made under ``no_grad`` of a
-            tensor that has a graph.
+        RuntimeError: it is a leaf that requires a gradient, a view of one, a view made under ``no_grad`` while a
+            gradient is required, or an output of a Function on the memory of its input.
     """
     if not state.mode & GRAD:
         return
@@ -92,25 +124,28 @@ def check_writable(tensor: Any) -> None:
         if tensor._requires_grad and tensor._edge is None:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
         return
+    if view.refused is not None:
+        raise RuntimeError(view.refused)
     base = view.base
-    if base._requires_grad and base._edge is None:
-        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    if not view.recorded and base._requires_grad:
+    if not view.recorded and (base._requires_grad or any([other.requires_grad for other in others])):
         raise RuntimeError(
             "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that "
             "this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
             "the view and the inplace either both inside the no_grad block (if you don't want the inplace to be "
             "tracked) or both outside (if you want the inplace to be tracked)."
         )
+    if base._edge is None and (base._requires_grad or tensor.requires_grad):
+        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
 
 
-def record_inplace(tensor: Any, node: Node) -> None:
-    """Make ``node``, whose first edge is that of the old ``tensor``, the origin of its new value."""
+def record_inplace(tensor: Any, node: Node, number: int = 0, place: int = 0) -> None:
+    """Make output ``number`` of ``node``, whose input ``place`` is the old ``tensor``, the origin of its new value."""
     view = tensor._view
     if view is None:
-        tensor._edge = (node, 0)
-        tensor._requires_grad = True
-        return
-    base = view.base
-    base._edge = (CopySlices(base, view, node), 0)
-    base._requires_grad = True
+        changed, edge = tensor, (node, number)
+    else:
+        changed = view.base
+        edge = (CopySlices(changed, view, node, place), 0)
+    move_retained(changed, changed._edge, edge)
+    changed._edge = edge
+    changed._requires_grad = True

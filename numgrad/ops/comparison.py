@@ -22,7 +22,23 @@ def relu(input):
 
 @relu.gradient("input")
 def _(grad, out):
-    return where(out > 0, grad, 0)
+    return relu_backward(grad, out)
+
+
+@pointwise("ThresholdBackwardBackward0", export=False, inplace=False)
+def relu_backward(grad_output, output):
+    """The gradient of :func:`relu`; its own derivative for the output is 0, and not nothing."""
+    return scalar.where(output > 0, grad_output, 0)
+
+
+@relu_backward.gradient("grad_output")
+def _(grad, output):
+    return relu_backward(grad, output)
+
+
+@relu_backward.gradient("output")
+def _(grad):
+    return grad * 0
 
 
 @pointwise("MaximumBackward0", inplace=False)

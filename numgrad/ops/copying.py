@@ -15,10 +15,10 @@ from .._types import TensorType, bool_, dtype, float32, float64, int64, tensor_t
 from ..autograd.grad_mode import GRAD, state
 from ..autograd.graph import Node, edge_of
 from ..autograd.operations import operations
-from ..autograd.views import record_inplace
+from ..autograd.views import check_writable, record_inplace
 from .table import attach, operation, public
 
-__all__ = ["check_overlap", "clone", "contiguous", "convert", "copy_", "fill_", "to", "write", "zero_"]
+__all__ = ["check_overlap", "clone", "contiguous", "convert", "copy_", "fill_", "kept_strides", "to", "write", "zero_"]
 
 
 def _same(input):
@@ -55,14 +55,14 @@ def write(target: Tensor, source: Tensor) -> None:
     devices.run_pointwise(_copy_program(source._type.dtype, target._type.dtype), [source], [target])
 
 
-def _kept_strides(input: Tensor) -> tuple[int, ...]:
+def kept_strides(input: Tensor) -> tuple[int, ...]:
     """The strides of a copy: the input's own order of dimensions, without gaps or repeats."""
     return output_strides(input._shape, ((input._shape, input._strides),))
 
 
 @operation("CloneBackward0")
 def clone_(input: Tensor) -> Tensor:
-    return _copied(input, input._type, _kept_strides(input))
+    return _copied(input, input._type, kept_strides(input))
 
 
 @clone_.gradient("input")
@@ -82,7 +82,7 @@ def _(grad):
 
 @operation("ToCopyBackward0")
 def to_type(input: Tensor, type: TensorType) -> Tensor:
-    return _copied(input, type, _kept_strides(input))
+    return _copied(input, type, kept_strides(input))
 
 
 @to_type.gradient("input")
@@ -150,11 +150,15 @@ class CopyBackwards(Node):
 
     __slots__ = ()
 
+    def name(self) -> str:
+        """PyTorch's name of this node."""
+        return "torch::autograd::CopyBackwards"
+
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         return operations.zeros(self.shape, self.type), gradient
 
 
-class FillBackward0(Node):
+class FillBackward2(Node):
     """The node of a tensor overwritten with a number."""
 
     __slots__ = ()
@@ -163,7 +167,7 @@ class FillBackward0(Node):
         return (operations.zeros(self.shape, self.type),)
 
 
-class ZeroBackward0(FillBackward0):
+class ZeroBackward0(FillBackward2):
     """The node of a tensor overwritten with zeros."""
 
     __slots__ = ()
@@ -200,7 +204,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Overwrite the tensor with ``src``, broadcast and converted."""
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' must be Tensor, not {type(src).__name__}")
-    check_in_place(input)
+    check_in_place(input, src)
     if broadcast_shapes(input._shape, src._shape) != input._shape:
         raise RuntimeError(
             f"The expanded size of the tensor {list(input._shape)} must match the existing size {list(src._shape)}"
@@ -225,7 +229,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
             )
         return copy_(input, value)
-    return _filled(input, _fitting(value, input._type.dtype), FillBackward0)
+    return _filled(input, _fitting(value, input._type.dtype), FillBackward2)
 
 
 _LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
@@ -256,7 +260,7 @@ def zero_(input: Tensor) -> Tensor:
 
 
 def _filled(input: Tensor, value: Any, node: type[Node]) -> Tensor:
-    check_in_place(input)
+    check_writable(input)  # elements may share memory: they get the same value
     edges = (edge_of(input),) if state.mode & GRAD else ()
     devices.run_pointwise(_fill_program(value.__class__, input.dtype), [value], [input])
     _overwritten(input, edges, node)
@@ -265,7 +269,7 @@ def _filled(input: Tensor, value: Any, node: type[Node]) -> Tensor:
 
 def _overwritten(input: Tensor, edges: tuple[Any, ...], node: type[Node]) -> None:
     input._counter[0] += 1
-    if any(edges):
+    if any(edges) and input.is_floating_point():
         record_inplace(input, node(edges, input._shape, input._type))
 
 

@@ -128,7 +128,8 @@ class Pointwise(Op):
         kinds = tuple([kind_of(value) for value in operands])
         key: Any = (kinds, compute, out)
         if statics is not self.statics:
-            key = (key, *[(n, v, v.__class__) for n, v in self.constants(statics).items()])
+            written = self.constants(statics)
+            key = (key, *[(n, written.get(n), v.__class__) for n, v in statics.items()])
         program = self.programs.get(key)
         if program is None:
             constants = self.constants(statics)
@@ -224,7 +225,7 @@ def _check_whole(statics: Mapping[str, Any]) -> None:
 
 def _check_target(target: Tensor, operands: Sequence[Tensor], shape: tuple[int, ...], kind: dtype) -> None:
     """Raise unless ``target`` may be overwritten with a result of this shape and dtype."""
-    check_in_place(target)
+    check_in_place(target, *operands)
     if shape != target._shape:
         raise RuntimeError(f"output with shape {list(target._shape)} doesn't match the broadcast shape {list(shape)}")
     if kind.category > target._type.dtype.category:

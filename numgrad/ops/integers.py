@@ -14,8 +14,12 @@ _BITS_OF_FLOATS = {
     for kind in (float32, float64)
 }
 
+_FLOOR_OF_BOOL = {bool_: "\"div_floor_cpu\" not implemented for 'Bool'"}
+_REMAINDER_OF_BOOL = {bool_: "\"remainder_cpu\" not implemented for 'Bool'"}
+_SHIFTS_OF_BOOL = {**_BITS_OF_FLOATS, bool_: "shifts are not implemented for torch.bool, only for integer tensors"}
 
-@pointwise("DivBackward1")
+
+@pointwise("DivBackward1", refused=_FLOOR_OF_BOOL)
 def floor_divide(input, other):
     """The quotient rounded towards minus infinity."""
     return input // other
@@ -26,7 +30,7 @@ def _(grad):
     return grad * 0
 
 
-@pointwise("RemainderBackward0")
+@pointwise("RemainderBackward0", refused=_REMAINDER_OF_BOOL)
 def remainder(input, other):
     """What is left of a division, with the sign of the divisor, as Python's ``%``."""
     return scalar.remainder(input, other)
@@ -60,16 +64,16 @@ def bitwise_xor(input, other):
     return input ^ other
 
 
-@pointwise("BitwiseLeftShiftBackward0", refused=_BITS_OF_FLOATS, nondifferentiable=["input", "other"])
+@pointwise("BitwiseLeftShiftBackward0", refused=_SHIFTS_OF_BOOL, nondifferentiable=["input", "other"])
 def bitwise_left_shift(input, other):
-    """The bits moved to the left by ``other`` places."""
-    return input << other
+    """The bits moved to the left by ``other`` places; 0 if there are not so many, or fewer than none."""
+    return scalar.where((other < 0) | (other > 63), 0, input << other)
 
 
-@pointwise("BitwiseRightShiftBackward0", refused=_BITS_OF_FLOATS, nondifferentiable=["input", "other"])
+@pointwise("BitwiseRightShiftBackward0", refused=_SHIFTS_OF_BOOL, nondifferentiable=["input", "other"])
 def bitwise_right_shift(input, other):
-    """The bits moved to the right by ``other`` places, the sign kept."""
-    return input >> other
+    """The bits moved to the right by ``other`` places, the sign kept; only the sign if there are not so many."""
+    return input >> scalar.where((other < 0) | (other > 63), 63, other)
 
 
 @pointwise("LogicalNotBackward0", result="bool")

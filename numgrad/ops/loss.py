@@ -29,7 +29,8 @@ def _over_rows(kernel: Callable[..., Any], logarithm: bool, dim: int, *tensors: 
     last = len(shape) - 1
     if last > 0 and dim != last:
         moved = [transpose_(tensor, dim, last) for tensor in tensors]
-        return contiguous(transpose_(_over_rows(kernel, logarithm, last, *moved), dim, last))
+        result = contiguous(transpose_(_over_rows(kernel, logarithm, last, *moved), dim, last))
+        return fresh(result._flat, shape, result._type)
     rows = [contiguous(tensor)._flat for tensor in tensors]
     return fresh(kernel(*rows, shape[dim] if shape else 1, logarithm), shape, tensors[0]._type)
 

@@ -9,6 +9,7 @@ import numpy as np
 from .. import devices
 from .._layout import broadcast_shapes
 from .._tensor import Tensor, fresh
+from .._types import bool_
 from .pointwise import mul
 from .shape import expand, reshape, squeeze_result, t_, transpose_, unsafe_view, unsqueeze
 from .table import attach, operation, public, public_functions
@@ -33,6 +34,10 @@ def _check_dtypes(name: str, left: Tensor, right: Tensor) -> None:
         raise RuntimeError(
             f"{name}: expected both tensors to have the same dtype, but got {left.dtype} {list(left._shape)} and "
             f"{right.dtype} {list(right._shape)}"
+        )
+    if left.dtype is bool_:
+        raise NotImplementedError(
+            f"\"{name}\" not implemented for 'Bool' (shapes {list(left._shape)}, {list(right._shape)})"
         )
 
 

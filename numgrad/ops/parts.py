@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import devices
-from .._layout import normal_dim, normal_dims, numel
+from .._layout import normal_dim, normal_dims
 from .._tensor import Tensor, fresh, strided
-from .copying import clone, contiguous, write
+from .copying import kept_strides, write
 from .shape import sizes_of, view_of
 from .table import attach, operation, public
 
@@ -103,10 +103,14 @@ def flip_(input: Tensor, dims: tuple[int, ...]) -> Tensor:
     strides = list(input._element_strides())
     start = input._offset
     for dim in dims:
-        start += max(input._shape[dim] - 1, 0) * strides[dim]
+        if input._shape[dim] < 2:
+            continue
+        start += (input._shape[dim] - 1) * strides[dim]
         strides[dim] = -strides[dim]
     backwards = strided(input._storage, input._shape, tuple(strides), start, input._type)
-    return contiguous(backwards) if numel(input._shape) > 1 else clone(input)
+    out = strided(devices.empty(input._shape, input._type), input._shape, kept_strides(input), 0, input._type)
+    write(out, backwards)
+    return out
 
 
 @flip_.gradient("input")

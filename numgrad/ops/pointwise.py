@@ -186,7 +186,7 @@ def _(grad, input, exponent):
     return grad * conj(where(exponent == 0, 0, exponent * pow_number(input, exponent=exponent - 1)))
 
 
-@pointwise("PowBackward1", export=False)
+@pointwise("PowBackward1", refused={bool_: "\"pow\" not implemented for 'Bool'"}, export=False)
 def pow_tensor(input, exponent):
     """``input ** exponent`` for two tensors, or a number and a tensor."""
     return scalar.pow(input, exponent)

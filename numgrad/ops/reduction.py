@@ -9,7 +9,7 @@ from typing import Any
 from .. import devices
 from .._layout import normal_dim, normal_dims, numel
 from .._tensor import Tensor, fresh
-from .._types import int64, tensor_type, to_dtype
+from .._types import bool_, int64, tensor_type, to_dtype
 from .comparison import eq, isnan, where
 from .copying import contiguous, convert
 from .pointwise import div, mul
@@ -139,7 +139,7 @@ def mean(
     if not input.is_floating_point():
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
-            f"Got: {input.dtype.legacy}"
+            f"Got: {input.dtype.legacy} (shape {list(input._shape)})"
         )
     if dim is None and not keepdim:
         return mean_all(input)
@@ -294,6 +294,8 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 
 
 def _place(input: Tensor, dim: int | None, keepdim: bool, name: str, largest: bool) -> Tensor:
+    if input.dtype is bool_:
+        raise RuntimeError(f"{name}(): does not support bool input (shape {list(input._shape)})")
     input = input.detach()
     if dim is None:
         _check_not_empty(input, name, None)

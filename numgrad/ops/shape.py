@@ -145,8 +145,9 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
 @operation("TransposeBackward0", view=True)
 def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
     shape, strides = list(input._shape), list(input._element_strides())
-    shape[dim0], shape[dim1] = shape[dim1], shape[dim0]
-    strides[dim0], strides[dim1] = strides[dim1], strides[dim0]
+    if shape:
+        shape[dim0], shape[dim1] = shape[dim1], shape[dim0]
+        strides[dim0], strides[dim1] = strides[dim1], strides[dim0]
     return view_of(input, shape, strides)
 
 
@@ -158,8 +159,7 @@ def _(grad, dim0, dim1):
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two dimensions exchanged."""
     rank = len(input._shape)
-    first, second = normal_dim(dim0, rank), normal_dim(dim1, rank)
-    return transpose_(input, first, second) if rank else view_as_shape(input, ())
+    return transpose_(input, normal_dim(dim0, rank), normal_dim(dim1, rank))
 
 
 @operation("TBackward0", view=True)

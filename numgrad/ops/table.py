@@ -217,16 +217,17 @@ class _Operation(Op):
         else:
             out = self.function(*args)
         if self.view:
-            self._connect_views(args, out if isinstance(out, tuple) else (out,))
+            self._connect_views(args, out)
         if any(edges):
             self._record(edges, args, out if isinstance(out, tuple) else (out,))
         return out
 
-    def _connect_views(self, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+    def _connect_views(self, args: tuple[Any, ...], out: Any) -> None:
         base = args[self.positions[0]]
-        for number, output in enumerate(outputs):
+        several = isinstance(out, tuple)
+        for number, output in enumerate(out if several else (out,)):
             output._counter = base._counter
-            step = (self, args[1:]) if len(outputs) == 1 else (_nth_view, (self, args[1:], number))
+            step = (_nth_view, (self, args[1:], number)) if several else (self, args[1:])
             output._view = View(base, step)
             output._requires_grad = MAYBE
 

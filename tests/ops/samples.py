@@ -47,7 +47,7 @@ WITHOUT = {
 # -- arithmetic -------------------------------------------------------------------------------------------------
 
 sample("add", np.add)
-sample("add", lambda x, y, alpha: x + alpha * y, alpha=3, dtypes=NUMBERS)
+sample("add", lambda x, y, alpha: x + np.asarray(alpha, x.dtype) * y, alpha=3)
 sample("sub", np.subtract, dtypes=NUMBERS)
 sample("sub", lambda x, y, alpha: x - alpha * y, alpha=2, dtypes=NUMBERS)
 sample("rsub", lambda x, y: y - x, dtypes=NUMBERS)
@@ -132,6 +132,8 @@ for _shape, _dims in (((2, 3, 4), (2, 0, 1)), ((0, 3), (1, 0)), ((), ())):
     sample("permute_", np.transpose, _shape, args=(_dims,), memory="view")
 sample("transpose_", np.swapaxes, (2, 3, 4), args=(0, 2), memory="view")
 sample("transpose_", np.swapaxes, (0, 3), args=(0, 1), memory="view")
+for _shape in ((2, 3), (0, 2), ()):
+    sample("alias", lambda x: x[...], _shape, memory="view")
 for _shape in ((2, 3), (3,), (0, 2), ()):
     sample("t_", np.transpose, _shape, memory="view")
 for _shape in ((1, 3, 1, 2), (3,), (1, 0), ()):
@@ -159,7 +161,7 @@ for _shape, _dim in (((2, 3, 4), 1), ((3,), 0), ((0, 3), 1)):
 # -- copies of parts, and joins ---------------------------------------------------------------------------------
 
 for _shape, _dims in (((2, 3, 4), (0, 2)), ((3,), (0,)), ((0, 3), (0, 1)), ((), ())):
-    sample("flip_", lambda x, dims: np.flip(x, dims).copy(), _shape, args=(_dims,))
+    sample("flip_", lambda x, dims: np.flip(x, dims).copy(), _shape, args=(_dims,), memory="kept")
 
 
 def _placed(x, shape, where):
@@ -291,7 +293,8 @@ for _shape in ((2, 3), (0, 3), ()):
     for _reduction in ("none", "mean", "sum"):
         for _weight, _positive in ((None, None), (_shape, None), (_shape[-1:], _shape[-1:])):
             sample("bce_with_logits_", _bce_with_logits, _shape, _shape, _weight, _positive, args=(_reduction,),
-                   domain=(ANY, UNIT, POSITIVE, POSITIVE), dtypes=FLOATS)
+                   domain=(ANY, UNIT, POSITIVE, POSITIVE), dtypes=FLOATS,
+                   memory="kept" if _reduction == "none" else "contiguous")
 
 # -- matrix products --------------------------------------------------------------------------------------------
 

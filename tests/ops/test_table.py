@@ -1,0 +1,123 @@
+"""The table is complete and consistent: samples, rules, names."""
+
+import builtins
+import dis
+import re
+
+import numpy as np
+import pytest
+from ops.samples import SAMPLES, WITHOUT
+from ops.sampling import LAYOUTS
+
+import numgrad
+from numgrad.ops.elementwise import Pointwise
+from numgrad.ops.table import operation, ops, parameters
+
+CASES = [case for sample in SAMPLES for case in sample.cases(shape=(2, 3))]
+DIFFERENTIABLE = [case for case in CASES if "float64" in case.sample.dtypes and any(case.differentiable())]
+
+
+def layouts_tried(name, cases):
+    return {case.layout for case in cases if case.sample.name == name}
+
+
+def missing_samples(names, cases):
+    """What is not tried of these operations: (name, layout) pairs."""
+    return [
+        (name, layout) for name in names for layout in LAYOUTS
+        if layout not in WITHOUT.get(name, ()) and layout not in layouts_tried(name, cases)
+    ]
+
+
+def test_every_op_is_sampled_in_every_layout():
+    assert missing_samples(ops, CASES) == []
+
+
+def test_no_exception_is_made_in_vain():
+    assert set(WITHOUT) <= set(ops)
+    assert [name for name, layouts in WITHOUT.items() if set(layouts) & layouts_tried(name, CASES)] == []
+
+
+def test_an_op_without_samples_is_noticed():
+    assert missing_samples(["softplus"], CASES) == [("softplus", layout) for layout in LAYOUTS]
+    few = [case for case in CASES if (case.sample.name, case.layout) != ("tanh", "empty")]
+    assert missing_samples(["tanh"], few) == [("tanh", "empty")]
+
+
+@pytest.mark.parametrize("op", ops.values(), ids=lambda op: op.name)
+def test_every_input_has_a_rule_or_is_declared_nondifferentiable(op):
+    assert set(op.inputs) == set(op.rules) | op.nondifferentiable
+    assert set(op.rules).isdisjoint(op.nondifferentiable)
+
+
+def test_a_rule_for_what_is_no_differentiable_input_is_refused():
+    with pytest.raises(ValueError, match="mm_ has no differentiable input 'other'"):
+        ops["mm_"].gradient("other")(lambda grad: grad)
+    with pytest.raises(ValueError, match="choose has no differentiable input 'condition'"):
+        ops["choose"].gradient("condition")(lambda grad: grad)
+
+
+def test_a_name_stands_for_one_op():
+    def tanh(input):
+        return input
+
+    with pytest.raises(ValueError, match="'tanh'"):
+        operation("TanhBackward0")(tanh)
+    assert isinstance(ops["tanh"], Pointwise)
+
+
+def names_for(op):
+    """What the parameters of an op's rules may be called."""
+    if isinstance(op, Pointwise):
+        return {"grad", "out", *op.inputs, *op.statics}
+    return {"grad", *op.outputs, *op.parameters, *[f"{name}_shape" for name in op.inputs]}
+
+
+@pytest.mark.parametrize("op", [op for op in ops.values() if op.rules], ids=lambda op: op.name)
+def test_names_in_rules_resolve(op):
+    for rule in {*op.rules.values(), op.function}:
+        if rule is not op.function:
+            assert set(parameters(rule)) <= names_for(op)
+        used = {i.argval for i in dis.get_instructions(rule) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+        assert [name for name in used if name not in rule.__globals__ and not hasattr(builtins, name)] == []
+
+
+@pytest.mark.parametrize("op", ops.values(), ids=lambda op: op.name)
+def test_node_classes_have_names_in_pytorchs_form(op):
+    classes = [op.node_class, *([op.flat_node_class] if isinstance(op, Pointwise) else [])]
+    for node in classes:
+        assert re.fullmatch(r"([A-Z][a-z0-9]*)+Backward\d", node.__name__)
+        assert node.__name__ == op.node_class.__name__
+        assert node.op is op
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_result_has_the_node_of_its_op(case):
+    dtype = "float64" if "float64" in case.sample.dtypes else case.sample.dtypes[0]
+    leaves = case.leaves(dtype, requires_grad=True)
+    for number, output in enumerate(output for output in case(*leaves) if output.requires_grad):
+        assert output.grad_fn.name() == type(output.grad_fn).__name__ == case.op.node_class.__name__
+        assert output.output_nr == number
+        assert len(output.grad_fn.next_functions) == len(case.shapes if case.op.inputs == ("tensors",) else leaves)
+    recorded = [output.requires_grad for output in case(*leaves) if output.is_floating_point()]
+    assert all(recorded) == any(case.differentiable()) or not recorded
+
+
+@pytest.mark.parametrize("create_graph", [False, True], ids=["kernel", "recorded"])
+@pytest.mark.parametrize("case", [case for case in DIFFERENTIABLE if case.layout == "contiguous"], ids=str)
+def test_rules_are_linear_in_the_gradient(case, create_graph):
+    leaves = case.leaves("float64", requires_grad=True)
+    wanted = [leaf for leaf in leaves if leaf is not None and leaf.requires_grad]
+    outputs = [output for output in case(*leaves) if output.requires_grad]
+    random = np.random.default_rng(3)
+    one, two = [[random.normal(size=output.shape) for output in outputs] for _ in range(2)]
+
+    def gradients(arrays):
+        weights = [numgrad.from_numpy(np.asarray(array)) for array in arrays]
+        found = numgrad.autograd.grad(outputs, wanted, weights, retain_graph=True, create_graph=create_graph)
+        return [gradient.detach().numpy() for gradient in found]
+
+    combined = gradients([3 * a - 0.7 * b for a, b in zip(one, two, strict=True)])
+    for total, a, b in zip(combined, gradients(one), gradients(two), strict=True):
+        np.testing.assert_allclose(total, 3 * a - 0.7 * b, 1e-12, 1e-13)
+
