@@ -127,10 +127,11 @@ def _order(shape: Ints, operands: Sequence[Ints]) -> list[int]:
     def inside(a: int, b: int) -> int:
         """1 if dimension a belongs inside b, -1 if b inside a, 0 if no operand tells."""
         for strides in operands:
-            if strides[a] and strides[b] and strides[a] != strides[b]:
-                return 1 if strides[a] < strides[b] else -1
-            if strides[a] and strides[b] and shape[a] != shape[b]:
-                return 1 if shape[a] < shape[b] else -1
+            if strides[a] and strides[b]:
+                if strides[a] != strides[b]:
+                    return 1 if strides[a] < strides[b] else -1
+                if shape[a] > shape[b]:
+                    return -1
         return 0
 
     # Insertion sort from the last dimension: the relation is not transitive, so the procedure is the definition.
@@ -150,8 +151,6 @@ def _order(shape: Ints, operands: Sequence[Ints]) -> list[int]:
 @functools.lru_cache(maxsize=4096)
 def output_strides(shape: Ints, operands: tuple[tuple[Ints, Ints | None], ...]) -> Ints:
     """The strides of a new output of ``shape`` whose inputs have these shapes and strides (None for row-major)."""
-    if all(strides is None for _, strides in operands):
-        return contiguous_strides(shape)
     return _dense_strides(shape, _broadcast(shape, operands))
 
 
@@ -206,26 +205,19 @@ def view_strides(shape: Ints, strides: Ints, target: Ints) -> Ints | None:
     """Strides under which the same memory reads as ``target``, or None where only a copy would do."""
     if numel(shape) == 0:
         return strides if shape == target else contiguous_strides(target)
-    chunks: list[list[int]] = []  # (size, innermost stride) of runs of evenly spaced elements
-    for extent, stride in zip(shape, strides, strict=True):
-        if extent == 1:
-            continue
-        if chunks and chunks[-1][1] == stride * extent:
+    chunks: list[list[int]] = []  # (size, innermost stride) of runs of evenly spaced elements, the last one first
+    for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if chunks and (extent == 1 or stride == chunks[-1][0] * chunks[-1][1]):
             chunks[-1][0] *= extent
-            chunks[-1][1] = stride
         else:
             chunks.append([extent, stride])
-    if not chunks:
-        return contiguous_strides(target)
     result: list[int] = []
-    size, step = chunks.pop()
-    seen = 1
-    for extent in reversed(target):
-        if seen == size and extent != 1 and chunks:
-            size, step = chunks.pop()
-            seen = 1
-        if size % (seen * extent):
+    wanted = list(target)
+    for size, step in chunks or [[1, 1]]:
+        seen = 1
+        while wanted and (seen < size or wanted[-1] == 1):
+            result.append(step * seen)
+            seen *= wanted.pop()
+        if seen != size:
             return None
-        result.append(step * seen)
-        seen *= extent
     return tuple(reversed(result))

@@ -1,8 +1,10 @@
-"""What must be as it was before: the state of tensors around something that fails."""
+"""What must be as it was before: the state of tensors, and of a graph, around something that fails."""
 
 from contextlib import contextmanager
 
 import pytest
+
+from numgrad import ones, tensor, zeros
 
 
 def state(tensor):
@@ -36,3 +38,24 @@ def refused(error, tensors, *words):
             yield
         for word in words:
             assert word in str(caught.value)
+
+
+class Scene:
+    """A leaf with a gradient, and a graph on it that has saved the leaf, a result and a view."""
+
+    def __init__(self):
+        self.leaf = tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+        self.leaf.grad = ones(2, 3)
+        self.plain = zeros(2, 3)
+        self.square = self.leaf * self.leaf
+        self.root = self.square.sqrt()
+        self.row = self.root[0]
+        self.loss = (self.row * self.square).sum()
+        self.all = [self.leaf, self.plain, self.square, self.root, self.row, self.loss]
+
+    def check_backward(self):
+        self.loss.backward()
+        top, bottom = [1.0, 2.0, 3.0], [4.0, 5.0, 6.0]  # top * top**2 + top * bottom**2
+        expected = [[1 + 3 * a * a + b * b for a, b in zip(top, bottom, strict=True)]]
+        expected += [[1 + 2 * a * b for a, b in zip(top, bottom, strict=True)]]
+        assert self.leaf.grad.tolist() == expected

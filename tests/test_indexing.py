@@ -334,9 +334,11 @@ def test_leaves_and_expanded_tensors_are_not_written_to():
     base = zeros(3)
     wide = base.expand(2, 3)
     with refused(RuntimeError, [wide, base], "more than one element of the written-to tensor", "[2, 3]", "clone()"):
-        wide[:] = 1
-    wide[0] = 1  # the elements of one row are distinct
+        wide[:] = ones(3)
+    wide[0] = ones(3)  # the elements of one row are distinct
     assert base.tolist() == [1, 1, 1]
+    wide[:] = 2  # one number for all
+    assert base.tolist() == [2, 2, 2]
 
 
 def test_elements_cannot_be_deleted(cube):

@@ -4,8 +4,7 @@ Note [In place on a view]
 A view knows its base (never itself a view) and the steps that lead from one to the other.  Writing to a view
 changes the base, so the base gets a new node, CopySlices, which sends the gradient of the written part through the
 writing operation and that of the rest straight on.  Every other view of that base is then stale: its node would
-send gradients to the old base.  When the edge of a stale view is asked for, its steps are replayed on the base,
-which gives it a node of the new graph.
+send gradients to the old base.  When the edge of a stale view is asked for, it gets a node of the base's new graph.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._layout import overlaps_itself
 from .grad_mode import GRAD, _Mode, state
 from .graph import MAYBE, Edge, Node, edge_of
 from .operations import operations
@@ -44,12 +44,18 @@ class View:
         if base._edge is not self.origin and self.recorded:
             self.origin = base._edge
             if base._edge is not None:
-                with _Mode(GRAD, True):
-                    fresh = _replay(self.steps, base)
-                move_retained(tensor, tensor._edge, fresh._edge)
-                tensor._edge = fresh._edge
+                edge = self._fresh_edge(tensor)
+                move_retained(tensor, tensor._edge, edge)
+                tensor._edge = edge
                 tensor._requires_grad = True
         return tensor._edge
+
+
+    def _fresh_edge(self, tensor: Any) -> Edge:
+        if not overlaps_itself(tensor._shape, tensor._element_strides()):
+            return AsStridedBackward0(tensor, self), 0
+        with _Mode(GRAD, True):  # elements that are several of the view's sum their gradients
+            return _replay(self.steps, self.base)._edge
 
 
 class FunctionView(View):
@@ -75,6 +81,23 @@ def _replay(steps: tuple[Step, ...], tensor: Any) -> Any:
     for operation, arguments in steps:
         tensor = operation(tensor, *arguments)
     return tensor
+
+
+class AsStridedBackward0(Node):
+    """The node of a view since its base was changed: the base's part that it shows gets its gradient."""
+
+    __slots__ = ("steps",)
+
+    def __init__(self, tensor: Any, view: View):
+        super().__init__((edge_of(view.base),), tensor._shape, tensor._type)
+        self.steps = view.steps
+
+    def apply(self, gradient: Any) -> tuple[Any, ...]:
+        assert self.edges[0] is not None
+        node, number = self.edges[0]
+        result = operations.zeros(*node.output(number))
+        operations.overwrite(_replay(self.steps, result), gradient)
+        return (result,)
 
 
 class CopySlices(Node):
@@ -127,7 +150,7 @@ def check_writable(tensor: Any, *others: Any) -> None:
     if view.refused is not None:
         raise RuntimeError(view.refused)
     base = view.base
-    if not view.recorded and (base._requires_grad or any([other.requires_grad for other in others])):
+    if not view.recorded and (base._requires_grad or any(other.requires_grad for other in others)):
         raise RuntimeError(
             "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that "
             "this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "

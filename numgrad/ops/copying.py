@@ -141,8 +141,13 @@ def type_(self: Tensor, dtype: Any = None) -> Any:
     return self._type.name if dtype is None else convert(self, to_dtype(dtype))
 
 
+def cpu(self: Tensor) -> Tensor:
+    """The tensor in the CPU's memory, which is where it is."""
+    return self
+
+
 attach("type", type_)
-attach("cpu", lambda self: self)
+attach("cpu", cpu)
 
 
 class CopyBackwards(Node):

@@ -25,7 +25,7 @@ from ..autograd.views import record_inplace
 from .copying import check_overlap
 from .flat import FlatNode
 from .plan import Plan, PointwiseNode, kind_of, new_output, operand, passed_values
-from .promotion import result_dtype
+from .promotion import number_dtype, result_dtype
 from .recorder import inplace_recorder, recorder
 from .table import Op, attach, public, public_functions
 
@@ -112,8 +112,9 @@ class Pointwise(Op):
         compute = result_dtype(values)
         tensors = [v for v in values if isinstance(v, Tensor)]
         message = self.refused.get(compute)
-        for tensor in tensors:
-            message = message or self.refused_operands.get(tensor._type.dtype)
+        for value in values:
+            kind = value._type.dtype if isinstance(value, Tensor) else number_dtype(value)
+            message = message or self.refused_operands.get(kind)
         if message is not None:
             error = NotImplementedError if "not implemented" in message else RuntimeError
             raise error(f"{message} (shapes {', '.join([str(list(t._shape)) for t in tensors])})")

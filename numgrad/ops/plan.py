@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import devices
-from .._layout import output_strides
+from .._layout import contiguous_strides, output_strides
 from .._tensor import Tensor, fresh, strided
-from .._types import TensorType, dtype
+from .._types import TensorType, dtype, tensor_type
 from ..autograd.grad_mode import GRAD, _Mode, state
 from ..autograd.graph import edge_of
 from .table import OpNode, Rule, parameters, public_functions
@@ -91,6 +91,11 @@ class PointwiseNode(OpNode):
         """The names that the rules use."""
         return self.plan.names
 
+    @property
+    def constants(self) -> Mapping[str, Any]:  # type: ignore[override]
+        """The static numbers that are written into the kernel."""
+        return self.plan.constants
+
     def release(self) -> None:
         if self.plan.frees:
             self.saved = None
@@ -103,13 +108,20 @@ class PointwiseNode(OpNode):
         if plan.computed:
             values = self.unpack()
             if state.mode & GRAD:
-                known = {**plan.constants, **values, "grad": gradient}
+                known = {**plan.constants, **{n: self._operand(n, v) for n, v in values.items()}, "grad": gradient}
                 for i, rule in plan.computed.items():
                     results[i] = rule(*[known[name] for name in plan.arguments[i]])
             else:
                 for i, out in zip(plan.computed, self._compute(gradient, list(values.values())), strict=True):
                     results[i] = out
         return tuple(results)
+
+    def _operand(self, name: str, value: Any) -> Any:
+        """What was saved, as a rule takes it: an operand that was a number as a tensor."""
+        if isinstance(value, Tensor) or name not in self.op.inputs:
+            return value
+        type = tensor_type(self.compute, self.type.device)
+        return fresh(devices.filled((), value, type), (), type)
 
     def _compute(self, gradient: Tensor, values: list[Any]) -> list[Tensor]:
         """All computed gradients, by one kernel."""
@@ -152,12 +164,15 @@ def new_output(tensors: Sequence[Tensor], shape: tuple[int, ...], type: TensorTy
     """A new tensor with the strides that PyTorch would give it."""
     row = devices.empty(shape, type)
     for tensor in tensors:
-        if tensor._flat is None:
+        if tensor._flat is None or (tensor._shape and tensor._shape != shape):
             break
     else:
         return fresh(row, shape, type)
     geometry = tuple([(t._shape, t._strides) for t in tensors])
-    return strided(row, shape, output_strides(shape, geometry), 0, type)
+    strides = output_strides(shape, geometry)
+    if strides == contiguous_strides(shape):
+        return fresh(row, shape, type)
+    return strided(row, shape, strides, 0, type)
 
 
 def passed_values(operands: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:

@@ -127,6 +127,7 @@ def inplace_recorder(op: Pointwise) -> Callable[..., Any]:
         return op.run((input, *others), _completed(op, statics) if statics else defaults, input)
 
     call.__name__ = call.__qualname__ = op.name + "_"
+    call.__doc__ = f"``{op.name}`` in place: overwrites the tensor and returns it."
     return call
 
 

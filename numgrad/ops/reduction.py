@@ -240,9 +240,10 @@ def _(grad, input, out):
 def _check_not_empty(input: Tensor, name: str, dim: int | None) -> None:
     if dim is None:
         if numel(input._shape) == 0:
-            raise RuntimeError(
+            error = IndexError if name.startswith("arg") else RuntimeError  # as in PyTorch
+            raise error(
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
-                "with the 'dim' argument."
+                f"with the 'dim' argument (shape {list(input._shape)})."
             )
     elif input._shape and input._shape[dim] == 0:
         raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")

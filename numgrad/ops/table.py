@@ -13,7 +13,8 @@ engine does, once for all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from .._tensor import Tensor
@@ -105,6 +106,7 @@ class OpNode(Node):
     names: Sequence[str]
     saved: tuple[Any, ...] | None
     versions: tuple[int | None, ...]
+    constants: Mapping[str, Any] = MappingProxyType({})  # numbers that the rules know without saving them
 
     def unpack(self) -> dict[str, Any]:
         """What was saved, by name.
@@ -139,13 +141,15 @@ class OpNode(Node):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_"):
             key = {"self": "input", "result": "out"}.get(name[7:], name[7:])
-            if self.saved is None:
-                raise freed_error()
             if key in self.names:
-                position = self.names.index(key)
-                value, version = self.saved[position], self.versions[position]
-                return value if version is None else self.unpacked(key, value, version)
+                return self.unpack()[key]
+            if key in self.constants:
+                return self.constants[key]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __dir__(self) -> list[str]:
+        names = [{"input": "self", "out": "result"}.get(name, name) for name in (*self.names, *self.constants)]
+        return [*super().__dir__(), *[f"_saved_{name}" for name in names]]
 
 
 class _GeneralNode(OpNode):

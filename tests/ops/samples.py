@@ -35,7 +35,7 @@ INTEGERS = ("int64", "bool")
 
 #: Layouts that an operation does not have.
 WITHOUT = {
-    **dict.fromkeys(["select_", "slice_", "slice_backward", "unbind_", "transpose_", "cat_"], ("0-d",)),
+    **dict.fromkeys(["select_", "slice_", "slice_backward", "unbind_", "cat_"], ("0-d",)),
     **dict.fromkeys(["put_along", "take_along", "pick", "nll_loss_", "mm_", "mv_", "bmm_"], ("0-d",)),
     **dict.fromkeys(["dot_", "put"], ("0-d", "transposed")),  # of vectors
     **dict.fromkeys(["max_all", "min_all"], ("empty",)),  # nothing to choose from
@@ -86,6 +86,7 @@ sample("log_one_plus_exp", lambda x: np.logaddexp(0, x), dtypes=FLOATS)
 # -- choosing and comparing -------------------------------------------------------------------------------------
 
 sample("relu", lambda x: np.maximum(x, 0), dtypes=NUMBERS)
+sample("relu_backward", lambda grad, out: np.where(out > 0, grad, 0), dtypes=NUMBERS)
 sample("maximum", np.maximum)
 sample("minimum", np.minimum)
 sample("choose", np.where, domain=(CONDITION, ANY, ANY), call=numgrad.where)
@@ -132,6 +133,7 @@ for _shape, _dims in (((2, 3, 4), (2, 0, 1)), ((0, 3), (1, 0)), ((), ())):
     sample("permute_", np.transpose, _shape, args=(_dims,), memory="view")
 sample("transpose_", np.swapaxes, (2, 3, 4), args=(0, 2), memory="view")
 sample("transpose_", np.swapaxes, (0, 3), args=(0, 1), memory="view")
+sample("transpose_", lambda x, *dims: x[...], (), args=(0, 0), memory="view")
 for _shape in ((2, 3), (0, 2), ()):
     sample("alias", lambda x: x[...], _shape, memory="view")
 for _shape in ((2, 3), (3,), (0, 2), ()):

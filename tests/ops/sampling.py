@@ -128,10 +128,10 @@ class Case:
         ]
 
     def __call__(self, *leaves):
-        """The outputs for these leaves."""
+        """The outputs for these leaves; in place of one there may be a number."""
         inputs = [
-            tensor if tensor is None or tensor.shape == shape else tensor.expand(shape)
-            for tensor, shape in zip(leaves, self.shapes, strict=True)
+            leaf.expand(shape) if getattr(leaf, "shape", shape) != shape else leaf
+            for leaf, shape in zip(leaves, self.shapes, strict=True)
         ]
         outputs = self.sample.call(*inputs)
         return outputs if isinstance(outputs, tuple) else (outputs,)

@@ -36,6 +36,23 @@ def test_derivative_for_one_input_alone(case, number):
     check_gradients(case, *leaves)
 
 
+def beside_numbers():
+    """Cases of pointwise operations, with the operand that is a number."""
+    return [
+        pytest.param(case, number, id=f"{case}-{number}")
+        for case in CASES if case.sample.shapes is None and sum(case.differentiable()) > 1
+        and case.layout in ("contiguous", "transposed")
+        for number, differentiable in enumerate(case.differentiable()) if differentiable
+    ]
+
+
+@pytest.mark.parametrize(("case", "number"), beside_numbers())
+def test_derivatives_beside_a_number(case, number):
+    leaves = case.leaves("float64", requires_grad=True)
+    leaves[number] = leaves[number][1, 1].item()
+    check_gradients(case, *leaves)
+
+
 def gradients_by_every_path(case, dtype):
     """The inputs' gradients by ``backward`` (rows), by ``grad`` (one kernel) and as recorded for a second one."""
     weights = [numgrad.from_numpy(np.asarray(np.random.default_rng(1).uniform(0.5, 1.5, output.shape), dtype))

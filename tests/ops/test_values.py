@@ -61,6 +61,28 @@ def test_values(case, dtype):
         assert leaf is None or np.array_equal(leaf.numpy(), array)
 
 
+def beside_numbers():
+    return [
+        pytest.param(case, dtype, number, id=f"{case}-{dtype}-{number}")
+        for case in CASES if case.sample.shapes is None and len(case.shapes) > 1 and case.layout == "contiguous"
+        for dtype in case.sample.dtypes if dtype != "bool"
+        for number, domain in enumerate(case.sample.domains) if domain.dtype is None
+    ]
+
+
+@pytest.mark.parametrize(("case", "dtype", "number"), beside_numbers())
+def test_a_number_counts_as_a_tensor_of_it(case, dtype, number):
+    leaves = case.leaves(dtype)
+    value = leaves[number][2, 3].item()
+    leaves[number] = leaves[number][2, 3]
+    (expected,) = case.expected(*leaves)
+    leaves[number] = value
+    (output,) = case(*leaves)
+    kind = expected_dtype(case, expected, dtype)
+    assert (output.shape, output.dtype) == (expected.shape, getattr(numgrad, kind))
+    np.testing.assert_allclose(output.numpy(), expected, *TOLERANCE.get(kind, (0, 0)))
+
+
 @pytest.mark.parametrize("case", [case for case in CASES if case.sample.memory != "taken"], ids=str)
 def test_views_and_only_views_share_memory(case):
     leaves = case.leaves(case.sample.dtypes[0])

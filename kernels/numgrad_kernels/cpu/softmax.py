@@ -75,9 +75,9 @@ def log_softmax_rows(x, length, out):
         largest = _largest(x, start, stop)
         for i in range(start, stop):
             out[i] = exp(x[i] - largest)
-        shift = largest + log(_sum(out, start, stop))
+        shift = log(_sum(out, start, stop))
         for i in range(start, stop):
-            out[i] = x[i] - shift
+            out[i] = x[i] - largest - shift  # largest + shift would be rounded to the digits of largest
 
 
 def softmax_backward_rows(grad, y, length, out):

@@ -1,0 +1,426 @@
+"""Operations of one's own: what ``forward`` and ``backward`` of a Function are given, keep and return."""
+
+import numpy as np
+import pytest
+from ops.gradients import check_gradients
+
+import numgrad
+from numgrad import ones, tensor
+from numgrad.autograd import Function, grad
+from numgrad.autograd.function import once_differentiable
+
+
+@pytest.fixture
+def x():
+    return tensor([1.0, 2.0], requires_grad=True)
+
+
+class MulConstant(Function):
+    """The example of PyTorch's documentation."""
+
+    @staticmethod
+    def forward(ctx, tensor, constant):
+        ctx.constant = constant
+        return tensor * constant
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.constant, None
+
+
+class Exp(Function):
+    """Saves its result."""
+
+    @staticmethod
+    def forward(ctx, x):
+        result = x.exp()
+        ctx.save_for_backward(result)
+        return result
+
+    @staticmethod
+    def backward(ctx, g):
+        (result,) = ctx.saved_tensors
+        return g * result
+
+
+class Cube(Function):
+    """Saves its input."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 3 * x**2
+
+
+class SumAndProduct(Function):
+    """Two inputs, two outputs."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a + b, a * b
+
+    @staticmethod
+    def backward(ctx, of_sum, of_product):
+        a, b = ctx.saved_tensors
+        return of_sum + of_product * b, of_sum + of_product * a
+
+
+# --- the node ---------------------------------------------------------------------------
+
+
+def test_the_node_is_named_after_the_function(x):
+    y = MulConstant.apply(x, 5.0)
+    assert repr(y) == "tensor([ 5., 10.], grad_fn=<MulConstantBackward>)"
+    assert y.grad_fn.name() == type(y.grad_fn).__name__ == "MulConstantBackward"
+    assert "MulConstantBackward object at 0x" in repr(y.grad_fn)
+    (node, number), = y.grad_fn.next_functions  # tensors only, as PyTorch has it
+    assert (node.variable, number) == (x, 0)
+    y.sum().backward()
+    assert x.grad.tolist() == [5.0, 5.0]
+
+
+def test_edges_are_those_of_the_tensor_inputs(x):
+    plain, y = ones(2), x * 2
+    a, b = SumAndProduct.apply(plain, y)
+    assert a.grad_fn is b.grad_fn
+    assert a.grad_fn.next_functions == ((None, 0), (y.grad_fn, 0))
+    assert (a.output_nr, b.output_nr) == (0, 1)
+
+
+def test_the_context_is_the_node(x):
+    class Keep(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.note, ctx.list = "kept", [1, 2]
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append((ctx, ctx.note, ctx.list))
+            return g
+
+    seen = []
+    y = Keep.apply(x)
+    assert (y.grad_fn.note, y.grad_fn.list) == ("kept", [1, 2])
+    y.sum().backward()
+    y.sum().backward()  # attributes are not freed
+    assert seen == [(y.grad_fn, "kept", [1, 2])] * 2
+
+
+def test_nothing_is_recorded_where_no_gradient_is_needed(x):
+    assert MulConstant.apply(ones(2), 3).is_leaf
+    with numgrad.no_grad():
+        y = MulConstant.apply(x, 3)
+    assert y.is_leaf
+    assert y.tolist() == [3.0, 6.0]
+
+
+# --- what forward and backward are given ------------------------------------------------
+
+
+def test_needs_input_grad(x):
+    class Needs(Function):
+        @staticmethod
+        def forward(ctx, a, number, b, c):
+            seen.append(ctx.needs_input_grad)
+            return a + b + c
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(ctx.needs_input_grad)
+            return g, None, None, g
+
+    seen = []
+    Needs.apply(x, 1, ones(2), x * 2).sum().backward()
+    assert seen == [(True, False, False, True)] * 2
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_nothing_inside_forward_is_recorded(x):
+    class Look(Function):
+        @staticmethod
+        def forward(ctx, x):
+            seen.append((numgrad.is_grad_enabled(), x.requires_grad, (x * 2).requires_grad))
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append((numgrad.is_grad_enabled(), g.requires_grad))
+            return g
+
+    seen = []
+    Look.apply(x).sum().backward()
+    assert seen == [(False, True, False), (False, False)]
+    seen.clear()
+    (Look.apply(x) * x).sum().backward()
+    grad((Look.apply(x) * x).sum(), x, create_graph=True)
+    assert seen[1] == (False, False)
+    assert seen[3] == (True, True)
+
+
+def test_saved_tensors(x):
+    class Save(Function):
+        @staticmethod
+        def forward(ctx, x, other):
+            result, middle = x * 2, x + 1
+            ctx.save_for_backward(x, None, result, other, middle)
+            return result
+
+        @staticmethod
+        def backward(ctx, g):
+            kept, nothing, result, other, middle = ctx.saved_tensors
+            seen.extend([kept, nothing, result, other, middle])
+            return g * 2, None
+
+    seen, other = [], ones(2)
+    y = Save.apply(x, other)
+    assert y.grad_fn.saved_tensors[0] is x
+    y.sum().backward()
+    assert seen[0] is x
+    assert seen[1] is None
+    assert (seen[2].tolist(), seen[2].grad_fn) == (y.tolist(), y.grad_fn)
+    assert seen[3] is other
+    assert (seen[4].tolist(), seen[4].requires_grad) == ([2.0, 3.0], False)
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        _ = y.grad_fn.saved_tensors
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        y.sum().backward()
+
+
+def test_save_for_backward_is_for_tensors(x):
+    class Wrong(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x, 3)
+            return x * 2
+
+    with pytest.raises(TypeError, match="save_for_backward can only save variables, but argument 1 is of type int"):
+        Wrong.apply(x)
+
+
+@pytest.mark.parametrize("function", [Exp, Cube])
+def test_a_saved_tensor_must_not_be_modified(function):
+    x = tensor([1.0, 2.0], requires_grad=True)
+    y = x * 1
+    result = function.apply(y)
+    changed = result if function is Exp else y
+    changed.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation: .* is at version 1; expected version 0"):
+        result.sum().backward()
+
+
+def test_several_outputs(x):
+    y = tensor([3.0, 5.0], requires_grad=True)
+    total, product = SumAndProduct.apply(x, y)
+    (total * 10 + product).sum().backward()
+    assert x.grad.tolist() == [13.0, 15.0]
+    assert y.grad.tolist() == [11.0, 12.0]
+
+
+def test_an_output_without_a_gradient_gets_zeros(x):
+    class Two(Function):
+        @staticmethod
+        def forward(ctx, x, materialize):
+            ctx.set_materialize_grads(materialize)
+            return x * 2, x.double().sum()
+
+        @staticmethod
+        def backward(ctx, first, second):
+            seen.append((first, second))
+            return first * 2, None
+
+    seen = []
+    Two.apply(x, True)[0].sum().backward()
+    (first, second), = seen
+    assert (second.item(), second.shape, second.dtype) == (0.0, (), numgrad.float64)
+    seen.clear()
+    Two.apply(x, False)[0].sum().backward()
+    assert seen[0][1] is None
+    assert first.tolist() == seen[0][0].tolist() == [1.0, 1.0]
+
+
+def test_outputs_that_are_no_tensors_have_no_gradient(x):
+    class Mixed(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return "text", x * 2, None, x * 3, 5
+
+        @staticmethod
+        def backward(ctx, *gradients):
+            seen.extend(None if g is None else g.tolist() for g in gradients)
+            return gradients[1] * 2 + gradients[3] * 3
+
+    seen = []
+    text, first, nothing, second, number = Mixed.apply(x)
+    assert (text, nothing, number) == ("text", None, 5)
+    assert (first.output_nr, second.output_nr) == (0, 1)
+    (first + second * 10).sum().backward()
+    assert seen == [None, [1.0, 1.0], None, [10.0, 10.0], None]
+    assert x.grad.tolist() == [32.0, 32.0]
+    assert MulConstant.apply(x, 1).requires_grad
+
+
+def test_one_output_given_twice(x):
+    class Twice(Function):
+        @staticmethod
+        def forward(ctx, x):
+            result = x * 2
+            return result, result
+
+        @staticmethod
+        def backward(ctx, first, second):
+            return (first + second) * 2
+
+    first, second = Twice.apply(x)
+    (first + second * 3).sum().backward()
+    assert x.grad.tolist() == [8.0, 8.0]
+
+
+def test_non_differentiable_outputs(x):
+    class Largest(Function):
+        @staticmethod
+        def forward(ctx, x):
+            value, index = x.max(0)
+            rank = x * 0
+            ctx.mark_non_differentiable(index, rank)
+            ctx.save_for_backward(index, x)
+            return value, index, rank
+
+        @staticmethod
+        def backward(ctx, of_value, of_index, of_rank):
+            index, x = ctx.saved_tensors
+            assert not index.requires_grad
+            assert of_rank.tolist() == [0.0, 0.0]
+            result = numgrad.zeros_like(x)
+            result[index.item()] = of_value
+            return result
+
+    value, index, rank = Largest.apply(x)
+    assert [t.requires_grad for t in (value, index, rank)] == [True, False, False]
+    assert rank.is_leaf
+    (value * 5).backward()
+    assert x.grad.tolist() == [0.0, 5.0]
+
+
+def test_integer_outputs_need_not_be_marked(x):
+    class Index(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, x.argmax()
+
+        @staticmethod
+        def backward(ctx, g, of_index):
+            return g * 2
+
+    y, index = Index.apply(x)
+    assert not index.requires_grad
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_gradients_may_be_none(x):
+    class Stop(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return None
+
+    (Stop.apply(x) + x * 3).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_gradients_are_brought_to_the_shape_and_dtype_of_the_input():
+    class Product(Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            ctx.save_for_backward(a, b)
+            return a * b
+
+        @staticmethod
+        def backward(ctx, g):
+            a, b = ctx.saved_tensors
+            return (g * b).double(), g * a
+
+    a, b = tensor([[1.0], [2.0]], requires_grad=True), tensor([3.0, 4.0, 5.0], requires_grad=True)
+    Product.apply(a, b).sum().backward()
+    assert (a.grad.tolist(), a.grad.dtype) == ([[12.0], [12.0]], numgrad.float32)
+    assert b.grad.tolist() == [3.0, 3.0, 3.0]
+
+
+# --- setup_context ----------------------------------------------------------------------
+
+
+def test_setup_context(x):
+    class Scaled(Function):
+        @staticmethod
+        def forward(x, factor):
+            assert not numgrad.is_grad_enabled()
+            return x * factor, factor
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            seen.append((inputs, output[0].tolist(), output[1]))
+            x, ctx.factor = inputs
+            ctx.save_for_backward(x, output[0])
+
+        @staticmethod
+        def backward(ctx, g, of_number):
+            kept, result = ctx.saved_tensors
+            assert kept is x
+            assert of_number is None
+            assert result.grad_fn is ctx
+            return g * ctx.factor, None
+
+    seen = []
+    y, _ = Scaled.apply(x, 3.0)
+    assert seen == [((x, 3.0), [3.0, 6.0], 3.0)]
+    y.sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+# --- higher derivatives -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", [Exp, Cube, SumAndProduct])
+def test_backward_can_be_differentiated(function):
+    count = 2 if function is SumAndProduct else 1
+    inputs = [numgrad.from_numpy(np.array([0.5, -1.5, 2.0]) + n).requires_grad_() for n in range(count)]
+    check_gradients(function.apply, *inputs)
+
+
+def test_third_derivatives(x):
+    for function, expected in ((Cube, [6.0, 6.0]), (Exp, np.exp([1.0, 2.0]))):
+        value = function.apply(x).sum()
+        for _ in range(2):
+            value = grad(value, x, create_graph=True)[0].sum()
+        np.testing.assert_allclose(grad(value, x)[0].tolist(), expected, rtol=1e-6)
+
+
+def test_once_differentiable(x):
+    class Once(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx, g):
+            assert not numgrad.is_grad_enabled()
+            return g * 3 * ctx.saved_tensors[0] ** 2
+
+    Once.apply(x).sum().backward()
+    assert x.grad.tolist() == [3.0, 12.0]
+    (first,) = grad((Once.apply(x) * x).sum(), x, create_graph=True)
+    assert first.tolist() == [4.0, 32.0]
+    with pytest.raises(RuntimeError, match="twice .* once_differentiable"):
+        first.sum().backward()

@@ -1,0 +1,137 @@
+"""Hooks on nodes: before and after they run, and what they may return."""
+
+import pytest
+
+import numgrad
+from numgrad import tensor
+from numgrad.autograd import grad
+
+
+@pytest.fixture
+def x():
+    return tensor([1.0, 2.0], requires_grad=True)
+
+
+def lists(gradients):
+    return tuple(None if g is None else g.tolist() for g in gradients)
+
+
+def test_a_hook_sees_the_gradients_of_inputs_and_outputs(x):
+    y = x * 2
+    seen = []
+    y.grad_fn.register_hook(lambda inputs, outputs: seen.append((lists(inputs), lists(outputs))))
+    (y * 3).sum().backward()
+    assert seen == [(([6.0, 6.0], None), ([3.0, 3.0],))]
+
+
+def test_a_prehook_sees_the_gradients_of_outputs(x):
+    y = x * 2
+    seen = []
+    y.grad_fn.register_prehook(lambda outputs: seen.append(lists(outputs)))
+    (y * 3).sum().backward()
+    assert seen == [([3.0, 3.0],)]
+
+
+def test_what_hooks_return_is_what_goes_on(x):
+    y = x * 2
+    seen = []
+    y.grad_fn.register_prehook(lambda outputs: (outputs[0] * 5,))
+    y.grad_fn.register_prehook(lambda outputs: seen.append(lists(outputs)))
+    y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] + 1, None))
+    y.grad_fn.register_hook(lambda inputs, outputs: seen.append((lists(inputs), lists(outputs))))
+    y.sum().backward()
+    assert seen == [([5.0, 5.0],), (([11.0, 11.0], None), ([5.0, 5.0],))]
+    assert x.grad.tolist() == [11.0, 11.0]
+
+
+def test_all_kinds_of_hooks_have_their_order(x):
+    y = x * 2
+    order = []
+    y.grad_fn.register_hook(lambda inputs, outputs: order.append("after"))
+    y.grad_fn.register_prehook(lambda outputs: order.append("before"))
+    y.register_hook(lambda g: order.append("tensor"))
+    x.register_hook(lambda g: order.append("leaf"))
+    y.sum().backward()
+    assert order == ["tensor", "before", "after", "leaf"]
+
+
+def test_hooks_of_nodes_are_removed_by_their_handle(x):
+    y = x * 2
+    before = y.grad_fn.register_prehook(lambda outputs: (outputs[0] * 5,))
+    after = y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] + 1, None))
+    before.remove()
+    y.sum().backward(retain_graph=True)
+    assert x.grad.tolist() == [3.0, 3.0]
+    after.remove()
+    y.sum().backward()
+    assert x.grad.tolist() == [5.0, 5.0]
+
+
+@pytest.mark.parametrize("run", [lambda y, x: y.sum().backward(), lambda y, x: y.sum().backward(inputs=[x])])
+def test_hooks_around_the_accumulation(x, run):
+    y = x * 2
+    node = y.grad_fn.next_functions[0][0]
+    seen = []
+    x.register_hook(lambda g: seen.append(("leaf", g.tolist(), x.grad)))
+    node.register_prehook(lambda gradients: (seen.append(("before", lists(gradients), x.grad)), (gradients[0] * 3,))[1])
+    node.register_hook(lambda inputs, outputs: seen.append(("after", inputs, lists(outputs), x.grad.tolist())))
+    run(y, x)
+    assert seen == [
+        ("leaf", [2.0, 2.0], None), ("before", ([2.0, 2.0],), None), ("after", (), ([6.0, 6.0],), [6.0, 6.0]),
+    ]
+
+
+def test_hooks_around_the_accumulation_are_left_out_by_grad(x):
+    y = x * 2
+    node = y.grad_fn.next_functions[0][0]
+    node.register_hook(lambda inputs, outputs: pytest.fail("nothing is accumulated"))
+    assert grad(y.sum(), x)[0].tolist() == [2.0, 2.0]
+
+
+def test_hooks_of_a_node_with_several_outputs(x):
+    first, second = (x * 1).unbind()
+    assert first.grad_fn is second.grad_fn
+    seen = []
+    first.grad_fn.register_prehook(lambda outputs: seen.append(lists(outputs)))
+    first.grad_fn.register_hook(lambda inputs, outputs: seen.append(lists(inputs)))
+    (second * 3).backward()
+    assert seen == [(None, 3.0), ([0.0, 3.0],)]
+
+
+def test_hooks_see_gradients_that_can_be_differentiated(x):
+    y = x * x
+    y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] * inputs[0], inputs[1]))
+    (gradient,) = grad(y.sum(), x, create_graph=True)  # x² + x, each x being one operand
+    assert gradient.tolist() == [2.0, 6.0]
+    assert grad(gradient.sum(), x)[0].tolist() == [3.0, 5.0]
+
+
+def doubled(*gradients):
+    return (*gradients[0], *gradients[0])
+
+
+def test_hooks_return_as_many_as_they_are_given(x):
+    message = "hook 'doubled' has returned an incorrect number of values"
+    y = x * 2
+    y.grad_fn.register_hook(doubled)
+    with pytest.raises(RuntimeError, match=message + r" \(got 4, but expected 2\)"):
+        y.sum().backward()
+    y = x * 2
+    y.grad_fn.register_prehook(doubled)
+    with pytest.raises(RuntimeError, match=message + r" \(got 2, but expected 1\)"):
+        y.sum().backward()
+    assert x.grad is None
+
+
+def test_errors_of_hooks_come_through(x):
+    def failing(*gradients):
+        raise ValueError("my own")
+
+    y = x * 2
+    handle = y.grad_fn.register_prehook(failing)
+    with pytest.raises(ValueError, match="my own"):
+        y.sum().backward()
+    handle.remove()
+    assert numgrad.is_grad_enabled()
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]

@@ -1,0 +1,111 @@
+"""Docstrings: everything public has one, and the examples in them print what they say."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import types
+import warnings
+
+import pytest
+
+import numgrad
+from numgrad import autograd
+
+OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def module_names(package):
+    """The package and all modules in it; ``__main__`` runs a command when imported."""
+    found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    return [package.__name__, *[module.name for module in found if not module.name.endswith("__main__")]]
+
+
+def examples(module):
+    """The docstrings of a module that have examples in them."""
+    return [test for test in doctest.DocTestFinder(exclude_empty=True).find(module) if test.examples]
+
+
+def run(test):
+    """Run the examples of one docstring; what went wrong, as doctest reports it."""
+    report = []
+    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = runner.run(test, out=report.append, clear_globs=False)
+    assert result.attempted == len(test.examples)
+    return "".join(report)
+
+
+MODULES = module_names(numgrad)
+
+
+def test_all_modules_are_looked_at():
+    assert {"numgrad", "numgrad.autograd.function", "numgrad.ops.pointwise", "numgrad.random"} <= set(MODULES)
+
+
+def test_there_are_examples():
+    found = {test.name for name in MODULES for test in examples(importlib.import_module(name))}
+    assert "numgrad.autograd.function.Function" in found
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name):
+    for test in examples(importlib.import_module(name)):
+        assert run(test) == ""
+
+
+def test_a_wrong_example_is_found():
+    parser = doctest.DocTestParser()
+    good = parser.get_doctest(">>> numgrad.tensor([1.0])\ntensor([1.])\n", {"numgrad": numgrad}, "good", None, 0)
+    wrong = parser.get_doctest(">>> numgrad.tensor([1.0])\ntensor([2.])\n", {"numgrad": numgrad}, "wrong", None, 0)
+    assert run(good) == ""
+    assert "tensor([2.])" in run(wrong)
+
+
+def undocumented(owner, names):
+    """Those of the public functions, classes and modules that have no docstring of their own."""
+    kinds = types.FunctionType, types.BuiltinFunctionType, type, types.ModuleType
+    found = {name: getattr(owner, name) for name in names}
+    # A class inherits no docstring here: it is to say itself what it is.
+    return [name for name, value in found.items() if isinstance(value, kinds) and not vars_doc(value)]
+
+
+def vars_doc(value):
+    return value.__dict__.get("__doc__") if isinstance(value, type) else value.__doc__
+
+
+@pytest.mark.parametrize("module", [numgrad, autograd], ids=lambda module: module.__name__)
+def test_everything_exported_is_documented(module):
+    assert module.__doc__
+    assert undocumented(module, module.__all__) == []
+    assert len(module.__all__) == len(set(module.__all__))
+
+
+def public_methods(cls):
+    """What a class defines itself, inherited and special methods aside."""
+    methods = {name: value for name, value in vars(cls).items() if not name.startswith("_")}
+    methods = {name: value.fget if isinstance(value, property) else value for name, value in methods.items()}
+    return {name: value for name, value in methods.items() if inspect.isroutine(value)}
+
+
+@pytest.mark.parametrize(
+    "cls",
+    [
+        numgrad.Tensor, numgrad.Size, numgrad.Generator, autograd.Function, autograd.function.FunctionCtx,
+        autograd.graph.Node,
+    ],
+    ids=lambda cls: cls.__name__,
+)  # fmt: skip
+def test_every_method_is_documented(cls):
+    methods = public_methods(cls)
+    assert methods
+    assert [name for name, method in methods.items() if not (method.__doc__ or "").strip()] == []
+
+
+def test_what_is_exported_is_there():
+    names = {}
+    exec("from numgrad import *", names)
+    assert set(numgrad.__all__) <= set(names)
+    for name in numgrad.__all__:
+        assert names[name] is getattr(numgrad, name)
