@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -15,7 +16,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) == 0:
+    if not text.isdecimal() or not 0 < int(text) < 2**31:
         raise argparse.ArgumentTypeError(f"expected a positive integer, got '{text}'")
     return int(text)
 
@@ -73,6 +74,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             train_digits(**options)
     except MemoryError as error:
         print(f"python -m numgrad {command}: error: out of memory: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # whoever read the output has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
         return 130

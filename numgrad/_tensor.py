@@ -13,7 +13,7 @@ import numpy as np
 from . import _print, autograd
 from ._layout import contiguous_strides, is_contiguous, normal_dim, numel, overlaps_itself
 from ._types import Size, TensorType, device, dtype, get_default_dtype, int64, size_of
-from .autograd.graph import edge_of
+from .autograd.graph import MAYBE, edge_of
 from .autograd.hooks import RemovableHandle
 from .autograd.tensor_hooks import TensorHooks
 from .autograd.variable import reshaped_gradient
@@ -180,7 +180,7 @@ class Tensor:
                 "only Tensors of floating point dtype can require gradients, "
                 f"not {self._type.dtype} (shape {list(self._shape)})"
             )
-        self._requires_grad = bool(value)
+        self._requires_grad = bool(value) if value or self._view is None else MAYBE
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set ``requires_grad`` and return the tensor."""

@@ -21,7 +21,7 @@ def scene():
 
 
 def case(action, error, *words):
-    return pytest.param(action, error, words)
+    return pytest.param(action, error, words, id=f"{error.__name__}: {words[0]}")
 
 
 def check(scene, action, error, words):
@@ -69,6 +69,8 @@ MUST_MATCH = "The size of tensor a (3) must match the size of tensor b (2) at no
         case(lambda s: stack([s.leaf, s.row]), RuntimeError, "[2, 3] at entry 0", "[3] at entry 1"),
         case(lambda s: ones(1, 2, 3).t(), RuntimeError, "t() expects a tensor with <= 2 dimensions", "3D"),
         case(lambda s: s.leaf.permute(0, 0), RuntimeError, "[0, 0]", "[2, 3]"),
+        case(lambda s: s.leaf.permute(0, 1, 2), RuntimeError, "[0, 1, 2]", "[2, 3]"),
+        case(lambda s: s.loss.narrow(0, 0, 1), RuntimeError, "0-dim tensor"),
         case(lambda s: s.leaf.narrow(1, 2, 2), RuntimeError, "start (2) + length (2) exceeds dimension size (3)"),
         case(lambda s: zeros(0).max(), RuntimeError, "max(): Expected reduction dim", "numel() == 0"),
         case(lambda s: zeros(0, 3).max(0), IndexError, "Expected reduction dim 0 to have non-zero size"),

@@ -221,6 +221,13 @@ def test_parts_that_do_not_overlap_can_be_copied_onto_each_other():
     assert y.tolist() == [1, 2, 3, 6, 5, 10]
 
 
+def test_a_part_can_be_spread_over_the_whole():
+    for part, expected in ((1, [[2, 3], [2, 3]]), ((ALL, slice(1, 2)), [[1, 1], [3, 3]]), ((1, 0), [[2, 2], [2, 2]])):
+        x = arange(4.0).reshape(2, 2)
+        x[:] = x[part]
+        assert x.tolist() == expected
+
+
 @pytest.mark.parametrize(
     ("target", "source"),
     [
@@ -228,7 +235,6 @@ def test_parts_that_do_not_overlap_can_be_copied_onto_each_other():
         (lambda x: x[:, 1:], lambda x: x[:, :-1]),
         (lambda x: x, lambda x: x.t()),
         (lambda x: x[:, 0], lambda x: x[1]),
-        (lambda x: x, lambda x: x[0]),
         (lambda x: x[::2, 0], lambda x: x[1:, 0]),
     ],
 )
@@ -236,8 +242,11 @@ def test_parts_that_overlap_are_refused(target, source):
     x = arange(9.0).reshape(3, 3)
     with refused(RuntimeError, [x], "refer to a single memory location", "clone()"):
         target(x)[...] = source(x)
-    with refused(RuntimeError, [x], "refer to a single memory location", "clone()"):
-        target(x).add_(source(x))
+    for change in (target(x).add_, target(x).copy_):
+        with refused(RuntimeError, [x], "refer to a single memory location", "clone()"):
+            change(source(x))
+    with refused(RuntimeError, [x], "refer to a single memory location"):
+        x.mul_(x[0])  # read after it was overwritten
 
 
 def test_writing_into_what_requires_a_gradient():

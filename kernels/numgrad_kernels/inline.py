@@ -258,6 +258,10 @@ def _definition(function: Callable[..., Any]) -> ast.FunctionDef:
         definition = None
     if not isinstance(definition, ast.FunctionDef):
         raise TypeError(f"{_where(function)}: define it with 'def'")
+    code = function.__code__
+    names = [argument.arg for argument in definition.args.args + definition.args.kwonlyargs]
+    if definition.name != code.co_name or names != [*code.co_varnames[: len(names)]]:
+        raise TypeError(f"{_where(function)}: its source text has changed since it was imported")
     definition.decorator_list = []
     if ast.get_docstring(definition) is not None:
         definition.body = definition.body[1:]

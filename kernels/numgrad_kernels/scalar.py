@@ -319,7 +319,7 @@ def minimum(x: Any, y: Any) -> Any:
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
-    """a if the condition holds, b otherwise. Both are computed."""
+    """a if the condition holds, b otherwise. Both may be computed, or only the one chosen."""
     return a if condition else b
 
 

@@ -160,7 +160,9 @@ def _accumulate(variable: Any, gradient: Any) -> None:
     """Add ``gradient`` to ``variable.grad``, taking the gradient's own memory where nobody else holds it."""
     present = variable._grad
     if present is None:
-        if gradient._shared or gradient._view is not None:
+        if variable._flat is not None and gradient._flat is None:
+            gradient = operations.copy(gradient)  # a gradient lies in memory as its leaf does
+        elif gradient._shared or gradient._view is not None:
             gradient = operations.clone(gradient)
         variable._grad = gradient
     elif state.mode & GRAD:

@@ -16,6 +16,8 @@ class Operations:
     add: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
     add_: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
     clone: Callable[[Any], Any] = None  # type: ignore[assignment]
+    #: ``copy(tensor)``: a copy whose elements lie in row-major order.
+    copy: Callable[[Any], Any] = None  # type: ignore[assignment]
     #: ``fit(gradient, shape, type)``: sum what broadcasting repeated, and convert the dtype.
     fit: Callable[[Any, tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
     ones: Callable[[tuple[int, ...], Any], Any] = None  # type: ignore[assignment]

@@ -25,6 +25,10 @@ __all__ = ["MAYBE", "CopySlices", "FunctionView", "View", "check_writable", "rec
 Step = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
+#: The steps from a base to a view: those to the tensor that it was made of, and the last one.
+Steps = tuple[Any, Step]
+
+
 class View:
     """What a view tensor knows of its base."""
 
@@ -33,7 +37,7 @@ class View:
     def __init__(self, parent: Any, step: Step):
         above = parent._view
         self.base = parent if above is None else above.base
-        self.steps: tuple[Step, ...] = (step,) if above is None else (*above.steps, step)
+        self.steps: Steps = (None if above is None else above.steps, step)
         self.recorded = bool(state.mode & GRAD) and (above is None or above.recorded)
         self.refused: str | None = None if above is None else above.refused  # why it may not be written to
         self.origin = self.base._edge  # the base's graph that the view's edge belongs to
@@ -76,9 +80,13 @@ def _no_step(tensor: Any) -> Any:
     raise NotImplementedError("what a Function does to its input cannot be replayed")
 
 
-def _replay(steps: tuple[Step, ...], tensor: Any) -> Any:
+def _replay(steps: Steps | None, tensor: Any) -> Any:
     """The view of ``tensor`` to which the steps lead."""
-    for operation, arguments in steps:
+    path = []
+    while steps is not None:
+        steps, step = steps
+        path.append(step)
+    for operation, arguments in reversed(path):
         tensor = operation(tensor, *arguments)
     return tensor
 
@@ -119,7 +127,7 @@ class CopySlices(Node):
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         if self.operation is None:
             raise freed_error()
-        result = operations.clone(gradient)
+        result = operations.copy(gradient)  # the steps lead to a view of any row-major tensor
         written = _replay(self.steps, result)
         others = list(self.operation.apply(operations.clone(written)))
         operations.overwrite(written, others.pop(self.place))

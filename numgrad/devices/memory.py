@@ -8,6 +8,7 @@ holds is free.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from dataclasses import dataclass
@@ -56,7 +57,8 @@ class Pool:
         self.idle_limit = idle_limit
         self._blocks: dict[int, list[_Block]] = {}
         self._clock = 0
-        self._lock = threading.Lock()
+        self._held = 0  # bytes in all blocks
+        self._lock = threading.RLock()
 
     def take(self, count: int, dtype: np.dtype) -> np.ndarray:
         """An uninitialised row of ``count`` elements, in a block that nothing else uses.
@@ -72,6 +74,7 @@ class Pool:
                 if _references(block) == _UNUSED:
                     break
             else:
+                self._held += size
                 self._release_idle(self.idle_limit - size)
                 try:
                     block = _new_block(size, self._clock)
@@ -80,6 +83,8 @@ class Pool:
                     block = _new_block(size, self._clock)
                 self._blocks.setdefault(size, []).append(block)
             block.used = self._clock
+            if self._held > self.idle_limit:
+                self._release_idle(self.idle_limit)
             return block.memory[block.start : block.start + count * dtype.itemsize].view(dtype)
 
     def idle_sizes(self) -> list[int]:
@@ -109,12 +114,21 @@ class Pool:
             if total <= limit:
                 break
             total -= size
+            self._held -= size
             self._blocks[size].remove(block)
             if not self._blocks[size]:
                 del self._blocks[size]
 
 
 pool = Pool()
+
+
+def _after_fork() -> None:
+    pool._lock = threading.RLock()  # a thread that does not exist in the child may have held it
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def empty_row(count: int, dtype: np.dtype) -> np.ndarray:

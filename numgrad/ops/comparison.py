@@ -28,7 +28,7 @@ def _(grad, out):
 @pointwise("ThresholdBackwardBackward0", export=False, inplace=False)
 def relu_backward(grad_output, output):
     """The gradient of :func:`relu`; its own derivative for the output is 0, and not nothing."""
-    return scalar.where(output > 0, grad_output, 0)
+    return scalar.where(output <= 0, 0, grad_output)
 
 
 @relu_backward.gradient("grad_output")

@@ -18,7 +18,10 @@ from ..autograd.operations import operations
 from ..autograd.views import check_writable, record_inplace
 from .table import attach, operation, public
 
-__all__ = ["check_overlap", "clone", "contiguous", "convert", "copy_", "fill_", "kept_strides", "to", "write", "zero_"]
+__all__ = [
+    "check_overlap", "clone", "contiguous", "convert", "copy_", "fill_", "kept_strides", "overlaps", "to", "write",
+    "zero_",
+]
 
 
 def _same(input):
@@ -178,20 +181,25 @@ class ZeroBackward0(FillBackward2):
     __slots__ = ()
 
 
+def overlaps(target: Tensor, source: Tensor) -> bool:
+    """Whether two tensors share a part of their memory without being the same elements in the same order."""
+    if target._storage is not source._storage or source is target:
+        return False
+    low, high = _extent(target)
+    start, stop = _extent(source)
+    same = (target._offset, target._shape, target._element_strides()) == (
+        source._offset, source._shape, source._element_strides(),
+    )
+    return low < stop and start < high and not same and devices.share_elements(target, source)
+
+
 def check_overlap(target: Tensor, source: Tensor) -> None:
     """Raise if writing to ``target`` would change elements of ``source`` that are still to be read.
 
     Raises:
         RuntimeError: the two share a part of their memory without being the same elements.
     """
-    if target._storage is not source._storage or source is target:
-        return
-    low, high = _extent(target)
-    start, stop = _extent(source)
-    same = (target._offset, target._shape, target._element_strides()) == (
-        source._offset, source._shape, source._element_strides(),
-    )
-    if low < stop and start < high and not same and devices.share_elements(target, source):
+    if overlaps(target, source):
         raise RuntimeError(
             "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
             f"memory location (shapes {list(source._shape)} and {list(target._shape)}). Please clone() the tensor "
@@ -208,7 +216,7 @@ def _extent(tensor: Tensor) -> tuple[int, int]:
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Overwrite the tensor with ``src``, broadcast and converted."""
     if not isinstance(src, Tensor):
-        raise TypeError(f"copy_(): argument 'other' must be Tensor, not {type(src).__name__}")
+        return fill_(input, src)
     check_in_place(input, src)
     if broadcast_shapes(input._shape, src._shape) != input._shape:
         raise RuntimeError(

@@ -46,6 +46,7 @@ class Pointwise(Op):
         refused: dtypes that the operation is not defined for, and the message that says so; one with "not implemented"
             is raised as NotImplementedError, as PyTorch has it, any other as RuntimeError.
         refused_operands: the same for dtypes that no operand may have, whatever the operation is computed in.
+        check_integers: called with the operands before a computation in integers, to refuse some values.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Pointwise(Op):
         baked: Mapping[str, frozenset[float]],
         refused: Mapping[dtype, str],
         refused_operands: Mapping[dtype, str],
+        check_integers: Callable[[Sequence[Any]], None] | None,
     ):
         signature = inspect.signature(function).parameters.values()
         operands = [p.name for p in signature if p.kind is p.POSITIONAL_OR_KEYWORD]
@@ -67,10 +69,13 @@ class Pointwise(Op):
         self.baked = dict(baked)
         self.refused = dict(refused)
         self.refused_operands = dict(refused_operands)
+        self.check_integers = check_integers
         self.types: dict[Any, tuple[dtype, dtype]] = {}
         self.programs: dict[Any, devices.Program] = {}
         self.plans: dict[Any, Plan] = {}
         super().__init__(function, node, operands, operands if result == "bool" else fixed)
+        #: Whether all operands but the conditions have a gradient, as the short way takes for granted.
+        self.differentiable = not self.nondifferentiable - self.conditions
         self.flat_node_class = type(node, (FlatNode,), {"op": self, "__slots__": (), "__module__": "numgrad.autograd"})
 
     def make_node_class(self, name: str) -> type[Node]:
@@ -156,8 +161,11 @@ class Pointwise(Op):
             if not tensors:
                 raise TypeError(f"{self.name}(): at least one operand must be a Tensor")
         compute, kind = self.compute_types(operands)
-        if statics is not self.statics and not compute.is_floating_point:
-            _check_whole(statics)
+        if not compute.is_floating_point:
+            if statics is not self.statics:
+                _check_whole(statics)
+            if self.check_integers is not None:
+                self.check_integers(operands)
         shape = tensors[0]._shape
         for tensor in tensors:
             if tensor._shape is not shape and tensor._shape != shape:
@@ -246,6 +254,7 @@ def pointwise(
     baked: Mapping[str, frozenset[float]] | None = None,
     refused: Mapping[dtype, str] | None = None,
     refused_operands: Mapping[dtype, str] | None = None,
+    check_integers: Callable[[Sequence[Any]], None] | None = None,
     inplace: bool | None = None,
     export: bool = True,
 ) -> Callable[[Callable[..., Any]], Any]:
@@ -259,6 +268,7 @@ def pointwise(
         baked: for a static number, the values that get a kernel of their own, with the value written into it.
         refused: dtypes that the operation is not defined for, and what to say.
         refused_operands: dtypes that no operand may have, and what to say.
+        check_integers: called with the operands before a computation in integers; raises if a value will not do.
         inplace: whether there is an in-place method, too; by default unless the result is bool.
         export: whether ``numgrad`` exports the function and Tensor has the method.
 
@@ -268,7 +278,8 @@ def pointwise(
 
     def decorate(function: Callable[..., Any]) -> Any:
         op = Pointwise(
-            function, node, nondifferentiable, result, conditions, baked or {}, refused or {}, refused_operands or {}
+            function, node, nondifferentiable, result, conditions, baked or {}, refused or {}, refused_operands or {},
+            check_integers,
         )
         call: Any = recorder(op)
         call.__doc__ = function.__doc__

@@ -163,19 +163,24 @@ def _any_runner(plan: Plan, launch: Callable[..., Any]) -> RunRow:
         if direct:
             return out
         outs = iter((out,) if one else out)
-        return [next(outs) if source == "kernel" else row if source == "passed" else None for source in pattern]
+        passed = _passed(node, row, pattern)
+        return [next(outs) if source == "kernel" else passed if source == "passed" else None for source in pattern]
 
     return run
 
 
 def _pass_on(pattern: tuple[Any, ...]) -> RunRow:
-    several = pattern.count("passed") > 1
-
     def run(node: Any, row: Any, release: bool) -> Any:
-        passed = row
-        if several:  # one memory for two gradients: a tensor, which can be marked as shared
-            passed = fresh(row, node.shape, node.type)
-            passed._shared = True
+        passed = _passed(node, row, pattern)
         return [passed if source == "passed" else None for source in pattern]
 
     return run
+
+
+def _passed(node: Any, row: Any, pattern: tuple[Any, ...]) -> Any:
+    """The row as it is handed on; to several inputs as a tensor, which can be marked as shared."""
+    if pattern.count("passed") < 2:
+        return row
+    passed = fresh(row, node.shape, node.type)
+    passed._shared = True
+    return passed

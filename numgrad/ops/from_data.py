@@ -32,6 +32,7 @@ __all__ = ["as_tensor", "from_numpy", "legacy_tensor", "tensor"]
 
 def from_array(array: np.ndarray) -> Tensor:
     """A tensor on the memory of a NumPy array."""
+    array = array.view(np.ndarray)  # of a subclass (a memory map, a matrix) only the memory is wanted
     if not array.dtype.isnative:
         raise ValueError(f"given numpy array has a byte order that is not this machine's: {array.dtype}")
     type = tensor_type(to_dtype(array.dtype))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor
-from .copying import copy_, fill_
+from .copying import clone, copy_, fill_, overlaps
 from .from_data import tensor
 from .parts import select, slice_
 from .shape import alias, expand, reshape, unsqueeze
@@ -95,6 +95,8 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
     extra = len(value._shape) - len(part._shape)
     if extra > 0 and all(extent == 1 for extent in value._shape[:extra]):
         value = reshape(value, value._shape[extra:])
+    if value._shape != part._shape and overlaps(part, value):
+        value = clone(value)  # it is read several times: from elements that are not yet overwritten
     try:
         value = expand(value, part._shape)
     except RuntimeError:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from numgrad_kernels import scalar
 
 from .._tensor import Tensor
 from .._types import bool_, float32, float64
+from .comparison import eq
 from .elementwise import pointwise
 from .table import public
 
@@ -19,7 +23,20 @@ _REMAINDER_OF_BOOL = {bool_: "\"remainder_cpu\" not implemented for 'Bool'"}
 _SHIFTS_OF_BOOL = {**_BITS_OF_FLOATS, bool_: "shifts are not implemented for torch.bool, only for integer tensors"}
 
 
-@pointwise("DivBackward1", refused=_FLOOR_OF_BOOL)
+
+def _check_divisor(operands: Sequence[Any]) -> None:
+    """Raise if an integer would be divided by zero."""
+    divisor = operands[1]
+    if _any_zero(divisor) if isinstance(divisor, Tensor) else divisor == 0:
+        shapes = [list(v._shape) for v in operands if isinstance(v, Tensor)]
+        raise RuntimeError(f"ZeroDivisionError: an integer is divided by zero (shapes {', '.join(map(str, shapes))})")
+
+
+def _any_zero(tensor: Tensor) -> bool:
+    return tensor.numel() > 0 and bool(eq(tensor, 0).max())
+
+
+@pointwise("DivBackward1", refused=_FLOOR_OF_BOOL, check_integers=_check_divisor)
 def floor_divide(input, other):
     """The quotient rounded towards minus infinity."""
     return input // other
@@ -30,7 +47,7 @@ def _(grad):
     return grad * 0
 
 
-@pointwise("RemainderBackward0", refused=_REMAINDER_OF_BOOL)
+@pointwise("RemainderBackward0", refused=_REMAINDER_OF_BOOL, check_integers=_check_divisor)
 def remainder(input, other):
     """What is left of a division, with the sign of the divisor, as Python's ``%``."""
     return scalar.remainder(input, other)

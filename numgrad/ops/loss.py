@@ -166,12 +166,13 @@ def _check_targets(input: Tensor, target: Tensor, classes: int, ignored: int) ->
     counted = values != ignored
     wrong = values[counted & ((values < 0) | (values >= classes))]
     if wrong.size:
-        raise IndexError(f"Target {wrong.flat[0]} is out of bounds: input of shape {list(input._shape)} has {classes} "
-                         "classes.")
+        raise IndexError(
+            f"Target {wrong.flat[0]} is out of bounds: input of shape {list(input._shape)} has {classes} classes."
+        )
     return int(counted.sum())
 
 
-def nll_loss(input: Tensor, target: Tensor, ignore_index: int = -100, reduction: str = "mean") -> Tensor:
+def nll_loss(input: Tensor, target: Tensor, *, ignore_index: int = -100, reduction: str = "mean") -> Tensor:
     """Minus the log-probability of the target class.
 
     Args:
@@ -204,7 +205,7 @@ def nll_loss(input: Tensor, target: Tensor, ignore_index: int = -100, reduction:
     return reshape(loss, shape) if reduction == "none" and loss._shape != shape else loss
 
 
-def cross_entropy(input: Tensor, target: Tensor, ignore_index: int = -100, reduction: str = "mean") -> Tensor:
+def cross_entropy(input: Tensor, target: Tensor, *, ignore_index: int = -100, reduction: str = "mean") -> Tensor:
     """Minus the logarithm of the softmax of ``input`` at the target class.
 
     Args:
@@ -226,7 +227,7 @@ def cross_entropy(input: Tensor, target: Tensor, ignore_index: int = -100, reduc
             return losses
         total = sum_all(losses)
         return total if reduction == "sum" else div(total, float(numel(losses._shape)))
-    return nll_loss(log_softmax(input, dim), target, ignore_index, reduction)
+    return nll_loss(log_softmax(input, dim), target, ignore_index=ignore_index, reduction=reduction)
 
 
 # -- the logistic loss ------------------------------------------------------------------------------------------

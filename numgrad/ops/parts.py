@@ -90,6 +90,8 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     Raises:
         RuntimeError: they reach beyond the dimension.
     """
+    if not input._shape:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     dim = normal_dim(dim, len(input._shape))
     extent = input._shape[dim]
     start = start + extent if start < 0 else start

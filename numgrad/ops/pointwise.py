@@ -43,7 +43,7 @@ def conj(input: Any) -> Any:
 
 
 conj.scalar_function = _conjugate  # type: ignore[attr-defined]
-public(conj)
+public(conj, checks=True)
 
 # -- arithmetic -------------------------------------------------------------------------------------------------
 
@@ -252,7 +252,7 @@ def _power_base(input: Tensor, exponent: float) -> Tensor:
     return convert(input, get_default_dtype())
 
 
-public(pow)
+public(pow, checks=True)
 attach("pow_", pow_)
 
 

@@ -55,6 +55,7 @@ operations.add = pointwise.add
 operations.add_ = pointwise.add.inplace
 operations.add_rows = devices.add_rows
 operations.clone = copying.clone
+operations.copy = copying.contiguous_
 operations.fit = _fit
 operations.is_bad = _has_nan
 operations.ones = _ones

@@ -29,12 +29,29 @@ __all__ = ["inplace_recorder", "operator", "recorder", "unary"]
 OPERANDS = (Tensor, bool, int, float, np.ndarray, np.generic)
 
 
+def as_number(op: Pointwise, name: str, value: Any) -> bool | int | float:
+    """A static number as Python's: NumPy's and 0-d tensors are taken, too.
+
+    Raises:
+        TypeError: it is no number.
+    """
+    if value.__class__ in (float, int, bool):
+        return value
+    if isinstance(value, np.generic) or (isinstance(value, Tensor) and not value._shape):
+        value = value.item()
+    if isinstance(value, bool | int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    raise TypeError(f"{op.name}(): argument '{name}' must be a number, not {type(value).__name__}")
+
+
 def _completed(op: Pointwise, statics: Mapping[str, Any]) -> Mapping[str, Any]:
     """The static numbers given, and the defaults of the others."""
     for name in statics:
         if name not in op.statics:
             raise TypeError(f"{op.name}() got an unexpected keyword argument '{name}'")
-    return {**op.statics, **statics}
+    return {**op.statics, **{name: as_number(op, name, value) for name, value in statics.items()}}
 
 
 def recorder(op: Pointwise) -> Callable[..., Any]:
@@ -134,7 +151,7 @@ def inplace_recorder(op: Pointwise) -> Callable[..., Any]:
 def unary(op: Pointwise, statics: Mapping[str, Any]) -> Callable[[Any], Any]:
     """The operation on one operand, with these static numbers."""
     shortcut = _Shortcut(op, statics)
-    known, run, recorded = shortcut.known, op.run, op.result != "bool"
+    known, run, recorded = shortcut.known, op.run, op.differentiable
 
     def call(input):
         if not isinstance(input, Tensor) or input._flat is None:
@@ -165,7 +182,7 @@ def unary(op: Pointwise, statics: Mapping[str, Any]) -> Callable[[Any], Any]:
 def operator(op: Pointwise) -> Callable[[Tensor, Any], Any]:
     """The operation as a method of Python's: for an operand it does not know it returns NotImplemented."""
     shortcut = _Shortcut(op, op.statics)
-    known, recorded = shortcut.known, op.result != "bool"
+    known, recorded = shortcut.known, op.differentiable
 
     def run(input, other):
         return op.run((input, other), op.statics) if isinstance(other, OPERANDS) else NotImplemented
@@ -240,6 +257,9 @@ class _Shortcut:
         type = key[0] if isinstance(key, tuple) else key
         compute, kind = op.compute_types(operands)
         found: tuple[Any, Any, list[Recipe | None]] = (None, None, [])
+        if op.check_integers is not None and not compute.is_floating_point:
+            self.known[key] = found
+            return found
         # A program over rows reads each operand in its own dtype; what is recorded must have one dtype throughout.
         if not type.dtype.is_floating_point or compute is type.dtype:
             program = op.program(operands, self.statics, compute, kind)

@@ -1,4 +1,4 @@
-"""Views and joins: operations that arrange elements without computing with them."""
+"""Views of all elements in another shape or order of dimensions."""
 
 from __future__ import annotations
 
@@ -134,10 +134,11 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
     Raises:
         RuntimeError: ``dims`` does not name each dimension once.
     """
-    order = tuple(normal_dim(d, len(input._shape)) for d in sizes_of(dims))
-    if sorted(order) != list(range(len(input._shape))):
+    rank, given = len(input._shape), sizes_of(dims)
+    order = tuple([normal_dim(d, rank) for d in given]) if len(given) == rank else given
+    if sorted(order) != list(range(rank)):
         raise RuntimeError(
-            f"permute: dims {list(order)} do not name each dimension of shape {list(input._shape)} once"
+            f"permute: dims {list(given)} do not name each dimension of shape {list(input._shape)} once"
         )
     return permute_(input, order)
 

@@ -13,6 +13,7 @@ engine does, once for all.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -84,13 +85,29 @@ def attach(name: str, function: Any) -> None:
     setattr(Tensor, name, function)
 
 
-def public(function: Callable[..., Any], *, name: str | None = None, method: bool = True) -> Callable[..., Any]:
-    """Export ``function`` as ``numgrad.<name>`` and, unless told otherwise, as a method of Tensor."""
+def public(
+    function: Callable[..., Any], *, name: str | None = None, method: bool = True, checks: bool = False
+) -> Callable[..., Any]:
+    """Export ``function`` as ``numgrad.<name>`` and, unless told otherwise, as a method of Tensor.
+
+    A method is given a tensor, but a function may be given anything: unless it ``checks`` that itself, it is wrapped.
+    """
     name = name or function.__name__
-    public_functions[name] = function
+    wrapped = method and not checks and not hasattr(function, "op")
+    public_functions[name] = _checked(function, name) if wrapped else function
     if method:
         attach(name, function)
     return function
+
+
+def _checked(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(input: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(input, Tensor):
+            raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
+        return function(input, *args, **kwargs)
+
+    return call
 
 
 class OpNode(Node):
@@ -210,7 +227,7 @@ class _Operation(Op):
             tensors = args[0] if self.sequence else [args[place] for place in self.positions]
             for tensor in tensors:
                 if tensor is not None and tensor._requires_grad:
-                    edges = tuple([None if tensor is None else edge_of(tensor) for tensor in tensors])
+                    edges = self._edges(tensors)
                     break
         if edges:
             state.mode = mode & ~GRAD
@@ -225,6 +242,15 @@ class _Operation(Op):
         if any(edges):
             self._record(edges, args, out if isinstance(out, tuple) else (out,))
         return out
+
+    def _edges(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
+        """An edge for each input that has a gradient."""
+        if self.nondifferentiable:
+            tensors = [
+                None if name in self.nondifferentiable else tensor
+                for name, tensor in zip(self.inputs, tensors, strict=True)
+            ]
+        return tuple([None if tensor is None else edge_of(tensor) for tensor in tensors])
 
     def _connect_views(self, args: tuple[Any, ...], out: Any) -> None:
         base = args[self.positions[0]]
@@ -274,6 +300,8 @@ class _Operation(Op):
                     found[parameter] = (self.outputs.index(parameter), "output")
                 elif parameter in self.parameters:
                     found[parameter] = (self.parameters.index(parameter), "value")
+                elif parameter.removesuffix("_shape") not in self.parameters and parameter != "grad":
+                    raise TypeError(f"{self.name} has nothing called '{parameter}', which its rule for {name} asks for")
                 elif parameter != "grad":
                     found[parameter] = (self.parameters.index(parameter.removesuffix("_shape")), "shape")
         return tuple(found), list(found.values())

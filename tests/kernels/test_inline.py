@@ -1,6 +1,8 @@
 """From scalar functions, as an op's author writes them, to the statements of a kernel: compared as text."""
 
+import importlib
 import math
+import sys
 import types
 
 import numpy as np
@@ -277,11 +279,6 @@ def with_unpacking(x):
     return a + b
 
 
-def with_an_annotation(x):
-    a: float = x
-    return a
-
-
 def with_no_return(x):
     """Nothing but this."""
 
@@ -350,7 +347,6 @@ def with_an_assignment_inside(x):
         (with_an_update, "'x += 1' cannot be part"),
         (with_several_targets, "'a = b = x' cannot be part"),
         (with_unpacking, "cannot be part of a pointwise kernel; write assignments"),
-        (with_an_annotation, "'a: float = x' cannot be part"),
         (with_no_return, "'def with_no_return(x):' cannot be part of a pointwise kernel; write assignments and one"),
         (with_an_empty_return, "'return' cannot be part"),
         (with_an_unknown_name, "the name 'unknown' is not defined"),
@@ -380,6 +376,17 @@ def test_a_function_without_source_text():
     exec("def invisible(x):\n    return x", namespace)
     with pytest.raises(TypeError, match=r"invisible .*its source text is needed"):
         inlined(namespace["invisible"])
+
+
+def test_a_function_whose_source_text_has_changed(tmp_path, monkeypatch):
+    file = tmp_path / "edited_since.py"
+    file.write_text("def first(x):\n    return x\n\n\ndef second(y):\n    return y + y\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("edited_since")
+    monkeypatch.delitem(sys.modules, "edited_since")
+    file.write_text("# another line\n\n\n\ndef first(x):\n    return x\n")
+    with pytest.raises(TypeError, match=r"second .*its source text has changed"):
+        inlined(module.second)
 
 
 def test_a_lambda():

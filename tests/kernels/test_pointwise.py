@@ -298,7 +298,7 @@ for op in table[half::2]:
     if len(op.inputs) > 1:
         run(op, [contiguous[0], *[2.0] * (len(op.inputs) - 1)], op.statics)
     for name, values in op.baked.items():
-        for value in [*sorted(values), 1.7]:
+        for value in (min(values), 0.5, max(values), 1.7):
             run(op, contiguous, {**op.statics, name: value})
 
 print(json.dumps({

@@ -78,10 +78,12 @@ LAYOUTS = ("contiguous", "transposed", "stepped", "broadcast", "empty", "0-d")
 
 
 def laid_out(array, layout):
-    """The same elements in other memory: transposed, or every second one of a row."""
+    """The same elements in other memory, with gaps: transposed, or every second one of a row."""
     shape = array.shape
     if layout == "transposed" and len(shape) > 1:
-        return np.ascontiguousarray(array.T).T
+        padded = np.zeros((*shape[:0:-1], shape[0] + 1), array.dtype)
+        padded[..., : shape[0]] = array.T
+        return padded[..., : shape[0]].T
     if layout == "stepped" and shape:
         padded = np.zeros((*shape[:-1], 2 * shape[-1] + 1), array.dtype)
         padded[..., 1::2] = array

@@ -1,0 +1,208 @@
+"""Writing to views: the base and its other views see the change, in their values and in their graph."""
+
+import numpy as np
+import pytest
+from ops.gradients import check_gradients
+
+import numgrad
+from numgrad import tensor, zeros
+
+
+@pytest.fixture
+def x():
+    return numgrad.from_numpy(np.array([[0.7, 1.3, 2.1], [0.4, 1.8, 0.9]])).requires_grad_()
+
+
+@pytest.fixture
+def w():
+    return numgrad.from_numpy(np.array([1.1, 0.6, 1.7])).requires_grad_()
+
+
+#: Ways to look at a 2×3 tensor.
+VIEWS = {
+    "row": lambda y: y[1],
+    "column": lambda y: y[:, 1],
+    "element": lambda y: y[1, 2],
+    "block": lambda y: y[:, 1:],
+    "every other": lambda y: y[:, ::2],
+    "transposed": lambda y: y.t(),
+    "permuted": lambda y: y.permute(1, 0),
+    "reshaped": lambda y: y.view(3, 2),
+    "flat": lambda y: y.reshape(-1),
+    "unsqueezed": lambda y: y.unsqueeze(1),
+    "squeezed": lambda y: y[1:].squeeze(0),
+    "everything": lambda y: y[:],
+    "alias": lambda y: y[...],
+    "unbound": lambda y: y.unbind(1)[2],
+    "view of a view": lambda y: y.t()[1:].view(2, 2)[:, 1],
+    "part of a part of a part": lambda y: y[1][1:][0],
+}
+
+#: Ways to write to a tensor of any shape; ``w`` is a number.
+WRITES = {
+    "mul_": lambda v, w: v.mul_(w),
+    "add_": lambda v, w: v.add_(w, alpha=2),
+    "pow_": lambda v, w: v.pow_(w),
+    "exp_": lambda v, w: v.exp_(),
+    "copy_": lambda v, w: v.copy_(w),
+    "zero_": lambda v, w: v.zero_(),
+    "twice": lambda v, w: v.mul_(w).tanh_(),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_derivatives_through_a_written_view(x, w, view, write):
+    def function(x, w):
+        base = x * x
+        part = view(base)
+        write(part, w[0])
+        return base, part
+
+    base, part = function(x, w)
+    assert type(base.grad_fn).__name__ == "CopySlices"
+    assert part.data_ptr() == view(base).data_ptr()
+    assert part.tolist() == view(base).tolist()
+    check_gradients(function, x, w)
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_derivatives_of_a_view_of_a_written_base(x, w, view):
+    def function(x, w):
+        base = x * x
+        part = view(base)
+        base.mul_(w)
+        return part, part * w[0]
+
+    check_gradients(function, x, w)
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_derivatives_into_a_plain_buffer(w, view):
+    def function(w):
+        buffer = zeros(2, 3, dtype=numgrad.float64)
+        part, other = view(buffer), buffer[1]
+        part.add_(w[2]).mul_(w[0])
+        return buffer, part * w[1], other
+
+    check_gradients(function, w)
+
+
+def test_views_of_one_base_see_one_anothers_changes(x, w):
+    def function(x, w):
+        base = x * x
+        first, second = base[0], base[:, 1:]
+        first.mul_(w)
+        second.mul_(second.detach().clone() * 0 + w[1:])
+        first.pow_(2)
+        base[1, 1] = first[1].clone() * w[2]
+        return base, first, second
+
+    check_gradients(function, x, w)
+
+
+def test_values_taken_before_keep_their_gradient(x, w):
+    def function(x, w):
+        base = x * 1
+        part = base[0]
+        early, early_part = base.exp(), part * part
+        part.mul_(w)
+        return early + base, early_part
+
+    early_part = function(x, w)[1]
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        early_part.sum().backward()
+    check_gradients(lambda x, w: function(x, w)[0], x, w)
+
+
+def test_a_loop_that_fills_a_buffer(x, w):
+    def function(x, w):
+        buffer, state = zeros(4, 3, dtype=numgrad.float64), w
+        for step in range(4):
+            state = (state * x[step % 2]).tanh()
+            buffer[step] = state
+        return buffer
+
+    check_gradients(function, x, w)
+
+
+def test_a_buffer_that_is_used_while_it_is_filled(x, w):
+    def function(x, w):
+        buffer = zeros(3, 3, dtype=numgrad.float64)
+        buffer[0] = w
+        for step in range(2):
+            buffer[step + 1] = buffer[step].clone() * x[step]
+        return buffer
+
+    check_gradients(function, x, w)
+
+
+def test_columns_moved_within_one_tensor(x, w):
+    def function(x, w):
+        base = x * w
+        base[:, 0] = base[:, 1]
+        base[0, ::2] += base[1, ::2]
+        return base
+
+    check_gradients(function, x, w)
+
+
+def test_who_requires_a_gradient_afterwards(w):
+    buffer = zeros(5, dtype=numgrad.float64)
+    touched, beside, copy = buffer[:3], buffer[3:], buffer.clone()
+    touched.copy_(w)
+    assert [t.requires_grad for t in (buffer, touched, beside, copy)] == [True, True, True, False]
+    assert [t.is_leaf for t in (buffer, touched, beside, copy)] == [False, False, False, True]
+    beside.sum().backward()
+    assert w.grad.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_the_view_written_to_stands_on_the_new_base(x):
+    base = x * 1
+    part, other = base[0], base[1]
+    old = other.grad_fn
+    part.mul_(2)
+    assert part.grad_fn.next_functions == ((base.grad_fn, 0),)
+    assert other.grad_fn is not old
+    assert other.grad_fn.next_functions == ((base.grad_fn, 0),)
+    assert base.grad_fn.next_functions[0][0].name() == "MulBackward0"
+
+
+def test_writing_without_recording_leaves_the_graph(x):
+    base = x * 1
+    part = base[0]
+    node = base.grad_fn
+    with numgrad.no_grad():
+        part.mul_(10)
+    assert base.grad_fn is node
+    assert base[0].tolist() == part.tolist()
+    (base * tensor(2.0)).sum().backward()
+    assert x.grad.tolist() == [[2.0] * 3] * 2
+
+
+def test_a_detached_view_changes_values_only(x):
+    base = x * 1
+    base[0].detach().zero_()
+    assert base.tolist()[0] == [0.0, 0.0, 0.0]
+    assert base.grad_fn.name() == "MulBackward0"
+    assert base._version == 1
+
+
+def test_rows_of_an_iteration_can_be_written_to(x, w):
+    def function(x, w):
+        base = x * 1
+        for row in base:
+            row.mul_(w)
+        return base
+
+    check_gradients(function, x, w)
+
+
+def test_a_graph_with_written_views_is_freed(x):
+    base = x * 1
+    base[0].mul_(2)
+    total = (base * 3).sum()
+    total.backward()
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        total.backward()
+    assert x.grad.tolist() == [[6.0] * 3, [3.0] * 3]
