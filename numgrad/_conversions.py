@@ -1,0 +1,104 @@
+"""From tensors to Python's and NumPy's values, and what Python's protocols ask of a tensor for that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._layout import numel
+
+__all__ = ["Conversions"]
+
+
+class Conversions:
+    """The part of Tensor that gives its elements out."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:  # the fields of Tensor
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def item(self) -> Any:
+        """The one element as a Python number.
+
+        Raises:
+            RuntimeError: the tensor has more or fewer elements than one.
+        """
+        if numel(self._shape) != 1:
+            raise RuntimeError(f"a Tensor with {numel(self._shape)} elements cannot be converted to Scalar")
+        return self._storage.item(self._offset)
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers (a number, for a 0-d tensor)."""
+        return self._array().tolist()
+
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """The elements as a NumPy array on the same memory.
+
+        Raises:
+            RuntimeError: the tensor requires a gradient, which the array could not pass on.
+        """
+        if self.requires_grad and not force:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
+        return self._array()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.numpy()
+        if dtype is None or np.dtype(dtype) == array.dtype:
+            return array.copy() if copy else array
+        if copy is False:
+            raise ValueError(f"a copy is needed to convert {self.dtype} to {np.dtype(dtype)}")
+        return array.astype(dtype)
+
+    def __len__(self) -> int:
+        if not self._shape:
+            raise TypeError("len() of a 0-d tensor")
+        return self._shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self._shape:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __contains__(self, element: Any) -> bool:
+        if not isinstance(element, Conversions | bool | int | float | np.generic):
+            raise RuntimeError(
+                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+            )
+        return bool(self.eq(element)._array().any())
+
+    def __bool__(self) -> bool:
+        count = numel(self._shape)
+        if count != 1:
+            many = "more than one value" if count else "no values"
+            raise RuntimeError(f"Boolean value of Tensor with {many} is ambiguous")
+        return bool(self._storage.item(self._offset))
+
+    def __float__(self) -> float:
+        return float(self._only())
+
+    def __int__(self) -> int:
+        return int(self._only())
+
+    def _only(self) -> Any:
+        if numel(self._shape) != 1:
+            raise ValueError(
+                f"only one element tensors can be converted to Python scalars, not shape {list(self._shape)}"
+            )
+        return self.item()
+
+    def __complex__(self) -> complex:
+        return complex(self._only())
+
+    def __index__(self) -> int:
+        if numel(self._shape) != 1 or self._type.numpy.kind not in "iub":
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if not self._shape else object.__format__(self, spec)
