@@ -40,27 +40,35 @@ def _sum_leaf(x, start, stop):
     return lanes[0]
 
 
+def _push(levels, depth, leaf, total):
+    """Add the sum of leaf number ``leaf`` to the tree, and return how many sums of ever fewer leaves wait in it."""
+    filled = leaf
+    while filled % 2:  # two sums of one level make one of the next
+        depth -= 1
+        total = levels[depth] + total
+        filled //= 2
+    levels[depth] = total
+    return depth + 1
+
+
+def _collapse(levels, depth):
+    """The sum of all that waits in the tree."""
+    total = levels[depth - 1]
+    for level in range(depth - 2, -1, -1):
+        total = levels[level] + total
+    return total
+
+
 def _sum_stretch(x, start, length):
     """The sum of any number of elements, by pairs of equally long halves."""
     if length <= LEAF:
         return _sum_leaf(x, start, start + length)
     levels = local_array(64, T)
     depth = 0
-    leaves = (length + LEAF - 1) // LEAF
-    for leaf in range(leaves):
+    for leaf in range((length + LEAF - 1) // LEAF):
         low = start + leaf * LEAF
-        total = _sum_leaf(x, low, min(start + length, low + LEAF))
-        filled = leaf
-        while filled % 2:  # two sums of one level make one of the next
-            depth -= 1
-            total = levels[depth] + total
-            filled //= 2
-        levels[depth] = total
-        depth += 1
-    total = levels[depth - 1]
-    for level in range(depth - 2, -1, -1):
-        total = levels[level] + total
-    return total
+        depth = _push(levels, depth, leaf, _sum_leaf(x, low, min(start + length, low + LEAF)))
+    return _collapse(levels, depth)
 
 
 def sum_leaves(x, out):
@@ -75,18 +83,8 @@ def combine_leaves(leaves, out):
     levels = local_array(64, T)
     depth = 0
     for leaf in range(leaves.size):
-        total = leaves[leaf]
-        filled = leaf
-        while filled % 2:
-            depth -= 1
-            total = levels[depth] + total
-            filled //= 2
-        levels[depth] = total
-        depth += 1
-    total = levels[depth - 1]
-    for level in range(depth - 2, -1, -1):
-        total = levels[level] + total
-    out[0] = total
+        depth = _push(levels, depth, leaf, leaves[leaf])
+    out[0] = _collapse(levels, depth)
 
 
 def sum_rows(x, length, out):
