@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import ref
 
 from .anomaly_mode import forward_trace
 from .grad_mode import ANOMALY, GRAD, _Mode, state
@@ -17,42 +18,85 @@ __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 
 
 class FunctionCtx:
-    """What ``forward`` and ``backward`` of a Function share; at the same time the node in the graph."""
+    """What ``forward`` and ``backward`` of a Function share; any attribute may be set on it.
+
+    It belongs to the node in the graph, which shows its attributes, too, but keeps its own fields apart from them.
+    """
+
+    def __init__(self, node: _FunctionNode, needs_input_grad: tuple[bool, ...]):
+        self._node = ref(node)
+        self._to_save: tuple[Any, ...] = ()
+        self._dirty: tuple[Any, ...] = ()
+        self._non_differentiable: tuple[Any, ...] = ()
+        self._materialize_grads = True
+        #: For each input of ``forward`` whether it needs a gradient.
+        self.needs_input_grad = needs_input_grad
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors (or None) for ``backward``, which finds them in ``saved_tensors``."""
-        self.to_save = tensors
+        self._to_save = tensors
 
     def mark_dirty(self, *tensors: Any) -> None:
         """Name the inputs that ``forward`` changed in place; they must be among its outputs."""
-        self.dirty_tensors = tensors
+        self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
         """Name the outputs that have no gradient."""
-        self.non_differentiable = tensors
+        self._non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether ``backward`` gets zeros (the default) or None for an output that no gradient reached."""
-        self.materialize_grads = value
+        self._materialize_grads = value
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """The tensors given to ``save_for_backward``.
+
+        Raises:
+            RuntimeError: backward has run and freed them, or one was modified in place since.
+        """
+        node = self._node()
+        if node is None:
+            raise freed_error()
+        return node.unpack()
+
+    def __getattr__(self, name: str) -> Any:
+        node = None if name == "_node" else self._node()
+        if node is not None and name in _OF_THE_NODE:
+            return getattr(node, name)
+        kind = type(self if node is None else node).__name__
+        raise AttributeError(f"'{kind}' object has no attribute '{name}'")
 
 
-class _FunctionNode(Node, FunctionCtx):
-    """The node of a Function; each Function has a subclass of it, called ``<Function>Backward``."""
+#: What a context passes on of its node, which in PyTorch is the same object.
+_OF_THE_NODE = frozenset({"metadata", "name", "next_functions", "register_hook", "register_prehook"})
+
+
+class _FunctionNode(Node):
+    """The node of a Function; each Function has a subclass of it, called ``<Function>Backward``.
+
+    ``tensor_inputs`` and ``tensor_outputs`` say which inputs and outputs of ``forward`` are tensors: only those have
+    an edge, or a gradient.
+    """
+
+    __slots__ = ("__weakref__", "context", "saved", "tensor_inputs", "tensor_outputs")
 
     makes_fresh_gradients = False  # the user's backward may return anything, its saved tensors for one
     wants_undefined = True
     function: type[Function]
 
-    def __init__(self) -> None:  # the fields of Node are filled in once forward has run
-        self.to_save: tuple[Any, ...] = ()
-        self.dirty_tensors: tuple[Any, ...] = ()
-        self.non_differentiable: tuple[Any, ...] = ()
-        self.materialize_grads = True
-        self.needs_input_grad: tuple[bool, ...] = ()
-        self._saved: tuple[tuple[Any, Any, int | None], ...] | None = ()
-        #: Which inputs of forward are tensors, and which outputs: only those have an edge, or a gradient.
-        self._tensor_inputs: tuple[bool, ...] = ()
-        self._tensor_outputs: tuple[bool, ...] = ()
+    def __init__(self, inputs: tuple[Any, ...]):  # the fields of Node are filled in once forward has run
+        self.tensor_inputs = tuple([is_tensor(value) for value in inputs])
+        self.tensor_outputs: tuple[bool, ...] = ()
+        self.context = FunctionCtx(self, tuple([is_tensor(value) and value.requires_grad for value in inputs]))
+        self.saved: tuple[tuple[Any, Any, int | None], ...] | None = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "context" and not name.startswith("__"):
+            context = self.context
+            if name in context.__dict__ or hasattr(FunctionCtx, name):
+                return getattr(context, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def record(self, edges: tuple[Any, ...], outputs: list[Any]) -> None:
         """Complete the node, given the edges of its tensor inputs and its tensor outputs."""
@@ -64,7 +108,7 @@ class _FunctionNode(Node, FunctionCtx):
     def keep_saved(self, outputs: dict[int, Any]) -> None:
         """Keep what is to be saved; ``outputs`` are, by number, those that this node is the origin of."""
         saved: list[tuple[Any, Any, int | None]] = []
-        for tensor in self.to_save:
+        for tensor in self.context._to_save:
             if tensor is None:
                 saved.append((None, None, None))
                 continue
@@ -76,20 +120,14 @@ class _FunctionNode(Node, FunctionCtx):
             number = next((n for n, output in outputs.items() if output is tensor), None)
             kept = tensor if number is None else tensor._alias()
             saved.append((kept, tensor._counter[0], number))
-        self._saved = tuple(saved)
-        self.to_save = ()
+        self.saved = tuple(saved)
 
-    @property
-    def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors given to ``save_for_backward``.
-
-        Raises:
-            RuntimeError: backward has run and freed them, or one was modified in place since.
-        """
-        if self._saved is None:
+    def unpack(self) -> tuple[Any, ...]:
+        """The saved tensors, checked, the outputs among them in their place in the graph."""
+        if self.saved is None:
             raise freed_error()
         result = []
-        for tensor, version, number in self._saved:
+        for tensor, version, number in self.saved:
             if tensor is not None and tensor._counter[0] != version:
                 raise modified_error(self, tensor, version, number is not None)
             result.append(tensor if number is None else restored_output(self, tensor, number))
@@ -99,15 +137,16 @@ class _FunctionNode(Node, FunctionCtx):
         gradients = gradient if self.more_outputs else [gradient]
         if gradients is None:
             gradients = [None] * (1 + len(self.more_outputs or ()))
-        if self.materialize_grads:
+        if self.context._materialize_grads:
             gradients = [
                 operations.zeros(*self.output(number)) if g is None else g for number, g in enumerate(gradients)
             ]
         arrived = iter(gradients)
-        results = self.function.backward(self, *[next(arrived) if one else None for one in self._tensor_outputs])
+        given = [next(arrived) if of_tensor else None for of_tensor in self.tensor_outputs]
+        results = self.function.backward(self.context, *given)
         if not isinstance(results, tuple):
             results = (results,)
-        expected = len(self._tensor_inputs)
+        expected = len(self.tensor_inputs)
         if len(results) > expected and all(r is None for r in results[expected:]):
             results = results[:expected]
         if len(results) != expected:
@@ -115,7 +154,7 @@ class _FunctionNode(Node, FunctionCtx):
                 f"function {self.name()} returned an incorrect number of gradients "
                 f"(expected {expected}, got {len(results)})"
             )
-        for number, (result, of_tensor) in enumerate(zip(results, self._tensor_inputs, strict=True), 1):
+        for number, (result, of_tensor) in enumerate(zip(results, self.tensor_inputs, strict=True), 1):
             if result is None:
                 continue
             if not of_tensor:
@@ -128,10 +167,10 @@ class _FunctionNode(Node, FunctionCtx):
                     f"expected Variable or None (got {type(result).__name__}) as gradient {number} of function "
                     f"{self.name()}"
                 )
-        return tuple([r for r, of_tensor in zip(results, self._tensor_inputs, strict=True) if of_tensor])
+        return tuple([r for r, of_tensor in zip(results, self.tensor_inputs, strict=True) if of_tensor])
 
     def release(self) -> None:
-        self._saved = None
+        self.saved = None
 
 
 class _FunctionMeta(type):
@@ -139,7 +178,8 @@ class _FunctionMeta(type):
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]):
         super().__init__(name, bases, namespace)
-        cls._node_class = type(f"{name}Backward", (_FunctionNode,), {"function": cls, "__module__": cls.__module__})
+        fields = {"function": cls, "__slots__": (), "__module__": cls.__module__}
+        cls._node_class = type(f"{name}Backward", (_FunctionNode,), fields)
 
 
 class Function(metaclass=_FunctionMeta):
@@ -186,29 +226,28 @@ class Function(metaclass=_FunctionMeta):
         Raises:
             RuntimeError: an input marked as dirty is not among the outputs, or cannot be recorded as changed.
         """
-        node = cls._node_class()
-        node._tensor_inputs = tuple([is_tensor(a) for a in args])
+        node = cls._node_class(args)
+        context = node.context
         tensors = [a for a in args if is_tensor(a)]
-        recording = bool(state.mode & GRAD) and any(t.requires_grad for t in tensors)
-        node.needs_input_grad = tuple(is_tensor(a) and a.requires_grad for a in args)
+        recording = bool(state.mode & GRAD) and any(context.needs_input_grad)
         with _Mode(GRAD, False):
             if cls.setup_context is not Function.setup_context:
                 output = cls.forward(*args)
-                cls.setup_context(node, args, output)
+                cls.setup_context(context, args, output)
             else:
-                output = cls.forward(node, *args)
+                output = cls.forward(context, *args)
         several = isinstance(output, tuple)
         returned = output if several else (output,)
-        _check_dirty(node, returned)
-        results = [_own(o, args, node) for o in returned]
-        node._tensor_outputs = tuple([is_tensor(r) for r in results])
+        _check_dirty(context._dirty, returned)
+        results = [_own(o, args, context._dirty) for o in returned]
+        node.tensor_outputs = tuple([is_tensor(r) for r in results])
         outputs = [r for r in results if is_tensor(r)]
         connected: dict[int, Any] = {}
         if recording and outputs:
             edges = tuple([edge_of(t) for t in tensors])
             connected = cls._connect(node, edges, tensors, outputs)
         node.keep_saved(connected)
-        node.dirty_tensors = node.non_differentiable = ()  # those that the node made hold the node
+        context._to_save = context._dirty = context._non_differentiable = ()  # what the node made holds the node
         return tuple(results) if several else results[0]
 
     @classmethod
@@ -221,11 +260,11 @@ class Function(metaclass=_FunctionMeta):
             node.attachments().forward_trace = forward_trace()
         connected = {}
         for number, output in enumerate(outputs):
-            if _among(output, node.non_differentiable) or not output.dtype.is_floating_point:
+            if _among(output, node.context._non_differentiable) or not output.dtype.is_floating_point:
                 continue
             connected[number] = output
             place = next((n for n, tensor in enumerate(inputs) if tensor is output), None)
-            if place is not None and _among(output, node.dirty_tensors):
+            if place is not None and _among(output, node.context._dirty):
                 check_writable(output)
                 if output._view is not None and len(outputs) > 1:
                     raise RuntimeError(
@@ -253,9 +292,9 @@ def _among(tensor: Any, tensors: tuple[Any, ...]) -> bool:
     return any(tensor is other for other in tensors)
 
 
-def _check_dirty(node: _FunctionNode, returned: tuple[Any, ...]) -> None:
+def _check_dirty(dirty: tuple[Any, ...], returned: tuple[Any, ...]) -> None:
     """Count the change of the inputs marked as dirty; forward may have written to their memory by any means."""
-    for tensor in node.dirty_tensors:
+    for tensor in dirty:
         tensor._counter[0] += 1
         if not _among(tensor, returned):
             raise RuntimeError(
@@ -264,9 +303,9 @@ def _check_dirty(node: _FunctionNode, returned: tuple[Any, ...]) -> None:
             )
 
 
-def _own(output: Any, inputs: tuple[Any, ...], node: _FunctionNode) -> Any:
+def _own(output: Any, inputs: tuple[Any, ...], dirty: tuple[Any, ...]) -> Any:
     """The output as the caller gets it: an input passed through unchanged is another tensor on the same memory."""
-    passed_through = is_tensor(output) and _among(output, inputs) and not _among(output, node.dirty_tensors)
+    passed_through = is_tensor(output) and _among(output, inputs) and not _among(output, dirty)
     return output._alias() if passed_through else output
 
 

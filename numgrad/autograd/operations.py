@@ -21,7 +21,8 @@ class Operations:
     #: ``fit(gradient, shape, type)``: sum what broadcasting repeated, and convert the dtype.
     fit: Callable[[Any, tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
     ones: Callable[[tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
-    zeros: Callable[[tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
+    #: ``zeros(shape, type, strides=None)``: with strides, their order of dimensions in memory.
+    zeros: Callable[..., Any] = None  # type: ignore[assignment]
     #: ``tensor(row, shape, type)``: a tensor on a bare row of elements, and the class of such rows.
     tensor: Callable[[Any, tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
     row_class: Any = None

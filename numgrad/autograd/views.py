@@ -54,7 +54,6 @@ class View:
                 tensor._requires_grad = True
         return tensor._edge
 
-
     def _fresh_edge(self, tensor: Any) -> Edge:
         if not overlaps_itself(tensor._shape, tensor._element_strides()):
             return AsStridedBackward0(tensor, self), 0
@@ -94,16 +93,17 @@ def _replay(steps: Steps | None, tensor: Any) -> Any:
 class AsStridedBackward0(Node):
     """The node of a view since its base was changed: the base's part that it shows gets its gradient."""
 
-    __slots__ = ("steps",)
+    __slots__ = ("steps", "strides")
 
     def __init__(self, tensor: Any, view: View):
         super().__init__((edge_of(view.base),), tensor._shape, tensor._type)
         self.steps = view.steps
+        self.strides = view.base._strides
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         assert self.edges[0] is not None
         node, number = self.edges[0]
-        result = operations.zeros(*node.output(number))
+        result = operations.zeros(*node.output(number), self.strides)
         operations.overwrite(_replay(self.steps, result), gradient)
         return (result,)
 
@@ -111,12 +111,13 @@ class AsStridedBackward0(Node):
 class CopySlices(Node):
     """The node of a base whose view was written to by ``operation``, the view being its input number ``place``."""
 
-    __slots__ = ("operation", "place", "steps")
+    __slots__ = ("operation", "place", "steps", "strides")
 
     def __init__(self, base: Any, view: View, operation: Node, place: int):
         others = operation.edges[:place] + operation.edges[place + 1 :]
         super().__init__((edge_of(base), *others), base._shape, base._type)
         self.steps = view.steps  # not the view, which holds the base, which holds this node
+        self.strides = base._strides
         self.operation: Node | None = operation
         self.place = place
 
@@ -127,7 +128,7 @@ class CopySlices(Node):
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         if self.operation is None:
             raise freed_error()
-        result = operations.copy(gradient)  # the steps lead to a view of any row-major tensor
+        result = self._laid_out(gradient)
         written = _replay(self.steps, result)
         others = list(self.operation.apply(operations.clone(written)))
         operations.overwrite(written, others.pop(self.place))
@@ -136,6 +137,14 @@ class CopySlices(Node):
                 if other is not None:
                     other._shared = True
         return result, *others
+
+    def _laid_out(self, gradient: Any) -> Any:
+        """A copy that lies in memory as the base does, so that the steps to the view can be taken from it."""
+        if self.strides is None:
+            return operations.copy(gradient)
+        result = operations.zeros(self.shape, self.type, self.strides)
+        operations.overwrite(result, gradient)
+        return result
 
     def release(self) -> None:
         self.operation = None

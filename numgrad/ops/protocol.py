@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .. import devices
-from .._layout import numel
-from .._tensor import Tensor, fresh
+from .._layout import numel, output_strides
+from .._tensor import Tensor, fresh, strided
 from ..autograd.operations import operations
 from . import comparison, copying, pointwise, reduction
 
@@ -18,8 +18,8 @@ def _fit(gradient: Tensor, shape: tuple[int, ...], type: Any) -> Tensor:
     return gradient if gradient._shape == shape else reduction.sum_to_shape(gradient, shape)
 
 
-def _zeros(shape: tuple[int, ...], type: Any) -> Tensor:
-    return fresh(devices.zeros(shape, type), shape, type)
+def _zeros(shape: tuple[int, ...], type: Any, strides: tuple[int, ...] | None = None) -> Tensor:
+    return strided(devices.zeros(shape, type), shape, output_strides(shape, ((shape, strides),)), 0, type)
 
 
 def _ones(shape: tuple[int, ...], type: Any) -> Tensor:

@@ -147,6 +147,24 @@ def test_columns_moved_within_one_tensor(x, w):
     check_gradients(function, x, w)
 
 
+@pytest.mark.parametrize("write", [
+    lambda base, part, w: part.mul_(w), lambda base, part, w: part[1:2].exp_(), lambda base, part, w: base.mul_(w),
+], ids=["view", "part of it", "base"])
+@pytest.mark.parametrize("look", [
+    lambda base: base.t().view(6), lambda base: base.t().reshape(-1)[::2], lambda base: base.t()[1:].view(3),
+], ids=["flat", "every other", "row"])
+def test_a_base_that_is_not_row_major(x, w, look, write):
+    # Views of it need not be views of a gradient that is.
+    def function(x, w):
+        base = x.t().clone()
+        part = look(base)
+        write(base, part, w[0])
+        return base, part * w[1]
+
+    assert x.t().clone().stride() == (1, 3)
+    check_gradients(function, x, w)
+
+
 def test_who_requires_a_gradient_afterwards(w):
     buffer = zeros(5, dtype=numgrad.float64)
     touched, beside, copy = buffer[:3], buffer[3:], buffer.clone()

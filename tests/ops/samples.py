@@ -69,10 +69,10 @@ def _power(x, exponent):
     return (x.astype(int) if isinstance(exponent, int) and x.dtype == bool else x) ** exponent
 
 
-for _exponent in (0, 2, 5):
+for _exponent in (2, 5):
     sample("pow_number", _power, args=(_exponent,), call=numgrad.pow)
 sample("pow_number", _power, args=(-2,), call=numgrad.pow, domain=NONZERO, dtypes=FLOATS)
-for _exponent in (0.5, -0.5, 2.5):
+for _exponent in (0.5, 2.5):
     sample("pow_number", _power, args=(_exponent,), call=numgrad.pow, domain=POSITIVE)
 sample("pow_tensor", np.power, call=numgrad.pow, domain=(POSITIVE, POSITIVE), dtypes=NUMBERS)
 sample("sqrt", np.sqrt, domain=POSITIVE)

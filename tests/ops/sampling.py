@@ -78,17 +78,17 @@ LAYOUTS = ("contiguous", "transposed", "stepped", "broadcast", "empty", "0-d")
 
 
 def laid_out(array, layout):
-    """The same elements in other memory, with gaps: transposed, or every second one of a row."""
+    """A tensor with the same elements in memory with gaps: transposed, or every second one of a row."""
     shape = array.shape
     if layout == "transposed" and len(shape) > 1:
         padded = np.zeros((*shape[:0:-1], shape[0] + 1), array.dtype)
-        padded[..., : shape[0]] = array.T
-        return padded[..., : shape[0]].T
+        padded[..., 1:] = array.T
+        return numgrad.from_numpy(padded)[..., 1:].T.detach()
     if layout == "stepped" and shape:
         padded = np.zeros((*shape[:-1], 2 * shape[-1] + 1), array.dtype)
         padded[..., 1::2] = array
-        return padded[..., 1::2]
-    return array
+        return numgrad.from_numpy(padded)[..., 1::2].detach()
+    return numgrad.from_numpy(array)
 
 
 def _repeated(shape):
@@ -115,7 +115,7 @@ class Case:
     def leaves(self, dtype, requires_grad=False):
         """The inputs as tensors."""
         arrays = _values(self.leaf_shapes, self.sample.domains, dtype)
-        made = [None if array is None else numgrad.from_numpy(laid_out(array, self.layout)) for array in arrays]
+        made = [None if array is None else laid_out(array, self.layout) for array in arrays]
         for tensor, differentiable in zip(made, self.differentiable(), strict=True):
             if requires_grad and differentiable:
                 tensor.requires_grad = True

@@ -74,7 +74,7 @@ TWO_OPERANDS = [
     ("remainder", 1.0, 0.0, NAN), ("remainder", INF, 2.0, NAN),
     ("floor_divide", -3.0, 2.0, -2.0), ("floor_divide", 1.0, 0.0, INF), ("floor_divide", -1.0, 0.0, -INF),
     ("floor_divide", 0.0, 0.0, NAN),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
@@ -124,6 +124,7 @@ def test_equal_operands_share_the_gradient(name, dtype):
 
 
 def test_the_gradient_passes_through_nan():
+    assert gradient(numgrad.relu, [NAN, 1.0]) == [1.0, 1.0]
     assert_equal(gradient(numgrad.exp, [NAN, 0.0]), [NAN, 1.0])
     assert_equal(gradient(numgrad.tanh, [NAN, 0.0]), [NAN, 1.0])
     assert_equal(gradient(numgrad.sigmoid, [NAN, 0.0]), [NAN, 0.25])
@@ -248,6 +249,18 @@ def test_large_integers_are_exact():
     assert x.sum().item() == 2**53 + 2**62 + 2
 
 
+@pytest.mark.parametrize("name", ["floor_divide", "remainder"])
+def test_integers_are_not_divided_by_zero(name):
+    x, y = numgrad.tensor([1, 2]), numgrad.tensor([1, 0])
+    for divisor in (y, 0, numgrad.tensor(0)):
+        with pytest.raises(RuntimeError, match=r"ZeroDivisionError.*\[2\]"):
+            getattr(numgrad, name)(x, divisor)
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        getattr(x, f"{name}_")(y)
+    assert x.tolist() == [1, 2]
+    assert getattr(numgrad, name)(x[:0], y[:0]).tolist() == []
+
+
 @pytest.mark.parametrize("places", [-1, 0, 63, 64, 1000])
 @pytest.mark.parametrize("length", [1, 67])
 def test_shifts_by_more_places_than_there_are(places, length):
@@ -281,7 +294,7 @@ def test_sums_of_bools_and_integers_are_counted_in_int64():
         (lambda x: x.mean(), "mean"), (lambda x: x.softmax(0), "softmax"), (lambda x: x.abs(), "abs"),
         (lambda x: x.argmax(), "argmax"), (lambda x: x << x, "shift"), (lambda x: x % x, "remainder"),
     ],
-)  # fmt: skip
+)
 def test_what_bools_cannot_do(call, message):
     with pytest.raises((RuntimeError, NotImplementedError), match=message) as caught:
         call(numgrad.tensor([True, False, True]))

@@ -39,7 +39,7 @@ def test_no_exception_is_made_in_vain():
 
 
 def test_an_op_without_samples_is_noticed():
-    assert missing_samples(["softplus"], CASES) == [("softplus", layout) for layout in LAYOUTS]
+    assert missing_samples(["no_such_op"], CASES) == [("no_such_op", layout) for layout in LAYOUTS]
     few = [case for case in CASES if (case.sample.name, case.layout) != ("tanh", "empty")]
     assert missing_samples(["tanh"], few) == [("tanh", "empty")]
 
@@ -98,7 +98,8 @@ def test_the_result_has_the_node_of_its_op(case):
     for number, output in enumerate(output for output in case(*leaves) if output.requires_grad):
         assert output.grad_fn.name() == type(output.grad_fn).__name__ == case.op.node_class.__name__
         assert output.output_nr == number
-        assert len(output.grad_fn.next_functions) == len(case.shapes if case.op.inputs == ("tensors",) else leaves)
+        found = [node for node, _ in output.grad_fn.next_functions if node is not None]
+        assert len(found) == sum(case.differentiable())
     recorded = [output.requires_grad for output in case(*leaves) if output.is_floating_point()]
     assert all(recorded) == any(case.differentiable()) or not recorded
 

@@ -39,9 +39,9 @@ def randoms(*shapes, seed=0, dtype="float64", layout="contiguous", low=-2.0, hig
 def assert_same(program, *inputs, requires_grad=True, graph=True):
     """Run ``program(module, *tensors)`` with both modules and compare all that can be seen of the results.
 
-    Those are values, dtypes, shapes and strides of the outputs and the gradients, and with ``graph`` the names of the
-    nodes.  ``inputs`` are arrays, made into leaves that require a gradient if their dtype allows it.  Where PyTorch
-    raises an error, numgrad must raise one of that kind.
+    Those are values, dtypes, shapes and strides of the outputs and of the gradients (their strides only where the
+    leaf is contiguous), and with ``graph`` the names of the nodes.  ``inputs`` are arrays, made into leaves that
+    require a gradient if their dtype allows it.  Where PyTorch raises an error, numgrad must raise one of that kind.
     """
     import torch
 
@@ -78,6 +78,7 @@ def _run(module, program, inputs, requires_grad, graph):
     facts = []
     for number, output in enumerate(outputs):
         facts += _of_tensor(f"output {number}", output.detach())
+        facts.append((f"strides of output {number}", output.stride()))
         facts.append((f"requires_grad of output {number}", output.requires_grad))
         if graph:
             facts.append((f"graph of output {number}", _graph(output.grad_fn)))
@@ -88,7 +89,13 @@ def _run(module, program, inputs, requires_grad, graph):
         module.autograd.backward(recorded, weights)
     for number, tensor in enumerate(tensors):
         gradient = tensor.grad if tensor.is_leaf else None
-        facts += [(f"gradient {number}", None)] if gradient is None else _of_tensor(f"gradient {number}", gradient)
+        if gradient is None:
+            facts.append((f"gradient {number}", None))
+        else:
+            facts += _of_tensor(f"gradient {number}", gradient)
+            if tensor.is_contiguous():
+                steps = [None if n == 1 else step for n, step in zip(gradient.shape, gradient.stride(), strict=True)]
+                facts.append((f"strides of gradient {number}", steps))
     return facts, None
 
 
@@ -107,11 +114,11 @@ def _leaf(module, array, requires_grad):
 
 
 def _of_tensor(name, tensor):
-    facts = [(name, tensor.numpy().copy()), (f"shape of {name}", tuple(tensor.shape))]
-    facts.append((f"dtype of {name}", _name(tensor.dtype)))
-    if name.startswith("output"):
-        facts.append((f"strides of {name}", tensor.stride()))
-    return facts
+    return [
+        (name, tensor.numpy().copy()),
+        (f"shape of {name}", tuple(tensor.shape)),
+        (f"dtype of {name}", _name(tensor.dtype)),
+    ]
 
 
 def _name(dtype):
