@@ -33,11 +33,11 @@ def alive():
     return [thing for thing in gc.get_objects() if isinstance(thing, Tensor | Node)]
 
 
-@pytest.fixture
-def nothing_left():
-    """Every tensor and node that the test makes is gone at its end."""
+def leaves_nothing(function):
+    """Check that every tensor and node that ``function()`` makes is gone when it returns."""
+    function()  # compiles what it needs; a compiler leaves work to the garbage collector
     with without_the_collector():
-        yield
+        function()
         left = [type(thing).__name__ for thing in alive()]
     assert left == []
 
@@ -210,59 +210,64 @@ def half_differentiate(x, y, function):
     gradients(function(x, y), [x, y], create_graph=True)
 
 
-@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize("use", [forward, pass_back, keep_and_fail, half_differentiate, differentiate_twice])
 @pytest.mark.parametrize("function", PROGRAMS.values(), ids=PROGRAMS)
 def test_everything_goes_with_the_result(function, use):
-    use(leaf(2, 3), leaf(2, 3), function)
+    leaves_nothing(lambda: use(leaf(2, 3), leaf(2, 3), function))
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_the_check_sees_what_is_left():
-    kept = leaf(3).exp()
-    assert {type(thing).__name__ for thing in alive()} == {"Tensor", "ExpBackward0", "AccumulateGrad"}
-    del kept
-    assert alive() == []
+    with without_the_collector():
+        kept = leaf(3).exp()
+        assert {type(thing).__name__ for thing in alive()} == {"Tensor", "ExpBackward0", "AccumulateGrad"}
+        del kept
+        assert alive() == []
+    kept = []
+    with pytest.raises(AssertionError, match="ExpBackward0"):
+        leaves_nothing(lambda: kept.append(leaf(3).exp()))
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_a_tensor_goes_when_its_last_name_does():
-    x = leaf(3)
-    y = x * 2
-    z = y.exp()
-    dead = [weakref.ref(t) for t in (y, z)]
-    del y
-    assert dead[0]() is None  # exp keeps its result, not its operand
-    del z
-    assert dead[1]() is None
-    assert alive() == [x]
+    def run():
+        x = leaf(3)
+        y = x * 2
+        z = y.exp()
+        dead = [weakref.ref(t) for t in (y, z)]
+        del y
+        assert dead[0]() is None  # exp keeps its result, not its operand
+        del z
+        assert dead[1]() is None
+
+    leaves_nothing(run)
 
 
-@pytest.mark.usefixtures("nothing_left")
 def test_saved_tensors_go_in_backward():
-    x = leaf(3)
-    y = x * 2
-    total = y.log().sum()
-    saved = weakref.ref(y)
-    del y
-    assert saved() is not None
-    total.backward()
-    assert saved() is None
-    assert {type(thing).__name__ for thing in alive()} >= {"SumBackward0", "LogBackward0"}
-
-
-@pytest.mark.usefixtures("nothing_left")
-def test_a_failed_backward_keeps_nothing():
-    x = leaf(3)
-    y = x * 1
-    total = (y * y).sum()
-    y.add_(1)
-    try:
+    def run():
+        x = leaf(3)
+        y = x * 2
+        total = y.log().sum()
+        saved = weakref.ref(y)
+        del y
+        assert saved() is not None
         total.backward()
-    except RuntimeError as error:
-        error.__traceback__ = None
-    del y, total
-    assert [thing for thing in alive() if thing is not x] == []
+        assert saved() is None
+        assert total.grad_fn.next_functions[0][0].name() == "LogBackward0"
+
+    leaves_nothing(run)
+
+
+def test_a_failed_backward_keeps_nothing():
+    def run():
+        x = leaf(3)
+        y = x * 1
+        total = (y * y).sum()
+        y.add_(1)
+        try:
+            total.backward()
+        except RuntimeError as error:
+            error.__traceback__ = None
+
+    leaves_nothing(run)
 
 
 # --- training ---------------------------------------------------------------------------
@@ -294,6 +299,7 @@ def network():
 
 
 def test_ten_thousand_steps_of_training_do_not_grow():
+    network()[1]()
     with without_the_collector():
         weights, step = network()
         losses = [step() for _ in range(20)]

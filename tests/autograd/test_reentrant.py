@@ -120,6 +120,33 @@ def test_an_error_at_the_bottom_comes_to_the_top():
     test_nested_in_functions()  # and the next pass starts from nothing
 
 
+def test_passes_one_after_another_stay_in_their_thread():
+    x = ones(2, requires_grad=True)
+    seen = set()
+    x.register_hook(lambda g: seen.add(threading.get_ident()))
+    for _ in range(100):
+        (x * 2).sum().backward()
+    assert seen == {threading.get_ident()}
+
+
+def test_anomaly_detection_reaches_the_bottom():
+    def nest(depth):
+        x = tensor([0.0], requires_grad=True)
+        with numgrad.enable_grad():
+            y = (x * 0).sqrt() * 0 if depth == 0 else x * 2
+        if depth:
+            y.register_hook(lambda g: nest(depth - 1))
+        y.backward()
+
+    nest(DEPTH)
+    with (
+        numgrad.autograd.set_detect_anomaly(True),
+        pytest.warns(UserWarning, match="Error detected in SqrtBackward0"),
+        pytest.raises(RuntimeError, match="Function 'SqrtBackward0' returned nan values"),
+    ):
+        nest(DEPTH)
+
+
 def test_a_pass_inside_leaves_the_one_around_it_alone():
     x, other = tensor([1.0, 2.0], requires_grad=True), tensor([3.0, 4.0], requires_grad=True)
     y = x * x

@@ -82,6 +82,13 @@ def test_graphs_that_share_leaves(count):
         assert w.grad.tolist() == [12.0 * count] * 16
 
 
+def test_the_first_gradients_of_a_leaf_come_at_once():
+    for _ in range(300):
+        x = ones(2, requires_grad=True)
+        together(4, lambda number, x=x: x.sum().backward())
+        assert x.grad.tolist() == [4.0, 4.0]
+
+
 def test_grad_of_shared_leaves():
     x = ones(16, requires_grad=True)
     w = numgrad.full((16,), 2.0, requires_grad=True)
