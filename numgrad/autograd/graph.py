@@ -17,7 +17,7 @@ from .hooks import RemovableHandle
 from .operations import operations
 from .tensor_hooks import TensorHooks
 
-__all__ = ["MAYBE", "AccumulateGrad", "Edge", "Node", "edge_of", "gradient_edges", "next_sequence"]
+__all__ = ["MAYBE", "AccumulateGrad", "Edge", "Node", "edge_of", "next_sequence"]
 
 #: A node and the number of its output, or None where no gradient flows.
 Edge = tuple["Node", int] | None
@@ -197,8 +197,3 @@ def leaf_edge(tensor: Any) -> Edge:
                 node = AccumulateGrad(tensor)
                 tensor._accumulator = ref(node)
     return node, 0
-
-
-def gradient_edges(*tensors: Any) -> tuple[Edge, ...]:
-    """The edge of each of several tensors."""
-    return tuple(edge_of(tensor) for tensor in tensors)

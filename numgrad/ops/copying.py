@@ -43,13 +43,13 @@ def _fill_program(number: type, target: dtype) -> devices.Program:
 def _copied(input: Tensor, type: TensorType, strides: tuple[int, ...]) -> Tensor:
     if input._flat is not None:
         out = fresh(devices.empty(input._shape, type), input._shape, type)
-        devices.run_pointwise(_copy_program(input._type.dtype, type.dtype), [input], [out])
+        write(out, input)
         return out
     number = devices.as_number(input)
     if number is not None and input._type is type:
         return fresh(devices.filled(input._shape, number, type), input._shape, type)
     out = strided(devices.empty(input._shape, type), input._shape, strides, 0, type)
-    devices.run_pointwise(_copy_program(input.dtype, type.dtype), [input], [out])
+    write(out, input)
     return out
 
 

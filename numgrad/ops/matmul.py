@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import devices
-from .._layout import broadcast_shapes
+from .._layout import broadcast_shapes, numel
 from .._tensor import Tensor, fresh
 from .._types import bool_
 from .pointwise import mul
@@ -205,10 +205,7 @@ def _folded(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _rows_of_empty(input: Tensor) -> Tensor:
-    count = 1
-    for extent in input._shape[:-1]:
-        count *= extent
-    return reshape(input, count, input._shape[-1])
+    return reshape(input, numel(input._shape[:-1]), input._shape[-1])
 
 
 def _batched(input: Tensor, other: Tensor) -> Tensor:
@@ -217,9 +214,7 @@ def _batched(input: Tensor, other: Tensor) -> Tensor:
     if vectors:
         input = unsqueeze(input, 0)
     batch = broadcast_shapes(input._shape[:-2], other._shape[:-2])
-    count = 1
-    for extent in batch:
-        count *= extent
+    count = numel(batch)
     left = reshape(expand(input, *batch, *input._shape[-2:]), count, *input._shape[-2:])
     right = reshape(expand(other, *batch, *other._shape[-2:]), count, *other._shape[-2:])
     rows = () if vectors else (input._shape[-2],)
