@@ -64,21 +64,21 @@ def kept_strides(input: Tensor) -> tuple[int, ...]:
 
 
 @operation("CloneBackward0")
-def clone_(input: Tensor) -> Tensor:
+def clone_op(input: Tensor) -> Tensor:
     return _copied(input, input._type, kept_strides(input))
 
 
-@clone_.gradient("input")
+@clone_op.gradient("input")
 def _(grad):
     return grad
 
 
 @operation("CloneBackward0")
-def contiguous_(input: Tensor) -> Tensor:
+def contiguous_op(input: Tensor) -> Tensor:
     return _copied(input, input._type, contiguous_strides(input._shape))
 
 
-@contiguous_.gradient("input")
+@contiguous_op.gradient("input")
 def _(grad):
     return grad
 
@@ -95,12 +95,12 @@ def _(grad):
 
 def clone(input: Tensor) -> Tensor:
     """A copy of the tensor; gradients flow back to the original."""
-    return clone_(input)
+    return clone_op(input)
 
 
 def contiguous(input: Tensor) -> Tensor:
     """The tensor if its elements lie in row-major order, else a copy of which that is true."""
-    return input if input._flat is not None else contiguous_(input)
+    return input if input._flat is not None else contiguous_op(input)
 
 
 def convert(input: Tensor, kind: dtype) -> Tensor:

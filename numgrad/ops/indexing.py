@@ -9,7 +9,7 @@ import numpy as np
 from .._tensor import Tensor
 from .copying import clone, copy_, fill_, overlaps
 from .from_data import tensor
-from .parts import select, slice_
+from .parts import select, slice_op
 from .shape import alias, expand, reshape, unsqueeze
 from .table import attach
 
@@ -54,7 +54,7 @@ def _sliced(input: Tensor, dim: int, item: slice, alone: bool) -> Tensor:
     start, stop, step = item.indices(input._shape[dim])
     if (start, stop, step) == (0, input._shape[dim], 1) and not alone:
         return input
-    return slice_(input, dim, start, max(start, stop), step)
+    return slice_op(input, dim, start, max(start, stop), step)
 
 
 def get_item(self: Tensor, index: Any) -> Tensor:

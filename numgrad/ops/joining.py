@@ -8,22 +8,22 @@ from .. import devices
 from .._layout import normal_dim
 from .._tensor import Tensor, fresh
 from .copying import convert, write
-from .parts import slice_
+from .parts import slice_op
 from .promotion import promote_types
-from .shape import unsqueeze_, view_of
+from .shape import unsqueeze_op, view_of
 from .table import operation, public
 
 __all__ = ["cat", "stack", "unbind"]
 
 
 @operation("UnbindBackward0", view=True)
-def unbind_(input: Tensor, dim: int) -> tuple[Tensor, ...]:
+def unbind_op(input: Tensor, dim: int) -> tuple[Tensor, ...]:
     shape, strides = input._shape, input._element_strides()
     rest = shape[:dim] + shape[dim + 1 :], strides[:dim] + strides[dim + 1 :]
     return tuple([view_of(input, *rest, input._offset + i * strides[dim]) for i in range(shape[dim])])
 
 
-@unbind_.gradient("input")
+@unbind_op.gradient("input")
 def _(grad, input_shape, dim):
     grads = grad if isinstance(grad, list) else [grad]
     given = next(g for g in grads if g is not None)
@@ -33,25 +33,25 @@ def _(grad, input_shape, dim):
 
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The parts of the tensor at every index of a dimension."""
-    return unbind_(input, normal_dim(dim, len(input._shape)))
+    return unbind_op(input, normal_dim(dim, len(input._shape)))
 
 
 @operation("CatBackward0", inputs=["tensors"], sequence=True)
-def cat_(tensors: tuple[Tensor, ...], dim: int, extents: tuple[int, ...]) -> Tensor:
+def cat_op(tensors: tuple[Tensor, ...], dim: int, extents: tuple[int, ...]) -> Tensor:
     first = tensors[0]
     shape = (*first._shape[:dim], sum(extents), *first._shape[dim + 1 :])
     out = fresh(devices.empty(shape, first._type), shape, first._type)
     start = 0
     for tensor, extent in zip(tensors, extents, strict=True):
-        write(slice_.function(out, dim, start, start + extent, 1), tensor)
+        write(slice_op.function(out, dim, start, start + extent, 1), tensor)
         start += extent
     return out
 
 
-@cat_.gradient("tensors")
+@cat_op.gradient("tensors")
 def _(grad, dim, extents):
     starts = [sum(extents[:i]) for i in range(len(extents))]
-    return [slice_(grad, dim, s, s + extent, 1) for s, extent in zip(starts, extents, strict=True)]
+    return [slice_op(grad, dim, s, s + extent, 1) for s, extent in zip(starts, extents, strict=True)]
 
 
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
@@ -84,17 +84,17 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                 f"{list(shape)} for tensor number {number} in the list."
             )
     parts = tuple([convert(t, kind) for t in kept])
-    return cat_(parts, dim, tuple([t._shape[dim] for t in parts]))
+    return cat_op(parts, dim, tuple([t._shape[dim] for t in parts]))
 
 
 @operation("StackBackward0", inputs=["tensors"], sequence=True)
-def stack_(tensors: tuple[Tensor, ...], dim: int) -> Tensor:
-    return cat([unsqueeze_(tensor, dim) for tensor in tensors], dim)
+def stack_op(tensors: tuple[Tensor, ...], dim: int) -> Tensor:
+    return cat([unsqueeze_op(tensor, dim) for tensor in tensors], dim)
 
 
-@stack_.gradient("tensors")
+@stack_op.gradient("tensors")
 def _(grad, dim):
-    return list(unbind_(grad, dim))
+    return list(unbind_op(grad, dim))
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
@@ -112,7 +112,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                 f"stack expects each tensor to be equal size, but got {list(tensors[0]._shape)} at entry 0 and "
                 f"{list(tensor._shape)} at entry {number}"
             )
-    return stack_(tensors, normal_dim(dim, len(tensors[0]._shape) + 1))
+    return stack_op(tensors, normal_dim(dim, len(tensors[0]._shape) + 1))
 
 
 public(unbind)

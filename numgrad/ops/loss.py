@@ -13,7 +13,7 @@ from .copying import contiguous, convert
 from .elementwise import pointwise
 from .pointwise import div, exp, log_one_plus_exp, mul, neg, sigmoid, sub
 from .reduction import mean_all, sum_all, sum_dims
-from .shape import expand, permute_, reshape, transpose_, unsqueeze
+from .shape import expand, permute_op, reshape, transpose_op, unsqueeze
 from .table import operation, public
 
 __all__ = [
@@ -28,19 +28,19 @@ def _over_rows(kernel: Callable[..., Any], logarithm: bool, dim: int, *tensors: 
     shape = tensors[0]._shape
     last = len(shape) - 1
     if last > 0 and dim != last:
-        moved = [transpose_(tensor, dim, last) for tensor in tensors]
-        result = contiguous(transpose_(_over_rows(kernel, logarithm, last, *moved), dim, last))
+        moved = [transpose_op(tensor, dim, last) for tensor in tensors]
+        result = contiguous(transpose_op(_over_rows(kernel, logarithm, last, *moved), dim, last))
         return fresh(result._flat, shape, result._type)
     rows = [contiguous(tensor)._flat for tensor in tensors]
     return fresh(kernel(*rows, shape[dim] if shape else 1, logarithm), shape, tensors[0]._type)
 
 
 @operation("SoftmaxBackward0")
-def softmax_(input: Tensor, dim: int) -> Tensor:
+def softmax_op(input: Tensor, dim: int) -> Tensor:
     return _over_rows(devices.softmax_rows, False, dim, input)
 
 
-@softmax_.gradient("input")
+@softmax_op.gradient("input")
 def _(grad, out, dim):
     return softmax_backward(grad, out, dim)
 
@@ -64,11 +64,11 @@ def _(grad, grad_output, output, dim):
 
 
 @operation("LogSoftmaxBackward0")
-def log_softmax_(input: Tensor, dim: int) -> Tensor:
+def log_softmax_op(input: Tensor, dim: int) -> Tensor:
     return _over_rows(devices.softmax_rows, True, dim, input)
 
 
-@log_softmax_.gradient("input")
+@log_softmax_op.gradient("input")
 def _(grad, out, dim):
     return log_softmax_backward(grad, out, dim)
 
@@ -100,13 +100,13 @@ def _softmax_input(input: Tensor, dtype: Any, name: str) -> Tensor:
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """``exp(input)`` divided by its sum along ``dim``."""
     input = _softmax_input(input, dtype, "softmax_lastdim_kernel_impl")
-    return softmax_(input, normal_dim(dim, len(input._shape)))
+    return softmax_op(input, normal_dim(dim, len(input._shape)))
 
 
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """The logarithm of :func:`softmax`, without its rounding."""
     input = _softmax_input(input, dtype, "log_softmax_lastdim_kernel_impl")
-    return log_softmax_(input, normal_dim(dim, len(input._shape)))
+    return log_softmax_op(input, normal_dim(dim, len(input._shape)))
 
 
 # -- classification ---------------------------------------------------------------------------------------------
@@ -138,14 +138,14 @@ def _(grad, target, ignored):
 
 
 @operation("NllLossBackward0", inputs=["input", "target"], nondifferentiable=["target"])
-def nll_loss_(input: Tensor, target: Tensor, ignored: int, count: float, reduction: str) -> Tensor:
+def nll_loss_op(input: Tensor, target: Tensor, ignored: int, count: float, reduction: str) -> Tensor:
     losses = pick(input, target, ignored)
     if reduction == "none":
         return losses
     return sum_all(losses) if reduction == "sum" else div(sum_all(losses), count)
 
 
-@nll_loss_.gradient("input")
+@nll_loss_op.gradient("input")
 def _(grad, target, input_shape, ignored, count, reduction):
     each = div(grad, count) if reduction == "mean" else grad
     return put(expand(each, target._shape), target, input_shape[1], ignored)
@@ -199,9 +199,9 @@ def nll_loss(input: Tensor, target: Tensor, *, ignore_index: int = -100, reducti
     classes = input._shape[1]
     if len(input._shape) > 2:
         order = (0, *range(2, len(input._shape)), 1)
-        input, target = reshape(permute_(input, order), -1, classes), reshape(target, -1)
+        input, target = reshape(permute_op(input, order), -1, classes), reshape(target, -1)
     count = _check_targets(input, target, classes, ignore_index)
-    loss = nll_loss_(input, target, ignore_index, float(count), reduction)
+    loss = nll_loss_op(input, target, ignore_index, float(count), reduction)
     return reshape(loss, shape) if reduction == "none" and loss._shape != shape else loss
 
 
@@ -260,7 +260,7 @@ def _(grad, input, target):
     inputs=["input", "target", "weight", "pos_weight"],
     nondifferentiable=["weight", "pos_weight"],
 )
-def bce_with_logits_(
+def bce_with_logits_op(
     input: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: str
 ) -> Tensor:
     losses = logit_loss(input, target, 1.0 if pos_weight is None else pos_weight)
@@ -278,13 +278,13 @@ def _bce_each(grad: Tensor, shape: tuple[int, ...], weight: Tensor | None, reduc
     return each if weight is None else mul(each, weight)
 
 
-@bce_with_logits_.gradient("input")
+@bce_with_logits_op.gradient("input")
 def _(grad, input, target, weight, pos_weight, reduction):
     each = _bce_each(grad, input._shape, weight, reduction)
     return logit_loss_gradient(each, input, target, 1.0 if pos_weight is None else pos_weight)
 
 
-@bce_with_logits_.gradient("target")
+@bce_with_logits_op.gradient("target")
 def _(grad, input, weight, pos_weight, reduction):
     each = _bce_each(grad, input._shape, weight, reduction)
     if pos_weight is None:
@@ -338,7 +338,7 @@ def binary_cross_entropy_with_logits(
             f"Target size (torch.Size({list(target._shape)})) must be the same as input size "
             f"(torch.Size({list(input._shape)}))"
         )
-    return bce_with_logits_(input, target, weight, pos_weight, reduction)
+    return bce_with_logits_op(input, target, weight, pos_weight, reduction)
 
 
 public(softmax)

@@ -11,7 +11,7 @@ from .._layout import broadcast_shapes, numel
 from .._tensor import Tensor, fresh
 from .._types import bool_
 from .pointwise import mul
-from .shape import expand, reshape, squeeze_result, t_, transpose_, unsafe_view, unsqueeze
+from .shape import expand, reshape, squeeze_result, t_op, transpose_op, unsafe_view, unsqueeze
 from .table import attach, operation, public, public_functions
 
 __all__ = ["bmm", "dot", "matmul", "mm", "mv"]
@@ -51,18 +51,18 @@ def _check_ranks(name: str, left: Tensor, right: Tensor, ranks: tuple[int, int])
 
 
 @operation("MmBackward0", inputs=["input", "mat2"])
-def mm_(input: Tensor, mat2: Tensor) -> Tensor:
+def mm_op(input: Tensor, mat2: Tensor) -> Tensor:
     return _product(input, mat2, (input._shape[0], mat2._shape[1]))
 
 
-@mm_.gradient("input")
+@mm_op.gradient("input")
 def _(grad, mat2):
-    return mm_(grad, t_(mat2))
+    return mm_op(grad, t_op(mat2))
 
 
-@mm_.gradient("mat2")
+@mm_op.gradient("mat2")
 def _(grad, input):
-    return mm_(t_(input), grad)
+    return mm_op(t_op(input), grad)
 
 
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
@@ -76,22 +76,22 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
         (n, k), (j, m) = input._shape, mat2._shape
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {j}x{m})")
     _check_dtypes("mm", input, mat2)
-    return mm_(input, mat2)
+    return mm_op(input, mat2)
 
 
 @operation("MvBackward0", inputs=["input", "vec"])
-def mv_(input: Tensor, vec: Tensor) -> Tensor:
+def mv_op(input: Tensor, vec: Tensor) -> Tensor:
     return _product(input, vec, (input._shape[0],))
 
 
-@mv_.gradient("input")
+@mv_op.gradient("input")
 def _(grad, vec):
     return mul(unsqueeze(grad, 1), unsqueeze(vec, 0))
 
 
-@mv_.gradient("vec")
+@mv_op.gradient("vec")
 def _(grad, input):
-    return mv_(t_(input), grad)
+    return mv_op(t_op(input), grad)
 
 
 def mv(input: Tensor, vec: Tensor) -> Tensor:
@@ -104,20 +104,20 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     if input._shape[1] != vec._shape[0]:
         raise RuntimeError(f"size mismatch, got input {list(input._shape)}, vec {list(vec._shape)}")
     _check_dtypes("mv", input, vec)
-    return mv_(input, vec)
+    return mv_op(input, vec)
 
 
 @operation("DotBackward0", inputs=["input", "tensor"])
-def dot_(input: Tensor, tensor: Tensor) -> Tensor:
+def dot_op(input: Tensor, tensor: Tensor) -> Tensor:
     return _product(input, tensor, ())
 
 
-@dot_.gradient("input")
+@dot_op.gradient("input")
 def _(grad, tensor):
     return mul(grad, tensor)
 
 
-@dot_.gradient("tensor")
+@dot_op.gradient("tensor")
 def _(grad, input):
     return mul(grad, input)
 
@@ -135,22 +135,22 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
             "same number of elements"
         )
     _check_dtypes("dot", input, tensor)
-    return dot_(input, tensor)
+    return dot_op(input, tensor)
 
 
 @operation("BmmBackward0", inputs=["input", "mat2"])
-def bmm_(input: Tensor, mat2: Tensor) -> Tensor:
+def bmm_op(input: Tensor, mat2: Tensor) -> Tensor:
     return _product(input, mat2, (input._shape[0], input._shape[1], mat2._shape[2]))
 
 
-@bmm_.gradient("input")
+@bmm_op.gradient("input")
 def _(grad, mat2):
-    return bmm_(grad, transpose_(mat2, 1, 2))
+    return bmm_op(grad, transpose_op(mat2, 1, 2))
 
 
-@bmm_.gradient("mat2")
+@bmm_op.gradient("mat2")
 def _(grad, input):
-    return bmm_(transpose_(input, 1, 2), grad)
+    return bmm_op(transpose_op(input, 1, 2), grad)
 
 
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
@@ -167,7 +167,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
             f"{list(mat2._shape[:2])}."
         )
     _check_dtypes("bmm", input, mat2)
-    return bmm_(input, mat2)
+    return bmm_op(input, mat2)
 
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:

@@ -11,17 +11,17 @@ from .copying import kept_strides, write
 from .shape import sizes_of, view_of
 from .table import attach, operation, public
 
-__all__ = ["flip", "narrow", "select", "slice_"]
+__all__ = ["flip", "narrow", "select", "slice_op"]
 
 
 @operation("SelectBackward0", view=True)
-def select_(input: Tensor, dim: int, index: int) -> Tensor:
+def select_op(input: Tensor, dim: int, index: int) -> Tensor:
     shape, strides = input._shape, input._element_strides()
     start = input._offset + index * strides[dim]
     return view_of(input, shape[:dim] + shape[dim + 1 :], strides[:dim] + strides[dim + 1 :], start)
 
 
-@select_.gradient("input")
+@select_op.gradient("input")
 def _(grad, input_shape, dim, index):
     return select_backward(grad, input_shape, dim, index)
 
@@ -30,13 +30,13 @@ def _(grad, input_shape, dim, index):
 def select_backward(grad_output: Tensor, shape: tuple[int, ...], dim: int, index: int) -> Tensor:
     """Zeros of ``shape`` with the gradient in place of what was selected."""
     out = fresh(devices.zeros(shape, grad_output._type), shape, grad_output._type)
-    write(select_.function(out, dim, index), grad_output)
+    write(select_op.function(out, dim, index), grad_output)
     return out
 
 
 @select_backward.gradient("grad_output")
 def _(grad, dim, index):
-    return select_(grad, dim, index)
+    return select_op(grad, dim, index)
 
 
 def select(input: Tensor, dim: int, index: int) -> Tensor:
@@ -52,11 +52,11 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     extent = input._shape[dim]
     if not -extent <= index < extent:
         raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {extent}")
-    return select_(input, dim, index % extent)
+    return select_op(input, dim, index % extent)
 
 
 @operation("SliceBackward0", view=True)
-def slice_(input: Tensor, dim: int, start: int, stop: int, step: int) -> Tensor:
+def slice_op(input: Tensor, dim: int, start: int, stop: int, step: int) -> Tensor:
     shape, strides = list(input._shape), list(input._element_strides())
     offset = input._offset + start * strides[dim]
     shape[dim] = len(range(start, stop, step))
@@ -64,7 +64,7 @@ def slice_(input: Tensor, dim: int, start: int, stop: int, step: int) -> Tensor:
     return view_of(input, shape, strides, offset if shape[dim] else input._offset)
 
 
-@slice_.gradient("input")
+@slice_op.gradient("input")
 def _(grad, input_shape, dim, start, stop, step):
     return slice_backward(grad, input_shape, dim, start, stop, step)
 
@@ -75,13 +75,13 @@ def slice_backward(
 ) -> Tensor:
     """Zeros of ``shape`` with the gradient in place of the slice."""
     out = fresh(devices.zeros(shape, grad_output._type), shape, grad_output._type)
-    write(slice_.function(out, dim, start, stop, step), grad_output)
+    write(slice_op.function(out, dim, start, stop, step), grad_output)
     return out
 
 
 @slice_backward.gradient("grad_output")
 def _(grad, dim, start, stop, step):
-    return slice_(grad, dim, start, stop, step)
+    return slice_op(grad, dim, start, stop, step)
 
 
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
@@ -97,11 +97,11 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     start = start + extent if start < 0 else start
     if not (start >= 0 and length >= 0 and start + length <= extent):
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({extent}).")
-    return slice_(input, dim, start, start + length, 1)
+    return slice_op(input, dim, start, start + length, 1)
 
 
 @operation("FlipBackward0")
-def flip_(input: Tensor, dims: tuple[int, ...]) -> Tensor:
+def flip_op(input: Tensor, dims: tuple[int, ...]) -> Tensor:
     strides = list(input._element_strides())
     start = input._offset
     for dim in dims:
@@ -115,14 +115,14 @@ def flip_(input: Tensor, dims: tuple[int, ...]) -> Tensor:
     return out
 
 
-@flip_.gradient("input")
+@flip_op.gradient("input")
 def _(grad, dims):
-    return flip_(grad, dims)
+    return flip_op(grad, dims)
 
 
 def flip(input: Tensor, *dims: Any) -> Tensor:
     """A copy with the order of the indices of some dimensions reversed."""
-    return flip_(input, normal_dims(sizes_of(dims), len(input._shape)))
+    return flip_op(input, normal_dims(sizes_of(dims), len(input._shape)))
 
 
 def _reversed_rows(self: Tensor) -> Tensor:

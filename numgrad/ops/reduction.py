@@ -13,7 +13,7 @@ from .._types import bool_, int64, tensor_type, to_dtype
 from .comparison import eq, isnan, where
 from .copying import contiguous, convert
 from .pointwise import div, mul
-from .shape import expand, expand_, permute_, reshape, unsqueeze
+from .shape import expand, expand_op, permute_op, reshape, unsqueeze
 from .table import operation, public
 
 __all__ = ["argmax", "argmin", "max", "mean", "min", "sum", "sum_to_shape"]
@@ -29,7 +29,7 @@ def axis_view(input: Tensor, dims: tuple[int, ...]) -> tuple[Any, int, int, int]
     shape = input._shape
     if dims and dims[-1] - dims[0] + 1 != len(dims):
         rest = tuple(d for d in range(len(shape)) if d not in dims)
-        return axis_view(permute_(input, rest + dims), tuple(range(len(rest), len(shape))))
+        return axis_view(permute_op(input, rest + dims), tuple(range(len(rest), len(shape))))
     flat = contiguous(input)._flat
     first, last = (dims[0], dims[-1] + 1) if dims else (0, 0)
     return flat, numel(shape[:first]), numel(shape[first:last]), numel(shape[last:])
@@ -66,7 +66,7 @@ def sum_all(input: Tensor) -> Tensor:
 
 @sum_all.gradient("input")
 def _(grad, input_shape):
-    return expand_(grad, input_shape)
+    return expand_op(grad, input_shape)
 
 
 @operation("SumBackward1")

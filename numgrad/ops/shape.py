@@ -11,8 +11,9 @@ from .copying import clone, contiguous
 from .table import attach, operation, public
 
 __all__ = [
-    "alias", "expand", "expand_", "expand_as", "permute", "permute_", "reshape", "sizes_of", "squeeze",
-    "squeeze_result", "t", "t_", "transpose", "transpose_", "unsafe_view", "unsqueeze", "unsqueeze_", "view", "view_of",
+    "alias", "expand", "expand_as", "expand_op", "permute", "permute_op", "reshape", "sizes_of", "squeeze",
+    "squeeze_result", "t", "t_op", "transpose", "transpose_op", "unsafe_view", "unsqueeze", "unsqueeze_op", "view",
+    "view_of",
 ]
 
 
@@ -118,14 +119,14 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 @operation("PermuteBackward0", view=True)
-def permute_(input: Tensor, dims: tuple[int, ...]) -> Tensor:
+def permute_op(input: Tensor, dims: tuple[int, ...]) -> Tensor:
     strides = input._element_strides()
     return view_of(input, [input._shape[d] for d in dims], [strides[d] for d in dims])
 
 
-@permute_.gradient("input")
+@permute_op.gradient("input")
 def _(grad, dims):
-    return permute_(grad, tuple(dims.index(d) for d in range(len(dims))))
+    return permute_op(grad, tuple(dims.index(d) for d in range(len(dims))))
 
 
 def permute(input: Tensor, *dims: Any) -> Tensor:
@@ -140,11 +141,11 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
         raise RuntimeError(
             f"permute: dims {list(given)} do not name each dimension of shape {list(input._shape)} once"
         )
-    return permute_(input, order)
+    return permute_op(input, order)
 
 
 @operation("TransposeBackward0", view=True)
-def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
+def transpose_op(input: Tensor, dim0: int, dim1: int) -> Tensor:
     shape, strides = list(input._shape), list(input._element_strides())
     if shape:
         shape[dim0], shape[dim1] = shape[dim1], shape[dim0]
@@ -152,25 +153,25 @@ def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return view_of(input, shape, strides)
 
 
-@transpose_.gradient("input")
+@transpose_op.gradient("input")
 def _(grad, dim0, dim1):
-    return transpose_(grad, dim0, dim1)
+    return transpose_op(grad, dim0, dim1)
 
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two dimensions exchanged."""
     rank = len(input._shape)
-    return transpose_(input, normal_dim(dim0, rank), normal_dim(dim1, rank))
+    return transpose_op(input, normal_dim(dim0, rank), normal_dim(dim1, rank))
 
 
 @operation("TBackward0", view=True)
-def t_(input: Tensor) -> Tensor:
+def t_op(input: Tensor) -> Tensor:
     return view_of(input, input._shape[::-1], input._element_strides()[::-1])
 
 
-@t_.gradient("input")
+@t_op.gradient("input")
 def _(grad):
-    return t_(grad)
+    return t_op(grad)
 
 
 def t(input: Tensor) -> Tensor:
@@ -181,12 +182,12 @@ def t(input: Tensor) -> Tensor:
     """
     if len(input._shape) > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(input._shape)}D")
-    return t_(input)
+    return t_op(input)
 
 
 def _reversed(self: Tensor) -> Tensor:
     """The dimensions in reverse order."""
-    return permute_(self, tuple(range(len(self._shape)))[::-1])
+    return permute_op(self, tuple(range(len(self._shape)))[::-1])
 
 
 def _matrix_transposed(self: Tensor) -> Tensor:
@@ -244,24 +245,24 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
 
 
 @operation("UnsqueezeBackward0", view=True)
-def unsqueeze_(input: Tensor, dim: int) -> Tensor:
+def unsqueeze_op(input: Tensor, dim: int) -> Tensor:
     shape, strides = input._shape, input._element_strides()
     step = shape[dim] * strides[dim] if dim < len(shape) else 1
     return view_of(input, (*shape[:dim], 1, *shape[dim:]), (*strides[:dim], step, *strides[dim:]))
 
 
-@unsqueeze_.gradient("input")
+@unsqueeze_op.gradient("input")
 def _(grad, dim):
     return squeeze_dim(grad, dim)
 
 
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """The tensor with a further dimension of size 1 at ``dim``."""
-    return unsqueeze_(input, normal_dim(dim, len(input._shape) + 1))
+    return unsqueeze_op(input, normal_dim(dim, len(input._shape) + 1))
 
 
 @operation("ExpandBackward0", view=True)
-def expand_(input: Tensor, shape: tuple[int, ...]) -> Tensor:
+def expand_op(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     missing = len(shape) - len(input._shape)
     steps = [
         0 if extent == 1 and wanted != 1 else step
@@ -270,7 +271,7 @@ def expand_(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     return view_of(input, shape, [0] * missing + steps)
 
 
-@expand_.gradient("input")
+@expand_op.gradient("input")
 def _(grad):
     return grad  # the engine sums over what was repeated
 
@@ -303,7 +304,7 @@ def expand(input: Tensor, *sizes: Any) -> Tensor:
                 f"dimension {position}.  Target sizes: {list(wanted)}.  Tensor sizes: {list(input._shape)}"
             )
         shape.append(extent if size == -1 else size)
-    return expand_(input, tuple(shape))
+    return expand_op(input, tuple(shape))
 
 
 def expand_as(input: Tensor, other: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import numgrad
-from numgrad.devices import cpu
+from numgrad.devices.cpu import launching as cpu
 from numgrad.ops import ops
 from numgrad.ops.elementwise import Pointwise
 

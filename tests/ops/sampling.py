@@ -1,6 +1,6 @@
 """How operations are tried: samples of the op table, in every layout that tensors can have.
 
-The samples themselves stand in ``samples.py``.
+The samples themselves stand in ``samples``.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numgrad.ops.table import ops, public_functions
 FLOATS = ("float32", "float64")
 NUMBERS = (*FLOATS, "int64")
 ALL = (*NUMBERS, "bool")
+INTEGERS = ("int64", "bool")
 
 # -- elements ---------------------------------------------------------------------------------------------------
 
@@ -211,6 +212,16 @@ class Sample:
 
 
 SAMPLES: list[Sample] = []
+
+#: Layouts that operations do not have.
+WITHOUT: dict[str, tuple[str, ...]] = {}
+
+
+def without(names, *layouts):
+    """Say that the operations ``names`` (separated by blanks) do not have these layouts."""
+    for name in names.split():
+        WITHOUT[name] = layouts
+
 
 
 def sample(name, reference, *shapes, args=(), domain=ANY, dtypes=ALL, call=None, dtype=None, memory=None, **statics):

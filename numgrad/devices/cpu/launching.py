@@ -12,15 +12,17 @@ import numpy as np
 from numba.core import types
 from numba.np.numpy_support import from_dtype
 
-from numgrad_kernels.cpu import random, reductions, softmax
 from numgrad_kernels.pointwise import Operand, Program, argument_types, kernel_text
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import Kernel, compile_kernel
 
-from .._layout import loop_nest, numel
-from .memory import empty_row, filled_row, zero_row
+from ..._layout import loop_nest, numel
+from ..memory import empty_row, filled_row, zero_row
 
-__all__ = ["empty", "flat_launcher", "launch", "random_kernel", "run_pointwise"]
+__all__ = [
+    "PARALLEL_FROM", "Row", "add_rows", "as_number", "empty", "filled", "flat_launcher", "launch", "number_type",
+    "run_pointwise", "share_elements", "worth_threads", "zeros",
+]
 
 #: Elements from which a pointwise kernel is run on several threads.
 PARALLEL_FROM = 65536
@@ -200,16 +202,6 @@ def launch(function: Callable[..., None], compute: np.dtype, *arguments: Any, si
     kernel.entry(*arguments)
 
 
-def random_kernel(name: str, dtype: np.dtype) -> Callable[..., None]:
-    """The kernel that makes "uniform" or "normal" random numbers of this dtype."""
-    function = getattr(random, f"{name}_{dtype.name}")
-
-    def run(*arguments: Any) -> None:
-        launch(function, dtype, *arguments)
-
-    return run
-
-
 def _argument_type(kind: Any) -> types.Type:
     if isinstance(kind, np.dtype):
         return types.Array(from_dtype(kind), 1, "C")
@@ -232,86 +224,6 @@ def share_elements(left: Any, right: Any) -> bool:
         return np.shares_memory(left._array(), right._array(), max_work=100_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
-
-
-def matmul(left: Any, right: Any, out: Any) -> None:
-    """The matrix product of two tensors (or stacks of matrices) into a third, by NumPy's BLAS."""
-    np.matmul(left._array(), right._array(), out=out._array())
-
-
-def sum_axis(flat: np.ndarray, outer: int, length: int, inner: int, type: Any) -> np.ndarray:
-    """Sums over the middle axis of a row seen as (outer, length, inner)."""
-    compute = type.numpy
-    out = empty_row(outer * inner, compute)
-    if length == 0:
-        out.fill(0)
-    elif inner > 1:
-        launch(reductions.sum_columns, compute, flat, length, inner, out, size=flat.size)
-    elif outer == 1 and worth_threads(flat.size):
-        leaves = empty_row(-(-length // reductions.LEAF), compute)
-        launch(reductions.sum_leaves, compute, flat, leaves, size=flat.size)
-        launch(reductions.combine_leaves, compute, leaves, out)
-    elif out.size:
-        launch(reductions.sum_rows, compute, flat, length, out, size=flat.size)
-    return out
-
-
-def extreme_axis(
-    flat: np.ndarray, outer: int, length: int, inner: int, largest: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """The largest (or smallest) elements over the middle axis, and their places."""
-    out = empty_row(outer * inner, flat.dtype)
-    indices = empty_row(outer * inner, np.dtype(np.int64))
-    kernel = reductions.max_axis if largest else reductions.min_axis
-    if out.size:
-        launch(kernel, flat.dtype, flat, length, inner, out, indices, size=flat.size)
-    return out, indices
-
-
-def put_axis(grad: np.ndarray, indices: np.ndarray, outer: int, length: int, inner: int) -> np.ndarray:
-    """Zeros of (outer, length, inner) with ``grad`` at ``indices`` on the middle axis."""
-    out = zero_row(outer * length * inner, grad.dtype)
-    launch(reductions.put_axis, grad.dtype, grad, indices, length, inner, out, size=grad.size)
-    return out
-
-
-def take_axis(flat: np.ndarray, indices: np.ndarray, outer: int, length: int, inner: int) -> np.ndarray:
-    """The elements at ``indices`` on the middle axis of (outer, length, inner)."""
-    out = empty_row(outer * inner, flat.dtype)
-    launch(reductions.take_axis, flat.dtype, flat, indices, length, inner, out, size=out.size)
-    return out
-
-
-def softmax_rows(flat: np.ndarray, length: int, logarithm: bool) -> np.ndarray:
-    """Softmax, or its logarithm, of rows of ``length`` elements."""
-    out = empty_row(flat.size, flat.dtype)
-    kernel = softmax.log_softmax_rows if logarithm else softmax.softmax_rows
-    if flat.size:
-        launch(kernel, flat.dtype, flat, length, out, size=flat.size)
-    return out
-
-
-def softmax_backward_rows(grad: np.ndarray, result: np.ndarray, length: int, logarithm: bool) -> np.ndarray:
-    """The gradient of :func:`softmax_rows`, from that of its result and the result."""
-    out = empty_row(grad.size, grad.dtype)
-    kernel = softmax.log_softmax_backward_rows if logarithm else softmax.softmax_backward_rows
-    if grad.size:
-        launch(kernel, grad.dtype, grad, result, length, out, size=grad.size)
-    return out
-
-
-def pick_rows(flat: np.ndarray, length: int, target: np.ndarray, ignored: int) -> np.ndarray:
-    """Minus the element of each row at its target, 0 where the target is ``ignored``."""
-    out = empty_row(target.size, flat.dtype)
-    launch(softmax.pick_rows, flat.dtype, flat, length, target, ignored, out)
-    return out
-
-
-def put_rows(grad: np.ndarray, length: int, target: np.ndarray, ignored: int) -> np.ndarray:
-    """Rows of zeros with minus ``grad`` at their target."""
-    out = zero_row(target.size * length, grad.dtype)
-    launch(softmax.put_rows, grad.dtype, grad, length, target, ignored, out)
-    return out
 
 
 def number_type(kind: type) -> np.dtype:

@@ -1,0 +1,23 @@
+"""What each operation of the table is tried on: one line, or a few, for each; the files are named as the table's.
+
+``sample("tanh", np.tanh)`` is all that a pointwise operation needs: shapes and layouts are generated.  Any other
+operation says which shapes it is tried on (one of them empty, one 0-d where it takes such) and with which further
+arguments, which its NumPy reference takes as well:
+
+    sample("flip_op", np.flip, (2, 3, 4), args=((0, 2),))
+
+A sample says which elements it is tried on where not all will do (``domain``), and for which dtypes the operation is
+defined (``dtypes``).  An operation reached through a public function that checks its arguments is sampled through it
+(``call``, which is the rule for pointwise ones); then dtypes that are not listed must be refused.  Layouts that an
+operation does not have are named by ``without``.
+"""
+
+import importlib
+import pkgutil
+
+from ops.sampling import SAMPLES, WITHOUT
+
+__all__ = ["SAMPLES", "WITHOUT"]
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")
