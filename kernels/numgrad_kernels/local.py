@@ -1,7 +1,8 @@
-"""A small array on the stack, for kernels that work block by block."""
+"""Arrays that a kernel makes for itself: small ones on the stack, and windows on memory given by its address."""
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numba.extending import intrinsic
 
 from .overloads import overloaded
 
-__all__ = ["local_array"]
+__all__ = ["array_at", "local_array"]
 
 
 def local_array(size: int, dtype: Any) -> np.ndarray:
@@ -22,6 +23,17 @@ def local_array(size: int, dtype: Any) -> np.ndarray:
     return np.empty(size, dtype)
 
 
+def array_at(address: int, start: int, count: int, dtype: Any) -> np.ndarray:
+    """The ``count`` elements from number ``start`` of the row of elements that begins at ``address``.
+
+    A kernel over many rows takes one array of their addresses, for Numba compiles anew for every number of array
+    arguments.  Whoever passes an address keeps the row alive.
+    """
+    item = np.dtype(dtype).itemsize
+    memory = (ctypes.c_char * int(count * item)).from_address(int(address + start * item))
+    return np.frombuffer(memoryview(memory), dtype)
+
+
 @intrinsic(prefer_literal=True)
 def _stack_array(typing_context: Any, size: Any, dtype: Any) -> Any:
     if not isinstance(size, types.IntegerLiteral):
@@ -31,19 +43,38 @@ def _stack_array(typing_context: Any, size: Any, dtype: Any) -> Any:
     count = size.literal_value
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        from numba.np.arrayobj import make_array, populate_array  # slow to import, and needed only to compile
-
-        stored = context.get_data_type(element)
-        data = cgutils.alloca_once(builder, stored, size=count)
-        item = context.get_constant(types.intp, context.get_abi_sizeof(stored))
-        array = make_array(result)(context, builder)
-        extent = context.get_constant(types.intp, count)
-        populate_array(array, data=data, shape=[extent], strides=[item], itemsize=item, meminfo=None)
-        return array._getvalue()
+        data = cgutils.alloca_once(builder, context.get_data_type(element), size=count)
+        return _row(context, builder, result, data, context.get_constant(types.intp, count))
 
     return result(size, dtype), generate
+
+
+@intrinsic
+def _window(typing_context: Any, address: Any, start: Any, count: Any, dtype: Any) -> Any:
+    result = types.Array(dtype.dtype, 1, "C")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        first = builder.inttoptr(arguments[0], context.get_data_type(dtype.dtype).as_pointer())
+        return _row(context, builder, result, builder.gep(first, [arguments[1]]), arguments[2])
+
+    return result(types.intp, types.intp, types.intp, dtype), generate
+
+
+def _row(context: Any, builder: Any, kind: Any, data: Any, extent: Any) -> Any:
+    """Code for an array of ``extent`` elements at ``data`` that owns no memory."""
+    from numba.np.arrayobj import make_array, populate_array  # slow to import, and needed only to compile
+
+    item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+    array = make_array(kind)(context, builder)
+    populate_array(array, data=data, shape=[extent], strides=[item], itemsize=item, meminfo=None)
+    return array._getvalue()
 
 
 @overloaded(local_array)
 def _local_array(size, dtype):  # Numba compares the two signatures: no annotations
     return lambda size, dtype: _stack_array(size, dtype)
+
+
+@overloaded(array_at)
+def _array_at(address, start, count, dtype):
+    return lambda address, start, count, dtype: _window(address, start, count, dtype)

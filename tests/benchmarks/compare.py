@@ -153,6 +153,32 @@ def large_cases(size: int) -> Iterator[Case]:
         yield Case(name, make_unary)
 
 
+# -- optimizers -------------------------------------------------------------------------------------------------
+
+OPTIMIZERS: dict[str, dict[str, Any]] = {
+    "SGD": {},
+    "SGD with momentum": {"momentum": 0.9},
+    "AdamW": {},
+    "RMSprop": {},
+    "Adagrad": {},
+}
+
+
+def optimizers() -> Iterator[Case]:
+    for count, size in ((4, 100), (20, 50_000)):
+        for name, options in OPTIMIZERS.items():
+
+            def make(
+                module: Any, count: int = count, size: int = size, name: str = name, options: Any = options
+            ) -> Program:
+                parameters = [uniform(module, size, -1, 1, seed) for seed in range(count)]
+                for seed, parameter in enumerate(parameters):
+                    parameter.grad = uniform(module, size, -1, 1, seed + count, grad=False)
+                return getattr(module.optim, name.split()[0])(parameters, lr=1e-3, **options).step
+
+            yield Case(f"{name}, {count} parameters of {size:,} elements", make)
+
+
 # -- starting ---------------------------------------------------------------------------------------------------
 
 FIRST_STEP = """
@@ -206,16 +232,17 @@ def compare(title: str, cases: Iterator[Case], rounds: int, seconds: float) -> N
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("sections", nargs="*", help="any of: small, large, start (all of them by default)")
+    parser.add_argument("sections", nargs="*", help="any of: small, large, optimizers, start (default: all)")
     parser.add_argument("--threads", type=int, default=numba.get_num_threads(), help="threads for both libraries")
     parser.add_argument("--rounds", type=int, default=9, help="rounds of which the best counts")
     parser.add_argument("--seconds", type=float, default=0.05, help="about how long a round of one program takes")
     parser.add_argument("--elements", type=int, default=2_000_000, help="elements of the large tensors")
     options = parser.parse_args()
-    unknown = set(options.sections) - {"small", "large", "start"}
+    every = ["small", "large", "optimizers", "start"]
+    unknown = set(options.sections) - set(every)
     if unknown:
         parser.error(f"unknown section: {', '.join(sorted(unknown))}")
-    sections = options.sections or ["small", "large", "start"]
+    sections = options.sections or every
 
     import torch
 
@@ -229,6 +256,8 @@ def main() -> None:
     if "large" in sections:
         title = f"One operation on {options.elements:,} float32, forward and backward"
         compare(title, large_cases(options.elements), options.rounds, options.seconds)
+    if "optimizers" in sections:
+        compare("One step of an optimizer", optimizers(), options.rounds, options.seconds)
     if "start" in sections:
         compare_starts()
 

@@ -1,0 +1,17 @@
+"""Optimizers: they change parameters by their gradients; one kernel updates all parameters of a dtype."""
+
+from typing import TYPE_CHECKING
+
+from .._missing import missing_from
+from . import lr_scheduler
+from .adagrad import Adagrad
+from .adam import Adam
+from .adamw import AdamW
+from .optimizer import Optimizer
+from .rmsprop import RMSprop
+from .sgd import SGD
+
+__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
+
+if not TYPE_CHECKING:
+    __getattr__ = missing_from(globals(), "optim")

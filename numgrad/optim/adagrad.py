@@ -1,0 +1,87 @@
+"""Adagrad."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._tensor import Tensor
+from ..ops.creation import full_like
+from .fused import FusedOptimizer, check_rate, new_step
+
+__all__ = ["Adagrad"]
+
+
+class Adagrad(FusedOptimizer):
+    r"""Adagrad (Duchi et al., 2011): steps divided by the root of the sum of all squared gradients.
+
+    With gradient ``g``, parameter ``p`` and sum ``s``, a step number ``t`` is::
+
+        g = g + weight_decay * p
+        s = s + g**2
+        p = p - lr / (1 + (t - 1) * lr_decay) * g / (sqrt(s) + eps)
+
+    Args:
+        params: tensors, named tensors or parameter groups.
+        lr: learning rate.
+        lr_decay: how fast the learning rate falls with the number of steps.
+        weight_decay: factor of the L2 penalty.
+        initial_accumulator_value: what the sums start from.
+        eps: added to the denominator.
+        foreach, fused: accepted for PyTorch's sake; steps are always fused.
+        maximize: go up the gradient instead of down.
+        differentiable: must be False.
+
+    Raises:
+        ValueError: an option is out of range.
+    """
+
+    _kernel = "adagrad"
+    _number_count = 4
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ):
+        check_rate(lr)
+        if not lr_decay >= 0.0:
+            raise ValueError(f"Invalid lr_decay value: {lr_decay}")
+        if not weight_decay >= 0.0:
+            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        if not initial_accumulator_value >= 0.0:
+            raise ValueError(f"Invalid initial_accumulator_value value: {initial_accumulator_value}")
+        if not eps >= 0.0:
+            raise ValueError(f"Invalid epsilon value: {eps}")
+        super().__init__(params, {
+            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable, "fused": fused,
+        })
+        for group in self.param_groups:
+            for param in group["params"]:
+                self._kept(group, param)
+
+    def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
+        state = self.state[param]
+        if not state:
+            start = self.defaults["initial_accumulator_value"]
+            state["step"] = new_step()
+            state["sum"] = full_like(param, complex(start, start) if param.is_complex() else start)
+        return (state["sum"],)
+
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
+        return (
+            -1.0 if group["maximize"] else 1.0,
+            float(group["weight_decay"]),
+            float(group["lr"]) / (1.0 + (step - 1.0) * float(group["lr_decay"])),
+            float(group["eps"]),
+        )

@@ -1,0 +1,263 @@
+"""Optimizers whose step is one kernel over all parameters of a dtype."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+
+from .. import devices
+from .._layout import contiguous_strides, numel
+from .._tensor import Tensor, check_in_place, strided
+from .._types import TensorType, float32
+from ..autograd.grad_mode import enable_grad, no_grad
+from ..ops.copying import kept_strides, write
+from ..ops.creation import zeros_like
+from ..ops.from_data import tensor
+from .optimizer import Optimizer
+
+__all__ = ["FusedOptimizer", "buffer", "check_rate", "new_step"]
+
+#: One parameter in a step: it, its gradient, its group, and the tensors kept for it (None for one not in use).
+Entry = tuple[Tensor, Tensor, dict[str, Any], tuple[Tensor | None, ...]]
+
+#: The order in which the elements of a parameter go through the kernel; None for row-major.
+Strides = tuple[int, ...] | None
+
+
+class FusedOptimizer(Optimizer):
+    """The base of the optimizers that a kernel updates.
+
+    A subclass names the kernel and says what it works on; gradients and parameters of any layout are brought
+    into the form that the kernel takes.
+    """
+
+    #: The kernel, and how many numbers it takes for a parameter.
+    _kernel: ClassVar[str]
+    _number_count: ClassVar[int]
+
+    def __init__(self, params: Any, defaults: dict[str, Any]):
+        self._plans: dict[TensorType, _Plan] = {}
+        self._refuse_differentiable(defaults)
+        super().__init__(params, defaults)
+        if defaults.get("fused") and defaults.get("foreach"):
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+    def _refuse_differentiable(self, options: dict[str, Any]) -> None:
+        if options["differentiable"]:
+            raise NotImplementedError(
+                f"{type(self).__name__} does not support differentiable=True: its steps are not recorded"
+            )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._plans = {}
+        for group in self.param_groups:
+            for name, default in self.defaults.items():  # an older program may not have known them all
+                group.setdefault(name, default)
+        for kept in self.state.values():
+            if isinstance(kept, dict) and "step" in kept and not isinstance(kept["step"], Tensor):
+                kept["step"] = new_step(kept["step"])
+
+    # -- what a subclass defines --------------------------------------------------------------------------
+
+    def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
+        """The tensors kept for a parameter, in the kernel's order; made where there are none yet."""
+        raise NotImplementedError
+
+    def _advanced(self, param: Tensor, kept: tuple[Tensor | None, ...]) -> Any:
+        """Count a step of the parameter; what comes out is all its numbers depend on besides its group."""
+        step = self.state[param]["step"]
+        count = step._storage.item(step._offset) + 1
+        step._storage[step._offset] = count
+        step._counter[0] += 1
+        return count
+
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
+        """The numbers that the kernel takes for a parameter of the group."""
+        raise NotImplementedError
+
+    # -- the step -----------------------------------------------------------------------------------------
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change every parameter that has a gradient; the loss, if ``closure`` computes it anew.
+
+        Raises:
+            RuntimeError: a parameter is not of floating-point numbers, or its gradient or what is kept for it has
+                another shape or dtype; no parameter is changed.
+            NotImplementedError: a group asks for differentiable steps.
+        """
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        entries: dict[TensorType, list[Entry]] = {}
+        for group in self.param_groups:
+            self._refuse_differentiable(group)
+            for param in group["params"]:
+                if param._grad is not None:
+                    entry = param, param._grad, group, self._kept(group, param)
+                    entries.setdefault(param._type, []).append(entry)
+        work = [(self._plan(type, same), same) for type, same in entries.items()]
+        for plan, same in work:
+            if plan.overlapping:  # one after the other, as if each had a step of its own
+                for entry in same:
+                    self._update(self._new_plan([entry]), [entry])
+            else:
+                self._update(plan, same)
+        return loss
+
+    def _plan(self, type: TensorType, entries: Sequence[Entry]) -> _Plan:
+        rows = [None if one is None else one._flat for param, _, _, kept in entries for one in (param, *kept)]
+        plan = self._plans.get(type)
+        if plan is None or not plan.fits(rows):
+            plan = self._new_plan(entries)
+            if plan.reusable:
+                self._plans[type] = plan
+        for param, grad, _, _ in entries:
+            if grad._shape != param._shape or grad._type is not type:
+                raise _mismatch("gradient", grad, param)
+        return plan
+
+    def _new_plan(self, entries: Sequence[Entry]) -> _Plan:
+        return _Plan(self._kernel, self._number_count, entries)
+
+    def _update(self, plan: _Plan, entries: Sequence[Entry]) -> None:
+        lines = plan.table.numbers
+        first = 0
+        before: tuple[Any, Any] = (None, None)
+        for place, (param, _, group, kept) in enumerate(entries):
+            now = group, self._advanced(param, kept)
+            if now[0] is not before[0] or now[1] != before[1]:
+                if place:
+                    lines[first:place] = self._numbers(*before)
+                first, before = place, now
+        lines[first:] = self._numbers(*before)
+        plan.run([grad for _, grad, _, _ in entries])
+        for param, _, _, kept in entries:
+            param._counter[0] += 1
+            for one in kept:
+                if one is not None:
+                    one._counter[0] += 1
+
+
+class _Plan:
+    """Where the kernel finds the operands of some parameters, for as long as they do not move."""
+
+    def __init__(self, kernel: str, numbers: int, entries: Sequence[Entry]):
+        params = [entry[0] for entry in entries]
+        kind = params[0]._type.dtype
+        if not (kind.is_floating_point or kind.is_complex):
+            raise RuntimeError(
+                f"only Tensors of floating point or complex dtype can be optimized, not {kind} "
+                f"(shape {list(params[0]._shape)})"
+            )
+        operands = [(param, *kept) for param, _, _, kept in entries]
+        self.overlapping = len(params) > 1 and _overlap(params)
+        self.strides = [_dense_strides(param) for param in params]
+        self.rows: list[Any] = []  # the tensors' own, by which it is seen that nothing has moved
+        self.staged: list[tuple[Tensor, Tensor]] = []  # tensors laid out in another way, and what stands for them
+        columns: list[list[Any]] = [[] for _ in operands[0]]
+        for param, tensors, strides in zip(params, operands, self.strides, strict=True):
+            for column, one in zip(columns, tensors, strict=True):
+                column.append(None if one is None else self._row(one, param, strides))
+                self.rows.append(None if one is None else one._flat)
+        #: Whether ``fits`` can tell: a tensor that is not contiguous has no row of its own.
+        self.reusable = all(one is None or one._flat is not None for tensors in operands for one in tensors)
+        self.table = devices.UpdateTable(
+            kernel, params[0]._type, [numel(param._shape) for param in params], len(columns) + 1, numbers
+        )
+        for number, column in enumerate(columns):
+            self.table.place(number + (number > 0), column)
+        self.columns = columns  # keeps the rows alive
+
+    def _row(self, one: Tensor, param: Tensor, strides: Strides) -> np.ndarray:
+        if one._shape != param._shape or one._type is not param._type:
+            raise _mismatch("state", one, param)
+        row = _row_of(one, strides)
+        if row is None:
+            with no_grad():
+                check_in_place(one)
+            copy = _laid_out(one, strides)
+            self.staged.append((one, copy))
+            row = copy._storage
+        return row
+
+    def fits(self, rows: list[Any]) -> bool:
+        """Whether operands in these rows are where they were."""
+        return len(rows) == len(self.rows) and all(map(operator.is_, rows, self.rows))
+
+    def run(self, grads: Sequence[Tensor]) -> None:
+        """Update the parameters by their gradients; the table has their numbers."""
+        rows = []
+        for grad, strides in zip(grads, self.strides, strict=True):
+            row = _row_of(grad, strides)
+            rows.append(_laid_out(grad, strides)._storage if row is None else row)
+        self.table.place(1, rows)
+        self.table.run()
+        for one, copy in self.staged:
+            write(one, copy)
+
+
+def check_rate(lr: Any) -> None:
+    """Raise unless ``lr`` can be a learning rate.
+
+    Raises:
+        ValueError: it is negative, or a tensor of several elements.
+    """
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    if not lr >= 0.0:
+        raise ValueError(f"Invalid learning rate: {lr}")
+
+
+def new_step(count: float = 0.0) -> Tensor:
+    """The number of steps as optimizers keep it: a 0-d float32 tensor."""
+    return tensor(float(count), dtype=float32)
+
+
+def buffer(state: dict[str, Any], name: str, param: Tensor) -> Tensor:
+    """What ``state`` keeps under a name, zeros laid out as the parameter if there is nothing yet."""
+    if name not in state:
+        state[name] = zeros_like(param)
+    return state[name]
+
+
+def _dense_strides(param: Tensor) -> Strides:
+    """The order in which a parameter's elements lie in memory, gaps left out."""
+    strides = None if param._flat is not None else kept_strides(param)
+    return None if strides == contiguous_strides(param._shape) else strides
+
+
+def _row_of(one: Tensor, strides: Strides) -> np.ndarray | None:
+    """The tensor's own memory as one row, if its elements lie there in this order without gaps."""
+    if strides is None:
+        return one._flat
+    if one._strides != strides:
+        return None
+    return one._storage[one._offset : one._offset + numel(one._shape)]
+
+
+def _laid_out(one: Tensor, strides: Strides) -> Tensor:
+    """A copy with its elements in this order."""
+    strides = contiguous_strides(one._shape) if strides is None else strides
+    copy = strided(devices.empty(one._shape, one._type), one._shape, strides, 0, one._type)
+    write(copy, one)
+    return copy
+
+
+def _overlap(params: Sequence[Tensor]) -> bool:
+    """Whether the stretches of memory in which two of the tensors lie have a part in common."""
+    bounds = sorted([byte_bounds(param._array()) for param in params if numel(param._shape)])
+    return any(stop > start for (_, stop), (start, _) in itertools.pairwise(bounds))
+
+
+def _mismatch(what: str, one: Tensor, param: Tensor) -> RuntimeError:
+    return RuntimeError(
+        f"the {what} of a parameter of shape {list(param._shape)} and type {param._type.name} has shape "
+        f"{list(one._shape)} and type {one._type.name}"
+    )

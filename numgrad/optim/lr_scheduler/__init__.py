@@ -1,0 +1,18 @@
+"""Schedules of learning rates: call ``scheduler.step()`` after the optimizer's steps of an epoch, or after each."""
+
+from typing import TYPE_CHECKING
+
+from ..._missing import missing_from
+from .base import LRScheduler
+from .chained import ConstantLR, CosineAnnealingLR, ExponentialLR, LambdaLR, LinearLR, MultiStepLR, StepLR
+from .one_cycle import OneCycleLR
+from .plateau import ReduceLROnPlateau
+from .sequential import SequentialLR
+
+__all__ = [
+    "ConstantLR", "CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR",
+    "OneCycleLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
+]
+
+if not TYPE_CHECKING:
+    __getattr__ = missing_from(globals(), "optim.lr_scheduler")

@@ -1,0 +1,332 @@
+"""What all optimizers have: parameter groups, state, its saving and loading, hooks."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import itertools
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .._tensor import Tensor
+from ..autograd.hooks import RemovableHandle
+
+__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]
+
+
+class _Required:
+    """The default of an option that every parameter group must give."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()
+
+_Hooks = OrderedDict[int, Callable[..., Any]]
+
+#: Hooks of the steps of all optimizers.
+_pre_hooks: _Hooks = OrderedDict()
+_post_hooks: _Hooks = OrderedDict()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """As :meth:`Optimizer.register_step_pre_hook`, for all optimizers."""
+    return RemovableHandle(_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """As :meth:`Optimizer.register_step_post_hook`, for all optimizers."""
+    return RemovableHandle(_post_hooks, hook)
+
+
+class Optimizer:
+    """The base of all optimizers.
+
+    A subclass gives its options' ``defaults`` and defines ``step``.
+
+    Args:
+        params: the tensors to optimize, pairs of names and tensors, or dictionaries: each a parameter group, with
+            the tensors under ``"params"`` and options of its own beside them.
+        defaults: the options and their values for groups that do not give them.
+
+    Raises:
+        TypeError: something in ``params`` is no tensor, or ``params`` is one.
+        ValueError: no parameters, one in two groups or not a leaf, or names for some only.
+    """
+
+    param_groups: list[dict[str, Any]]
+    state: defaultdict[Any, Any]
+    _stepping = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "step" in vars(cls):
+            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
+
+    def __init__(self, params: Any, defaults: dict[str, Any]):
+        self.defaults = defaults
+        self._make_hooks()
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                + _typename(params)
+            )
+        self.state = defaultdict(dict)
+        self.param_groups = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def _make_hooks(self) -> None:
+        for name in (
+            "_step_pre_hooks", "_step_post_hooks", "_state_dict_pre_hooks", "_state_dict_post_hooks",
+            "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
+        ):
+            self.__dict__.setdefault(name, OrderedDict())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._make_hooks()
+
+    def __repr__(self) -> str:
+        text = f"{type(self).__name__} ("
+        for number, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {number}\n"
+            text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+        return text + ")"
+
+    # -- what a subclass defines --------------------------------------------------------------------------
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change the parameters once; ``closure`` computes the loss anew and returns it."""
+        raise NotImplementedError
+
+    # -- parameters ---------------------------------------------------------------------------------------
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Optimize more tensors: ``{"params": tensors, ...}`` with options that differ from the defaults."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params = param_group["params"]
+        if isinstance(params, set):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
+                "sets will change between runs. Please use a list instead."
+            )
+        params = [params] if isinstance(params, Tensor) else list(params)
+        names = [param[0] for param in params if isinstance(param, tuple)]
+        params = [param[1] if isinstance(param, tuple) else param for param in params]
+        param_group["params"] = params
+        if names:
+            if len(names) != len(params):
+                raise ValueError(
+                    "all optimizer params should be with/without names. Some param names are missing"
+                )
+            param_group["param_names"] = names
+        for param in params:
+            if not isinstance(param, Tensor):
+                raise TypeError(
+                    f"optimizer can only optimize Tensors, but one of the params is {_typename(param)}"
+                )
+            if not (param.is_leaf or param.retains_grad):
+                raise ValueError("can't optimize a non-leaf Tensor")
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(
+                    f"parameter group didn't specify a value of required optimization parameter {name}"
+                )
+            param_group.setdefault(name, default)
+        if len(params) != len(set(params)):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an "
+                "error; see github.com/pytorch/pytorch/issues/40967 for more information",
+                stacklevel=3,
+            )
+        for group in self.param_groups:
+            if ("param_names" in group) != ("param_names" in param_group):
+                kind = "with names" if "param_names" in param_group else "without names"
+                raise ValueError(
+                    "all optimizer param groups should be with/without names. "
+                    f"cannot add param group {kind} to the optimizer"
+                )
+        if not set(params).isdisjoint(param for group in self.param_groups for param in group["params"]):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append(param_group)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters, or overwrite them with zeros."""
+        for group in self.param_groups:
+            for param in group["params"]:
+                if set_to_none:
+                    param._grad = None
+                elif param._grad is not None:
+                    grad = param._grad
+                    if grad.grad_fn is not None:
+                        grad.detach_()
+                    else:
+                        grad.requires_grad_(False)
+                    grad.zero_()
+
+    # -- saving and loading -------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state and the options, with numbers in place of the parameters.
+
+        ``"state"`` holds, by the parameter's number, what is kept for it; ``"param_groups"`` the groups, with their
+        parameters' numbers under ``"params"``.  The tensors in it are the optimizer's own, not copies.
+        """
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self)
+        numbers: dict[int, int] = {}
+        groups = []
+        first = 0
+        for group in self.param_groups:
+            for place, param in enumerate(group["params"], first):
+                numbers.setdefault(id(param), place)
+            first += len(group["params"])
+            packed = {key: value for key, value in group.items() if key != "params"}
+            groups.append({**packed, "params": [numbers[id(param)] for param in group["params"]]})
+        state = {numbers[id(key)] if isinstance(key, Tensor) else key: kept for key, kept in self.state.items()}
+        result = {"state": state, "param_groups": groups}
+        for hook in self._state_dict_post_hooks.values():
+            replaced = hook(self, result)
+            result = result if replaced is None else replaced
+        return result
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over the state and the options that :meth:`state_dict` gave.
+
+        Tensors are copied, and converted to the dtype of their parameter; ``step`` keeps its own.  Parameters are
+        matched by their place alone.
+
+        Raises:
+            ValueError: the number of groups, or of parameters in a group, is another.
+        """
+        state_dict = state_dict.copy()
+        for hook in self._load_state_dict_pre_hooks.values():
+            replaced = hook(self, state_dict)
+            state_dict = state_dict if replaced is None else replaced
+        saved = copy.deepcopy(state_dict["param_groups"])
+        if len(saved) != len(self.param_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        pairs = list(zip(self.param_groups, saved, strict=True))
+        if any(len(own["params"]) != len(other["params"]) for own, other in pairs):
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
+        params = {
+            number: param
+            for own, other in pairs
+            for number, param in zip(other["params"], own["params"], strict=True)
+        }
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for key, kept in state_dict["state"].items():
+            if key in params:
+                state[params[key]] = _fitted(kept, params[key])
+            else:
+                state[key] = kept
+        for own, other in pairs:
+            other["params"] = own["params"]
+            if "param_names" in own:
+                other.setdefault("param_names", own["param_names"])
+        self.__setstate__({"state": state, "param_groups": saved})
+        for hook in self._load_state_dict_post_hooks.values():
+            hook(self)
+
+    # -- hooks --------------------------------------------------------------------------------------------
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` before every step; it may return other ``(args, kwargs)``."""
+        return _registered(self._step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` after every step."""
+        return _registered(self._step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer)`` before :meth:`state_dict`; ``prepend``: before the hooks there are."""
+        return _registered(self._state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` after :meth:`state_dict`; what it returns replaces the result."""
+        return _registered(self._state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` before loading; what it returns is loaded instead."""
+        return _registered(self._load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer)`` after loading."""
+        return _registered(self._load_state_dict_post_hooks, hook, prepend)
+
+    _step_pre_hooks: _Hooks
+    _step_post_hooks: _Hooks
+    _state_dict_pre_hooks: _Hooks
+    _state_dict_post_hooks: _Hooks
+    _load_state_dict_pre_hooks: _Hooks
+    _load_state_dict_post_hooks: _Hooks
+
+
+def _registered(hooks: _Hooks, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    handle = RemovableHandle(hooks, hook)
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A ``step`` that calls the hooks before and after."""
+
+    @functools.wraps(function)
+    def step(*args: Any, **kwargs: Any) -> Any:
+        optimizer = args[0]
+        if optimizer._stepping:  # a subclass's step calls this one
+            return function(*args, **kwargs)
+        for hook in itertools.chain(_pre_hooks.values(), optimizer._step_pre_hooks.values()):
+            replaced = hook(optimizer, args, kwargs)
+            if replaced is not None:
+                if not (isinstance(replaced, tuple) and len(replaced) == 2):
+                    raise RuntimeError(
+                        f"{function} must return None or a tuple of (new_args, new_kwargs), but got {replaced}."
+                    )
+                args, kwargs = replaced
+        optimizer._stepping = True
+        try:
+            result = function(*args, **kwargs)
+        finally:
+            optimizer._stepping = False
+        for hook in itertools.chain(optimizer._step_post_hooks.values(), _post_hooks.values()):
+            hook(optimizer, args, kwargs)
+        return result
+
+    return step
+
+
+def _fitted(value: Any, param: Tensor, key: Any = None) -> Any:
+    """A copy of loaded state, its tensors in the dtype of their parameter."""
+    if isinstance(value, Tensor):
+        keep = key == "step" or not param.is_floating_point()
+        return value.detach().to(dtype=value.dtype if keep else param.dtype, copy=True)
+    if isinstance(value, dict):
+        return {name: _fitted(item, param, name) for name, item in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        return type(value)(_fitted(item, param) for item in value)  # type: ignore[call-arg]
+    return value
+
+
+def _typename(value: Any) -> str:
+    """What PyTorch's messages call the type of a value."""
+    if isinstance(value, Tensor):
+        return value._type.name
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"

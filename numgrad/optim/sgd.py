@@ -1,0 +1,91 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._tensor import Tensor
+from ..ops.creation import zeros_like
+from .fused import FusedOptimizer, check_rate
+
+__all__ = ["SGD"]
+
+
+class SGD(FusedOptimizer):
+    r"""Stochastic gradient descent, with momentum if wanted.
+
+    With gradient ``g``, parameter ``p`` and velocity ``v``, a step is::
+
+        g = g + weight_decay * p
+        v = momentum * v + (1 - dampening) * g      (v = g in the first step)
+        p = p - lr * v                              (nesterov: p - lr * (g + momentum * v))
+
+    Args:
+        params: tensors, named tensors or parameter groups.
+        lr: learning rate.
+        momentum: how much of the velocity is kept from step to step.
+        dampening: the part of the gradient that does not enter the velocity.
+        weight_decay: factor of the L2 penalty.
+        nesterov: look ahead by one step (Sutskever et al., 2013).
+        maximize: go up the gradient instead of down.
+        foreach, fused: accepted for PyTorch's sake; steps are always fused.
+        differentiable: must be False.
+
+    Raises:
+        ValueError: an option is out of range, or Nesterov's form lacks a momentum.
+    """
+
+    _kernel = "sgd"
+    _number_count = 6
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: Any = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ):
+        check_rate(lr)
+        if momentum < 0.0:
+            raise ValueError(f"Invalid momentum value: {momentum}")
+        if weight_decay < 0.0:
+            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        super().__init__(params, {
+            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
+            "nesterov": nesterov, "maximize": maximize, "foreach": foreach, "differentiable": differentiable,
+            "fused": fused,
+        })
+
+    def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
+        if not group["momentum"]:
+            return (None,)
+        velocity = self.state[param].get("momentum_buffer")
+        return (zeros_like(param) if velocity is None else velocity,)
+
+    def _advanced(self, param: Tensor, kept: tuple[Tensor | None, ...]) -> Any:
+        """Whether it is the first step that fills the velocity."""
+        if kept[0] is None:
+            return False
+        state = self.state[param]
+        first = state.get("momentum_buffer") is None
+        state["momentum_buffer"] = kept[0]
+        return first
+
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
+        return (
+            -1.0 if group["maximize"] else 1.0,
+            float(group["weight_decay"]),
+            float(group["lr"]),
+            float(group["momentum"]),
+            1.0 if step else 1.0 - float(group["dampening"]),
+            float(group["nesterov"]),
+        )
