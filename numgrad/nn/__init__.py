@@ -1,5 +1,16 @@
 """Building blocks of neural networks."""
 
-from . import functional
+from typing import TYPE_CHECKING
 
-__all__ = ["functional"]
+from .._missing import missing_from
+from . import functional, init, modules, parameter, utils
+from .modules import *  # noqa: F403 - every module by its name
+from .parameter import Buffer, Parameter
+
+__all__ = [
+    "Buffer", "Parameter", "functional", "init", "modules", "parameter", "utils",
+    *modules.__all__,
+]
+
+if not TYPE_CHECKING:
+    __getattr__ = missing_from(globals(), "nn")

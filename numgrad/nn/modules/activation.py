@@ -1,0 +1,318 @@
+"""Activation functions as modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._tensor import Tensor
+from ...ops.creation import empty
+from .. import functional
+from ..parameter import Parameter
+from .module import Module
+
+__all__ = [
+    "CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU",
+    "LogSigmoid", "LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "SiLU", "Sigmoid", "Softmax", "Softmax2d", "Softmin",
+    "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
+]
+
+
+class _Activation(Module):
+    """A function with arguments, which are kept as attributes and shown."""
+
+    _arguments: tuple[str, ...] = ()
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__()
+        self._arguments = tuple(arguments)
+        for name, value in arguments.items():
+            setattr(self, name, value)
+
+    def extra_repr(self) -> str:
+        values = [(name, getattr(self, name)) for name in self._arguments]
+        return ", ".join(f"{name}={value!r}" for name, value in values if name != "inplace" or value)
+
+
+class _InPlace(_Activation):
+    """A function that can overwrite its input."""
+
+    inplace: bool
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(inplace=inplace)
+
+
+class _AlongDim(_Activation):
+    """A function along one dimension."""
+
+    dim: int | None
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__(dim=dim)
+
+
+class _NoArguments(_Activation):
+    """A function without arguments; any that are given are ignored."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+
+# -- linear pieces ----------------------------------------------------------------------------------------------
+
+
+class ReLU(_InPlace):
+    """``max(0, x)`` of each element."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.relu(input, self.inplace)
+
+
+class LeakyReLU(_Activation):
+    """``max(0, x) + negative_slope * min(0, x)`` of each element."""
+
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
+        super().__init__(negative_slope=negative_slope, inplace=inplace)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.leaky_relu(input, self.negative_slope, self.inplace)
+
+
+class PReLU(_Activation):
+    """``max(0, x) + weight * min(0, x)`` with a learnt weight, one for all or one per channel (dimension 1)."""
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
+        super().__init__(num_parameters=num_parameters)
+        self.init = init
+        self.weight = Parameter(empty(num_parameters, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Fill the weight with ``init``."""
+        self.weight.data.fill_(self.init)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.prelu(input, self.weight)
+
+
+class Hardtanh(_Activation):
+    """Each element, but at least ``min_val`` and at most ``max_val``."""
+
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
+        super().__init__(min_val=min_val, max_val=max_val, inplace=inplace)
+        if not max_val > min_val:
+            raise AssertionError(f"max_val ({max_val}) must be larger than min_val ({min_val})")
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.hardtanh(input, self.min_val, self.max_val, self.inplace)
+
+
+class ReLU6(Hardtanh):
+    """``min(max(0, x), 6)`` of each element."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(0.0, 6.0, inplace)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.relu6(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
+
+
+class Hardsigmoid(_InPlace):
+    """``min(max(0, x + 3), 6) / 6`` of each element."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.hardsigmoid(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return ""
+
+
+class Hardswish(_InPlace):
+    """``x * min(max(0, x + 3), 6) / 6`` of each element."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.hardswish(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return ""
+
+
+class Threshold(_Activation):
+    """Each element that is larger than ``threshold``, and ``value`` in place of the others."""
+
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
+        super().__init__(threshold=threshold, value=value, inplace=inplace)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.threshold(input, self.threshold, self.value, self.inplace)
+
+
+class Hardshrink(_Activation):
+    """Each element further than ``lambd`` from 0, and 0 in place of the others."""
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__(lambd=lambd)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.hardshrink(input, self.lambd)
+
+    def extra_repr(self) -> str:
+        return str(self.lambd)
+
+
+class Softshrink(_Activation):
+    """Each element moved towards 0 by ``lambd``, and 0 in place of those that are not further than that from it."""
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__(lambd=lambd)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.softshrink(input, self.lambd)
+
+    def extra_repr(self) -> str:
+        return str(self.lambd)
+
+
+# -- smooth -----------------------------------------------------------------------------------------------------
+
+
+class Sigmoid(_NoArguments):
+    """``1 / (1 + exp(-x))`` of each element."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.sigmoid(input)
+
+
+class LogSigmoid(_NoArguments):
+    """``log(1 / (1 + exp(-x)))`` of each element."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.logsigmoid(input)
+
+
+class Tanh(_NoArguments):
+    """The hyperbolic tangent of each element."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.tanh(input)
+
+
+class Tanhshrink(_NoArguments):
+    """``x - tanh(x)`` of each element."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.tanhshrink(input)
+
+
+class Softsign(_NoArguments):
+    """``x / (1 + |x|)`` of each element."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.softsign(input)
+
+
+class Softplus(_Activation):
+    """``log(1 + exp(beta * x)) / beta`` of each element, and the element itself where ``beta * x > threshold``."""
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        super().__init__(beta=beta, threshold=threshold)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.softplus(input, self.beta, self.threshold)
+
+
+class GELU(_Activation):
+    """``x`` times the normal distribution function of ``x``, exact or, with "tanh", approximate."""
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__(approximate=approximate)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.gelu(input, approximate=self.approximate)
+
+
+class SiLU(_InPlace):
+    """``x * sigmoid(x)`` of each element."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.silu(input, self.inplace)
+
+
+class Mish(_InPlace):
+    """``x * tanh(softplus(x))`` of each element."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.mish(input, self.inplace)
+
+
+class ELU(_Activation):
+    """``x`` if it is positive, else ``alpha * (exp(x) - 1)``."""
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__(alpha=alpha, inplace=inplace)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.elu(input, self.alpha, self.inplace)
+
+
+class CELU(_Activation):
+    """``x`` if it is positive, else ``alpha * (exp(x / alpha) - 1)``."""
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__(alpha=alpha, inplace=inplace)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.celu(input, self.alpha, self.inplace)
+
+
+class SELU(_InPlace):
+    """A scaled ELU that keeps the mean at 0 and the variance at 1 from layer to layer."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.selu(input, self.inplace)
+
+
+# -- along a dimension ------------------------------------------------------------------------------------------
+
+
+class GLU(_Activation):
+    """The first half along ``dim`` times the sigmoid of the second half."""
+
+    def __init__(self, dim: int = -1) -> None:
+        super().__init__(dim=dim)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.glu(input, self.dim)
+
+
+class Softmax(_AlongDim):
+    """``exp(x)`` divided by its sum along ``dim``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.softmax(input, self.dim, _stacklevel=5)
+
+
+class Softmax2d(_NoArguments):
+    """The softmax over the channels of inputs (batch, channels, height, width), or without the batch."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() not in (3, 4):
+            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
+        return functional.softmax(input, -3)
+
+
+class Softmin(_AlongDim):
+    """``exp(-x)`` divided by its sum along ``dim``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.softmin(input, self.dim, _stacklevel=5)
+
+
+class LogSoftmax(_AlongDim):
+    """The logarithm of the softmax along ``dim``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.log_softmax(input, self.dim, _stacklevel=5)

@@ -1,0 +1,270 @@
+"""Modules that hold modules: in a row, in a list, by name."""
+
+from __future__ import annotations
+
+import operator
+from collections import OrderedDict
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from typing import Any, Self
+
+from .module import Module, enclosed, indented
+
+__all__ = ["ModuleDict", "ModuleList", "Sequential", "named_pairs", "normal_index"]
+
+
+def normal_index(length: int, index: Any) -> int:
+    """An index into ``length`` things, counted from the front.
+
+    Raises:
+        IndexError: there is no such thing.
+    """
+    place = operator.index(index)
+    if not -length <= place < length:
+        raise IndexError(f"index {place} is out of range")
+    return place % length
+
+
+class _Numbered(Module):
+    """Modules in a row, which are called "0", "1" and so on unless they were given names."""
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._modules.values())
+
+    def _name(self, index: Any) -> str:
+        return list(self._modules)[normal_index(len(self), index)]
+
+    def _renumber(self, modules: Iterable[Any]) -> None:
+        """Hold just these modules, called by their numbers."""
+        named = {str(place): module for place, module in enumerate(modules)}
+        self._modules.clear()
+        self._modules.update(named)
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, self._name(index), module)
+
+    def __delitem__(self, index: int | slice) -> None:
+        modules = list(self)
+        if not isinstance(index, slice):
+            index = normal_index(len(modules), index)
+        del modules[index]
+        self._renumber(modules)
+
+    def pop(self, key: int | slice) -> Any:
+        """Take out the module at ``key`` (or those in a slice) and return it."""
+        taken = self[key]
+        del self[key]
+        return taken
+
+    def append(self, module: Module) -> Self:
+        """Add a module at the end; returns this one."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def __getitem__(self, index: Any) -> Any:
+        if not isinstance(index, slice):
+            return self._modules[self._name(index)]
+        return self._part(list(self._modules.items())[index])
+
+    def _part(self, modules: list[tuple[str, Any]]) -> Any:
+        """Another container of some of the modules."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _part")
+
+
+class Sequential(_Numbered):
+    """Modules applied one after the other: given as such, or with their names as one ordered dictionary.
+
+    Example:
+        >>> from numgrad import nn
+        >>> nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+        Sequential(
+          (0): Linear(in_features=2, out_features=3, bias=True)
+          (1): ReLU()
+        )
+    """
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
+            for name, module in args[0].items():
+                self.add_module(name, module)
+        else:
+            self.extend(args)
+
+    def forward(self, input: Any) -> Any:
+        for module in self._modules.values():
+            input = module(input)  # type: ignore[misc]
+        return input
+
+    def _part(self, modules: list[tuple[str, Any]]) -> Any:
+        return type(self)(OrderedDict(modules))
+
+    def insert(self, index: int, module: Module) -> Self:
+        """Put a module before the one at ``index``; returns this one."""
+        if not isinstance(module, Module):
+            raise AssertionError(f"module should be of type: {Module}")
+        count = len(self)
+        if not -count <= index <= count:
+            raise IndexError(f"Index out of range: {index}")
+        modules = list(self)
+        modules.insert(index, module)
+        self._renumber(modules)
+        return self
+
+    def extend(self, sequential: Iterable[Module]) -> Self:
+        """Add modules at the end; returns this one."""
+        for module in list(sequential):
+            self.append(module)
+        return self
+
+    def __add__(self, other: Any) -> Sequential:
+        return Sequential(*self, *_added(other))
+
+    def __iadd__(self, other: Any) -> Self:
+        return self.extend(_added(other))
+
+    def __mul__(self, other: int) -> Sequential:
+        return Sequential(*(list(self) * _factor(self, other)))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, other: int) -> Self:
+        return self.extend(list(self) * (_factor(self, other) - 1))
+
+
+def _added(other: Any) -> Sequential:
+    if not isinstance(other, Sequential):
+        raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
+    return other
+
+
+def _factor(modules: Sequential, count: Any) -> int:
+    if not isinstance(count, int):
+        raise TypeError(f"unsupported operand type(s) for *: {type(modules)} and {type(count)}")
+    if count <= 0:
+        raise ValueError(f"Non-positive multiplication factor {count} for {type(modules)}")
+    return count
+
+
+class ModuleList(_Numbered):
+    """Modules in a list, whose parameters are found; it is indexed and changed like one."""
+
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.extend(modules)
+
+    def _part(self, modules: list[tuple[str, Any]]) -> Any:
+        return type(self)([module for _, module in modules])
+
+    def insert(self, index: int, module: Module) -> None:
+        """Put a module before the one at ``index``."""
+        modules = list(self)
+        modules.insert(index, module)
+        self._renumber(modules)
+
+    def extend(self, modules: Iterable[Module]) -> Self:
+        """Add modules at the end; returns this one."""
+        if not isinstance(modules, Iterable):
+            raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
+        return ModuleList([*self, *other])
+
+    def __iadd__(self, modules: Iterable[Module]) -> Self:
+        return self.extend(modules)
+
+    def __repr__(self) -> str:
+        blocks: list[tuple[int, int, str]] = []  # first, last, text: modules that print alike are shown once
+        for place, module in enumerate(self):
+            text = repr(module)
+            if blocks and blocks[-1][2] == text:
+                blocks[-1] = blocks[-1][0], place, text
+            else:
+                blocks.append((place, place, text))
+        lines = [
+            indented(f"({first}): {text}" if first == last else f"({first}-{last}): {last - first + 1} x {text}")
+            for first, last, text in blocks
+        ]
+        return f"{self._get_name()}({enclosed([], lines)})"
+
+
+class ModuleDict(Module):
+    """Modules by name, whose parameters are found; it is indexed and changed like a dictionary."""
+
+    def __init__(self, modules: Any = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._modules[key]
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self._modules
+
+    def clear(self) -> None:
+        """Remove all modules."""
+        self._modules.clear()
+
+    def pop(self, key: str) -> Any:
+        """Take out the module called ``key`` and return it."""
+        return self._modules.pop(key)
+
+    def keys(self) -> KeysView[str]:
+        """The names."""
+        return self._modules.keys()
+
+    def items(self) -> ItemsView[str, Any]:
+        """The names and modules."""
+        return self._modules.items()
+
+    def values(self) -> ValuesView[Any]:
+        """The modules."""
+        return self._modules.values()
+
+    def update(self, modules: Any) -> None:
+        """Add modules from a dictionary or from pairs of name and module."""
+        for name, module in named_pairs("ModuleDict", modules):
+            self[name] = module
+
+
+def named_pairs(kind: str, values: Any) -> list[tuple[str, Any]]:
+    """What ``update`` of a container was given, as pairs.
+
+    Raises:
+        TypeError: it is neither a mapping nor an iterable of iterables.
+        ValueError: one of those has not two elements.
+    """
+    if not isinstance(values, Iterable):
+        raise TypeError(
+            f"{kind}.update should be called with an iterable of key/value pairs, but got {type(values).__name__}"
+        )
+    if isinstance(values, Mapping | ModuleDict):
+        return list(values.items())
+    pairs = []
+    for place, pair in enumerate(values):
+        if not isinstance(pair, Iterable):
+            raise TypeError(f"{kind} update sequence element #{place} should be Iterable; is {type(pair).__name__}")
+        items = list(pair)
+        if len(items) != 2:
+            raise ValueError(f"{kind} update sequence element #{place} has length {len(items)}; 2 is required")
+        pairs.append((items[0], items[1]))
+    return pairs

@@ -1,0 +1,336 @@
+"""Hooks of modules: functions called before and after ``forward``, and with the gradients during backward."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from ..._tensor import Tensor
+from ...autograd.function import Function
+from ...autograd.grad_mode import is_grad_enabled
+from ...autograd.hooks import RemovableHandle
+
+__all__ = [
+    "Hooks", "every_module", "register_module_forward_hook", "register_module_forward_pre_hook",
+    "register_module_full_backward_hook", "register_module_full_backward_pre_hook",
+]
+
+Hook = Callable[..., Any]
+
+
+class _Handle(RemovableHandle):
+    """Removes a hook together with its marks."""
+
+    __slots__ = ("_marked",)
+
+    def __init__(self, hooks: OrderedDict[int, Hook], hook: Hook, prepend: bool, *marked: set[int]):
+        super().__init__(hooks, hook)
+        self._marked = marked
+        for marks in marked:
+            marks.add(self.id)
+        if prepend:
+            hooks.move_to_end(self.id, last=False)
+
+    def remove(self) -> None:
+        """Take the hook out; doing so twice is no error."""
+        super().remove()
+        for marks in self._marked:
+            marks.discard(self.id)
+
+
+class Hooks:
+    """The part of a module that knows its hooks of forward and backward."""
+
+    # Hooks by the number of their handle; the sets hold the numbers of those registered with that option.
+    _backward_hooks: OrderedDict[int, Hook]
+    _backward_pre_hooks: OrderedDict[int, Hook]
+    _forward_hooks: OrderedDict[int, Hook]
+    _forward_hooks_always_called: set[int]
+    _forward_hooks_with_kwargs: set[int]
+    _forward_pre_hooks: OrderedDict[int, Hook]
+    _forward_pre_hooks_with_kwargs: set[int]
+
+    def register_forward_pre_hook(
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, args)`` before ``forward``; what it returns, unless None, replaces the arguments.
+
+        With ``with_kwargs`` it is called as ``hook(module, args, kwargs)`` and returns both or None.  With
+        ``prepend`` it comes before the hooks that there are.
+        """
+        marked = [self._forward_pre_hooks_with_kwargs] if with_kwargs else []
+        return _Handle(self._forward_pre_hooks, hook, prepend, *marked)
+
+    def register_forward_hook(
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, args, output)`` after ``forward``; what it returns, unless None, replaces the output.
+
+        With ``with_kwargs`` it is called as ``hook(module, args, kwargs, output)``.  With ``prepend`` it comes before
+        the hooks that there are.  With ``always_call`` it is called also if ``forward`` raised an exception, which
+        goes on afterwards.
+        """
+        marked = [self._forward_hooks_with_kwargs] if with_kwargs else []
+        if always_call:
+            marked.append(self._forward_hooks_always_called)
+        return _Handle(self._forward_hooks, hook, prepend, *marked)
+
+    def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(module, grad_output)`` before the gradients of the inputs are computed.
+
+        What it returns, unless None, replaces ``grad_output``.
+        """
+        return _Handle(self._backward_pre_hooks, hook, prepend)
+
+    def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(module, grad_input, grad_output)`` when the gradients of the inputs have been computed.
+
+        Both are tuples with None for what is no tensor.  What the hook returns, unless None, replaces ``grad_input``.
+        Inputs and outputs of a module with such a hook must not be changed in place.
+        """
+        return _Handle(self._backward_hooks, hook, prepend)
+
+    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call ``forward`` and all hooks around it."""
+        called: set[int] = set()
+        result = None
+        try:
+            for owner in (every_module, self):
+                for number, hook in list(owner._forward_pre_hooks.items()):
+                    if number in owner._forward_pre_hooks_with_kwargs:
+                        args, kwargs = _replaced(hook(self, args, kwargs), args, kwargs)
+                    else:
+                        new = hook(self, args)
+                        args = args if new is None else new if isinstance(new, tuple) else (new,)
+            backward = _BackwardHooks.of(self)
+            if backward is not None:
+                args = backward.watch_inputs(args)
+            result = self.forward(*args, **kwargs)  # type: ignore[attr-defined]
+            for owner in (every_module, self):
+                for number, hook in list(owner._forward_hooks.items()):
+                    called.add(number)
+                    result = self._after(owner, number, hook, args, kwargs, result)
+            return result if backward is None else backward.watch_outputs(result)
+        except Exception:
+            self._call_in_spite_of_error(called, args, kwargs, result)
+            raise
+
+    def _after(
+        self, owner: Hooks, number: int, hook: Hook, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+    ) -> Any:
+        """The result after one of the owner's forward hooks."""
+        if number in owner._forward_hooks_with_kwargs:
+            new = hook(self, args, kwargs, result)
+        else:
+            new = hook(self, args, result)
+        return result if new is None else new
+
+    def _call_in_spite_of_error(
+        self, called: set[int], args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+    ) -> None:
+        """Call the hooks that are to be called always and have not been."""
+        for owner in (every_module, self):
+            waiting = owner._forward_hooks_always_called - called
+            for number, hook in list(owner._forward_hooks.items()):
+                if number not in waiting:
+                    continue
+                try:
+                    result = self._after(owner, number, hook, args, kwargs, result)
+                except Exception as error:
+                    warnings.warn(
+                        "module forward hook with ``always_call=True`` raised an exception that was silenced as "
+                        f"another error was raised in forward: {error}",
+                        stacklevel=4,
+                    )
+
+
+def _replaced(new: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The arguments after a pre-hook with keywords."""
+    if new is None:
+        return args, kwargs
+    if isinstance(new, tuple) and len(new) == 2:
+        return new
+    raise RuntimeError(f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {new}.")
+
+
+class _EveryModule(Hooks):
+    """The hooks that are called for all modules, before a module's own."""
+
+    def __init__(self) -> None:
+        self._backward_hooks = OrderedDict()
+        self._backward_pre_hooks = OrderedDict()
+        self._forward_hooks = OrderedDict()
+        self._forward_pre_hooks = OrderedDict()
+        self._forward_hooks_always_called = set()
+        self._forward_hooks_with_kwargs = set()
+        self._forward_pre_hooks_with_kwargs = set()
+
+    @property
+    def has_hooks(self) -> bool:
+        """Whether there are any."""
+        return bool(
+            self._backward_hooks or self._backward_pre_hooks or self._forward_hooks or self._forward_pre_hooks
+        )
+
+
+every_module = _EveryModule()
+
+
+def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
+    """Call ``hook(module, args)`` before ``forward`` of every module."""
+    return every_module.register_forward_pre_hook(hook)
+
+
+def register_module_forward_hook(
+    hook: Hook, *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Call ``hook(module, args, output)`` after ``forward`` of every module."""
+    return every_module.register_forward_hook(hook, with_kwargs=with_kwargs, always_call=always_call)
+
+
+def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
+    """Call ``hook(module, grad_output)`` before the backward of every module."""
+    return every_module.register_full_backward_pre_hook(hook)
+
+
+def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
+    """Call ``hook(module, grad_input, grad_output)`` after the backward of every module."""
+    return every_module.register_full_backward_hook(hook)
+
+
+class BackwardHookFunction(Function):
+    """Passes tensors through, and their gradients through ``seen``, those that did not arrive as zeros or None."""
+
+    @staticmethod
+    def forward(ctx: Any, seen: Callable[[tuple[Any, ...]], tuple[Any, ...]], zeros: bool, *tensors: Tensor) -> Any:
+        ctx.mark_non_differentiable(*[tensor for tensor in tensors if not tensor.requires_grad])
+        ctx.set_materialize_grads(zeros)
+        ctx.seen = seen
+        return tensors
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return (None, None, *ctx.seen(gradients))
+
+
+class _BackwardHooks:
+    """The backward hooks of one call of a module.
+
+    An identity on the inputs and one on the outputs see the gradients: the one on the outputs runs first and leaves
+    what it got for the other.
+    """
+
+    def __init__(self, module: Any, hooks: list[Hook], pre_hooks: list[Hook]):
+        self.module = module
+        self.hooks = hooks
+        self.pre_hooks = pre_hooks
+        self.tensor_inputs: list[int] = []
+        self.tensor_outputs: list[int] = []
+        self.grad_outputs: tuple[Any, ...] | None = None
+        self.input_count = self.output_count = 0
+
+    @classmethod
+    def of(cls, module: Any) -> _BackwardHooks | None:
+        """Those of this module and of all, or None if there are none."""
+        hooks = [*every_module._backward_hooks.values(), *module._backward_hooks.values()]
+        pre_hooks = [*every_module._backward_pre_hooks.values(), *module._backward_pre_hooks.values()]
+        return cls(module, hooks, pre_hooks) if hooks or pre_hooks else None
+
+    def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, those that are tensors with their gradients watched if one requires a gradient."""
+        self.input_count = len(args)
+        args, self.tensor_inputs = _watched(args, self._saw_grad_inputs, zeros=True)
+        return args
+
+    def watch_outputs(self, result: Any) -> Any:
+        """The output, a tensor or a tuple with tensors, with its gradients watched."""
+        if not isinstance(result, Tensor | tuple):
+            warnings.warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                f"{type(result)}",
+                stacklevel=3,
+            )
+            return result
+        results = result if isinstance(result, tuple) else (result,)
+        self.output_count = len(results)
+        results, self.tensor_outputs = _watched(results, self._saw_grad_outputs, zeros=False)
+        return results if isinstance(result, tuple) else results[0]
+
+    def _saw_grad_outputs(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+        seen = _spread(gradients, self.tensor_outputs, self.output_count)
+        for hook in self.pre_hooks:
+            new = _as_tuple(hook(self.module, seen))
+            if new is None:
+                continue
+            if len(new) != len(seen):
+                raise RuntimeError(
+                    "Backward pre hook returned an invalid number of grad_output, "
+                    f"got {len(new)}, but expected {len(seen)}"
+                )
+            seen = new
+        if self.tensor_inputs:
+            self.grad_outputs = seen
+        else:
+            self._call_without_inputs(seen)
+        return tuple([seen[place] for place in self.tensor_outputs])
+
+    def _call_without_inputs(self, grad_outputs: tuple[Any, ...]) -> None:
+        """Call the hooks of a module none of whose inputs requires a gradient."""
+        if not self.hooks:
+            return
+        warnings.warn(
+            "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
+            "require gradients.",
+            stacklevel=2,
+        )
+        for hook in self.hooks:
+            new = hook(self.module, (None,) * self.input_count, grad_outputs)
+            if new is not None and not (isinstance(new, tuple) and all(gradient is None for gradient in new)):
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires gradient should always return None or None for "
+                    "all gradients."
+                )
+
+    def _saw_grad_inputs(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+        if self.grad_outputs is None:  # the gradient reached the inputs by another way than through the outputs
+            return gradients
+        seen = _spread(gradients, self.tensor_inputs, self.input_count)
+        for hook in self.hooks:
+            new = _as_tuple(hook(self.module, seen, self.grad_outputs))
+            if new is None:
+                continue
+            if len(new) != len(seen):
+                raise RuntimeError(
+                    "Backward hook returned an invalid number of grad_input, "
+                    f"got {len(new)}, but expected {len(seen)}"
+                )
+            seen = new
+        self.grad_outputs = None
+        return tuple([seen[place] for place in self.tensor_inputs])
+
+
+def _as_tuple(gradients: Any) -> tuple[Any, ...] | None:
+    return gradients if gradients is None or isinstance(gradients, tuple) else (gradients,)
+
+
+def _watched(values: tuple[Any, ...], seen: Callable[..., Any], zeros: bool) -> tuple[tuple[Any, ...], list[int]]:
+    """The values, their tensors passed through the identity, and the places of those; none if no gradient flows."""
+    places = [place for place, value in enumerate(values) if isinstance(value, Tensor)]
+    if not (is_grad_enabled() and any(values[place].requires_grad for place in places)):
+        return values, []
+    result = list(values)
+    passed = BackwardHookFunction.apply(seen, zeros, *[values[place] for place in places])
+    for place, tensor in zip(places, passed, strict=True):
+        result[place] = tensor
+    kind = values.__class__
+    return kind(*result) if hasattr(kind, "_fields") else tuple(result), places  # a named tuple stays one
+
+
+def _spread(gradients: tuple[Any, ...], places: list[int], count: int) -> tuple[Any, ...]:
+    """The gradients in their places among ``count`` values."""
+    result: list[Any] = [None] * count
+    for place, gradient in zip(places, gradients, strict=True):
+        result[place] = gradient
+    return tuple(result)

@@ -1,0 +1,250 @@
+"""Module, the base class of everything that has parameters."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Self
+
+from ..._tensor import Tensor
+from ..._types import device as device_class
+from ..._types import dtype as dtype_class
+from ..._types import float32, float64, to_device, to_dtype
+from ...autograd.grad_mode import no_grad
+from .attributes import (
+    register_module_buffer_registration_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
+from .hooks import (
+    Hooks,
+    every_module,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+)
+from .state import State
+
+__all__ = [
+    "Module", "register_module_buffer_registration_hook", "register_module_forward_hook",
+    "register_module_forward_pre_hook", "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
+
+
+class Module(State, Hooks):
+    """A part of a model, with parameters of its own or of the modules that it is made of.
+
+    A subclass calls ``super().__init__()``, assigns parameters and modules to attributes, and defines ``forward``.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad import nn
+        >>> class Line(nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.slope = nn.Parameter(numgrad.tensor(2.0))
+        ...     def forward(self, x):
+        ...         return self.slope * x
+        >>> line = Line()
+        >>> line(numgrad.tensor([1.0, 3.0]))
+        tensor([2., 6.], grad_fn=<MulBackward0>)
+        >>> [name for name, parameter in line.named_parameters()]
+        ['slope']
+    """
+
+    training: bool
+
+    def __init__(self) -> None:
+        self.__dict__.update(training=True, **_nothing_registered())
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Compute the output: for every subclass to define."""
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if (
+            self._backward_hooks
+            or self._backward_pre_hooks
+            or self._forward_hooks
+            or self._forward_pre_hooks
+            or every_module.has_hooks
+        ):
+            return self._call_with_hooks(args, kwargs)
+        return self.forward(*args, **kwargs)
+
+    # -- modes ----------------------------------------------------------------------------------------------
+
+    def train(self, mode: bool = True) -> Self:
+        """Put the module and all below it in training mode, or with False in evaluation mode; returns the module."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self) -> Self:
+        """Put the module and all below it in evaluation mode, in which for example nothing is dropped out."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Say for all parameters whether they require a gradient; returns the module."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop the gradients of all parameters, or overwrite them with zeros."""
+        for parameter in self.parameters():
+            gradient = parameter.grad
+            if gradient is None:
+                continue
+            if set_to_none:
+                parameter.grad = None
+            else:
+                if gradient.grad_fn is not None:
+                    gradient.detach_()
+                else:
+                    gradient.requires_grad_(False)
+                gradient.zero_()
+
+    def apply(self, fn: Callable[[Module], None]) -> Self:
+        """Call ``fn`` with every module below this one, children first, and with this one; returns the module."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    # -- conversions ----------------------------------------------------------------------------------------
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Convert every parameter, in place, and every buffer by ``fn``: for subclasses to extend."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        parameters = [parameter for parameter in self._parameters.values() if parameter is not None]
+        for tensor in [*parameters, *[parameter._grad for parameter in parameters if parameter._grad is not None]]:
+            with no_grad():
+                converted = fn(tensor)
+            if converted is not tensor:
+                tensor.data = converted  # so that it stays the same object
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Move parameters and buffers to a device, or give the floating-point ones a dtype; returns the module.
+
+        ``to(device=None, dtype=None, non_blocking=False)``, ``to(dtype)`` or ``to(tensor)``, the last for that tensor's
+        dtype and device.  The parameters stay the same objects.
+
+        Raises:
+            TypeError: the dtype is not floating-point or complex, or an argument is none of these.
+            RuntimeError: there is no such device.
+        """
+        device, dtype = _to_arguments(*args, **kwargs)
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
+
+        def convert(tensor: Tensor) -> Tensor:
+            kind = dtype if tensor.is_floating_point() or tensor.is_complex() else None
+            return tensor.to(device=tensor.device if device is None else device, dtype=kind)
+
+        return self._apply(convert)
+
+    def type(self, dst_type: Any) -> Self:
+        """Convert all parameters and buffers to a dtype; returns the module."""
+        return self._apply(lambda tensor: tensor.type(dst_type))
+
+    def float(self) -> Self:
+        """Convert the floating-point parameters and buffers to float32; returns the module."""
+        return self._apply(lambda tensor: tensor.to(float32) if tensor.is_floating_point() else tensor)
+
+    def double(self) -> Self:
+        """Convert the floating-point parameters and buffers to float64; returns the module."""
+        return self._apply(lambda tensor: tensor.to(float64) if tensor.is_floating_point() else tensor)
+
+    def cpu(self) -> Self:
+        """Move parameters and buffers to the CPU's memory; returns the module."""
+        return self.to("cpu")
+
+    def cuda(self, device: Any = None) -> Self:
+        """Move parameters and buffers to a GPU's memory; returns the module."""
+        return self.to("cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device)
+
+    # -- text and pickles -----------------------------------------------------------------------------------
+
+    def extra_repr(self) -> str:
+        """What stands in the parentheses of ``repr`` before the submodules: for subclasses to define."""
+        return ""
+
+    def _get_name(self) -> str:
+        return self.__class__.__name__
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        below = [f"({name}): {indented(repr(module))}" for name, module in self._modules.items()]
+        return f"{self._get_name()}({enclosed(lines, below)})"
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({**_nothing_registered(), **state})
+
+
+def _nothing_registered() -> dict[str, Any]:
+    """What a module has from the beginning."""
+    return {
+        "_parameters": {},
+        "_buffers": {},
+        "_modules": {},
+        "_non_persistent_buffers_set": set(),
+        "_backward_hooks": OrderedDict(),
+        "_backward_pre_hooks": OrderedDict(),
+        "_forward_hooks": OrderedDict(),
+        "_forward_hooks_always_called": set(),
+        "_forward_hooks_with_kwargs": set(),
+        "_forward_pre_hooks": OrderedDict(),
+        "_forward_pre_hooks_with_kwargs": set(),
+        "_load_state_dict_post_hooks": OrderedDict(),
+        "_load_state_dict_pre_hooks": OrderedDict(),
+        "_state_dict_hooks": OrderedDict(),
+        "_state_dict_pre_hooks": OrderedDict(),
+    }
+
+
+def indented(text: str) -> str:
+    """The text with all lines but the first moved to the right."""
+    return text.replace("\n", "\n  ")
+
+
+def enclosed(lines: list[str], below: list[str]) -> str:
+    """What stands between the parentheses of a ``repr``: on one line if it has one and nothing is below."""
+    if len(lines) == 1 and not below:
+        return lines[0]
+    return "".join([f"\n  {line}" for line in lines + below]) + "\n" if lines or below else ""
+
+
+def _to_arguments(*args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False) -> tuple[Any, Any]:
+    """The device and the dtype that ``Module.to`` was given, each None if it was not."""
+    rest: list[Any] = []
+    if args:
+        first, *rest = args
+        if isinstance(first, Tensor):
+            device, dtype = first.device, first.dtype
+        elif isinstance(first, dtype_class | type):
+            dtype = first
+        elif first is None or isinstance(first, str | device_class):
+            device = first
+            if rest:
+                dtype, *rest = rest
+        else:
+            raise TypeError(f"to(): the first argument must be a device, dtype or Tensor, not {type(first).__name__}")
+    if len(rest) > 1:  # after device and dtype there may be whether not to wait
+        raise TypeError(f"to(): too many arguments ({len(args)} given)")
+    return None if device is None else to_device(device), None if dtype is None else to_dtype(dtype)

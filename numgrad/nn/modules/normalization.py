@@ -1,0 +1,94 @@
+"""Layers that normalise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._tensor import Tensor
+from ...ops.creation import empty
+from .. import functional, init
+from ..parameter import Parameter
+from .module import Module
+
+__all__ = ["LayerNorm", "RMSNorm"]
+
+
+def _as_shape(sizes: Any) -> tuple[int, ...]:
+    return (sizes,) if isinstance(sizes, int) else tuple(sizes)
+
+
+class LayerNorm(Module):
+    """``(x - mean) / sqrt(variance + eps) * weight + bias`` over the last dimensions, whose shape is given.
+
+    Weight and bias have that shape and start as ones and zeros; with ``elementwise_affine=False`` there are none.
+    """
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        shape = _as_shape(normalized_shape)
+        self.normalized_shape = shape
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        for name, wanted in (("weight", elementwise_affine), ("bias", elementwise_affine and bias)):
+            parameter = Parameter(empty(shape, device=device, dtype=dtype)) if wanted else None
+            self.register_parameter(name, parameter)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Fill the weight with ones and the bias with zeros."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class RMSNorm(Module):
+    """``x / sqrt(mean(x**2) + eps) * weight`` over the last dimensions, whose shape is given.
+
+    The weight has that shape and starts as ones; with ``elementwise_affine=False`` there is none.  Without ``eps`` the
+    smallest number that added to 1 makes a difference in the input's dtype is taken.
+    """
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _as_shape(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        made = Parameter(empty(self.normalized_shape, device=device, dtype=dtype)) if elementwise_affine else None
+        self.register_parameter("weight", made)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Fill the weight with ones."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"

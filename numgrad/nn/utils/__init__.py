@@ -1,0 +1,15 @@
+"""Helpers for parameters and their gradients."""
+
+from typing import TYPE_CHECKING
+
+from ..._missing import missing_from
+from .clip_grad import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
+from .convert_parameters import parameters_to_vector, vector_to_parameters
+
+__all__ = [
+    "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "parameters_to_vector",
+    "vector_to_parameters",
+]
+
+if not TYPE_CHECKING:
+    __getattr__ = missing_from(globals(), "nn.utils")

@@ -1,0 +1,89 @@
+"""Gradients kept from becoming too large.
+
+``foreach`` is there for the sake of PyTorch's programs and makes no difference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from ..._tensor import Tensor
+from ...autograd.grad_mode import no_grad
+from ...ops.from_data import tensor
+from ...ops.joining import stack
+
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
+
+
+def _listed(tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
+    return [parameter.grad for parameter in _listed(parameters) if parameter.grad is not None]
+
+
+@no_grad()
+def get_total_norm(
+    tensors: Tensor | Iterable[Tensor],
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """The norm of all tensors as if they were one vector, a 0-d tensor; ``norm_type`` may be infinity.
+
+    Raises:
+        RuntimeError: the norm is infinite or NaN, if ``error_if_nonfinite``.
+    """
+    tensors = _listed(tensors)
+    norm_type = float(norm_type)
+    if not tensors:
+        return tensor(0.0)
+    norms = [tensor.norm(norm_type) for tensor in tensors]
+    total = norms[0] if len(norms) == 1 else stack(norms)
+    total = total.norm(norm_type)
+    if error_if_nonfinite and not math.isfinite(total.item()):
+        raise RuntimeError(
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
+            "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+            "`error_if_nonfinite=False`"
+        )
+    return total
+
+
+@no_grad()
+def clip_grads_with_norm_(
+    parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
+    """Scale the gradients so that their norm, which is known to be ``total_norm``, is at most ``max_norm``."""
+    scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    for gradient in _gradients(parameters):
+        gradient.mul_(scale)
+
+
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Scale the gradients so that their norm, taken together, is at most ``max_norm``; returns what it was.
+
+    Raises:
+        RuntimeError: the norm is infinite or NaN, if ``error_if_nonfinite``.
+    """
+    parameters = _listed(parameters)
+    total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite, foreach)
+    clip_grads_with_norm_(parameters, max_norm, total, foreach)
+    return total
+
+
+@no_grad()
+def clip_grad_value_(
+    parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
+) -> None:
+    """Move every element of the gradients into ``[-clip_value, clip_value]``."""
+    for gradient in _gradients(parameters):
+        gradient.clamp_(min=-float(clip_value), max=float(clip_value))

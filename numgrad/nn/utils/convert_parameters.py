@@ -1,0 +1,30 @@
+"""Parameters as one vector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..._tensor import Tensor
+from ...ops.joining import cat
+
+__all__ = ["parameters_to_vector", "vector_to_parameters"]
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """All elements of the parameters, one after the other; gradients flow back."""
+    return cat([parameter.reshape(-1) for parameter in parameters])
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Make consecutive parts of a vector the elements of the parameters, which lie in its memory afterwards.
+
+    Raises:
+        TypeError: it is no tensor.
+    """
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
+    start = 0
+    for parameter in parameters:
+        stop = start + parameter.numel()
+        parameter.data = vec[start:stop].view_as(parameter).data
+        start = stop
