@@ -1,0 +1,230 @@
+"""Saving and loading: tensors and nested state in a safetensors file, whose header says how they belong together.
+
+It is an ordinary safetensors file: any reader of that format finds each tensor under its place in the nesting, a flat
+dict of tensors under its keys.  The metadata hold, as JSON, the nesting itself and what safetensors has no words for:
+strides, ``requires_grad``, which tensors share memory, checksums.  Reading interprets data only; nothing in a file is
+ever executed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Sequence
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+
+from ._checkpoint import read_header, write_header
+from ._tensor import Tensor
+from ._types import device, dtype, to_device
+from .ops.from_data import from_array
+
+__all__ = ["load", "save"]
+
+#: The key of the metadata under which our header is, and another entry that says so, for if that is damaged.
+_KEY = "numgrad"
+_FORMAT = ("format", "numgrad")
+
+File = str | os.PathLike[str] | IO[bytes]
+
+
+def _library() -> Any:
+    try:
+        import safetensors.numpy
+    except ImportError as error:
+        raise ImportError(
+            "numgrad.save and numgrad.load need the package safetensors, 0.5 or newer: install numgrad with its extra "
+            "'checkpoint', or that package"
+        ) from error
+    return safetensors
+
+
+# -- saving -----------------------------------------------------------------------------------------------------
+
+
+def save(obj: Any, f: File) -> None:
+    """Write ``obj`` to a file, a safetensors file that :func:`load` reads.
+
+    ``obj`` is a tensor, or dicts, OrderedDicts, lists and tuples, however nested, of tensors, Parameters, numbers
+    (infinite, NaN, complex and NumPy's, too), strings, bytes, None, Sizes, dtypes and devices; a ``state_dict`` for
+    one.  Tensors keep their dtype, strides, attributes and ``requires_grad``, and those that overlapped in memory do so
+    again; ``grad`` and the graph are not stored.
+
+    A file given by name is replaced in one step, once all is written; if that fails, the old file stays.
+
+    Args:
+        obj: what to save.
+        f: the file's name, or a file opened for writing bytes.
+
+    Raises:
+        TypeError, ValueError: something in ``obj`` cannot be stored; the message says where in the nesting it is.
+        RuntimeError: the directory does not exist.
+        ImportError: the package safetensors is missing.
+    """
+    if not isinstance(f, str | os.PathLike) and not hasattr(f, "write"):
+        raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
+    library = _library()
+    header, arrays = write_header(obj)
+    data = library.numpy.save(arrays, dict([_FORMAT, (_KEY, header)]))
+    if isinstance(f, str | os.PathLike):
+        _replace(os.path.realpath(f), data)
+    else:
+        f.write(data)
+
+
+def _replace(path: str, data: bytes) -> None:
+    """Make ``data`` the content of the file, all of it or, if that fails, nothing."""
+    directory = os.path.dirname(path)
+    if not os.path.isdir(directory):
+        raise RuntimeError(f"Parent directory {directory} does not exist.")
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe, say
+        with open(path, "wb") as file:
+            file.write(data)
+        return
+    temporary = f"{path}.{os.urandom(8).hex()}.tmp"
+    try:
+        with open(temporary, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.exists(path):
+            os.chmod(temporary, os.stat(path).st_mode & 0o7777)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    if os.name == "posix":  # the new name, too, is to survive a power failure
+        handle = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+# -- loading ----------------------------------------------------------------------------------------------------
+
+#: The dtypes by safetensors' names.
+_DTYPES = {
+    "BOOL": np.dtype(np.bool_), "U8": np.dtype(np.uint8), "I8": np.dtype(np.int8), "I16": np.dtype(np.int16),
+    "I32": np.dtype(np.int32), "I64": np.dtype(np.int64), "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
+    "C64": np.dtype(np.complex64),
+}
+
+
+def load(f: File, map_location: Any = None, *, weights_only: bool = True, mmap: bool | None = None) -> Any:
+    """What :func:`save` wrote to a file; of any other safetensors file, its tensors as a dict.
+
+    Args:
+        f: the file's name, or a file opened for reading bytes.
+        map_location: the device to put the tensors on, or a dict from names of devices to such.
+        weights_only: of no consequence: nothing but data is ever read from a file.
+        mmap: True to leave the elements in the file until they are used; changes to them are not written back. The
+            checksums of the elements are not tested then.
+
+    Raises:
+        RuntimeError: the file is damaged, or of another format.
+        ValueError: ``mmap`` with a file that is not given by name.
+        ImportError: the package safetensors is missing.
+    """
+    _check_location(map_location)
+    library = _library()
+    if isinstance(f, str | os.PathLike):
+        name = f"file {os.fspath(f)!r}"
+        with open(f, "rb") as file:
+            data = file.read(_HEAD) if mmap else file.read()
+    elif mmap:
+        raise ValueError("f must be a file path in order to use the mmap argument")
+    elif not hasattr(f, "read"):
+        raise AttributeError(f"'{type(f).__name__}' object has no attribute 'read': load() takes a name or a file")
+    else:
+        name = f"file {f.name!r}" if isinstance(getattr(f, "name", None), str) else "file"
+        data = f.read()
+    _check_format(name, data[:_HEAD])
+    try:
+        if mmap:
+            with library.safe_open(f, framework="np"):  # which tests that nothing is missing
+                entries, metadata = _mapped(f)
+        else:
+            entries = [
+                _Entry(key, np.frombuffer(entry["data"], np.uint8), entry["dtype"], entry["shape"])
+                for key, entry in library.deserialize(data)
+            ]
+            metadata = _header(data).get("__metadata__", {})
+    except library.SafetensorError as error:
+        raise RuntimeError(f"{name} is damaged or truncated: {error}") from None
+    if _KEY not in metadata and _FORMAT not in metadata.items():
+        return {entry.name: _tensor(entry, name) for entry in entries}
+    try:
+        return read_header(metadata.get(_KEY, ""), {entry.name: entry.row for entry in entries}, test=not mmap)
+    except ValueError as error:
+        raise RuntimeError(f"{name} is damaged: {error}") from error
+
+
+def _check_location(location: Any) -> None:
+    for place in location.values() if isinstance(location, dict) else [location]:
+        if not isinstance(place, str | device | None):
+            raise TypeError(f"load(): argument 'map_location' must be a device, its name or a dict, not {place!r}")
+        to_device(place)
+
+
+#: Bytes that tell what a file is: the length of the header, and the first character of the header.
+_HEAD = 9
+
+
+def _check_format(name: str, head: bytes) -> None:
+    """Raise RuntimeError unless a file that begins so may be a safetensors file."""
+    if head[8:] == b"{":
+        return
+    if not head:
+        raise RuntimeError(f"{name} is empty")
+    for start, kind in (b"PK", "a zip archive"), (b"\x80", "a pickle"):
+        if head.startswith(start):
+            raise RuntimeError(
+                f"{name} is {kind}, no safetensors file. PyTorch's own format is made with pickle, which numgrad does "
+                "not execute. In PyTorch, save the tensors with safetensors.torch.save_file"
+            )
+    raise RuntimeError(f"{name} is no safetensors file, or is damaged at its beginning ({head!r})")
+
+
+class _Entry(NamedTuple):
+    """A tensor in a safetensors file: its name, its bytes, safetensors' name of its dtype, its shape."""
+
+    name: str
+    row: np.ndarray
+    kind: str
+    shape: Sequence[int]
+
+
+def _header(data: Any) -> dict[str, Any]:
+    return json.loads(bytes(data[8 : 8 + _header_size(data)]))
+
+
+def _header_size(data: Any) -> int:
+    return int.from_bytes(bytes(data[:8]), "little")
+
+
+def _mapped(path: Any) -> tuple[list[_Entry], dict[str, str]]:
+    """The entries on the memory of the file, and its metadata."""
+    memory = np.memmap(path, np.uint8, "c").view(np.ndarray)
+    header = _header(memory)
+    metadata = header.pop("__metadata__", {})
+    start = 8 + _header_size(memory)
+    entries = []
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        row = memory[start + begin : start + end]
+        if row.ctypes.data % 8:  # others need not have aligned it
+            row = row.copy()
+        entries.append(_Entry(name, row, entry["dtype"], entry["shape"]))
+    return entries, metadata
+
+
+def _tensor(entry: _Entry, name: str) -> Tensor:
+    """A tensor from a file that numgrad did not write."""
+    kind = _DTYPES.get(entry.kind)
+    if kind is None or kind not in dtype.of_numpy:
+        raise RuntimeError(f"{name}: tensor {entry.name!r} has dtype {entry.kind}, which numgrad does not have")
+    return from_array(entry.row.view(kind).reshape(entry.shape))

@@ -1,0 +1,113 @@
+"""From a list of samples to one batch."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._tensor import Tensor
+from ..._types import float64
+from ...ops.from_data import as_tensor, tensor
+from ...ops.joining import stack
+
+__all__ = ["default_collate", "default_convert"]
+
+
+def default_collate(batch: Sequence[Any]) -> Any:
+    """One batch from a list of samples of the same kind.
+
+    Tensors and arrays are stacked along a new first dimension and numbers become a tensor (Python's floats a float64
+    one); strings and bytes stay a list. Tuples, lists, named tuples and dicts are batched entry by entry, so
+    ``[(x0, y0), (x1, y1)]`` becomes ``[batch of x, batch of y]``.
+
+    Raises:
+        RuntimeError: tensors differ in shape, or lists in length.
+        TypeError: the samples are of another kind.
+        KeyError: a key of the first dict is missing from another.
+    """
+    first = batch[0]
+    if isinstance(first, Tensor):
+        return stack(batch, 0)
+    if isinstance(first, str | bytes):
+        return batch
+    if isinstance(first, np.ndarray | np.generic) and first.dtype.kind in "SUO":
+        raise _refused(first.dtype)
+    if isinstance(first, np.ndarray):
+        return stack([as_tensor(array) for array in batch], 0)
+    if isinstance(first, np.generic | int):  # np.float64 is a float, too, and gives the same dtype
+        return tensor(batch)
+    if isinstance(first, float):
+        return tensor(batch, dtype=float64)
+    if isinstance(first, Mapping):
+        return _mapping_like(first, {key: default_collate([sample[key] for sample in batch]) for key in first})
+    if _is_named_tuple(first):
+        return type(first)(*[default_collate(column) for column in zip(*batch, strict=True)])
+    if isinstance(first, Sequence):
+        if any(len(sample) != len(first) for sample in batch):
+            raise RuntimeError(
+                "each element in list of batch should be of equal size, "
+                f"but the lengths are {[len(sample) for sample in batch]}"
+            )
+        return _sequence_like(first, [default_collate(column) for column in zip(*batch, strict=True)])
+    raise _refused(type(first))
+
+
+def default_convert(data: Any) -> Any:
+    """A sample with its arrays and NumPy scalars as tensors, however deep they are; all else stays as it is."""
+    if isinstance(data, Tensor | str | bytes):
+        return data
+    if isinstance(data, np.ndarray | np.generic):
+        return data if data.dtype.kind in "SUO" else as_tensor(data)
+    if isinstance(data, Mapping):
+        return _mapping_like(data, {key: default_convert(value) for key, value in data.items()})
+    if _is_named_tuple(data):
+        return type(data)(*[default_convert(value) for value in data])
+    if isinstance(data, Sequence):
+        return _sequence_like(data, [default_convert(value) for value in data])
+    return data
+
+
+def _refused(kind: Any) -> TypeError:
+    return TypeError(
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {kind}"
+    )
+
+
+def _is_named_tuple(value: Any) -> bool:
+    return isinstance(value, tuple) and hasattr(value, "_fields")
+
+
+def _mapping_like(model: Mapping[Any, Any], entries: dict[Any, Any]) -> Any:
+    """A mapping of the model's class with these entries, a dict if such a one cannot be made."""
+
+    def refilled() -> Any:
+        result: Any = copy.copy(model)
+        result.update(entries)
+        return result
+
+    if type(model) is dict:
+        return entries
+    return _made(refilled if isinstance(model, MutableMapping) else lambda: type(model)(entries), entries)  # type: ignore[call-arg]
+
+
+def _sequence_like(model: Sequence[Any], items: list[Any]) -> Any:
+    """A sequence of the model's class with these items, a list if it is a tuple or such a one cannot be made."""
+
+    def refilled() -> Any:
+        result: Any = copy.copy(model)
+        result[:] = items
+        return result
+
+    if isinstance(model, tuple | range) or type(model) is list:
+        return items
+    return _made(refilled if isinstance(model, MutableSequence) else lambda: type(model)(items), items)  # type: ignore[call-arg]
+
+
+def _made(make: Callable[[], Any], otherwise: Any) -> Any:
+    try:
+        return make()
+    except TypeError:  # the class is made from other arguments
+        return otherwise

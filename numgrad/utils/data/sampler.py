@@ -1,0 +1,211 @@
+"""In which order the samples of a data set are read, and which of them make a batch."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from typing import Any, Generic, TypeVar
+
+from ..._types import float64, int64
+from ...ops.creation import empty
+from ...ops.from_data import as_tensor
+from ...ops.random_ops import multinomial, randint, randperm
+from ...random import Generator
+
+__all__ = [
+    "BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler",
+    "check_positive", "draw_seed", "permutation",
+]
+
+T = TypeVar("T", covariant=True)
+
+#: Indices drawn at a time where they may repeat; the numbers depend on it, so it is PyTorch's.
+_CHUNK = 32
+
+
+def draw_seed(generator: Generator | None = None) -> int:
+    """A random seed in [0, 2^63)."""
+    return empty((), dtype=int64).random_(generator=generator).item()
+
+
+def permutation(count: int, generator: Generator | None) -> list[int]:
+    """The numbers below ``count`` in random order."""
+    return randperm(count, generator=generator).tolist()
+
+
+def check_positive(name: str, value: Any) -> None:
+    """Raise ValueError unless an argument is an int above 0."""
+    if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+        raise ValueError(f"{name} should be a positive integer value, but got {name}={value}")
+
+
+def _check_flag(name: str, value: Any, error: type[Exception]) -> None:
+    if not isinstance(value, bool):
+        raise error(f"{name} should be a boolean value, but got {name}={value}")
+
+
+class Sampler(Generic[T]):
+    """Indices of samples, one after another: a subclass defines ``__iter__``."""
+
+    def __iter__(self) -> Iterator[T]:
+        raise NotImplementedError(f"{type(self).__name__}: subclasses of Sampler should implement __iter__.")
+
+
+class SequentialSampler(Sampler[int]):
+    """All indices of ``data_source`` in order."""
+
+    data_source: Sized
+
+    def __init__(self, data_source: Sized) -> None:
+        self.data_source = data_source
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self.data_source)))
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+
+class RandomSampler(Sampler[int]):
+    """Indices of ``data_source`` in random order; for the same seed, those of PyTorch.
+
+    Args:
+        data_source: whose length counts.
+        replacement: whether each index is drawn from all of them, whatever was drawn before.
+        num_samples: how many indices there are, by default as many as samples; without ``replacement``, more of them
+            begin the whole again in a new order.
+        generator: the source of random numbers; by default one of its own, with a seed from the default one.
+
+    Raises:
+        TypeError: ``replacement`` is no bool.
+        ValueError: ``num_samples`` is no positive int.
+    """
+
+    data_source: Sized
+    replacement: bool
+
+    def __init__(
+        self,
+        data_source: Sized,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        generator: Generator | None = None,
+    ) -> None:
+        _check_flag("replacement", replacement, TypeError)
+        self.data_source = data_source
+        self.replacement = replacement
+        self._num_samples = num_samples
+        self.generator = generator
+        check_positive("num_samples", self.num_samples)
+
+    @property
+    def num_samples(self) -> int:
+        """How many indices there are."""
+        return len(self.data_source) if self._num_samples is None else self._num_samples
+
+    def __iter__(self) -> Iterator[int]:
+        generator = self.generator
+        if generator is None:
+            generator = Generator().manual_seed(draw_seed())
+        count = len(self.data_source)
+        size = _CHUNK if self.replacement else count
+        # The last piece is drawn even where nothing of it is wanted: PyTorch leaves the generator so.
+        for left in range(self.num_samples, -1, -size):
+            if self.replacement:
+                yield from randint(count, (min(left, size),), generator=generator).tolist()
+            else:
+                yield from permutation(count, generator)[:left]
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class SubsetRandomSampler(Sampler[int]):
+    """Some indices, in random order."""
+
+    indices: Sequence[int]
+
+    def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
+        self.indices = indices
+        self.generator = generator
+
+    def __iter__(self) -> Iterator[int]:
+        for place in permutation(len(self.indices), self.generator):
+            yield self.indices[place]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler[int]):
+    """Indices drawn with given probabilities.
+
+    Args:
+        weights: one for each index; they need not add up to 1.
+        num_samples: how many indices to draw.
+        replacement: whether an index may be drawn again.
+        generator: the source of random numbers, by default the default one.
+
+    Raises:
+        ValueError: the weights are not in one dimension, ``num_samples`` is no positive int or ``replacement`` no bool.
+    """
+
+    num_samples: int
+    replacement: bool
+
+    def __init__(
+        self,
+        weights: Sequence[float],
+        num_samples: int,
+        replacement: bool = True,
+        generator: Generator | None = None,
+    ) -> None:
+        check_positive("num_samples", num_samples)
+        _check_flag("replacement", replacement, ValueError)
+        self.weights = as_tensor(weights, dtype=float64)
+        if self.weights.ndim != 1:
+            raise ValueError(
+                f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}"
+            )
+        self.num_samples = num_samples
+        self.replacement = replacement
+        self.generator = generator
+
+    def __iter__(self) -> Iterator[int]:
+        drawn = multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
+        yield from drawn.tolist()
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class BatchSampler(Sampler[list[int]]):
+    """The indices of another sampler in lists of ``batch_size``.
+
+    The last list may be shorter, unless it is to be left out (``drop_last``).
+
+    Raises:
+        ValueError: ``batch_size`` is no positive int, or ``drop_last`` no bool.
+    """
+
+    sampler: Iterable[int]
+    batch_size: int
+    drop_last: bool
+
+    def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
+        check_positive("batch_size", batch_size)
+        _check_flag("drop_last", drop_last, ValueError)
+        self.sampler = sampler
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+
+    def __iter__(self) -> Iterator[list[int]]:
+        indices = iter(self.sampler)
+        while batch := list(itertools.islice(indices, self.batch_size)):
+            if self.drop_last and len(batch) < self.batch_size:
+                return
+            yield batch
+
+    def __len__(self) -> int:
+        count = len(self.sampler)  # type: ignore[arg-type]
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)

@@ -1,0 +1,190 @@
+"""Data sets, samplers, batches and the state of the generators afterwards, beside PyTorch's for the same seed."""
+
+import itertools
+import warnings
+from collections import OrderedDict, namedtuple
+
+import numpy as np
+import pytest
+
+import numgrad
+import numgrad.utils.data
+
+pytestmark = pytest.mark.torch
+
+Pair = namedtuple("Pair", "x y")
+
+
+def plain(value):
+    """Tensors and containers as nested tuples that name their classes and dtypes."""
+    if hasattr(value, "tolist") and hasattr(value, "dtype"):
+        return "tensor", str(value.dtype), tuple(value.shape), value.tolist()
+    if isinstance(value, dict):
+        return type(value).__name__, [(key, plain(item)) for key, item in value.items()]
+    if isinstance(value, list | tuple):
+        return type(value).__name__, [plain(item) for item in value]
+    return type(value).__name__, value
+
+
+def outcome(module, program):
+    """What a program gives, what random numbers follow, and the warnings or the kind of the error."""
+    module.manual_seed(11)
+    generator = module.Generator().manual_seed(12)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = plain(program(module, module.utils.data, generator))
+        except Exception as error:  # compared with the other module's
+            result = type(error).__name__
+    after = module.rand(2).tolist(), module.rand(2, generator=generator).tolist()
+    return result, after, sorted(str(warning.message) for warning in caught)
+
+
+def compare(program):
+    import torch
+
+    assert outcome(numgrad, program) == outcome(torch, program)
+
+
+SAMPLERS = {
+    f"{name} {count} {'own' if own else 'default'}": (lambda m, d, g, make=make, n=count, own=own: list(
+        make(m, d, n, {"generator": g} if own else {})
+    ))
+    for (name, make), count, own in itertools.product(
+        {
+            "random": lambda m, d, n, kw: d.RandomSampler(range(n), **kw),
+            "fewer": lambda m, d, n, kw: d.RandomSampler(range(n), num_samples=3, **kw),
+            "more": lambda m, d, n, kw: d.RandomSampler(range(n), num_samples=70, **kw),
+            "twice": lambda m, d, n, kw: d.RandomSampler(range(n), num_samples=2 * n, **kw),
+            "replacement": lambda m, d, n, kw: d.RandomSampler(range(n), replacement=True, **kw),
+            "many": lambda m, d, n, kw: d.RandomSampler(range(n), replacement=True, num_samples=70, **kw),
+            "64": lambda m, d, n, kw: d.RandomSampler(range(n), replacement=True, num_samples=64, **kw),
+            "subset": lambda m, d, n, kw: d.SubsetRandomSampler(list(range(5, 5 + n)), **kw),
+            "weighted": lambda m, d, n, kw: d.WeightedRandomSampler([i % 3 + 0.5 for i in range(n)], 9, **kw),
+            "unrepeated": lambda m, d, n, kw: d.WeightedRandomSampler(range(1, n + 1), 4, replacement=False, **kw),
+        }.items(),
+        (5, 32, 1000),
+        (False, True),
+    )
+}
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_samplers(name):
+    compare(SAMPLERS[name])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {}, {"shuffle": True}, {"batch_size": 4}, {"batch_size": 4, "shuffle": True},
+        {"batch_size": 4, "shuffle": True, "drop_last": True}, {"batch_size": 5, "shuffle": True},
+        {"batch_size": None}, {"batch_size": None, "shuffle": True}, {"sampler": [3, 1]},
+        {"batch_sampler": [[3, 1], [2]]}, {"pin_memory": True}, {"batch_size": 0}, {"shuffle": True, "sampler": [1]},
+        {"batch_size": None, "drop_last": True}, {"num_workers": -1}, {"sampler": [12]},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("kind", ["tensors", "subset", "list"])
+def test_loader(arguments, own, kind):
+    def program(m, d, g):
+        data = d.TensorDataset(m.arange(10.0), m.arange(20).reshape(10, 2))
+        if kind == "subset":
+            data = d.Subset(data, [*range(9, -1, -1)])
+        elif kind == "list":
+            data = [{"x": np.full(2, i), "y": (i, str(i))} for i in range(10)]
+        loader = d.DataLoader(data, **arguments, **({"generator": g} if own else {}))
+        return [list(loader), len(loader), list(loader)]
+
+    compare(program)
+
+
+@pytest.mark.parametrize("drop_last", [False, True])
+@pytest.mark.parametrize("batch_size", [1, 3, 7, None])
+def test_loader_of_what_follows_one_another(batch_size, drop_last):
+    def program(m, d, g):
+        class Random(d.IterableDataset):
+            def __iter__(self):
+                yield from m.rand(7, generator=g).tolist()
+                yield m.rand(1).item()
+
+        return list(d.DataLoader(Random(), batch_size=batch_size, drop_last=drop_last, generator=g))
+
+    compare(program)
+
+
+@pytest.mark.parametrize("batch_size", [None, 2])
+def test_samplers_that_draw_early_and_late(batch_size):
+    def program(m, d, g):
+        class Early(d.Sampler):
+            def __iter__(self):
+                return iter(m.randperm(4).tolist())
+
+        early = d.DataLoader(range(4), sampler=Early(), batch_size=batch_size)
+        late = d.DataLoader(range(4), sampler=d.WeightedRandomSampler([1, 2, 3, 4], 5), batch_size=batch_size)
+        return [list(early), list(late)]
+
+    compare(program)
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [[3, 7], [10, 0], [3, 3], [0.3, 0.7], [0.33, 0.33, 0.34], [1.0], [1], [1 / 3] * 3, [0.05, 0.95], [0.5, 0.4],
+     [1.5, -0.5], [0.0, 1.0]],
+)  # fmt: skip
+@pytest.mark.parametrize("own", [False, True])
+def test_split(lengths, own):
+    compare(lambda m, d, g: [
+        list(part.indices) for part in d.random_split(range(10), lengths, **({"generator": g} if own else {}))
+    ])
+
+
+BATCHES = {
+    "tensors": lambda m: [m.ones(2), m.zeros(2)],
+    "dtypes": lambda m: [m.ones(2), m.zeros(2, dtype=m.float64)],
+    "shapes": lambda m: [m.ones(2), m.zeros(3)],
+    "ints": lambda m: [1, 2],
+    "floats": lambda m: [1.5, 2],
+    "int first": lambda m: [1, 2.5],
+    "bools": lambda m: [True, False],
+    "strings": lambda m: ["a", "b"],
+    "bytes": lambda m: [b"a"],
+    "pairs": lambda m: [(1, "a"), (2, "b")],
+    "lists": lambda m: [[1, 2.5], [3, 4.5]],
+    "ragged": lambda m: [[1, 2], [3]],
+    "named": lambda m: [Pair(1, m.ones(1)), Pair(2, m.zeros(1))],
+    "dicts": lambda m: [{"a": 1, "b": (1, 2)}, {"a": 2, "b": (3, 4), "c": 5}],
+    "missing key": lambda m: [{"a": 1}, {"b": 2}],
+    "ordered": lambda m: [OrderedDict(a=1), OrderedDict(a=2)],
+    "arrays": lambda m: [np.ones(2), np.zeros(2)],
+    "small arrays": lambda m: [np.ones(2, np.int32), np.zeros(2, np.int32)],
+    "0-d arrays": lambda m: [np.array(1.5), np.array(2.5)],
+    "float64": lambda m: [np.float64(1), np.float64(2)],
+    "float32": lambda m: [np.float32(1)],
+    "uint8": lambda m: [np.uint8(1)],
+    "bool_": lambda m: [np.bool_(1)],
+    "string array": lambda m: [np.array(["a"])],
+    "none": lambda m: [None],
+    "complex": lambda m: [1j],
+    "nothing": lambda m: [],
+    "range": lambda m: [range(3), range(3)],
+    "empty": lambda m: [(), ()],
+    "mixed": lambda m: [m.ones(2), 1],
+    "set": lambda m: [{1, 2}],
+}
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_collate(name):
+    compare(lambda m, d, g: d.default_collate(BATCHES[name](m)))
+    compare(lambda m, d, g: d.default_convert(BATCHES[name](m)))
+
+
+def test_gradients():
+    def program(m, d, g):
+        x = m.arange(6.0).requires_grad_()
+        for (batch,) in d.DataLoader(d.TensorDataset(x), batch_size=4, shuffle=True):
+            (batch * batch).sum().backward()
+        return [x.grad, type(batch.grad_fn).__name__]
+
+    compare(program)
