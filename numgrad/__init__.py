@@ -4,35 +4,66 @@ Python records the graph; every forward and backward step runs in a kernel that 
 PyTorch's: ``import numgrad as torch``.
 """
 
+from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
 from . import autograd, random
+from ._missing import missing_from
 from ._print import set_printoptions
 from ._tensor import Tensor
-from ._types import Size, device, dtype, float32, float64, get_default_dtype, int64
+from ._type_info import finfo, iinfo
+from ._types import (
+    Size,
+    complex64,
+    complex128,
+    contiguous_format,
+    device,
+    dtype,
+    float32,
+    float64,
+    get_default_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    layout,
+    memory_format,
+    preserve_format,
+    set_default_dtype,
+    strided,
+    uint8,
+)
 from ._types import bool_ as bool
 from .autograd.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .ops import public_functions
-from .ops.promotion import promote_types
 from .random import Generator, default_generator, initial_seed, manual_seed, seed
 
 # The operations: each is exported where it is defined (``numgrad.ops``).
 globals().update(public_functions)
+
+from . import data, linalg, nn, optim, utils  # noqa: E402 - these use the operations
+from ._interchange import from_dlpack, to_dlpack  # noqa: E402
+from .serialization import load, save  # noqa: E402
+
+__version__ = "0.1.0"
+
+float, double = float32, float64
+short, int, long = int16, int32, int64
+cfloat, cdouble = complex64, complex128
+
+__all__ = [
+    "Generator", "Size", "Tensor", "autograd", "bool", "cdouble", "cfloat", "complex64", "complex128",
+    "contiguous_format", "data", "default_generator", "device", "double", "dtype", "e", "enable_grad", "finfo", "float",
+    "float32", "float64", "from_dlpack",
+    "get_default_dtype", "iinfo", "inf", "initial_seed", "int", "int8", "int16", "int32", "int64",
+    "is_grad_enabled", "layout", "linalg", "load", "long", "manual_seed", "memory_format", "nan", "nn", "no_grad", "optim", "pi",
+    "preserve_format", "random", "save", "seed", "set_default_dtype", "set_grad_enabled", "set_printoptions", "short",
+    "strided", "to_dlpack", "uint8", "utils", *public_functions,
+]
+
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any: ...
 
-from . import nn  # noqa: E402 - uses the operations
-
-__version__ = "0.1.0"
-
-float = float32
-double = float64
-long = int64
-
-__all__ = [
-    "Generator", "Size", "Tensor", "autograd", "bool", "default_generator", "device", "double", "dtype",
-    "enable_grad", "float", "float32", "float64", "get_default_dtype", "initial_seed", "int64", "is_grad_enabled",
-    "long", "manual_seed", "nn", "no_grad", "promote_types", "random", "seed", "set_grad_enabled",
-    "set_printoptions", *public_functions,
-]
+else:
+    __getattr__ = missing_from(globals(), "torch")

@@ -1,4 +1,4 @@
-"""The command line: ``python -m numgrad train digits`` and ``python -m numgrad info``."""
+"""The command line: ``python -m numgrad`` with ``train digits``, ``score digits``, ``ops`` or ``info``."""
 
 from __future__ import annotations
 
@@ -45,6 +45,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m numgrad", description="Try numgrad out, or describe its installation.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     commands.add_parser("info", help="print what a bug report should contain")
+    table = commands.add_parser("ops", help="print the operations: signature, derivatives, differences from PyTorch")
+    table.add_argument("names", nargs="*", metavar="name", help="print these only")
     train = commands.add_parser(
         "train", help="train a small network on data that comes with numgrad",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
@@ -52,9 +54,17 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("data", choices=["digits"], help="the data: 'digits', 1797 handwritten digits")
     train.add_argument("--epochs", type=_count, default=20, help="passes over the training digits")
     train.add_argument("--batch-size", type=_count, default=32, help="digits per step")
-    train.add_argument("--lr", type=_rate, default=0.1, help="learning rate")
+    train.add_argument("--lr", type=_rate, default=0.005, help="learning rate")
     train.add_argument("--seed", type=_seed, default=0, help="seed of all that is random")
+    train.add_argument("--seeds", type=_count, default=1, help="train once for each of so many seeds from --seed on")
     train.add_argument("--hidden", type=_count, default=128, help="units in the hidden layer")
+    train.add_argument("--device", default="cpu", help="where to compute")
+    train.add_argument("--save", metavar="FILE", help="write the trained model to this file")
+    train.add_argument("--plot", metavar="FILE", help="draw losses and accuracies (.png, .svg, .pdf; needs matplotlib)")
+    score = commands.add_parser("score", help="test a model that 'train --save' wrote")
+    score.add_argument("data", choices=["digits"], help="the data that it was trained on")
+    score.add_argument("file", help="the file with the model")
+    score.add_argument("--device", default="cpu", help="where to compute")
     return parser
 
 
@@ -67,16 +77,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from numgrad._commands.info import print_info
 
             print_info()
+        elif command == "ops":
+            from numgrad._commands.ops import print_ops
+
+            return 0 if print_ops(options["names"]) else 1
         else:
-            from numgrad._commands.train import train_digits
+            from numgrad._commands.train import score_digits, train_digits
 
             del options["data"]
-            train_digits(**options)
-    except MemoryError as error:
-        print(f"python -m numgrad {command}: error: out of memory: {error}", file=sys.stderr)
-        return 1
+            (train_digits if command == "train" else score_digits)(**options)
     except BrokenPipeError:  # whoever read the output has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (ImportError, OSError, RuntimeError, MemoryError) as error:
+        what = "out of memory: " if isinstance(error, MemoryError) else ""
+        print(f"python -m numgrad {command}: error: {what}{error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

@@ -80,10 +80,18 @@ class Conversions:
         return bool(self._storage.item(self._offset))
 
     def __float__(self) -> float:
-        return float(self._only())
+        return float(self._real())
 
     def __int__(self) -> int:
-        return int(self._only())
+        return int(self._real())
+
+    def _real(self) -> Any:
+        value = self._only()
+        if not isinstance(value, complex):
+            return value
+        if value.imag:
+            raise RuntimeError(f"value {value} cannot be converted to type double without overflow")
+        return value.real
 
     def _only(self) -> Any:
         if numel(self._shape) != 1:

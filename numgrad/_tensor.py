@@ -12,8 +12,10 @@ import numpy as np
 
 from . import _print, autograd
 from ._conversions import Conversions
-from ._layout import contiguous_strides, is_contiguous, normal_dim, numel, overlaps_itself
-from ._types import Size, TensorType, device, dtype, get_default_dtype, int64, size_of
+from ._description import Description
+from ._layout import contiguous_strides, is_contiguous, numel, overlaps_itself
+from ._missing import missing
+from ._types import TensorType, bool_, complex_of, get_default_dtype, int64
 from .autograd.graph import MAYBE, edge_of
 from .autograd.hooks import RemovableHandle
 from .autograd.tensor_hooks import TensorHooks
@@ -25,7 +27,7 @@ __all__ = ["Tensor", "check_in_place", "fresh", "strided"]
 _new = object.__new__
 
 
-class Tensor(Conversions):
+class Tensor(Description, Conversions):
     """An n-dimensional array that can record what is done with it.
 
     Made by :func:`numgrad.tensor` and its sisters; calling ``Tensor(data)`` is PyTorch's older spelling for a
@@ -64,7 +66,6 @@ class Tensor(Conversions):
     if TYPE_CHECKING:  # what numgrad.ops attaches
 
         def __new__(cls, *data: Any) -> Tensor: ...
-        def __getattr__(self, name: str) -> Any: ...
         def __getitem__(self, index: Any) -> Tensor: ...
         def __setitem__(self, index: Any, value: Any) -> None: ...
         def __add__(self, other: Any) -> Tensor: ...
@@ -84,80 +85,8 @@ class Tensor(Conversions):
         def __ge__(self, other: Any) -> Tensor: ...
         def __neg__(self) -> Tensor: ...
 
-    # -- what it is ---------------------------------------------------------------------------------------
-
-    @property
-    def shape(self) -> Size:
-        """The size of each dimension."""
-        return size_of(self._shape)
-
-    def size(self, dim: int | None = None) -> Any:
-        """The shape, or the size of one dimension."""
-        return size_of(self._shape) if dim is None else self._shape[normal_dim(dim, len(self._shape))]
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return len(self._shape)
-
-    def dim(self) -> int:
-        """The number of dimensions."""
-        return len(self._shape)
-
-    def numel(self) -> int:
-        """The number of elements."""
-        return numel(self._shape)
-
-    nelement = numel
-
-    def stride(self, dim: int | None = None) -> Any:
-        """The step, in elements, from one index to the next: of every dimension, or of one."""
-        strides = self._element_strides()
-        return strides if dim is None else strides[normal_dim(dim, len(strides))]
-
-    def storage_offset(self) -> int:
-        """The place of the first element in the storage, in elements."""
-        return self._offset
-
-    def is_contiguous(self) -> bool:
-        """Whether the elements lie in row-major order without gaps."""
-        return self._flat is not None
-
-    @property
-    def dtype(self) -> dtype:
-        """The type of the elements."""
-        return self._type.dtype
-
-    @property
-    def device(self) -> device:
-        """Where the elements lie."""
-        return self._type.device
-
-    def is_floating_point(self) -> bool:
-        """Whether the elements are floating-point numbers."""
-        return self._type.dtype.is_floating_point
-
-    def is_complex(self) -> bool:
-        """Whether the elements are complex numbers."""
-        return self._type.dtype.is_complex
-
-    def element_size(self) -> int:
-        """Bytes per element."""
-        return self._type.dtype.itemsize
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes per element."""
-        return self._type.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all elements."""
-        return numel(self._shape) * self._type.dtype.itemsize
-
-    def data_ptr(self) -> int:
-        """The address of the first element."""
-        return self._array().ctypes.data
+    def __getattr__(self, name: str) -> Any:
+        raise missing("Tensor", name, dir(type(self)))
 
     # -- its place in the graph ---------------------------------------------------------------------------
 
@@ -176,7 +105,12 @@ class Tensor(Conversions):
                 "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
                 "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
-        if value and not (self._type.dtype.is_floating_point or self._type.dtype.is_complex):
+        if value and self._type.dtype.is_complex:
+            raise RuntimeError(
+                f"numgrad has no derivatives of complex numbers yet: a tensor of {self._type.dtype} (shape "
+                f"{list(self._shape)}) cannot require gradients"
+            )
+        if value and not self._type.dtype.is_floating_point:
             raise RuntimeError(
                 "only Tensors of floating point dtype can require gradients, "
                 f"not {self._type.dtype} (shape {list(self._shape)})"
@@ -390,14 +324,6 @@ class Tensor(Conversions):
         result.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return result
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        if self.grad_fn is not None:
-            raise RuntimeError(
-                "Cannot pickle a tensor that is not a leaf. If you do not need its graph, pickle tensor.detach()."
-            )
-        elements = self._storage, self._shape, self._element_strides(), self._offset, self._type
-        return _rebuilt, (type(self), elements, self._requires_grad is True), self.__dict__
-
 
 def fresh(flat: Any, shape: tuple[int, ...], type: TensorType) -> Tensor:
     """A tensor on its own memory: ``flat`` holds its elements in row-major order."""
@@ -426,17 +352,10 @@ def strided(storage: Any, shape: tuple[int, ...], strides: tuple[int, ...], offs
     return tensor
 
 
-def _rebuilt(cls: type, elements: tuple[Any, ...], requires_grad: bool) -> Tensor:
-    """A tensor from its pickle."""
-    result = strided(*elements)
-    result.__class__ = cls
-    result._requires_grad = requires_grad
-    return result
-
-
 def _text(tensor: Tensor) -> str:
     kind = tensor._type.dtype
-    hidden = (get_default_dtype(),) if numel(tensor._shape) == 0 else (get_default_dtype(), int64, dtype.named["bool"])
+    default = get_default_dtype()
+    hidden = (default,) if numel(tensor._shape) == 0 else (default, complex_of(default), int64, bool_)
     suffixes = []
     node = tensor.grad_fn
     if node is not None:

@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, SupportsIndex
 
 import numpy as np
 
 __all__ = [
-    "Size", "TensorType", "bool_", "device", "dtype", "float32", "float64", "get_default_dtype", "int64",
-    "size_of", "tensor_type", "to_device", "to_dtype",
+    "Size",
+    "TensorType",
+    "bool_",
+    "complex64",
+    "complex128",
+    "complex_of",
+    "contiguous_format",
+    "default_dtype_changed",
+    "device",
+    "dtype",
+    "float32",
+    "float64",
+    "get_default_dtype",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "layout",
+    "memory_format",
+    "preserve_format",
+    "real_of",
+    "set_default_dtype",
+    "size_of",
+    "strided",
+    "tensor_type",
+    "to_device",
+    "to_dtype",
+    "uint8",
 ]
 
 
@@ -62,7 +88,9 @@ def size_of(shape: tuple[int, ...]) -> Size:
 class dtype:  # noqa: N801 - PyTorch's name
     """The type of a tensor's elements; its instances are the module's constants, such as ``numgrad.float32``."""
 
-    __slots__ = ("category", "is_complex", "is_floating_point", "is_signed", "itemsize", "legacy", "name", "numpy")
+    __slots__ = (
+        "category", "is_complex", "is_floating_point", "is_signed", "itemsize", "kind", "legacy", "name", "numpy",
+    )
 
     #: Every dtype by its name and by its NumPy type.
     named: ClassVar[dict[str, dtype]] = {}
@@ -76,9 +104,8 @@ class dtype:  # noqa: N801 - PyTorch's name
         self.is_floating_point = self.numpy.kind == "f"
         self.is_complex = self.numpy.kind == "c"
         self.is_signed = self.numpy.kind in "ifc"
-        self.category = "biufc".index(self.numpy.kind)
-        if self.category == 2:
-            self.category = 1  # signed and unsigned integers promote among themselves
+        self.kind = self.numpy.kind.replace("u", "i")  # "b" bool, "i" integer, "f" floating point, "c" complex
+        self.category = "bifc".index(self.kind)
         dtype.named[name] = self
         dtype.of_numpy[self.numpy] = self
 
@@ -89,38 +116,113 @@ class dtype:  # noqa: N801 - PyTorch's name
         return to_dtype, (self.name,)
 
 
+bool_ = dtype("bool", np.bool_, "Bool")
+uint8 = dtype("uint8", np.uint8, "Byte")
+int8 = dtype("int8", np.int8, "Char")
+int16 = dtype("int16", np.int16, "Short")
+int32 = dtype("int32", np.int32, "Int")
+int64 = dtype("int64", np.int64, "Long")
 float32 = dtype("float32", np.float32, "Float")
 float64 = dtype("float64", np.float64, "Double")
-int64 = dtype("int64", np.int64, "Long")
-bool_ = dtype("bool", np.bool_, "Bool")
+complex64 = dtype("complex64", np.complex64, "ComplexFloat")
+complex128 = dtype("complex128", np.complex128, "ComplexDouble")
 
-_PYTHON_TYPES = {bool: bool_, int: int64, float: float64}
+#: PyTorch's other names of dtypes.
+_ALIASES = {
+    "float": float32, "double": float64, "short": int16, "int": int32, "long": int64, "cfloat": complex64,
+    "cdouble": complex128,
+}
+
+#: Called when the default dtype has changed.
+default_dtype_changed: list[Callable[[], None]] = []
+
+_default = float32
 
 
 def get_default_dtype() -> dtype:
-    """The dtype of floating-point tensors made from Python numbers: float32."""
-    return float32
+    """The dtype of floating-point tensors made from Python numbers: float32 unless it was set."""
+    return _default
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Have floating-point tensors made from Python numbers be of ``d``, float32 or float64.
+
+    Raises:
+        TypeError: it is no floating-point dtype.
+    """
+    global _default
+    if not isinstance(d, dtype):
+        raise TypeError(f"invalid dtype object: only floating-point types are supported as the default type, not {d!r}")
+    if not d.is_floating_point:
+        raise TypeError(f"only floating-point types are supported as the default type, not {d}")
+    _default = d
+    for forget in default_dtype_changed:
+        forget()
+
+
+def complex_of(kind: dtype) -> dtype:
+    """The complex dtype whose parts are of this floating-point dtype."""
+    return complex128 if kind is float64 else complex64
+
+
+def real_of(kind: dtype) -> dtype:
+    """The dtype of the parts of a complex number of this dtype; a real dtype itself."""
+    return {complex64: float32, complex128: float64}.get(kind, kind)
 
 
 def to_dtype(value: Any) -> dtype:
-    """The dtype that ``value`` names: a dtype, one's name, a NumPy dtype, or Python's bool, int or float.
+    """The dtype that ``value`` names: a dtype, one's name, a NumPy dtype, or Python's bool, int, float or complex.
 
     Raises:
         TypeError: numgrad has no such dtype.
     """
     if isinstance(value, dtype):
         return value
-    if isinstance(value, type) and value in _PYTHON_TYPES:
-        return _PYTHON_TYPES[value]
-    if isinstance(value, str) and value in dtype.named:
-        return dtype.named[value]
+    if isinstance(value, type) and value in (bool, int, float, complex):
+        return {bool: bool_, int: int64, float: float64, complex: complex128}[value]
+    if isinstance(value, str):
+        name = value.removeprefix("torch.")
+        found = dtype.named.get(name) or _ALIASES.get(name) or _named_tensor_type(name)
+        if found is not None:
+            return found
+    if isinstance(getattr(value, "kind", None), dtype):
+        return value.kind  # a class like numgrad.FloatTensor
     try:
-        found = dtype.of_numpy.get(np.dtype(value))
+        found = dtype.of_numpy.get(np.dtype(value).newbyteorder("="))
     except TypeError:
         found = None
     if found is None:
-        raise TypeError(f"numgrad has no dtype {value!r}; it has {', '.join(sorted(dtype.named))}")
+        raise TypeError(f"numgrad has no dtype {value!r}; it has {', '.join(dtype.named)}")
     return found
+
+
+def _named_tensor_type(name: str) -> dtype | None:
+    """The dtype of PyTorch's older type names, such as "DoubleTensor"."""
+    return next((kind for kind in dtype.named.values() if name == f"{kind.legacy}Tensor"), None)
+
+
+
+class memory_format:  # noqa: N801 - PyTorch's name
+    """How the dimensions of a tensor lie in memory; of PyTorch's, numgrad has the two below."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+
+contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
+
+
+class layout:  # noqa: N801 - PyTorch's name
+    """How a tensor's elements are stored: every one of them, ``numgrad.strided``."""
+
+    def __repr__(self) -> str:
+        return "torch.strided"
+
+
+strided = layout()
 
 
 class device:  # noqa: N801 - PyTorch's name

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import operator
 import os
+import struct
 import threading
+from typing import Any
 
 import numpy as np
 
 from . import devices
+from ._types import to_device
 
 __all__ = ["Generator", "default_generator", "initial_seed", "manual_seed", "seed"]
 
@@ -21,6 +24,12 @@ _DTYPES = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 #: Draws taken at a time: few enough to stay in the processor's cache until they are used.
 _CHUNK = 1 << 14
 
+#: From this range on PyTorch takes two draws for an integer.
+_WIDE_RANGE = 1 << 28
+
+#: Bytes of a generator's state as PyTorch writes it.
+_STATE_SIZE = 5056
+
 #: From this size on PyTorch computes normals in blocks, below it one pair at a time.
 _BLOCK = 16
 
@@ -31,7 +40,8 @@ class Generator:
     A generator may be shared between threads: each call takes its numbers in one piece.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, device: Any = "cpu") -> None:
+        self.device = to_device(device)
         self._lock = threading.Lock()
         self._twister = np.random.MT19937()
         self.manual_seed(_DEFAULT_SEED)
@@ -83,6 +93,93 @@ class Generator:
                 self._fill_normal(out, float(mean), float(std))
         return out
 
+    def normal_pairs(self, size: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
+        """``normal`` as PyTorch computes it for tensors that are not contiguous, whatever their size: by pairs."""
+        out = _empty(size, dtype)
+        with self._lock:
+            out[:] = [value * std + mean for value in self._few_normals(size)]
+        return out
+
+    def exponential(self, size: int, dtype: np.dtype, rate: float = 1.0) -> np.ndarray:
+        """``size`` numbers from the exponential distribution, as a new 1-D array."""
+        with self._lock:
+            return (-np.log1p(-self._doubles(size)) / rate).astype(dtype)
+
+    def bernoulli(self, size: int, probability: float | np.ndarray) -> np.ndarray:
+        """``size`` truth values, each true with the ``probability``, one number or an array of floats."""
+        with self._lock:
+            if isinstance(probability, np.ndarray) and probability.dtype == np.float32:
+                uniforms = np.empty(size, np.float32)
+                self._fill_uniform(uniforms, 0.0, 1.0)
+                return uniforms < probability
+            return self._doubles(size) < probability
+
+    def integers(self, size: int, low: int, high: int, wide: bool | None = None) -> np.ndarray:
+        """``size`` integers from [low, high), as a new int64 array; the range is at most 2^64.
+
+        ``wide`` numbers take two 32-bit draws each; unless told otherwise, as in PyTorch, those of 2^28 or more.
+        """
+        span = high - low
+        with self._lock:
+            if span >= _WIDE_RANGE if wide is None else wide:
+                draws = self._draws64(size)
+            else:
+                draws = self._twister.random_raw(size).astype(np.uint64)
+        if span < 2**64:
+            draws %= np.uint64(span)
+        return (draws + np.uint64(low % 2**64)).astype(np.int64)
+
+    def permutation(self, size: int) -> np.ndarray:
+        """The numbers from 0 to ``size - 1`` in random order, as a new int64 array."""
+        order = np.arange(size)
+        with self._lock:
+            draws = self._twister.random_raw(max(size - 1, 0)).astype(np.uint64)
+        devices.shuffle(draws, order)
+        return order
+
+    def _draws64(self, size: int) -> np.ndarray:
+        """Pairs of draws as one number of 64 bits, the first draw its high half."""
+        draws = self._twister.random_raw(2 * size).astype(np.uint64)
+        return draws[0::2] << np.uint64(32) | draws[1::2]
+
+    def _doubles(self, size: int) -> np.ndarray:
+        """Uniform numbers from [0, 1) in float64."""
+        out = np.empty(size, np.float64)
+        self._fill_uniform(out, 0.0, 1.0)
+        return out
+
+    # -- the state, in the layout of PyTorch's ``get_state`` ----------------------------------------------
+
+    def state_bytes(self) -> bytes:
+        """The state as PyTorch writes it: seed, place in the block, the block, and the normal that waits."""
+        with self._lock:
+            state = self._twister.state["state"]
+            spare = self._spare_normal
+            head = struct.pack("<QiiQ", self._seed, 625 - state["pos"], 1, state["pos"] % 624)
+            tail = struct.pack("<dddi4x8x", 0.0, spare or 0.0, 0.0, spare is not None)
+            return head + state["key"].astype("<u8").tobytes() + tail
+
+    def set_state_bytes(self, data: bytes) -> None:
+        """Go on from a state that :meth:`state_bytes` or PyTorch wrote.
+
+        Raises:
+            RuntimeError: it is no such state.
+        """
+        if len(data) != _STATE_SIZE:
+            raise RuntimeError(f"RNG state is wrong size: expected {_STATE_SIZE} bytes, got {len(data)}")
+        seed, left, seeded, _ = struct.unpack_from("<QiiQ", data)
+        if not (seeded and 1 <= left <= 624):
+            raise RuntimeError("Invalid mt19937 state")
+        key = np.frombuffer(data, "<u8", 624, 24).astype(np.uint32)
+        _, spare, _, waits = struct.unpack_from("<dddi", data, 24 + 624 * 8)
+        with self._lock:
+            self._seed = seed
+            self._twister.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": 625 - left}}
+            self._spare_normal = spare if waits else None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.state_bytes(),)
+
     def _fill_uniform(self, out: np.ndarray, low: float, high: float) -> None:
         kernel = devices.random_kernel("uniform", out.dtype)
         draws_each = out.itemsize // 4
@@ -123,6 +220,13 @@ def _empty(size: int, dtype: np.dtype) -> np.ndarray:
 
 default_generator = Generator()
 default_generator.seed()
+
+
+def _restored(state: bytes) -> Generator:
+    """A generator from its pickle."""
+    generator = Generator()
+    generator.set_state_bytes(state)
+    return generator
 
 
 def manual_seed(seed: int) -> Generator:

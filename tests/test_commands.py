@@ -7,7 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from numgrad.data import load_digits
+from numgrad.data import digits, load_digits
+from numgrad.ops import ops
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess:
@@ -16,7 +17,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
 
 
 def accuracy(output: str) -> float:
-    text = r"([\d.]+)% of 359 held-out digits read correctly, after \d+ epochs? in [\d.]+ s$"
+    text = r"([\d.]+)% of 359 held-out digits read correctly.*, after \d+ epochs? in [\d.]+ s$"
     found = re.match(text, output)
     assert found, output
     return float(found[1])
@@ -32,11 +33,58 @@ def test_train_digits_reaches_its_accuracy_and_shows_progress():
 
 
 def test_the_options_of_train_matter_and_the_seed_decides():
-    options = ["--epochs", "1", "--batch-size", "100", "--hidden", "16", "--lr", "0.05", "--seed", "3"]
+    options = ["--epochs", "1", "--batch-size", "100", "--hidden", "16", "--lr", "0.01", "--seed", "3"]
     first, second = (run("train", "digits", *options) for _ in range(2))
     assert "/15 " in first.stderr  # 1438 digits in batches of 100
     assert accuracy(first.stdout.strip()) == accuracy(second.stdout.strip())
     assert "after 1 epoch in" in first.stdout
+
+
+def test_a_saved_model_scores_as_it_did(tmp_path):
+    file = tmp_path / "model.safetensors"
+    trained = run("train", "digits", "--epochs", "2", "--seeds", "2", "--hidden", "16", "--save", str(file))
+    assert trained.returncode == 0, trained.stderr
+    first, second = trained.stdout.strip().splitlines()
+    assert "mean of 2 seeds (" in first
+    assert second == f"saved in {file}"
+    alone = run("train", "digits", "--epochs", "2", "--seed", "1", "--hidden", "16")
+    scored = run("score", "digits", str(file))
+    assert scored.returncode == 0, scored.stderr
+    assert scored.stdout.startswith(f"{accuracy(alone.stdout.strip())}% of 359 held-out digits read correctly")
+    file.write_bytes(file.read_bytes()[:-100])
+    damaged = run("score", "digits", str(file))
+    assert damaged.returncode == 1
+    assert str(file) in damaged.stderr
+    missing = run("score", "digits", str(tmp_path / "none"))
+    assert missing.returncode == 1
+    assert "none" in missing.stderr
+
+
+def test_runs_are_drawn(tmp_path):
+    picture = tmp_path / "runs.svg"
+    result = run("train", "digits", "--epochs", "2", "--seeds", "2", "--hidden", "16", "--plot", str(picture))
+    assert result.returncode == 0, result.stderr
+    assert f"drawn in {picture}" in result.stdout
+    assert "<svg" in picture.read_text(encoding="utf-8")
+
+
+def test_the_table_of_operations():
+    result = run("ops", "tanh", "mul", "softmax")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[:3] == [
+        "tanh(input)  TanhBackward0",
+        "    = scalar.tanh(input)",
+        "    gradient of input: grad * conj(1 - out * out)",
+    ]
+    assert "gradient of other: grad * conj(input)" in result.stdout
+    assert "softmax(input, dim)  SoftmaxBackward0" in result.stdout
+    everything = run("ops")
+    assert everything.returncode == 0, everything.stderr
+    assert everything.stdout.splitlines()[-1] == f"{len(ops)} operations"
+    assert len(re.findall(r"^\w+\(.*\)  \w+Backward\d$", everything.stdout, re.MULTILINE)) == len(ops)
+    unknown = run("ops", "tanhh")
+    assert unknown.returncode == 1
+    assert "tanhh: the table has no such operation" in unknown.stdout
 
 
 def test_info_says_what_a_bug_report_needs():
@@ -70,6 +118,8 @@ def test_info_says_what_a_bug_report_needs():
         (["train", "digits", "--lr", "nan"], "--lr: expected a positive number, got 'nan'"),
         (["train", "digits", "--seed", "1.5"], "--seed: expected an integer, got '1.5'"),
         (["train", "digits", "--seed", str(2**64)], "--seed: expected an integer in [-2**63, 2**64)"),
+        (["train", "digits", "--seeds", "0"], "--seeds: expected a positive integer, got '0'"),
+        (["score", "digits"], "required: file"),
         (["info", "--all"], "unrecognized arguments: --all"),
     ],
 )
@@ -84,6 +134,10 @@ def test_what_is_wrong_is_said_in_one_line(arguments, message):
 
 def test_the_digits():
     images, labels = load_digits()
+    image, label = digits()[4]
+    assert (image.shape, str(image.dtype), label.item()) == ((8, 8), "torch.float32", 4)
+    assert image.tolist() == (images[4] / 16).tolist()
+    assert len(digits()) == 1797
     assert images.shape == (1797, 8, 8)
     assert images.dtype == np.uint8
     assert labels.shape == (1797,)

@@ -111,6 +111,8 @@ class _Scope(ast.NodeTransformer):
         left, right = self.visit(node.left), self.visit(node.right)
         if isinstance(node.op, ast.Pow):
             return self._power(left, right)
+        if isinstance(node.op, ast.Div):
+            return self._quotient(left, right)
         return _folded(ast.BinOp(left, node.op, right))
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
@@ -165,6 +167,12 @@ class _Scope(ast.NodeTransformer):
         self.inliner.imports.add(name)
         return ast.Call(ast.Name(name, ast.Load()), arguments, [])
 
+    def _quotient(self, left: ast.expr, right: ast.expr) -> ast.expr:
+        if self.inliner.compute.kind != "c":
+            return _folded(ast.BinOp(left, ast.Div(), right))
+        self.inliner.imports.add("divide")  # Numba's raises where it divides by zero
+        return ast.Call(ast.Name("divide", ast.Load()), [left, right], [])
+
     def _power(self, base: ast.expr, exponent: ast.expr) -> ast.expr:
         """A power with a small constant exponent is a product (or a root), as in PyTorch."""
         if isinstance(exponent, ast.Constant) and self.inliner.compute.kind in "fc":
@@ -176,10 +184,10 @@ class _Scope(ast.NodeTransformer):
                 1: lambda: base,
                 2: lambda: _product(base, base),
                 3: lambda: _product(_product(base, base), base),
-                -1: lambda: ast.BinOp(one, ast.Div(), base),
-                -2: lambda: ast.BinOp(one, ast.Div(), _product(base, base)),
+                -1: lambda: self._quotient(one, base),
+                -2: lambda: self._quotient(one, _product(base, base)),
                 0.5: lambda: self._scalar_call("sqrt", [base]),
-                -0.5: lambda: ast.BinOp(one, ast.Div(), self._scalar_call("sqrt", [base])),
+                -0.5: lambda: self._quotient(one, self._scalar_call("sqrt", [base])),
             }.get(_number(exponent))
             if simple is not None:
                 return simple()
@@ -201,7 +209,7 @@ class _Scope(ast.NodeTransformer):
         raise TypeError(f"{_where(self.function)}: '{ast.unparse(node)}' has no meaning for a scalar")
 
     def _constant(self, value: Any, node: ast.expr) -> ast.expr:
-        if isinstance(value, bool | int | float):
+        if isinstance(value, bool | int | float | complex):
             return ast.Constant(value)
         raise TypeError(f"{_where(self.function)}: '{ast.unparse(node)}' is not a number, it is {type(value).__name__}")
 
@@ -216,6 +224,8 @@ class _Literals(ast.NodeTransformer):
         if isinstance(node.value, bool) or self.compute.kind == "b":
             return node
         value = _number(node)
+        if isinstance(value, complex):
+            return ast.Call(ast.Name(self.compute.name, ast.Load()), [ast.Constant(value)], [])
         if self.compute.kind in "fc":
             value = float(value)
         text: ast.expr = ast.Constant(value) if math.isfinite(value) else ast.Name(str(value), ast.Load())

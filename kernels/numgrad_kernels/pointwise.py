@@ -105,7 +105,7 @@ def kernel_text(program: Program, rank: int, parallel: bool) -> str:
     outputs = [name for name, _ in program.outputs]
     scalars = [i for i in program.arguments if i.scalar]
     body, imports = _body(program)
-    blocked = bool(imports & scalar.LIBM_VECTOR)
+    blocked = program.compute.kind == "f" and bool(imports & scalar.LIBM_VECTOR)
     signature = ", ".join([variables[i.name] for i in program.arguments] + outputs)
 
     lines = [f'"""{program.name}: one pass over memory, computed in {program.compute}."""', ""]
@@ -217,13 +217,30 @@ def _stored(operand: Operand, compute: np.dtype) -> np.dtype:
 
 
 def _cast(operand: Operand, value: str, compute: np.dtype) -> str:
-    return value if not operand.cast or operand.dtype == compute else f"{_dtype_name(compute)}({value})"
+    if not operand.cast or operand.dtype == compute:
+        return value
+    assert operand.dtype is not None
+    if operand.dtype.kind == "c" and compute.kind != "c":
+        if compute.kind == "b":
+            return f"({value} != 0)"
+        value = f"{value}.real"
+    if _wraps(operand, compute):
+        value = f"int64({value})"
+    return f"{_dtype_name(compute)}({value})"
+
+
+def _wraps(operand: Operand, compute: np.dtype) -> bool:
+    """Whether the operand is converted by way of int64: machines convert to 32 or 64 bits, and what does not fit in
+    fewer is to wrap around, as it does in C."""
+    assert operand.dtype is not None
+    return operand.cast and operand.dtype.kind in "fc" and compute.kind in "iu" and compute.itemsize < 4
 
 
 def _dtype_names(program: Program) -> list[str]:
     dtypes = {program.compute} | {dtype for _, dtype in program.outputs}
     dtypes |= {_stored(i, program.compute) for i in program.arguments}
-    return sorted({_dtype_name(dtype) for dtype in dtypes})
+    names = {_dtype_name(dtype) for dtype in dtypes}
+    return sorted(names | {"int64" for i in program.arguments if _wraps(i, program.compute)})
 
 
 def _dtype_name(dtype: np.dtype) -> str:

@@ -7,8 +7,8 @@ raises, without warnings.
 Types are kept. float32 gives float32, computed in float32; float64 gives float64; of two floats the wider
 one decides, and an integer beside a float takes the float's type. (In plain Python a Python float beside
 float32 is float32 too; in ``@njit`` code a literal is float64.) Integers alone stay integers in ``pow``,
-``where``, ``conj``, ``abs``, ``sign``, ``maximum``, ``minimum``, ``fmod``, ``remainder`` and the rounding
-functions, and count as float64 elsewhere. Complex numbers are taken where the function has a complex
+``where``, ``conj``, ``abs``, ``sign``, ``maximum``, ``minimum``, ``truncated_quotient``, ``fmod``, ``remainder``
+and the rounding functions, and count as float64 elsewhere. Complex numbers are taken where the function has a complex
 meaning.
 
 ``exp``, ``log``, ``tanh`` and ``sigmoid`` are polynomials (``polynomials.py``), less than 2 units in the
@@ -26,7 +26,7 @@ from . import libm, polynomials
 from .instructions import Value, instruction, select
 from .overloads import compiled_as, in_python, jitable, overloaded
 
-_sqrt = instruction("llvm.sqrt")
+_sqrt, _trunc = instruction("llvm.sqrt"), instruction("llvm.trunc")
 
 
 # --- exponentials and logarithms
@@ -91,6 +91,31 @@ def _python_sigmoid(x: Any) -> Any:
 def sigmoid(x: Any) -> Any:
     """The logistic function, 1 / (1 + exp(-x))."""
     return in_python(_python_sigmoid, x)
+
+
+# --- quotients
+
+
+@jitable
+def _complex_quotient(x: Any, y: Any) -> Any:
+    # Smith's algorithm (1962), which neither overflows nor underflows on the way; by zero it divides each part.
+    number = type(x)
+    size, part = abs(y.real), abs(y.imag)
+    if size == 0 and part == 0:
+        return number(complex(x.real / size, x.imag / size))
+    if size >= part:
+        ratio = y.imag / y.real
+        scale = 1 / (y.real + y.imag * ratio)
+        return number(complex((x.real + x.imag * ratio) * scale, (x.imag - x.real * ratio) * scale))
+    ratio = y.real / y.imag
+    scale = 1 / (y.real * ratio + y.imag)
+    return number(complex((x.real * ratio + x.imag) * scale, (x.imag * ratio - x.real) * scale))
+
+
+@compiled_as(lambda x, y: x / y, complexes=_complex_quotient)
+def divide(x: Any, y: Any) -> Any:
+    """x / y; by zero it is infinite or NaN."""
+    return in_python(np.true_divide, x, y)
 
 
 # --- powers
@@ -195,6 +220,12 @@ def atan2(y: Any, x: Any) -> Any:
     return in_python(np.arctan2, y, x)
 
 
+@compiled_as(libm.function("hypot"))
+def hypot(x: Any, y: Any) -> Any:
+    """The distance of the point (x, y) from the origin, without overflow; infinite if x or y is."""
+    return in_python(np.hypot, x, y)
+
+
 @compiled_as(libm.function("sinh"), complexes=np.sinh)
 def sinh(x: Any) -> Any:
     """Hyperbolic sine."""
@@ -276,6 +307,21 @@ def _complex_abs(x: Any) -> Any:
 def abs(x: Any) -> Any:
     """The value without its sign; the magnitude of a complex number."""
     return in_python(np.abs, x, floating=False)
+
+
+@jitable
+def _complex_angle(z: Any) -> Any:
+    return np.angle(z)
+
+
+def _python_angle(x: Any) -> Any:
+    return np.angle(x) if isinstance(x, np.complexfloating) or x == x else x
+
+
+@compiled_as(lambda x: select(x < 0, math.pi, select(x == x, 0, x)), complexes=_complex_angle)
+def angle(x: Any) -> Any:
+    """The angle of a complex number in the plane, from -pi to pi; of a real one 0, or pi if it is negative."""
+    return in_python(_python_angle, x)
 
 
 @jitable
@@ -389,10 +435,26 @@ def round(x: Any) -> Any:
     return _python_rounded(np.rint, x)
 
 
-@compiled_as(instruction("llvm.trunc"), integers=_same)
+@compiled_as(_trunc, integers=_same)
 def trunc(x: Any) -> Any:
     """x without its fraction."""
     return _python_rounded(np.trunc, x)
+
+
+@jitable
+def _integer_quotient(x: Any, y: Any) -> Any:
+    quotient = x // y
+    return type(x)(quotient + 1 if quotient < 0 and quotient * y != x else quotient)
+
+
+def _python_quotient(x: Any, y: Any) -> Any:
+    return np.trunc(x / y) if isinstance(x, np.floating) else _integer_quotient(x, y)
+
+
+@compiled_as(lambda x, y: _trunc(x / y), integers=_integer_quotient)
+def truncated_quotient(x: Any, y: Any) -> Any:
+    """x / y without its fraction, as C divides integers; of integers by zero it is 0."""
+    return in_python(_python_quotient, x, y, floating=False)
 
 
 @jitable
@@ -430,7 +492,7 @@ def remainder(x: Any, y: Any) -> Any:
 
 _FROM_LIBM = [
     *["exp2", "expm1", "log2", "log10", "log1p", "pow", "sin", "cos", "tan", "asin", "acos", "atan", "atan2"],
-    *["sinh", "cosh", "asinh", "acosh", "atanh", "erf", "erfc", "lgamma"],
+    *["hypot", "sinh", "cosh", "asinh", "acosh", "atanh", "erf", "erfc", "lgamma"],
 ]
 
 LIBM_VECTOR: frozenset[str] = frozenset(name for name in _FROM_LIBM if libm.has_vector_form(name))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable
-from types import FunctionType, ModuleType
+from collections.abc import Callable, Mapping
+from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,16 +17,19 @@ __all__ = ["module_text"]
 _IMPORTED = ("numgrad_kernels.scalar", "numgrad_kernels.local")
 
 
-def module_text(function: Callable[..., Any], compute: np.dtype) -> str:
+def module_text(
+    function: Callable[..., Any], compute: np.dtype, parts: Mapping[str, Any] = MappingProxyType({})
+) -> str:
     """A module that defines ``kernel``, the given function, with ``T`` standing for the ``compute`` dtype.
 
-    Functions that it calls from its own package are copied in, so that the digest of the text covers them.
+    Functions that it calls from its own package are copied in, so that the digest of the text covers them; those
+    that ``parts`` names are replaced by the functions given there.
 
     Raises:
         TypeError: the function uses a name that a kernel cannot have.
     """
-    collected = _Collected(compute)
-    collected.add(function)  # type: ignore[arg-type]
+    collected = _Collected(compute, parts)
+    collected.add(function.__name__, function)
     copies = collected.copies
     root = copies.pop(function.__name__)
     lines = [f'"""{function.__name__}, computed in {compute}."""', ""]
@@ -38,18 +41,19 @@ def module_text(function: Callable[..., Any], compute: np.dtype) -> str:
 
 
 class _Collected:
-    def __init__(self, compute: np.dtype):
+    def __init__(self, compute: np.dtype, parts: Mapping[str, Any]):
         self.compute = compute
+        self.parts = parts
         self.imports: set[str] = set()
         self.constants: set[str] = set()
         self.copies: dict[str, str] = {}
 
-    def add(self, function: FunctionType) -> None:
-        """Copy a function and what it names; callees come before their callers."""
+    def add(self, name: str, function: Any) -> None:
+        """Copy a function, as ``name``, and what it names; callees come before their callers."""
         text = textwrap.dedent(inspect.getsource(function)).rstrip()
-        for name in _global_names(text, function):
-            self._resolve(name, function.__globals__[name], function)
-        self.copies[function.__name__] = text
+        for used in _global_names(text, function):
+            self._resolve(used, self.parts.get(used, function.__globals__[used]), function)
+        self.copies[name] = text.replace(f"def {function.__name__}(", f"def {name}(", 1)
         if len(self.copies) > 1:
             self.imports.add("from numba import njit")
 
@@ -65,7 +69,7 @@ class _Collected:
             self.imports.add("from numba import prange")
         elif isinstance(value, FunctionType):
             if name not in self.copies:
-                self.add(value)
+                self.add(name, value)
         elif isinstance(value, int | float):
             self.constants.add(f"{name} = {value!r}")
         else:

@@ -1,76 +1,159 @@
-"""``python -m numgrad train digits``: a small network learns to read, on tensors and autograd alone."""
+"""``python -m numgrad train digits`` and ``score digits``: a small network learns to read.
+
+It is written as one writes it for PyTorch.
+"""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
-import numpy as np
 from tqdm import tqdm
 
-import numgrad
-from numgrad.data import load_digits
-from numgrad.nn.functional import cross_entropy
+import numgrad as torch
+from numgrad import nn
+from numgrad.data import digits
+from numgrad.utils.data import DataLoader, random_split
 
-__all__ = ["train_digits"]
-
-MOMENTUM = 0.9
+__all__ = ["score_digits", "train_digits"]
 
 
-def train_digits(*, epochs: int, batch_size: int, lr: float, seed: int, hidden: int) -> float:
-    """Train on four fifths of the digits, show the progress, and report the accuracy on the last fifth.
+@dataclass
+class History:
+    """What a run reports: a loss for each epoch, the accuracy on the held-out digits after it, in [0, 1]."""
 
-    The network has one layer of ``hidden`` rectified units. Returns the accuracy on the held-out digits, in
-    [0, 1].
+    losses: list[float] = field(default_factory=list)
+    accuracies: list[float] = field(default_factory=list)
+
+
+def train_digits(
+    *,
+    epochs: int,
+    batch_size: int,
+    lr: float,
+    seed: int,
+    seeds: int,
+    hidden: int,
+    device: str,
+    save: str | None,
+    plot: str | None,
+) -> float:
+    """Train on four fifths of the digits, once for each of ``seeds`` seeds from ``seed`` on; report the accuracies.
+
+    ``save`` names the file for the last run's model, ``plot`` the picture of how the runs went.  Returns the mean
+    accuracy on the held-out fifths, in [0, 1].
     """
-    numgrad.manual_seed(seed)
-    shuffle = np.random.default_rng(seed % 2**64)
-    images, labels = load_digits()
-    order = shuffle.permutation(len(labels))
-    images = images.reshape(-1, 64)[order].astype(np.float32) / 16
-    targets = labels[order].astype(np.int64)
-    held_out = len(labels) // 5
-    train_images, train_targets = images[held_out:], targets[held_out:]
-
-    weight1 = (numgrad.randn(64, hidden) * (2 / 64) ** 0.5).requires_grad_()
-    bias1 = numgrad.zeros(hidden, requires_grad=True)
-    weight2 = (numgrad.randn(hidden, 10) * (2 / hidden) ** 0.5).requires_grad_()
-    bias2 = numgrad.zeros(10, requires_grad=True)
-    parameters = [weight1, bias1, weight2, bias2]
-    velocities = [numgrad.zeros_like(parameter) for parameter in parameters]
-
-    def network(x: numgrad.Tensor) -> numgrad.Tensor:
-        return (x @ weight1 + bias1).relu() @ weight2 + bias2
+    if plot is not None:
+        import matplotlib  # noqa: F401 - if it is not installed, that is to be known before the training
 
     started = time.perf_counter()
-    steps = epochs * -(-len(train_targets) // batch_size)
+    histories = []
+    steps = seeds * epochs * -(-_training_size() // batch_size)
     with tqdm(total=steps, unit="step", desc="train digits") as progress:
-        for _ in range(epochs):
-            order = shuffle.permutation(len(train_targets))
-            x = numgrad.from_numpy(train_images[order])
-            y = numgrad.from_numpy(train_targets[order])
-            for start in range(0, len(order), batch_size):
-                batch, target = x[start : start + batch_size], y[start : start + batch_size]
-                scores = network(batch)
-                loss = cross_entropy(scores, target)
-                loss.backward()
-                with numgrad.no_grad():
-                    for parameter, velocity in zip(parameters, velocities, strict=True):
-                        velocity.mul_(MOMENTUM).add_(parameter.grad)
-                        parameter.add_(velocity, alpha=-lr)
-                        parameter.grad = None
-                progress.set_postfix(
-                    loss=f"{loss.item():.3f}", accuracy=f"{_accuracy(scores, target):.1%}", refresh=False
-                )
-                progress.update()
+        for number in range(seed, seed + seeds):
+            model, history = _run(number, epochs, batch_size, lr, hidden, device, progress)
+            histories.append(history)
     seconds = time.perf_counter() - started
-
-    with numgrad.no_grad():
-        scores = network(numgrad.from_numpy(images[:held_out]))
-    accuracy = _accuracy(scores, numgrad.from_numpy(targets[:held_out]))
+    accuracies = [history.accuracies[-1] for history in histories]
+    mean = sum(accuracies) / seeds
     passes = "1 epoch" if epochs == 1 else f"{epochs} epochs"
-    print(f"{accuracy:.1%} of {held_out} held-out digits read correctly, after {passes} in {seconds:.1f} s")
+    runs = f", mean of {seeds} seeds ({min(accuracies):.1%} to {max(accuracies):.1%})" if seeds > 1 else ""
+    held_out = len(digits()) - _training_size()
+    print(f"{mean:.1%} of {held_out} held-out digits read correctly{runs}, after {passes} in {seconds:.1f} s")
+    if save is not None:
+        state = {"model": model.state_dict(), "hidden": hidden, "seed": seed + seeds - 1}
+        torch.save(state, save)
+        print(f"saved in {save}")
+    if plot is not None:
+        _plot(histories, plot)
+        print(f"drawn in {plot}")
+    return mean
+
+
+def score_digits(*, file: str, device: str) -> float:
+    """Report how many of the digits held out from its training the saved model reads; returns the share, in [0, 1].
+
+    Raises:
+        RuntimeError: the file does not hold such a model.
+    """
+    state = torch.load(file)
+    if not isinstance(state, dict) or not {"model", "hidden", "seed"} <= state.keys():
+        raise RuntimeError(f"{file} holds no model saved by 'train digits'")
+    model = _network(state["hidden"]).to(device)
+    model.load_state_dict(state["model"])
+    _, held_out = _parts(state["seed"])
+    accuracy = _accuracy(model, held_out, device)
+    print(f"{accuracy:.1%} of {len(held_out)} held-out digits read correctly by {Path(file).name}")
     return accuracy
 
 
-def _accuracy(scores: numgrad.Tensor, targets: numgrad.Tensor) -> float:
-    return (scores.argmax(1) == targets).sum().item() / len(targets)
+def _training_size() -> int:
+    return len(digits()) - len(digits()) // 5
+
+
+def _parts(seed: int) -> list[Any]:
+    """The digits to train on and those held out, chosen at random."""
+    data = digits()
+    size = _training_size()
+    return random_split(data, [size, len(data) - size], generator=torch.Generator().manual_seed(seed))
+
+
+def _network(hidden: int) -> nn.Module:
+    return nn.Sequential(
+        nn.Flatten(), nn.Linear(64, hidden), nn.ReLU(), nn.Dropout(0.2), nn.Linear(hidden, 10)
+    )
+
+
+def _run(
+    seed: int, epochs: int, batch_size: int, lr: float, hidden: int, device: str, progress: tqdm
+) -> tuple[nn.Module, History]:
+    torch.manual_seed(seed)
+    training, held_out = _parts(seed)
+    model = _network(hidden).to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
+    criterion = nn.CrossEntropyLoss()
+    loader = DataLoader(training, batch_size=batch_size, shuffle=True)
+    history = History()
+    for _ in range(epochs):
+        total = 0.0
+        for images, labels in loader:
+            loss = criterion(model(images.to(device)), labels.to(device))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(labels)
+            progress.update()
+        history.losses.append(total / len(training))
+        history.accuracies.append(_accuracy(model, held_out, device))
+        progress.set_postfix(
+            seed=seed, loss=f"{history.losses[-1]:.3f}", accuracy=f"{history.accuracies[-1]:.1%}", refresh=False
+        )
+    return model, history
+
+
+def _accuracy(model: nn.Module, data: Any, device: str) -> float:
+    """The share of digits that the model reads correctly, in [0, 1]."""
+    model.eval()
+    correct = 0
+    with torch.no_grad():
+        for images, labels in DataLoader(data, batch_size=256):
+            correct += (model(images.to(device)).argmax(1) == labels.to(device)).sum().item()
+    model.train()
+    return correct / len(data)
+
+
+def _plot(histories: list[History], file: str) -> None:
+    """Draw loss and accuracy over the epochs, a line for each run."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 3.5), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for history in histories:
+        epochs = range(1, len(history.losses) + 1)
+        left.plot(epochs, history.losses)
+        right.plot(epochs, history.accuracies)
+    left.set(xlabel="epoch", ylabel="cross-entropy of the training digits", yscale="log")
+    right.set(xlabel="epoch", ylabel="share of held-out digits read correctly")
+    figure.savefig(file)

@@ -240,6 +240,9 @@ class Function(metaclass=_FunctionMeta):
         returned = output if several else (output,)
         _check_dirty(context._dirty, returned)
         results = [_own(o, args, context._dirty) for o in returned]
+        if context._non_differentiable:  # an input that is passed through became another tensor: that one is meant
+            constants = [r for o, r in zip(returned, results, strict=True) if _among(o, context._non_differentiable)]
+            context._non_differentiable = tuple(constants)
         node.tensor_outputs = tuple([is_tensor(r) for r in results])
         outputs = [r for r in results if is_tensor(r)]
         connected: dict[int, Any] = {}

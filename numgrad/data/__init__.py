@@ -1,5 +1,5 @@
 """Small data sets that come with numgrad."""
 
-from .digits import load_digits
+from .digits import digits, load_digits
 
-__all__ = ["load_digits"]
+__all__ = ["digits", "load_digits"]

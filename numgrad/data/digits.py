@@ -10,7 +10,10 @@ from importlib import resources
 
 import numpy as np
 
-__all__ = ["load_digits"]
+from ..ops.from_data import from_numpy
+from ..utils.data import TensorDataset
+
+__all__ = ["digits", "load_digits"]
 
 
 def load_digits() -> tuple[np.ndarray, np.ndarray]:
@@ -22,3 +25,9 @@ def load_digits() -> tuple[np.ndarray, np.ndarray]:
     """
     with resources.files(__package__).joinpath("digits.npz").open("rb") as file, np.load(file) as arrays:
         return arrays["images"], arrays["labels"]
+
+
+def digits() -> TensorDataset:
+    """The 1797 digits as pairs of an image, float32 [8, 8] from 0 to 1, and its label, an int64 from 0 to 9."""
+    images, labels = load_digits()
+    return TensorDataset(from_numpy(images.astype(np.float32) / 16), from_numpy(labels.astype(np.int64)))

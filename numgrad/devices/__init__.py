@@ -9,3 +9,4 @@ from numgrad_kernels.pointwise import Program as Program
 from numgrad_kernels.store import cache_directory as cache_directory
 
 from .cpu import *  # noqa: F403
+from .optimizers import UpdateTable as UpdateTable

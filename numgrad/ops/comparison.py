@@ -9,7 +9,7 @@ from numgrad_kernels import scalar
 from .._tensor import Tensor
 from .._types import bool_
 from .elementwise import pointwise
-from .table import attach, public
+from .overloads import of_tensors
 
 # -- choosing ---------------------------------------------------------------------------------------------------
 
@@ -41,39 +41,78 @@ def _(grad):
     return grad * 0
 
 
-@pointwise("MaximumBackward0", inplace=False)
-def maximum(input, other):
+@pointwise("MaximumBackward0", inplace=False, export=False)
+def maximum_op(input, other):
     """The larger of two numbers; NaN if either is NaN."""
     return scalar.maximum(input, other)
 
 
-@maximum.gradient("input")
+@maximum_op.gradient("input")
 def _(grad, input, other):
     return where(input == other, grad / 2, where(input < other, 0, grad))
 
 
-@maximum.gradient("other")
-def _(grad, input, other):
-    return where(input == other, grad / 2, where(input < other, grad, 0))
-
-
-@pointwise("MinimumBackward0", inplace=False)
-def minimum(input, other):
-    """The smaller of two numbers; NaN if either is NaN."""
-    return scalar.minimum(input, other)
-
-
-@minimum.gradient("input")
+@maximum_op.gradient("other")
 def _(grad, input, other):
     return where(input == other, grad / 2, where(input > other, 0, grad))
 
 
-@minimum.gradient("other")
+@pointwise("MinimumBackward0", inplace=False, export=False)
+def minimum_op(input, other):
+    """The smaller of two numbers; NaN if either is NaN."""
+    return scalar.minimum(input, other)
+
+
+@minimum_op.gradient("input")
 def _(grad, input, other):
-    return where(input == other, grad / 2, where(input > other, grad, 0))
+    return where(input == other, grad / 2, where(input > other, 0, grad))
 
 
-@pointwise("WhereBackward0", conditions=["condition"], nondifferentiable=["condition"], export=False, inplace=False)
+@minimum_op.gradient("other")
+def _(grad, input, other):
+    return where(input == other, grad / 2, where(input < other, 0, grad))
+
+
+@pointwise("FmaxBackward0", inplace=False, export=False)
+def fmax_op(input, other):
+    """The larger of two numbers; NaN only if both are NaN."""
+    return where((input >= other) | (other != other), input, other)
+
+
+@fmax_op.gradient("input")
+def _(grad, input, other):
+    return where((input >= other) | isnan(other), grad, 0)
+
+
+@fmax_op.gradient("other")
+def _(grad, input, other):
+    return where((input >= other) | isnan(other), 0, grad)
+
+
+@pointwise("FminBackward0", inplace=False, export=False)
+def fmin_op(input, other):
+    """The smaller of two numbers; NaN only if both are NaN."""
+    return where((input <= other) | (other != other), input, other)
+
+
+@fmin_op.gradient("input")
+def _(grad, input, other):
+    return where((input <= other) | isnan(other), grad, 0)
+
+
+@fmin_op.gradient("other")
+def _(grad, input, other):
+    return where((input <= other) | isnan(other), 0, grad)
+
+
+maximum, minimum = of_tensors(maximum_op), of_tensors(minimum_op)
+fmax, fmin = of_tensors(fmax_op), of_tensors(fmin_op)
+
+
+@pointwise(
+    "WhereBackward0", dtypes="bifc", conditions=["condition"], nondifferentiable=["condition"], export=False,
+    inplace=False,
+)
 def choose(condition, input, other):
     """``input`` where ``condition`` holds, ``other`` elsewhere."""
     return scalar.where(condition, input, other)
@@ -104,26 +143,17 @@ def where(condition: Any, input: Any, other: Any) -> Any:
 
 
 where.scalar_function = choose.scalar_function  # type: ignore[attr-defined]
-public(where, method=False)
-
-
-def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """This tensor's elements where ``condition`` holds, ``other``'s elsewhere."""
-    return where(condition, self, other)
-
-
-attach("where", _where_method)
 
 # -- comparing --------------------------------------------------------------------------------------------------
 
 
-@pointwise("EqBackward0", result="bool")
+@pointwise("EqBackward0", result="bool", dtypes="bifc")
 def eq(input, other):
     """``input == other``."""
     return input == other
 
 
-@pointwise("NeBackward0", result="bool")
+@pointwise("NeBackward0", result="bool", dtypes="bifc")
 def ne(input, other):
     """``input != other``."""
     return input != other
@@ -153,7 +183,31 @@ def ge(input, other):
     return input >= other
 
 
-@pointwise("IsnanBackward0", result="bool")
+@pointwise("IsnanBackward0", result="bool", dtypes="bifc")
 def isnan(input):
     """Whether the number is NaN."""
     return input != input
+
+
+@pointwise("IsinfBackward0", result="bool", dtypes="bifc")
+def isinf(input):
+    """Whether the number is infinite."""
+    return scalar.isinf(input)
+
+
+@pointwise("IsfiniteBackward0", result="bool", dtypes="bifc")
+def isfinite(input):
+    """Whether the number is neither infinite nor NaN."""
+    return input - input == 0
+
+
+@pointwise("IsposinfBackward0", result="bool")
+def isposinf(input):
+    """Whether the number is plus infinity."""
+    return scalar.isinf(input) & (input > 0)
+
+
+@pointwise("IsneginfBackward0", result="bool")
+def isneginf(input):
+    """Whether the number is minus infinity."""
+    return scalar.isinf(input) & (input < 0)

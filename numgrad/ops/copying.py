@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,16 +12,36 @@ import numpy as np
 from .. import devices
 from .._layout import broadcast_shapes, contiguous_strides, output_strides
 from .._tensor import Tensor, check_in_place, fresh, strided
-from .._types import TensorType, bool_, dtype, float32, float64, int64, tensor_type, to_device, to_dtype
+from .._types import (
+    TensorType,
+    bool_,
+    complex64,
+    complex128,
+    contiguous_format,
+    dtype,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    preserve_format,
+    real_of,
+    tensor_type,
+    to_device,
+    to_dtype,
+    uint8,
+)
+from .._types import device as place
 from ..autograd.grad_mode import GRAD, state
 from ..autograd.graph import Node, edge_of
 from ..autograd.operations import operations
 from ..autograd.views import check_writable, record_inplace
-from .table import attach, operation, public
+from .table import attach, operation, public, refuse_complex
 
 __all__ = [
-    "check_overlap", "clone", "contiguous", "convert", "copy_", "fill_", "kept_strides", "overlaps", "to", "write",
-    "zero_",
+    "FillBackward2", "check_memory_format", "check_overlap", "clone", "contiguous", "convert", "copy_", "fill_",
+    "kept_strides", "overlaps", "overwritten", "recorded_edges", "to", "write", "zero_",
 ]
 
 
@@ -85,6 +106,10 @@ def _(grad):
 
 @operation("ToCopyBackward0")
 def to_type(input: Tensor, type: TensorType) -> Tensor:
+    if input.is_complex() and type.dtype.category in (int64.category, float32.category):
+        warnings.warn(
+            "Casting complex values to real discards the imaginary part", UserWarning, stacklevel=4
+        )
     return _copied(input, type, kept_strides(input))
 
 
@@ -93,13 +118,18 @@ def _(grad):
     return grad  # the engine gives it the input's dtype
 
 
-def clone(input: Tensor) -> Tensor:
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy of the tensor; gradients flow back to the original."""
+    if memory_format is not None:
+        check_memory_format(memory_format)
+        return contiguous_op(input) if memory_format is contiguous_format else clone_op(input)
     return clone_op(input)
 
 
-def contiguous(input: Tensor) -> Tensor:
+def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor if its elements lie in row-major order, else a copy of which that is true."""
+    if memory_format is not None:
+        check_memory_format(memory_format)
     return input if input._flat is not None else contiguous_op(input)
 
 
@@ -108,15 +138,29 @@ def convert(input: Tensor, kind: dtype) -> Tensor:
     return input if input.dtype is kind else to_type(input, tensor_type(kind, input.device))
 
 
-def to(input: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False) -> Tensor:
-    """The tensor with another dtype or device (given as such, or as another tensor's); itself if nothing changes."""
+def to(
+    input: Tensor,
+    *args: Any,
+    dtype: Any = None,
+    device: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """The tensor with another dtype or device (given as such, or as another tensor's); itself if nothing changes.
+
+    ``non_blocking`` and ``copy`` may also be given by position, after dtype and device.
+    """
+    flags = [argument for argument in args if isinstance(argument, bool)]
+    copy = copy or flags[1:2] == [True]
     for argument in args:
         if isinstance(argument, Tensor):
             dtype, device = argument.dtype, argument.device
-        elif isinstance(argument, str) or hasattr(argument, "index"):
+        elif isinstance(argument, str | place):
             device = argument
-        else:
+        elif not isinstance(argument, bool | None):
             dtype = argument
+    check_memory_format(memory_format)
     to_device(device)
     result = input if dtype is None else convert(input, to_dtype(dtype))
     return clone(input) if copy and result is input else result
@@ -127,15 +171,29 @@ public(contiguous, name="contiguous")
 attach("to", to)
 
 
+def check_memory_format(memory_format: Any) -> None:
+    """Raise unless the format is one of a row-major tensor's: numgrad has no other.
+
+    Raises:
+        NotImplementedError: it is another.
+    """
+    if memory_format not in (None, contiguous_format, preserve_format):
+        raise NotImplementedError(f"numgrad has no memory format {memory_format}: only contiguous and preserved ones")
+
+
 def _conversion(kind: dtype) -> Any:
-    def method(self: Tensor) -> Tensor:
+    def method(self: Tensor, memory_format: Any = None) -> Tensor:
+        check_memory_format(memory_format)
         return convert(self, kind)
 
     method.__doc__ = f"The tensor as {kind}."
     return method
 
 
-for _name, _kind in {"float": float32, "double": float64, "long": int64, "bool": bool_}.items():
+for _name, _kind in {
+    "bool": bool_, "byte": uint8, "char": int8, "short": int16, "int": int32, "long": int64, "float": float32,
+    "double": float64, "cfloat": complex64, "cdouble": complex128,
+}.items():
     attach(_name, _conversion(_kind))
 
 
@@ -223,9 +281,9 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
             f"The expanded size of the tensor {list(input._shape)} must match the existing size {list(src._shape)}"
         )
     check_overlap(input, src)
-    edges = (edge_of(input), edge_of(src)) if state.mode & GRAD else ()
+    edges = recorded_edges("copy_", input, input, src)
     devices.run_pointwise(_copy_program(src.dtype, input.dtype), [src], [input])
-    _overwritten(input, edges, CopyBackwards)
+    overwritten(input, edges, CopyBackwards)
     return input
 
 
@@ -252,19 +310,25 @@ def _fitting(value: Any, kind: dtype) -> Any:
     """The number as a kernel takes it, if ``kind`` can hold it."""
     if isinstance(value, np.generic):
         value = value.item()
-    if not isinstance(value, bool | int | float):
+    if not isinstance(value, bool | int | float | complex):
         raise TypeError(f"fill_(): argument 'value' must be a number or a 0-d tensor, not {type(value).__name__}")
-    if not isinstance(value, float):
-        if not -(2**63) <= value < 2**63:
-            raise OverflowError(f"{value} is too large for a 64-bit integer")
-        return value if isinstance(value, bool) else int(value)
-    if kind is int64:
-        fits = -(2.0**63) <= value < 2.0**63
-    else:
-        fits = kind is not float32 or not math.isfinite(value) or abs(value) <= _LARGEST_FLOAT32
-    if not fits:
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise OverflowError(f"{value} is too large for a 64-bit integer")
+    if not _holds(kind, value):
         raise RuntimeError(f"value {value} cannot be converted to type {kind.name} without overflow")
-    return float(value)
+    for plain in (bool, int, float, complex):
+        if isinstance(value, plain):
+            return plain(value)
+
+
+def _holds(kind: dtype, value: complex) -> bool:
+    """Whether ``kind`` has a number near ``value``; a negative one may wrap around to become unsigned."""
+    if isinstance(value, complex):
+        return kind.kind == "b" or ((kind.is_complex or not value.imag) and _holds(real_of(kind), value.real))
+    if kind.kind == "i":
+        bounds = np.iinfo(kind.numpy)
+        return (bounds.min or -bounds.max) <= value <= bounds.max
+    return real_of(kind) is not float32 or not math.isfinite(value) or abs(value) <= _LARGEST_FLOAT32
 
 
 def zero_(input: Tensor) -> Tensor:
@@ -274,13 +338,21 @@ def zero_(input: Tensor) -> Tensor:
 
 def _filled(input: Tensor, value: Any, node: type[Node]) -> Tensor:
     check_writable(input)  # elements may share memory: they get the same value
-    edges = (edge_of(input),) if state.mode & GRAD else ()
+    edges = recorded_edges("fill_", input, input)
     devices.run_pointwise(_fill_program(value.__class__, input.dtype), [value], [input])
-    _overwritten(input, edges, node)
+    overwritten(input, edges, node)
     return input
 
 
-def _overwritten(input: Tensor, edges: tuple[Any, ...], node: type[Node]) -> None:
+def recorded_edges(name: str, target: Tensor, *sources: Tensor) -> tuple[Any, ...]:
+    """The edges of what is written to ``target``, if that is recorded."""
+    edges = tuple([edge_of(source) for source in sources]) if state.mode & GRAD else ()
+    if any(edges):
+        refuse_complex(name, target._type.dtype, target._shape, target)
+    return edges
+
+
+def overwritten(input: Tensor, edges: tuple[Any, ...], node: type[Node]) -> None:
     input._counter[0] += 1
     if any(edges) and input.is_floating_point():
         record_inplace(input, node(edges, input._shape, input._type))

@@ -14,9 +14,11 @@ from .._tensor import Tensor, fresh, strided
 from .._types import (
     TensorType,
     bool_,
+    complex_of,
     dtype,
     get_default_dtype,
     int64,
+    real_of,
     tensor_type,
     to_device,
     to_dtype,
@@ -24,9 +26,12 @@ from .._types import (
 from ..autograd.grad_mode import GRAD, _Mode
 from .copying import fill_
 from .promotion import number_dtype
-from .table import public
+from .table import attach, public
 
-__all__ = ["arange", "as_size", "empty", "empty_of", "eye", "finished", "full", "ones", "rand", "randn", "zeros"]
+__all__ = [
+    "arange", "as_size", "empty", "empty_of", "eye", "finished", "full", "laid_out_as", "ones", "rand", "randn",
+    "zeros",
+]
 
 
 def _type(kind: Any, place: Any, default: dtype | None = None) -> TensorType:
@@ -154,8 +159,8 @@ def arange(
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     whole = all(isinstance(v, int) for v in (start, end, step))
     type = _type(dtype, device, int64 if whole else None)
-    if type.dtype is bool_:
-        raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
+    if type.dtype is bool_ or type.dtype.is_complex:
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{type.dtype.legacy}'")
     if not type.dtype.is_floating_point:
         start, end, step, whole = int(start), int(end), int(step), True
     if step == 0:
@@ -167,16 +172,81 @@ def arange(
     return finished(fresh(row, (count,), type), requires_grad)
 
 
+def _evenly_spaced(start: Any, end: Any, steps: int, kind: np.dtype) -> np.ndarray:
+    """``steps`` numbers from start to end; each half is counted from its own end, so that both ends are exact."""
+    if steps == 1:
+        return np.array([start], kind)
+    compute = kind if kind.kind in "fc" else np.dtype(np.float64)
+    first, last = compute.type(start), compute.type(end)
+    step = (last - first) / compute.type(steps - 1)
+    places = np.arange(steps)
+    upward = first + step * places.astype(compute)
+    downward = last - step * places[::-1].astype(compute)
+    return np.where(places < steps // 2, upward, downward)
+
+
+def _spaced(name: str, start: Any, end: Any, steps: int, dtype: Any, device: Any) -> tuple[Any, Any, TensorType]:
+    start, end = [v.item() if isinstance(v, Tensor | np.generic) else v for v in (start, end)]
+    if steps < 0:
+        raise RuntimeError(f"number of steps must be non-negative, not {steps}")
+    kinds = [number_dtype(value) for value in (start, end)]
+    default = complex_of(get_default_dtype()) if any(kind.is_complex for kind in kinds) else None
+    type = _type(dtype, device, default)
+    if type.dtype is bool_:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+    return start, end, type
+
+
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
+
+    Raises:
+        RuntimeError: the number of steps is negative.
+    """
+    start, end, type = _spaced("linspace", start, end, steps, dtype, device)
+    row = _evenly_spaced(start, end, steps, type.numpy).astype(type.numpy)
+    return finished(fresh(row, (steps,), type), requires_grad)
+
+
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``.
+
+    Raises:
+        RuntimeError: the number of steps is negative.
+    """
+    start, end, type = _spaced("logspace", start, end, steps, dtype, device)
+    wide = np.dtype(np.complex128 if type.dtype.is_complex else np.float64)
+    row = np.power(wide.type(base), _evenly_spaced(start, end, steps, wide)).astype(type.numpy)
+    return finished(fresh(row, (steps,), type), requires_grad)
+
+
 # -- random -----------------------------------------------------------------------------------------------------
 
 
 def _random(
     draw: str, size: tuple[int, ...], type: TensorType, generator: random.Generator | None, requires_grad: bool
 ) -> Tensor:
-    if not type.dtype.is_floating_point:
+    if type.dtype.kind in "bi":
         raise NotImplementedError(f'"{draw}" not implemented for \'{type.dtype.legacy}\' (shape {list(size)})')
     source = random.default_generator if generator is None else generator
-    row = getattr(source, draw)(numel(size), type.numpy)
+    if not isinstance(source, random.Generator):
+        raise TypeError(f"argument 'generator' must be numgrad.Generator, not {source.__class__.__name__}")
+    if type.dtype.is_complex:  # the real and imaginary parts in turn; of normal ones each has half the variance
+        row = getattr(source, draw)(2 * numel(size), real_of(type.dtype).numpy)
+        row = (row * row.dtype.type(math.sqrt(0.5)) if draw != "uniform" else row).view(type.numpy)
+    else:
+        row = getattr(source, draw)(numel(size), type.numpy)
     return finished(fresh(row, size, type), requires_grad)
 
 
@@ -212,7 +282,7 @@ def _check_tensor(name: str, input: Any) -> None:
         raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
 
 
-def _laid_out_as(input: Tensor, made: Tensor) -> Tensor:
+def laid_out_as(input: Tensor, made: Tensor) -> Tensor:
     """The new tensor with its dimensions in the order in which the input's lie in memory."""
     if input._strides is None:
         return made
@@ -226,7 +296,7 @@ def _like(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     ) -> Tensor:
         _check_tensor(name, input)
         made = function(input._shape, dtype=input.dtype if dtype is None else dtype, device=device)
-        return finished(_laid_out_as(input, made), requires_grad)
+        return finished(laid_out_as(input, made), requires_grad)
 
     like.__name__ = like.__qualname__ = name
     made = f"``numgrad.{function.__name__}``"
@@ -238,7 +308,15 @@ zeros_like = _like(zeros, "zeros_like")
 ones_like = _like(ones, "ones_like")
 empty_like = _like(empty, "empty_like")
 rand_like = _like(rand, "rand_like")
-randn_like = _like(randn, "randn_like")
+
+
+def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """``numgrad.randn`` of the shape and, unless one is given, the dtype of another tensor."""
+    _check_tensor("randn_like", input)
+    draw = "normal" if input._flat is not None else "normal_pairs"
+    made = _random(draw, input._shape, _type(dtype, device, input.dtype), None, False)
+    return finished(laid_out_as(input, made), requires_grad)
+
 
 
 def full_like(
@@ -247,8 +325,21 @@ def full_like(
     """``numgrad.full`` of the shape and, unless one is given, the dtype of another tensor."""
     _check_tensor("full_like", input)
     made = full(input._shape, fill_value, dtype=input.dtype if dtype is None else dtype, device=device)
-    return finished(_laid_out_as(input, made), requires_grad)
+    return finished(laid_out_as(input, made), requires_grad)
 
 
-for _function in (zeros, ones, empty, full, eye, arange, rand, randn, full_like):
+for _function in (zeros, ones, empty, full, eye, arange, linspace, logspace, rand, randn, randn_like, full_like):
     public(_function, method=False)
+
+
+def _new(function: Callable[..., Tensor]) -> None:
+    def method(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+        return function(*args, dtype=self.dtype if dtype is None else dtype, device=device, **options)
+
+    method.__name__ = method.__qualname__ = f"new_{function.__name__}"
+    method.__doc__ = f"``numgrad.{function.__name__}`` in the dtype of this tensor, unless another is given."
+    attach(method.__name__, method)
+
+
+for _function in (zeros, ones, empty, full):
+    _new(_function)

@@ -17,7 +17,15 @@ import numpy as np
 from .. import devices
 from .._layout import broadcast_shapes
 from .._tensor import Tensor, check_in_place
-from .._types import bool_, dtype, get_default_dtype, tensor_type
+from .._types import (
+    bool_,
+    default_dtype_changed,
+    dtype,
+    float32,
+    get_default_dtype,
+    real_of,
+    tensor_type,
+)
 from ..autograd.anomaly_mode import forward_trace
 from ..autograd.grad_mode import ANOMALY, GRAD, state
 from ..autograd.graph import Node, edge_of
@@ -27,12 +35,12 @@ from .flat import FlatNode
 from .plan import Plan, PointwiseNode, kind_of, new_output, operand, passed_values
 from .promotion import number_dtype, result_dtype
 from .recorder import inplace_recorder, recorder
-from .table import Op, attach, public, public_functions
+from .table import Op, attach, public, public_functions, refuse_complex
 
 __all__ = ["Pointwise", "pointwise"]
 
 #: Python numbers, which are passed to a kernel as they are.
-NUMBERS = frozenset({bool, int, float})
+NUMBERS = frozenset({bool, int, float, complex})
 
 
 class Pointwise(Op):
@@ -41,12 +49,15 @@ class Pointwise(Op):
     Attributes:
         statics: the keyword-only parameters and their defaults.
         result: "same" (computed in the promoted dtype), "float" (in a floating-point one), "bool" (a comparison).
+        real: whether the result of complex numbers is real.
+        dtypes: the kinds of dtype that it is defined for: "b" bool, "i" integers, "f" floating point, "c" complex.
         conditions: operands that are read as they are.
         baked: for a static number, the values that get a kernel of their own.
         refused: dtypes that the operation is not defined for, and the message that says so; one with "not implemented"
             is raised as NotImplementedError, as PyTorch has it, any other as RuntimeError.
         refused_operands: the same for dtypes that no operand may have, whatever the operation is computed in.
         check_integers: called with the operands before a computation in integers, to refuse some values.
+        numbers: for an operand, the nodes' classes where it is a number: in the general way and in the short.
     """
 
     def __init__(
@@ -55,31 +66,51 @@ class Pointwise(Op):
         node: str,
         fixed: Sequence[str],
         result: str,
+        real: bool,
+        dtypes: str,
         conditions: Sequence[str],
         baked: Mapping[str, frozenset[float]],
         refused: Mapping[dtype, str],
         refused_operands: Mapping[dtype, str],
         check_integers: Callable[[Sequence[Any]], None] | None,
+        numbers: Mapping[str, str],
     ):
         signature = inspect.signature(function).parameters.values()
         operands = [p.name for p in signature if p.kind is p.POSITIONAL_OR_KEYWORD]
         self.statics = {p.name: p.default for p in signature if p.kind is p.KEYWORD_ONLY}
         self.result = result
+        self.real = real
+        self.dtypes = dtypes
         self.conditions = frozenset(conditions)
         self.baked = dict(baked)
         self.refused = dict(refused)
         self.refused_operands = dict(refused_operands)
         self.check_integers = check_integers
         self.types: dict[Any, tuple[dtype, dtype]] = {}
+        default_dtype_changed.append(self.types.clear)
         self.programs: dict[Any, devices.Program] = {}
         self.plans: dict[Any, Plan] = {}
         super().__init__(function, node, operands, operands if result == "bool" else fixed)
         #: Whether all operands but the conditions have a gradient, as the short way takes for granted.
         self.differentiable = not self.nondifferentiable - self.conditions
-        self.flat_node_class = type(node, (FlatNode,), {"op": self, "__slots__": (), "__module__": "numgrad.autograd"})
+        self.flat_node_class = self._make_flat_node_class(node)
+        self.numbers = {
+            operands.index(name): (self.make_node_class(node), self._make_flat_node_class(node))
+            for name, node in numbers.items()
+        }
 
     def make_node_class(self, name: str) -> type[Node]:
         return type(name, (PointwiseNode,), {"op": self, "__slots__": (), "__module__": "numgrad.autograd"})
+
+    def _make_flat_node_class(self, name: str) -> type[FlatNode]:
+        return type(name, (FlatNode,), {"op": self, "__slots__": (), "__module__": "numgrad.autograd"})
+
+    def node_classes(self, operands: Sequence[Any]) -> tuple[type[Node], type[FlatNode]]:
+        """The classes of the nodes that record the operation on these operands: in the general way and in the short."""
+        for place, classes in self.numbers.items():
+            if operands[place].__class__ in NUMBERS:
+                return classes
+        return self.node_class, self.flat_node_class
 
     def constants(self, statics: Mapping[str, Any]) -> dict[str, Any]:
         """The static numbers that are written into the kernel: defaults, and those with a form of their own."""
@@ -120,12 +151,16 @@ class Pointwise(Op):
         for value in values:
             kind = value._type.dtype if isinstance(value, Tensor) else number_dtype(value)
             message = message or self.refused_operands.get(kind)
+        if message is None and compute.kind not in self.dtypes:
+            message = f"\"{self.name.removesuffix('_op')}_cpu\" not implemented for '{compute.legacy}'"
         if message is not None:
             error = NotImplementedError if "not implemented" in message else RuntimeError
             raise error(f"{message} (shapes {', '.join([str(list(t._shape)) for t in tensors])})")
-        if self.result == "float" and not compute.is_floating_point:
+        if self.result == "float" and compute.category < float32.category:
             compute = get_default_dtype()
-        return compute, bool_ if self.result == "bool" else compute
+        if self.result == "bool":
+            return compute, bool_
+        return compute, real_of(compute) if self.real else compute
 
     def program(
         self, operands: Sequence[Any], statics: Mapping[str, Any], compute: dtype, out: dtype
@@ -161,7 +196,7 @@ class Pointwise(Op):
             if not tensors:
                 raise TypeError(f"{self.name}(): at least one operand must be a Tensor")
         compute, kind = self.compute_types(operands)
-        if not compute.is_floating_point:
+        if compute.kind in "bi":
             if statics is not self.statics:
                 _check_whole(statics)
             if self.check_integers is not None:
@@ -180,6 +215,7 @@ class Pointwise(Op):
         if state.mode & GRAD and self.result != "bool":
             edges = self._edges(operands)
             if any(edges):
+                refuse_complex(self.name, kind, shape, into)
                 plan = self.plan(tuple([edge is not None for edge in edges]), statics)
                 saved, versions = plan.save(operands, statics, into)
         values = passed_values(operands, shape)
@@ -190,7 +226,7 @@ class Pointwise(Op):
         if into is not None:
             into._counter[0] += 1
         if plan is not None:
-            node: Any = self.node_class(edges, shape, out._type)
+            node: Any = self.node_classes(operands)[0](edges, shape, out._type)
             if "out" in plan.names:
                 place = plan.names.index("out")
                 saved[place], versions[place] = out._alias(), out._counter[0]
@@ -220,8 +256,8 @@ def _prepared(op: Pointwise, name: str, value: Any) -> Any:
         return value.item()
     if isinstance(value, np.ndarray):
         return public_functions["from_numpy"](value)
-    if isinstance(value, int | float):
-        return float(value) if isinstance(value, float) else int(value)
+    if isinstance(value, int | float | complex):
+        return next(kind(value) for kind in (int, float, complex) if isinstance(value, kind))
     raise TypeError(f"{op.name}(): argument '{name}' must be Tensor or a number, not {type(value).__name__}")
 
 
@@ -249,12 +285,15 @@ def pointwise(
     node: str,
     *,
     result: str = "same",
+    real: bool = False,
+    dtypes: str = "bif",
     nondifferentiable: Sequence[str] = (),
     conditions: Sequence[str] = (),
     baked: Mapping[str, frozenset[float]] | None = None,
     refused: Mapping[dtype, str] | None = None,
     refused_operands: Mapping[dtype, str] | None = None,
     check_integers: Callable[[Sequence[Any]], None] | None = None,
+    numbers: Mapping[str, str] | None = None,
     inplace: bool | None = None,
     export: bool = True,
 ) -> Callable[[Callable[..., Any]], Any]:
@@ -263,12 +302,15 @@ def pointwise(
     Args:
         node: name of the node class.
         result: "same" to compute in the promoted dtype, "float" in a floating-point one, "bool" for a comparison.
+        real: whether the result of complex numbers is real, of the dtype of their parts.
+        dtypes: the kinds of dtype that it is defined for: "b" bool, "i" integers, "f" floating point, "c" complex.
         nondifferentiable: operands that have no gradient.
         conditions: operands that are read as they are and take no part in type promotion.
         baked: for a static number, the values that get a kernel of their own, with the value written into it.
         refused: dtypes that the operation is not defined for, and what to say.
         refused_operands: dtypes that no operand may have, and what to say.
         check_integers: called with the operands before a computation in integers; raises if a value will not do.
+        numbers: for an operand, the name of the node class where it is a number, if that is another.
         inplace: whether there is an in-place method, too; by default unless the result is bool.
         export: whether ``numgrad`` exports the function and Tensor has the method.
 
@@ -278,8 +320,8 @@ def pointwise(
 
     def decorate(function: Callable[..., Any]) -> Any:
         op = Pointwise(
-            function, node, nondifferentiable, result, conditions, baked or {}, refused or {}, refused_operands or {},
-            check_integers,
+            function, node, nondifferentiable, result, real, dtypes, conditions, baked or {}, refused or {},
+            refused_operands or {}, check_integers, numbers or {},
         )
         call: Any = recorder(op)
         call.__doc__ = function.__doc__

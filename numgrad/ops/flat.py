@@ -79,8 +79,10 @@ class Recipe:
 
     __slots__ = ("node_class", "plan", "run_row", "sources")
 
-    def __init__(self, op: Pointwise, plan: Plan, type: TensorType, kinds: tuple[Any, ...]):
-        self.node_class = op.flat_node_class
+    def __init__(
+        self, op: Pointwise, node_class: type[FlatNode], plan: Plan, type: TensorType, kinds: tuple[Any, ...]
+    ):
+        self.node_class = node_class
         self.plan = plan
         places = {**{name: place for place, name in enumerate(op.inputs)}, "out": OUTPUT}
         self.sources = tuple([places[name] for name in plan.names])

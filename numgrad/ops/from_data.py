@@ -13,10 +13,8 @@ from .._layout import numel
 from .._tensor import Tensor, fresh, strided
 from .._types import (
     Size,
-    bool_,
     dtype,
     float32,
-    float64,
     get_default_dtype,
     int64,
     tensor_type,
@@ -84,15 +82,13 @@ def _leaves(data: Any, kinds: set[dtype], depth: int = 0) -> Any:
         array = np.asarray(data)
         kinds.add(to_dtype(array.dtype))
         return array.tolist()
-    if isinstance(data, bool | int | float):
+    if isinstance(data, bool | int | float | complex):
         kinds.add(number_dtype(data))
         return data
     if isinstance(data, str | bytes):
         if depth:
             raise ValueError(f"too many dimensions '{type(data).__name__}'")
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
-    if isinstance(data, complex):
-        raise TypeError("numgrad has no complex dtypes yet")
     if not isinstance(data, Sequence):
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
     classes = set(map(type, data))
@@ -102,7 +98,7 @@ def _leaves(data: Any, kinds: set[dtype], depth: int = 0) -> Any:
     return [_leaves(item, kinds, depth + 1) for item in data]
 
 
-_NUMBER_CLASSES = {bool, int, float}
+_NUMBER_CLASSES = {bool, int, float, complex}
 
 
 def _check_regular(data: Any) -> None:
@@ -132,13 +128,26 @@ def _array_of(data: Any, kind: dtype | None) -> np.ndarray:
         data = _leaves(data, kinds)
         inferred = functools.reduce(promote_types, kinds) if kinds else get_default_dtype()
         chosen = kind or inferred
+        if inferred.is_complex and not chosen.is_complex:
+            raise TypeError(f"must be real number, not complex: the data cannot become {chosen}")
         try:
+            if chosen.kind == "i" and chosen is not int64:
+                return _narrowed(np.array(data, dtype=inferred.numpy), chosen)
             return np.array(data, dtype=chosen.numpy)
         except (OverflowError, TypeError, ValueError) as error:
             _check_regular(data if isinstance(data, list) else [data])
             if not inferred.is_floating_point:
                 raise ValueError(f"Overflow when unpacking long long: {error}") from None
             raise RuntimeError(f"value cannot be converted to type {chosen.name} without overflow") from None
+
+
+def _narrowed(wide: np.ndarray, kind: dtype) -> np.ndarray:
+    """The numbers as integers of ``kind``; negative ones may wrap around to become unsigned, as in PyTorch."""
+    bounds = np.iinfo(kind.numpy)
+    lowest = bounds.min if kind.is_signed else -bounds.max
+    if not ((wide >= lowest) & (wide <= bounds.max)).all():
+        raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow")
+    return wide.astype(np.int64).astype(kind.numpy)
 
 
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -174,6 +183,16 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 for _function in (tensor, as_tensor, from_numpy):
     public(_function, method=False)
+
+def new_tensor(
+    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """``numgrad.tensor`` in the dtype of this tensor, unless another is given."""
+    kind = self.dtype if dtype is None else dtype
+    return tensor(data, dtype=kind, device=device, requires_grad=requires_grad)
+
+
+attach("new_tensor", new_tensor)
 
 # -- the older spelling -----------------------------------------------------------------------------------------
 
@@ -231,6 +250,6 @@ def _legacy_type(kind: dtype) -> Any:
     return _LegacyType(name, (), {"kind": kind, "__doc__": f"PyTorch's older spelling for making a {kind} tensor."})
 
 
-FloatTensor, DoubleTensor, LongTensor, BoolTensor = map(_legacy_type, (float32, float64, int64, bool_))
-for _class in (FloatTensor, DoubleTensor, LongTensor, BoolTensor):
-    public(_class, method=False)
+for _kind in dtype.named.values():
+    if not _kind.is_complex:
+        public(_legacy_type(_kind), method=False)

@@ -33,22 +33,30 @@ _NEGATIVE_ON_BOOL = {
 _EXPONENTS = {"exponent": frozenset({0, 0.5, 1, 2, 3, -0.5, -1, -2})}
 
 
-def _conjugate(input):
+
+@pointwise("ConjPhysicalBackward0", dtypes="bifc")
+def conj_physical(input):
+    """The complex conjugate, as a new tensor."""
     return scalar.conj(input)
+
+
+@conj_physical.gradient("input")
+def _(grad):
+    return conj(grad)
 
 
 def conj(input: Any) -> Any:
     """The complex conjugate; of a real tensor or number the thing itself."""
-    return input
+    return conj_physical(input) if isinstance(input, Tensor) and input.is_complex() else input
 
 
-conj.scalar_function = _conjugate  # type: ignore[attr-defined]
+conj.scalar_function = conj_physical.scalar_function  # type: ignore[attr-defined]
 public(conj, checks=True)
 
 # -- arithmetic -------------------------------------------------------------------------------------------------
 
 
-@pointwise("AddBackward0")
+@pointwise("AddBackward0", dtypes="bifc")
 def add(input, other, *, alpha=1):
     """``input + alpha * other``."""
     return input + alpha * other
@@ -64,7 +72,7 @@ def _(grad, alpha):
     return grad * alpha
 
 
-@pointwise("SubBackward0", refused=_ARITHMETIC_ON_BOOL, refused_operands=_ARITHMETIC_WITH_BOOL)
+@pointwise("SubBackward0", dtypes="bifc", refused=_ARITHMETIC_ON_BOOL, refused_operands=_ARITHMETIC_WITH_BOOL)
 def sub(input, other, *, alpha=1):
     """``input - alpha * other``."""
     return input - alpha * other
@@ -80,7 +88,10 @@ def _(grad, alpha):
     return -grad * alpha
 
 
-@pointwise("RsubBackward1", refused=_ARITHMETIC_ON_BOOL, refused_operands=_ARITHMETIC_WITH_BOOL, inplace=False)
+@pointwise(
+    "RsubBackward0", dtypes="bifc", refused=_ARITHMETIC_ON_BOOL, refused_operands=_ARITHMETIC_WITH_BOOL, inplace=False,
+    numbers={"other": "RsubBackward1"},
+)
 def rsub(input, other, *, alpha=1):
     """``other - alpha * input``."""
     return other - alpha * input
@@ -96,7 +107,7 @@ def _(grad):
     return grad
 
 
-@pointwise("MulBackward0")
+@pointwise("MulBackward0", dtypes="bifc")
 def mul(input, other):
     """``input * other``."""
     return input * other
@@ -112,7 +123,7 @@ def _(grad, input):
     return grad * conj(input)
 
 
-@pointwise("DivBackward0", result="float")
+@pointwise("DivBackward0", result="float", dtypes="bifc")
 def div(input, other):
     """``input / other``, the true quotient also of integers."""
     return input / other
@@ -128,7 +139,7 @@ def _(grad, input, other):
     return -grad * conj(input / other / other)
 
 
-@pointwise("ReciprocalBackward0", result="float")
+@pointwise("ReciprocalBackward0", result="float", dtypes="bifc")
 def reciprocal(input):
     """``1 / input``."""
     return 1 / input
@@ -139,7 +150,7 @@ def _(grad, out):
     return -grad * conj(out * out)
 
 
-@pointwise("NegBackward0", refused=_NEGATIVE_ON_BOOL)
+@pointwise("NegBackward0", dtypes="bifc", refused=_NEGATIVE_ON_BOOL)
 def neg(input):
     """``-input``."""
     return -input
@@ -150,7 +161,7 @@ def _(grad):
     return -grad
 
 
-@pointwise("AbsBackward0", refused={bool_: "\"abs_cpu\" not implemented for 'Bool'"})
+@pointwise("AbsBackward0", real=True, dtypes="bifc", refused={bool_: "\"abs_cpu\" not implemented for 'Bool'"})
 def abs(input):
     """The absolute value."""
     return scalar.abs(input)
@@ -175,7 +186,7 @@ def _(grad):
 # -- powers -----------------------------------------------------------------------------------------------------
 
 
-@pointwise("PowBackward0", baked=_EXPONENTS, export=False)
+@pointwise("PowBackward0", dtypes="bifc", baked=_EXPONENTS, export=False)
 def pow_number(input, *, exponent=1):
     """``input ** exponent`` for a number ``exponent``."""
     return scalar.pow(input, exponent)
@@ -186,7 +197,10 @@ def _(grad, input, exponent):
     return grad * conj(where(exponent == 0, 0, exponent * pow_number(input, exponent=exponent - 1)))
 
 
-@pointwise("PowBackward1", refused={bool_: "\"pow\" not implemented for 'Bool'"}, export=False)
+@pointwise(
+    "PowBackward1", dtypes="bifc", refused={bool_: "\"pow\" not implemented for 'Bool'"}, export=False,
+    numbers={"input": "PowBackward2"},
+)
 def pow_tensor(input, exponent):
     """``input ** exponent`` for two tensors, or a number and a tensor."""
     return scalar.pow(input, exponent)
@@ -240,7 +254,7 @@ def pow_(input: Tensor, exponent: Any) -> Tensor:
 
 def _power_base(input: Tensor, exponent: float) -> Tensor:
     """The base in the dtype of the power."""
-    if input.is_floating_point():
+    if input.is_floating_point() or input.is_complex():
         return input
     if isinstance(exponent, int):
         if exponent < 0:
@@ -256,7 +270,7 @@ public(pow, checks=True)
 attach("pow_", pow_)
 
 
-@pointwise("SqrtBackward0", result="float")
+@pointwise("SqrtBackward0", result="float", dtypes="bifc")
 def sqrt(input):
     """The square root."""
     return scalar.sqrt(input)
@@ -270,7 +284,7 @@ def _(grad, out):
 # -- exponential and its relatives ------------------------------------------------------------------------------
 
 
-@pointwise("ExpBackward0", result="float")
+@pointwise("ExpBackward0", result="float", dtypes="bifc")
 def exp(input):
     """e to the power of the number."""
     return scalar.exp(input)
@@ -281,7 +295,7 @@ def _(grad, out):
     return grad * conj(out)
 
 
-@pointwise("LogBackward0", result="float")
+@pointwise("LogBackward0", result="float", dtypes="bifc")
 def log(input):
     """The natural logarithm."""
     return scalar.log(input)
@@ -292,7 +306,7 @@ def _(grad, input):
     return grad / conj(input)
 
 
-@pointwise("TanhBackward0", result="float")
+@pointwise("TanhBackward0", result="float", dtypes="bifc")
 def tanh(input):
     """The hyperbolic tangent."""
     return scalar.tanh(input)
@@ -303,7 +317,7 @@ def _(grad, out):
     return grad * conj(1 - out * out)
 
 
-@pointwise("SigmoidBackward0", result="float")
+@pointwise("SigmoidBackward0", result="float", dtypes="bifc")
 def sigmoid(input):
     """``1 / (1 + exp(-input))``."""
     return scalar.sigmoid(input)

@@ -7,44 +7,71 @@ from typing import Any
 
 import numpy as np
 
-from .._types import bool_, dtype, get_default_dtype, int64
+from .._types import bool_, complex_of, dtype, get_default_dtype, int64
+from .table import public
 
-__all__ = ["number_dtype", "promote_types", "result_dtype"]
+__all__ = ["can_cast", "number_dtype", "promote_types", "result_dtype", "result_type"]
 
 
-def promote_types(first: dtype, second: dtype) -> dtype:
-    """The smallest dtype that both can be converted to: the higher category's, or within one the larger."""
-    if first is second:
-        return first
-    if first.category != second.category:
-        return first if first.category > second.category else second
-    return dtype.of_numpy[np.promote_types(first.numpy, second.numpy)]
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The smallest dtype that both can be converted to: the higher category's, or within one the larger.
+
+    The categories are bool, integers, floating-point and complex numbers.
+    """
+    if type1 is type2:
+        return type1
+    lower, higher = (type1, type2) if type1.category <= type2.category else (type2, type1)
+    if lower.category == higher.category or (higher.is_complex and lower.is_floating_point):
+        return dtype.of_numpy[np.promote_types(lower.numpy, higher.numpy)]
+    return higher
+
+
+def can_cast(from_: dtype, to: dtype) -> bool:
+    """Whether PyTorch's promotion would store numbers of one dtype in another: never in a lower category's."""
+    return from_.category <= to.category
 
 
 def number_dtype(value: Any) -> dtype:
     """The dtype that a Python number stands for."""
     if isinstance(value, bool):
         return bool_
-    return int64 if isinstance(value, int) else get_default_dtype()
+    if isinstance(value, int):
+        return int64
+    return complex_of(get_default_dtype()) if isinstance(value, complex) else get_default_dtype()
 
 
 def result_dtype(operands: Iterable[Any]) -> dtype:
     """The dtype in which tensors and Python numbers meet.
 
     Tensors with dimensions decide.  A 0-d tensor, and after it a number, only counts if it is of a higher
-    category (bool, integer, floating point).
+    category (bool, integer, floating point, complex).
     """
     by_rank: list[dtype | None] = [None, None, None]  # numbers, 0-d tensors, tensors with dimensions
     for operand in operands:
-        if isinstance(operand, bool | int | float):
+        if isinstance(operand, bool | int | float | complex):
             rank, kind = 0, number_dtype(operand)
         else:
             rank, kind = (2 if operand._shape else 1), operand._type.dtype
         present = by_rank[rank]
         by_rank[rank] = kind if present is None else promote_types(present, kind)
-    found = [kind for kind in reversed(by_rank) if kind is not None]
-    result = found[0]
-    for kind in found[1:]:
-        if kind.category > result.category:
-            result = kind
+    result: dtype | None = None
+    for kind in reversed([kind for kind in by_rank if kind is not None]):
+        result = kind if result is None else _outranked(result, kind)
+    assert result is not None
     return result
+
+
+def _outranked(decisive: dtype, other: dtype) -> dtype:
+    """What ``decisive`` becomes beside a dtype that only counts if its category is higher."""
+    if other.category <= decisive.category:
+        return decisive
+    return complex_of(decisive) if decisive.is_floating_point else other
+
+
+def result_type(tensor1: Any, tensor2: Any) -> dtype:
+    """The dtype of the result of arithmetic between two tensors or numbers."""
+    return result_dtype((tensor1, tensor2))
+
+
+for _function in (can_cast, promote_types, result_type):
+    public(_function, method=False)

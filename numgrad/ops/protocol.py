@@ -48,7 +48,7 @@ def _overwrite(view: Tensor, value: Tensor | None) -> None:
 
 
 def _has_nan(gradient: Tensor) -> bool:
-    return bool(reduction.max(comparison.isnan(gradient.detach()))) if gradient.numel() else False
+    return bool(reduction.any(comparison.isnan(gradient.detach())))
 
 
 operations.add = pointwise.add

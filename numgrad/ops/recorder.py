@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import devices
 from .._tensor import Tensor, fresh
-from .._types import tensor_type
+from .._types import default_dtype_changed, tensor_type
 from ..autograd.grad_mode import GRAD, state
 from ..autograd.graph import edge_of
 from .flat import Recipe
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 __all__ = ["inplace_recorder", "operator", "recorder", "unary"]
 
 #: What may stand beside a tensor in an expression.
-OPERANDS = (Tensor, bool, int, float, np.ndarray, np.generic)
+OPERANDS = (Tensor, bool, int, float, complex, np.ndarray, np.generic)
 
 
-def as_number(op: Pointwise, name: str, value: Any) -> bool | int | float:
+def as_number(op: Pointwise, name: str, value: Any) -> bool | int | float | complex:
     """A static number as Python's: NumPy's and 0-d tensors are taken, too.
 
     Raises:
         TypeError: it is no number.
     """
-    if value.__class__ in (float, int, bool):
+    if value.__class__ in (float, int, bool, complex):
         return value
     if isinstance(value, np.generic) or (isinstance(value, Tensor) and not value._shape):
         value = value.item()
     if isinstance(value, bool | int):
         return int(value)
-    if isinstance(value, float):
-        return float(value)
+    if isinstance(value, float | complex):
+        return float(value) if isinstance(value, float) else complex(value)
     raise TypeError(f"{op.name}(): argument '{name}' must be a number, not {type(value).__name__}")
 
 
@@ -63,8 +63,8 @@ def recorder(op: Pointwise) -> Callable[..., Any]:
 
 def _function_of(op: Pointwise) -> Callable[..., Any]:
     defaults, run = op.statics, op.run
-    if len(op.inputs) == 1 and not defaults:
-        return unary(op, defaults)
+    if len(op.inputs) == 1:
+        return _unary_with(op) if defaults else unary(op, defaults)
     if len(op.inputs) == 2:
         return _binary(op)
     if op.conditions and len(op.inputs) == 3 and not defaults:
@@ -72,6 +72,17 @@ def _function_of(op: Pointwise) -> Callable[..., Any]:
 
     def call(*operands, **statics):
         return run(operands, _completed(op, statics) if statics else defaults)
+
+    return call
+
+
+def _unary_with(op: Pointwise) -> Callable[..., Any]:
+    """The operation on one operand that takes static numbers."""
+    run = op.run
+    short = unary(op, op.statics)
+
+    def call(input, **statics):
+        return run((input,), _completed(op, statics)) if statics else short(input)
 
     return call
 
@@ -250,6 +261,7 @@ class _Shortcut:
         self.op = op
         self.statics = statics
         self.known: dict[Any, tuple[Any, Any, list[Recipe | None]]] = {}
+        default_dtype_changed.append(self.known.clear)
 
     def find(self, operands: tuple[Any, ...], key: Any) -> tuple[Any, Any, list[Recipe | None]]:
         """The entry for operands like these; its launcher is None if only the general way will do."""
@@ -257,7 +269,8 @@ class _Shortcut:
         type = key[0] if isinstance(key, tuple) else key
         compute, kind = op.compute_types(operands)
         found: tuple[Any, Any, list[Recipe | None]] = (None, None, [])
-        if op.check_integers is not None and not compute.is_floating_point:
+        # The short way records either all operands that need a gradient or none.
+        if (op.check_integers is not None and compute.kind in "bi") or (op.rules and not op.differentiable):
             self.known[key] = found
             return found
         # A program over rows reads each operand in its own dtype; what is recorded must have one dtype throughout.
@@ -273,5 +286,6 @@ class _Shortcut:
         op = self.op
         type = key[0] if isinstance(key, tuple) else key
         plan = op.plan(tuple([bool(needed >> n & 1) for n in range(len(op.inputs))]), self.statics)
-        found = self.known[key][2][needed] = Recipe(op, plan, type, tuple(map(kind_of, operands)))
+        node_class = op.node_classes(operands)[1]
+        found = self.known[key][2][needed] = Recipe(op, node_class, plan, type, tuple(map(kind_of, operands)))
         return found

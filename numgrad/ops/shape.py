@@ -2,51 +2,109 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
-from .._layout import normal_dim, normal_dims, numel, view_strides
-from .._tensor import Tensor, fresh, strided
-from .copying import clone, contiguous
+from .._layout import (
+    broadcast_shapes,
+    broadcast_strides,
+    contiguous_strides,
+    is_contiguous,
+    normal_dim,
+    normal_dims,
+    numel,
+    view_strides,
+)
+from .._tensor import Tensor, fresh
+from ..autograd.grad_mode import GRAD, state
+from .copying import contiguous
 from .table import attach, operation, public
 
 __all__ = [
-    "alias", "expand", "expand_as", "expand_op", "permute", "permute_op", "reshape", "sizes_of", "squeeze",
-    "squeeze_result", "t", "t_op", "transpose", "transpose_op", "unsafe_view", "unsqueeze", "unsqueeze_op", "view",
-    "view_of",
+    "alias", "broadcast_tensors", "expand", "expand_as", "expand_op", "passed_on", "permute", "permute_op", "reshape",
+    "sizes_of", "squeeze", "squeeze_dim", "squeeze_result", "t", "t_op", "transpose", "transpose_op", "unsafe_view",
+    "unsqueeze", "unsqueeze_op", "view", "view_as_shape", "view_of",
 ]
 
 
 def view_of(input: Tensor, shape: Sequence[int], strides: Sequence[int], offset: int | None = None) -> Tensor:
     """A tensor on the input's memory."""
-    start = input._offset if offset is None else offset
-    return strided(input._storage, tuple(shape), tuple(strides), start, input._type)
+    sizes = tuple(shape)
+    out = fresh(None, sizes, input._type)
+    storage = out._storage = input._storage
+    start = out._offset = input._offset if offset is None else offset
+    count, out._strides = _memory(sizes, tuple(strides))
+    if count is not None:
+        out._flat = storage[start : start + count]
+    return out
 
 
-def sizes_of(sizes: tuple[Any, ...]) -> tuple[int, ...]:
-    """Sizes given one by one or as one sequence."""
-    if len(sizes) == 1 and isinstance(sizes[0], Sequence):
+@functools.lru_cache(maxsize=4096)
+def _memory(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int | None, tuple[int, ...] | None]:
+    """How many elements lie in a row, None if they do not; and the strides, None for those of row-major order."""
+    count = numel(shape) if is_contiguous(shape, strides) else None
+    return count, None if strides == contiguous_strides(shape) else strides
+
+
+def passed_on(op: Any, grad: Tensor, *arguments: Any) -> Tensor:
+    """A view of all elements of a gradient: ``op(grad, *arguments)``, recorded where recording is on.
+
+    Where it is not, the result takes the place of the gradient: it may be overwritten if that could.
+    """
+    if state.mode & GRAD:
+        return op(grad, *arguments)
+    out = op.function(grad, *arguments)
+    out._shared = grad._shared or grad._view is not None
+    return out
+
+
+def _restored(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The gradient in the input's shape."""
+    return passed_on(view_as_shape, grad, shape) if grad._flat is not None else reshape(grad, shape)
+
+
+def sizes_of(sizes: tuple[Any, ...], named: Any = None, argument: str = "argument 'size'") -> tuple[int, ...]:
+    """Sizes or dimensions given one by one, as one sequence, or by name.
+
+    Raises:
+        TypeError: they are no ints, or not given.
+    """
+    if named is not None:
+        sizes = named
+    elif len(sizes) == 1 and isinstance(sizes[0], tuple | list):
         sizes = tuple(sizes[0])
+    elif not sizes:
+        raise TypeError(f"{argument} is missing")
     for size in sizes:
-        if not hasattr(size, "__index__"):
-            raise TypeError(f"sizes and dimensions must be ints, not {type(size).__name__} ({size!r})")
-    return tuple([size.__index__() for size in sizes])
+        if size.__class__ is not int:
+            return tuple([_as_int(size, argument) for size in sizes])
+    return tuple(sizes)
+
+
+def _as_int(size: Any, argument: str) -> int:
+    if not hasattr(size, "__index__"):
+        raise TypeError(f"{argument} must be tuple of ints, not {type(size).__name__} ({size!r})")
+    return size.__index__()
 
 
 def _inferred(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
     """The sizes with a -1 replaced by what is left of ``count`` elements."""
-    if sizes.count(-1) > 1:
-        raise RuntimeError("only one dimension can be inferred")
-    if any(size < -1 for size in sizes):
-        raise RuntimeError(f"invalid shape dimension {min(sizes)} in shape {list(sizes)}")
-    if -1 in sizes:
-        rest = numel(tuple(size for size in sizes if size != -1))
-        if rest == 0:
+    if sizes and min(sizes) < 0:
+        if sizes.count(-1) > 1:
+            raise RuntimeError("only one dimension can be inferred")
+        for place, size in enumerate(sizes):
+            if size < -1:
+                raise RuntimeError(f"invalid shape dimension {size} at index {place} of shape {list(sizes)}")
+        rest = -numel(sizes)
+        if rest == 0 and count == 0:
             raise RuntimeError(
                 f"cannot reshape tensor of {count} elements into shape {list(sizes)} because the unspecified "
                 "dimension size -1 can be any value and is ambiguous"
             )
-        sizes = tuple([count // rest if size == -1 else size for size in sizes])
+        if rest == 0 or count % rest:
+            raise RuntimeError(f"shape '{list(sizes)}' is invalid for input of size {count}")
+        return tuple([count // rest if size == -1 else size for size in sizes])
     if numel(sizes) != count:
         raise RuntimeError(f"shape '{list(sizes)}' is invalid for input of size {count}")
     return sizes
@@ -54,6 +112,10 @@ def _inferred(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
 
 @operation("ViewBackward0", view=True)
 def view_as_shape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
+    if input._flat is not None and input._strides is None:
+        out = fresh(input._flat, shape, input._type)
+        out._storage, out._offset = input._storage, input._offset
+        return out
     strides = view_strides(input._shape, input._element_strides(), shape)
     if strides is None:
         raise RuntimeError(
@@ -64,9 +126,16 @@ def view_as_shape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     return view_of(input, shape, strides)
 
 
+@operation("ReshapeAliasBackward0", view=True)
+def reshape_alias(input: Tensor, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
+    """What reshape makes of a tensor with gaps, or in another order, that needs no copy all the same."""
+    return view_of(input, shape, strides)
+
+
 @view_as_shape.gradient("input")
+@reshape_alias.gradient("input")
 def _(grad, input_shape):
-    return reshape(grad, input_shape)
+    return _restored(grad, input_shape)
 
 
 @operation("UnsafeViewBackward0")
@@ -77,7 +146,7 @@ def unsafe_view(input: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 @unsafe_view.gradient("input")
 def _(grad, input_shape):
-    return reshape(grad, input_shape)
+    return _restored(grad, input_shape)
 
 
 @operation("AliasBackward0", view=True)
@@ -91,13 +160,14 @@ def _(grad):
     return grad
 
 
-def view(input: Tensor, *shape: Any) -> Tensor:
+def view(input: Tensor, *shape: Any, size: Any = None) -> Tensor:
     """The same elements in another shape, on the same memory; one size may be -1.
 
     Raises:
         RuntimeError: the number of elements differs, or only a copy could have this shape.
     """
-    return view_as_shape(input, _inferred(sizes_of(shape), numel(input._shape)))
+    sizes = sizes_of(shape, size, "view(): argument 'size'")
+    return view_as_shape(input, _inferred(sizes, numel(input._shape)))
 
 
 def view_as(input: Tensor, other: Tensor) -> Tensor:
@@ -105,12 +175,19 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
     return view(input, other._shape)
 
 
-def reshape(input: Tensor, *shape: Any) -> Tensor:
-    """The same elements in another shape: on the same memory where possible, else copied."""
-    sizes = _inferred(sizes_of(shape), numel(input._shape))
-    if view_strides(input._shape, input._element_strides(), sizes) is None:
-        return unsafe_view(clone(contiguous(input)) if input._flat is not None else contiguous(input), sizes)
-    return view_as_shape(input, sizes)
+def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
+    """The same elements in another shape: on the same memory where possible, else copied.
+
+    Raises:
+        RuntimeError: the number of elements differs.
+    """
+    wanted = _inferred(sizes_of(sizes, shape, "reshape(): argument 'shape'"), numel(input._shape))
+    if input._flat is not None:
+        return view_as_shape(input, wanted)
+    strides = view_strides(input._shape, input._element_strides(), wanted)
+    if strides is None:
+        return unsafe_view(contiguous(input), wanted)
+    return reshape_alias(input, wanted, strides)
 
 
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
@@ -126,22 +203,28 @@ def permute_op(input: Tensor, dims: tuple[int, ...]) -> Tensor:
 
 @permute_op.gradient("input")
 def _(grad, dims):
-    return permute_op(grad, tuple(dims.index(d) for d in range(len(dims))))
+    return passed_on(permute_op, grad, tuple([dims.index(d) for d in range(len(dims))]))
 
 
-def permute(input: Tensor, *dims: Any) -> Tensor:
+def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """The dimensions in another order.
 
     Raises:
-        RuntimeError: ``dims`` does not name each dimension once.
+        IndexError: there is no such dimension.
+        RuntimeError: they do not name each dimension once.
     """
-    rank, given = len(input._shape), sizes_of(dims)
-    order = tuple([normal_dim(d, rank) for d in given]) if len(given) == rank else given
-    if sorted(order) != list(range(rank)):
+    rank, given = len(input._shape), sizes_of(order, dims, "permute(): argument 'dims'")
+    if len(given) != rank:
         raise RuntimeError(
-            f"permute: dims {list(given)} do not name each dimension of shape {list(input._shape)} once"
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {rank} is not equal to len(dims) = {len(given)}"
         )
-    return permute_op(input, order)
+    normal = tuple([normal_dim(d, rank) for d in given])
+    if len(set(normal)) != rank:
+        raise RuntimeError(
+            f"permute(): duplicate dims are not allowed. (dims {list(given)}, shape {list(input._shape)})"
+        )
+    return permute_op(input, normal)
 
 
 @operation("TransposeBackward0", view=True)
@@ -155,7 +238,7 @@ def transpose_op(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @transpose_op.gradient("input")
 def _(grad, dim0, dim1):
-    return transpose_op(grad, dim0, dim1)
+    return passed_on(transpose_op, grad, dim0, dim1)
 
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
@@ -171,7 +254,7 @@ def t_op(input: Tensor) -> Tensor:
 
 @t_op.gradient("input")
 def _(grad):
-    return t_op(grad)
+    return passed_on(t_op, grad)
 
 
 def t(input: Tensor) -> Tensor:
@@ -183,20 +266,6 @@ def t(input: Tensor) -> Tensor:
     if len(input._shape) > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(input._shape)}D")
     return t_op(input)
-
-
-def _reversed(self: Tensor) -> Tensor:
-    """The dimensions in reverse order."""
-    return permute_op(self, tuple(range(len(self._shape)))[::-1])
-
-
-def _matrix_transposed(self: Tensor) -> Tensor:
-    """The last two dimensions exchanged."""
-    if len(self._shape) < 2:
-        raise RuntimeError(
-            f"tensor.mT is only supported on matrices or batches of matrices. Got {len(self._shape)}-D tensor."
-        )
-    return transpose(self, -2, -1)
 
 
 def _squeezed(input: Tensor, dims: tuple[int, ...]) -> Tensor:
@@ -224,7 +293,9 @@ def squeeze_dims(input: Tensor, dims: tuple[int, ...]) -> Tensor:
 @operation("SqueezeBackward4")
 def squeeze_result(input: Tensor, dim: int) -> Tensor:
     """A result of one row as a vector: it takes over the memory, as PyTorch's in-place squeeze does."""
-    return fresh(input._flat, input._shape[:dim] + input._shape[dim + 1 :], input._type)
+    out = fresh(input._flat, input._shape[:dim] + input._shape[dim + 1 :], input._type)
+    out._counter[0] = 1  # which counts as a change
+    return out
 
 
 @squeeze_all.gradient("input")
@@ -232,7 +303,7 @@ def squeeze_result(input: Tensor, dim: int) -> Tensor:
 @squeeze_dims.gradient("input")
 @squeeze_result.gradient("input")
 def _(grad, input_shape):
-    return reshape(grad, input_shape)
+    return _restored(grad, input_shape)
 
 
 def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
@@ -241,7 +312,7 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
         return squeeze_all(input)
     if isinstance(dim, int):
         return squeeze_dim(input, normal_dim(dim, len(input._shape)))
-    return squeeze_dims(input, normal_dims(dim, len(input._shape)))
+    return squeeze_dims(input, normal_dims(dim, len(input._shape)) if dim else ())
 
 
 @operation("UnsqueezeBackward0", view=True)
@@ -253,22 +324,26 @@ def unsqueeze_op(input: Tensor, dim: int) -> Tensor:
 
 @unsqueeze_op.gradient("input")
 def _(grad, dim):
-    return squeeze_dim(grad, dim)
+    return passed_on(squeeze_dim, grad, dim)
 
 
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """The tensor with a further dimension of size 1 at ``dim``."""
+    """The tensor with a further dimension of size 1 at ``dim``.
+
+    Raises:
+        IndexError: ``dim`` is beyond the dimensions that the result has.
+    """
     return unsqueeze_op(input, normal_dim(dim, len(input._shape) + 1))
 
 
 @operation("ExpandBackward0", view=True)
 def expand_op(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     missing = len(shape) - len(input._shape)
-    steps = [
-        0 if extent == 1 and wanted != 1 else step
-        for extent, step, wanted in zip(input._shape, input._element_strides(), shape[missing:], strict=True)
-    ]
-    return view_of(input, shape, [0] * missing + steps)
+    strides = list(broadcast_strides(input._shape, input._element_strides(), shape))
+    for dim in range(missing - 1, -1, -1):
+        if shape[dim] == 1:
+            strides[dim] = shape[dim + 1] * strides[dim + 1] if dim + 1 < len(shape) else 1
+    return view_of(input, shape, strides)
 
 
 @expand_op.gradient("input")
@@ -276,13 +351,13 @@ def _(grad):
     return grad  # the engine sums over what was repeated
 
 
-def expand(input: Tensor, *sizes: Any) -> Tensor:
+def expand(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     """The tensor repeated along dimensions of size 1 (or new ones in front) without copying; -1 keeps a size.
 
     Raises:
         RuntimeError: a size other than 1 would have to change.
     """
-    wanted = sizes_of(sizes)
+    wanted = sizes_of(sizes, size, "expand(): argument 'size'")
     missing = len(wanted) - len(input._shape)
     if missing < 0:
         raise RuntimeError(
@@ -291,19 +366,19 @@ def expand(input: Tensor, *sizes: Any) -> Tensor:
             f"({len(input._shape)})"
         )
     shape = []
-    for position, size in enumerate(wanted):
+    for position, goal in enumerate(wanted):
         extent = input._shape[position - missing] if position >= missing else None
-        if size == -1 and extent is None:
+        if goal < 0 and extent is None:
             raise RuntimeError(
-                f"The expanded size of the tensor ({size}) isn't allowed in a leading, non-existing dimension "
+                f"The expanded size of the tensor ({goal}) isn't allowed in a leading, non-existing dimension "
                 f"{position}"
             )
-        if extent not in (None, 1, size) and size != -1:
+        if goal != -1 and (goal < 0 or extent not in (None, 1, goal)):
             raise RuntimeError(
-                f"The expanded size of the tensor ({size}) must match the existing size ({extent}) at non-singleton "
+                f"The expanded size of the tensor ({goal}) must match the existing size ({extent}) at non-singleton "
                 f"dimension {position}.  Target sizes: {list(wanted)}.  Tensor sizes: {list(input._shape)}"
             )
-        shape.append(extent if size == -1 else size)
+        shape.append(extent if goal == -1 else goal)
     return expand_op(input, tuple(shape))
 
 
@@ -312,11 +387,24 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
     return expand(input, other._shape)
 
 
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """The tensors, given one by one or as one sequence, expanded to their common shape.
+
+    Raises:
+        RuntimeError: they have none.
+    """
+    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+        tensors = tuple(tensors[0])
+    if not tensors:
+        raise RuntimeError("expected a non-empty list of Tensors")
+    shape = broadcast_shapes(*[tensor._shape for tensor in tensors])
+    return tuple([tensor if tensor._shape == shape else expand_op(tensor, shape) for tensor in tensors])
+
+
+public(broadcast_tensors, method=False)
 for _method in (reshape, permute, transpose, t, squeeze, unsqueeze):
     public(_method)
 for _name, _function in {
     "view": view, "view_as": view_as, "reshape_as": reshape_as, "expand": expand, "expand_as": expand_as,
 }.items():
     attach(_name, _function)
-attach("T", property(_reversed))
-attach("mT", property(_matrix_transposed))

@@ -19,13 +19,14 @@ from types import MappingProxyType
 from typing import Any
 
 from .._tensor import Tensor
+from .._types import dtype
 from ..autograd.anomaly_mode import forward_trace
 from ..autograd.grad_mode import ANOMALY, GRAD, state
 from ..autograd.graph import MAYBE, Node, edge_of
 from ..autograd.saved import freed_error, modified_error, restored_output
 from ..autograd.views import View
 
-__all__ = ["Op", "OpNode", "attach", "operation", "ops", "parameters", "public", "public_functions"]
+__all__ = ["Op", "OpNode", "attach", "operation", "ops", "parameters", "public", "public_functions", "refuse_complex"]
 
 #: Every operation by its key (its function's name).
 ops: dict[str, Op] = {}
@@ -47,7 +48,7 @@ class Op:
 
     Attributes:
         name: the key; the public name, too, unless the entry serves another function.
-        inputs: the parameters that are tensors, in order; one edge of the node for each.
+        inputs: the parameters that are tensors, in order.
         rules: the gradient rule of each differentiable input.
         node_class: the class of the nodes that record it.
     """
@@ -108,6 +109,21 @@ def _checked(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         return function(input, *args, **kwargs)
 
     return call
+
+
+def refuse_complex(name: str, kind: dtype, shape: tuple[int, ...], into: Tensor | None = None) -> None:
+    """Raise if a result of this dtype would have to be recorded: a wrong derivative is worse than none.
+
+    Raises:
+        NotImplementedError: it is complex, or written ``into`` a part of complex numbers.
+    """
+    if into is not None and into._view is not None:
+        kind = into._view.base._type.dtype
+    if kind.is_complex:
+        raise NotImplementedError(
+            f"{name}: numgrad has no derivatives of complex numbers yet, and an operand of this {kind} result (shape "
+            f"{list(shape)}) requires a gradient; detach it, or compute under no_grad()"
+        )
 
 
 class OpNode(Node):
@@ -187,7 +203,7 @@ class _GeneralNode(OpNode):
             rule = op.rules[op.inputs[0]]
             return tuple(rule(*[values[name] for name in parameters(rule)]))
         results: list[Any] = []
-        for name, edge in zip(op.inputs, self.edges, strict=True):
+        for name, edge in zip(op.differentiable, self.edges, strict=True):
             if edge is None:
                 results.append(None)
             else:
@@ -215,7 +231,9 @@ class _Operation(Op):
         self.parameters = parameters(function)
         super().__init__(function, node, inputs, fixed)
         self.sources: dict[tuple[bool, ...], tuple[tuple[str, ...], list[tuple[int, str]]]] = {}
-        self.positions = [self.parameters.index(name) for name in self.inputs]
+        #: The inputs that have an edge, and their places among the arguments.
+        self.differentiable = tuple([name for name in self.inputs if name not in self.nondifferentiable])
+        self.positions = [self.parameters.index(name) for name in self.differentiable]
 
     def make_node_class(self, name: str) -> type[Node]:
         return type(name, (_GeneralNode,), {"op": self, "__slots__": (), "__module__": "numgrad.autograd"})
@@ -227,7 +245,7 @@ class _Operation(Op):
             tensors = args[0] if self.sequence else [args[place] for place in self.positions]
             for tensor in tensors:
                 if tensor is not None and tensor._requires_grad:
-                    edges = self._edges(tensors)
+                    edges = tuple([None if tensor is None else edge_of(tensor) for tensor in tensors])
                     break
         if edges:
             state.mode = mode & ~GRAD
@@ -243,17 +261,8 @@ class _Operation(Op):
             self._record(edges, args, out if isinstance(out, tuple) else (out,))
         return out
 
-    def _edges(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
-        """An edge for each input that has a gradient."""
-        if self.nondifferentiable:
-            tensors = [
-                None if name in self.nondifferentiable else tensor
-                for name, tensor in zip(self.inputs, tensors, strict=True)
-            ]
-        return tuple([None if tensor is None else edge_of(tensor) for tensor in tensors])
-
     def _connect_views(self, args: tuple[Any, ...], out: Any) -> None:
-        base = args[self.positions[0]]
+        base = args[0]
         several = isinstance(out, tuple)
         for number, output in enumerate(out if several else (out,)):
             output._counter = base._counter
@@ -262,6 +271,8 @@ class _Operation(Op):
             output._requires_grad = MAYBE
 
     def _record(self, edges: tuple[Any, ...], args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+        for output in outputs:
+            refuse_complex(self.name, output._type.dtype, output._shape)
         differentiable = tuple([o for o in outputs if o._type.dtype.is_floating_point])
         if not differentiable:
             return
@@ -294,7 +305,7 @@ class _Operation(Op):
     def _find_sources(self, needed: tuple[bool, ...]) -> tuple[tuple[str, ...], list[tuple[int, str]]]:
         """The names that the rules of the needed inputs use, and where their values come from."""
         found: dict[str, tuple[int, str]] = {}
-        for name, wanted in zip(self.inputs, needed, strict=True):
+        for name, wanted in zip(self.differentiable, needed, strict=True):
             for parameter in parameters(self.rules[name]) if wanted else ():
                 if parameter in self.outputs:
                     found[parameter] = (self.outputs.index(parameter), "output")

@@ -167,7 +167,7 @@ def test_precision(name, dtype):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", ["pow", "atan2"])
+@pytest.mark.parametrize("name", ["pow", "atan2", "hypot"])
 def test_precision_of_two_arguments(name, dtype):
     x = (2.0 ** RNG.uniform(-20, 20, 3 * COUNT)).astype(dtype)
     y = RNG.uniform(-6, 6, 3 * COUNT).astype(dtype)
@@ -176,7 +176,7 @@ def test_precision_of_two_arguments(name, dtype):
     if name == "pow":
         x[1::3] *= -1
         y[1::3] = np.rint(y[1::3])
-    exact = mpmath.power if name == "pow" else mpmath.atan2
+    exact = {"pow": mpmath.power, "atan2": mpmath.atan2, "hypot": mpmath.hypot}[name]
     with mpmath.workprec(200):
         expected = [exact(mpmath.mpf(float(a)), mpmath.mpf(float(b))) for a, b in zip(x, y, strict=True)]
         assert units_off(apply(name, x, y), expected) <= 4
@@ -217,6 +217,8 @@ SPECIAL_PAIRS = {
         *[(2, INF, INF), (0.5, INF, 0), (-INF, 0.5, INF), (-0.0, 0.5, 0)],
     ],
     "atan2": [(0, -1, np.pi), (-0.0, -1, -np.pi), (0, 1, 0), (NAN, 1, NAN), (INF, INF, np.pi / 4)],
+    "hypot": [(3, -4, 5), (INF, NAN, INF), (NAN, -INF, INF), (NAN, 1, NAN), (0, -0.0, 0), (1e30, 0, 1e30)],
+    "truncated_quotient": [(7, 2, 3), (-7, 2, -3), (7, -2, -3), (1, -2, -0.0), (1, 0, INF), (0, 0, NAN), (INF, 2, INF)],
     "fmod": [(7, 3, 1), (-7, 3, -1), (7, -3, 1), (-4, 2, -0.0), (5, INF, 5), (5, 0, NAN), (INF, 2, NAN)],
     "remainder": [(7, 3, 1), (-7, 3, 2), (7, -3, -2), (-5, INF, INF), (5, INF, 5), (5, 0, NAN)],
     "copysign": [(3, -0.0, -3), (-3, 1, 3), (NAN, -1, NAN), (0, -1, -0.0)],
@@ -278,7 +280,7 @@ def test_polynomials_do_not_depend_on_the_place(name, dtype):
             assert same_bits(out, fused_whole[piece])
 
 
-@pytest.mark.parametrize("name", [*UNARY, "pow", "atan2"])
+@pytest.mark.parametrize("name", [*UNARY, "pow", "atan2", "hypot"])
 def test_whole_blocks_of_64_do_not_depend_on_the_place(name):
     x = RNG.uniform(0.01, 0.99, 640).astype(np.float32) + (name == "acosh")
     arguments = [x] * arity(name)
@@ -299,7 +301,7 @@ def test_polynomials_vectorise(name, dtype):
 
 @pytest.mark.parametrize("path", [PATH])
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", [*UNARY, "pow", "atan2"])
+@pytest.mark.parametrize("name", [*UNARY, "pow", "atan2", "hypot"])
 def test_libm_calls_vectorise(name, dtype, path):
     text = code(name, dtype)
     symbol = f"{name}f" if dtype is np.float32 else name
@@ -391,6 +393,7 @@ TYPES = [
     ("pow", [np.complex64(1j), np.complex64(2)], np.complex64),
     ("atan2", [np.int64(2), np.int64(3)], np.float64),
     ("fmod", [np.uint8(7), np.uint8(4)], np.uint8),
+    ("truncated_quotient", [np.int8(-7), np.int8(2)], np.int8),
     ("where", [True, np.float32(2), np.float32(3)], np.float32),
 ]
 
@@ -420,6 +423,9 @@ def test_integers_are_exact(compiled):
     for x, y in [(7, 3), (-7, 3), (7, -3), (-7, -3), (-6, 3), (-(2**63), -1), (2**62 + 1, 2**61)]:
         assert call("remainder", i64(x), i64(y)) == x % y
         assert call("fmod", i64(x), i64(y)) == (abs(x) % abs(y)) * (-1 if x < 0 else 1)
+        if (x, y) != (-(2**63), -1):  # beyond what 64 bits hold
+            quotient = abs(x) // abs(y)
+            assert call("truncated_quotient", i64(x), i64(y)) == (quotient if (x < 0) == (y < 0) else -quotient)
     assert call("remainder", i64(5), i64(0)) == call("fmod", i64(5), i64(0)) == 0
     assert call("maximum", i64(2**62 + 1), i64(2**62)) == 2**62 + 1
     assert call("minimum", np.uint64(2**63), np.uint64(1)) == 1

@@ -66,9 +66,11 @@ def _values(shapes, domains, dtype):
         values = np.asarray(domain.value(own.reshape(shape)))
         if kind == "bool" and domain.dtype is None:
             values = own.reshape(shape) > 0.4
-        elif kind == "int64" and domain.dtype is None:
-            values = np.rint(values * 3)
-        arrays.append(np.asarray(values, kind))
+        elif np.dtype(kind).kind in "iu" and domain.dtype is None:
+            values = np.rint(values * 3).astype(np.int64)
+        elif np.dtype(kind).kind == "c" and domain.dtype is None:
+            values = values + 1j * values.reshape(-1)[::-1].reshape(shape)
+        arrays.append(np.asarray(values).astype(kind))
     return arrays
 
 

@@ -83,8 +83,12 @@ def test_special_pairs_of_numbers(name, x, y, expected, dtype):
     function = getattr(numgrad, name)
     assert_equal(function(tensor([x] * 70, dtype), tensor([y] * 70, dtype)).numpy(), [expected] * 70)
     assert_equal(function(tensor(x, dtype), tensor(y, dtype)).item(), expected)
-    assert_equal(function(tensor([x], dtype), y).numpy(), [expected])
-    assert_equal(function(x, tensor([y], dtype)).numpy(), [expected])
+    if name in ("maximum", "minimum"):
+        with pytest.raises(TypeError, match=f"{name}.*'other' must be Tensor, not float"):
+            function(tensor([x], dtype), y)
+    else:
+        assert_equal(function(tensor([x], dtype), y).numpy(), [expected])
+        assert_equal(function(x, tensor([y], dtype)).numpy(), [expected])
 
 
 def test_nan_compares_as_in_ieee_arithmetic():

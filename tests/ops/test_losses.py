@@ -145,10 +145,15 @@ def test_a_target_that_is_no_class_is_an_error_that_changes_nothing(wrong):
 @pytest.mark.parametrize(
     ("target", "options", "error", "message"),
     [
-        (numgrad.tensor([0, 1, 2]), {}, ValueError, r"\[2\].*\[2, 3\].*\[3\]"),
-        (numgrad.tensor([[0, 1]]), {}, ValueError, r"\[2\].*\[2, 3\].*\[1, 2\]"),
-        (numgrad.tensor([0.0, 1.0]), {}, RuntimeError, "float32"),
-        (numgrad.tensor([True, False]), {}, RuntimeError, "bool"),
+        (numgrad.tensor([0, 1, 2]), {}, ValueError, r"batch_size \(2\).*batch_size \(3\).*\[2, 3\].*\[3\]"),
+        (numgrad.tensor([[0], [1]]), {}, RuntimeError, r"target size \[2\], got \[2, 1\].*\[2, 3\]"),
+        (numgrad.tensor([0.0, 1.0]), {}, RuntimeError, "Long or Byte, but got Float"),
+        (numgrad.tensor([True, False]), {}, RuntimeError, "Long or Byte, but got Bool"),
+        (numgrad.tensor([0, 1]), {"weight": numgrad.ones(2)}, RuntimeError, r"all 3 classes .* shape: \[2\]"),
+        (numgrad.tensor([0, 1]), {"weight": numgrad.ones(3)}, RuntimeError, "Double but found Float"),
+        (numgrad.tensor([0, 1]), {"label_smoothing": 1.5}, RuntimeError, "between 0.0 and 1.0. Got: 1.5"),
+        (numgrad.ones(2, 3), {"ignore_index": 0}, RuntimeError, "ignore_index is not supported"),
+        (numgrad.ones(2, 3, dtype=numgrad.int64), {}, RuntimeError, "class probabilities, got Long"),
         (numgrad.tensor([0, 1]), {"reduction": "average"}, ValueError, "average is not a valid value for reduction"),
     ],
 )

@@ -14,7 +14,12 @@ TOLERANCE = {"float32": (2e-6, 1e-6), "float64": (4e-15, 2e-15)}
 
 
 def defined():
-    return [pytest.param(case, dtype, id=f"{case}-{dtype}") for case in CASES for dtype in case.sample.dtypes]
+    """Contiguous operands in every dtype that the operation is defined for, the other layouts in one."""
+    return [
+        pytest.param(case, dtype, id=f"{case}-{dtype}")
+        for case in CASES
+        for dtype in (case.sample.dtypes if case.layout == "contiguous" else case.sample.dtypes[:1])
+    ]
 
 
 def expected_dtype(case, array, dtype):
@@ -112,4 +117,4 @@ LEGACY = {"float32": ("float",), "float64": ("double", "float"), "int64": ("long
 
 
 def test_all_dtypes_are_tried():
-    assert {dtype for sample in SAMPLES for dtype in sample.dtypes} == set(ALL)
+    assert {dtype for sample in SAMPLES for dtype in sample.dtypes} >= set(ALL)

@@ -111,3 +111,12 @@ def normal_float64(mean, std, out):
             theta = T(6.283185307179586) * out[i + 8]
             out[i] = radius * math.cos(theta) * std + mean
             out[i + 8] = radius * math.sin(theta) * std + mean
+
+
+def shuffle(draws, order):
+    """Exchange each element of ``order`` (int64) but the last with one at a random place from its own on."""
+    for i in range(draws.size):
+        other = i + np.int64(draws[i] % np.uint64(order.size - i))
+        value = order[i]
+        order[i] = order[other]
+        order[other] = value

@@ -1,7 +1,9 @@
-"""Reductions over one axis of arrays seen as (outer, length, inner), flattened.
+"""Reductions over one axis of arrays seen as (outer, length, inner), flattened: sums, products, extremes, norms.
 
-Sums go through 64 accumulators, which vectorise, and then through a binary tree: the rounding error grows with the
-logarithm of the length, and the order of additions depends on the length alone, never on the number of threads.
+One scheme serves them all: ``term`` makes of each element what is put together, and ``fold`` puts two together; a
+launch chooses both.  Rows go through 64 accumulators, which vectorise, and then through a binary tree: the rounding
+error of a sum grows with the logarithm of the length, and the order depends on the length alone, never on the number
+of threads.
 """
 
 from __future__ import annotations
@@ -10,76 +12,158 @@ import numpy as np
 from numba import prange
 
 from ..local import local_array
-from ..scalar import isnan
+from ..scalar import abs, exp, maximum, minimum, pow, where
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
 
-#: Elements that one leaf of the tree sums.
+#: Elements that one leaf of the tree folds.
 LEAF = 4096
 
 #: Columns that are reduced together.
 COLUMNS = 256
 
+# -- what an element contributes --------------------------------------------------------------------------------------
 
-def _sum_leaf(x, start, stop):
-    """The sum of a stretch of up to LEAF elements."""
+
+def term(value, parameter):
+    """The element itself."""
+    return T(value)
+
+
+def square(value, parameter):
+    """The square of the element's distance from the parameter."""
+    distance = T(value) - parameter
+    return distance * distance
+
+
+def exponential(value, parameter):
+    """e to the power of the element less the parameter."""
+    return exp(T(value) - parameter)
+
+
+def magnitude(value, parameter):
+    """The absolute value."""
+    return abs(T(value))
+
+
+def power(value, parameter):
+    """The absolute value to the power of the parameter."""
+    return pow(abs(T(value)), parameter)
+
+
+def nonzero(value, parameter):
+    """1, or 0 for a zero."""
+    return T(value != 0)
+
+
+def number(value, parameter):
+    """1, or 0 for a NaN."""
+    return T(value == value)
+
+
+def number_or_zero(value, parameter):
+    """The element, or 0 for a NaN."""
+    return where(value == value, T(value), T(0))
+
+
+# -- how two are put together -----------------------------------------------------------------------------------------
+
+
+def fold(left, right):
+    """The sum."""
+    return left + right
+
+
+def product(left, right):
+    """The product."""
+    return left * right
+
+
+def larger(left, right):
+    """The larger one; NaN if either is NaN."""
+    return maximum(left, right)
+
+
+def smaller(left, right):
+    """The smaller one; NaN if either is NaN."""
+    return minimum(left, right)
+
+
+# -- rows -------------------------------------------------------------------------------------------------------------
+#
+# Stretches are cut out of a row before they are looped over: only of an index that counts from 0 is it clear that it
+# is not negative, and counts from the end, so only such loops vectorise.
+
+
+def _fold_leaf(row, parameter, initial):
+    """What a stretch of up to LEAF elements folds to.
+
+    The accumulators' own loops are of fixed lengths, so that each becomes a few instructions.
+    """
+    if row.size < 64:
+        total = initial
+        for value in row:
+            total = fold(total, term(value, parameter))
+        return total
     lanes = local_array(64, T)
-    lanes[:] = T(0)
-    whole = start + (stop - start) // 64 * 64
-    for i in range(start, whole, 64):
+    lanes[:] = initial
+    count = row.size // 64
+    for i in range(count):
         for j in range(64):
-            lanes[j] += T(x[i + j])
-    for j in range(stop - whole):
-        lanes[j] += T(x[whole + j])
-    width = 32
-    while width:
-        for j in range(width):
-            lanes[j] += lanes[j + width]
-        width //= 2
-    return lanes[0]
+            lanes[j] = fold(lanes[j], term(row[i * 64 + j], parameter))
+    rest = row[count * 64 :]
+    for j in range(rest.size):
+        lanes[j] = fold(lanes[j], term(rest[j], parameter))
+    for j in range(32):
+        lanes[j] = fold(lanes[j], lanes[j + 32])
+    for j in range(16):
+        lanes[j] = fold(lanes[j], lanes[j + 16])
+    for j in range(8):
+        lanes[j] = fold(lanes[j], lanes[j + 8])
+    for j in range(4):
+        lanes[j] = fold(lanes[j], lanes[j + 4])
+    return fold(fold(lanes[0], lanes[2]), fold(lanes[1], lanes[3]))
 
 
 def _push(levels, depth, leaf, total):
-    """Add the sum of leaf number ``leaf`` to the tree, and return how many sums of ever fewer leaves wait in it."""
+    """Put what leaf number ``leaf`` gives into the tree, and return how many totals of ever fewer leaves wait in it."""
     filled = leaf
-    while filled % 2:  # two sums of one level make one of the next
+    while filled % 2:  # two totals of one level make one of the next
         depth -= 1
-        total = levels[depth] + total
+        total = fold(levels[depth], total)
         filled //= 2
     levels[depth] = total
     return depth + 1
 
 
 def _collapse(levels, depth):
-    """The sum of all that waits in the tree."""
+    """What all that waits in the tree folds to."""
     total = levels[depth - 1]
     for level in range(depth - 2, -1, -1):
-        total = levels[level] + total
+        total = fold(levels[level], total)
     return total
 
 
-def _sum_stretch(x, start, length):
-    """The sum of any number of elements, by pairs of equally long halves."""
-    if length <= LEAF:
-        return _sum_leaf(x, start, start + length)
+def _fold_stretch(row, parameter, initial):
+    """What any number of elements folds to, by pairs of equally long halves."""
+    if row.size <= LEAF:
+        return _fold_leaf(row, parameter, initial)
     levels = local_array(64, T)
     depth = 0
-    for leaf in range((length + LEAF - 1) // LEAF):
-        low = start + leaf * LEAF
-        depth = _push(levels, depth, leaf, _sum_leaf(x, low, min(start + length, low + LEAF)))
+    for leaf in range((row.size + LEAF - 1) // LEAF):
+        depth = _push(levels, depth, leaf, _fold_leaf(row[leaf * LEAF : (leaf + 1) * LEAF], parameter, initial))
     return _collapse(levels, depth)
 
 
-def sum_leaves(x, out):
-    """The sums of the stretches of LEAF elements of ``x``."""
+def fold_leaves(x, parameters, initial, out):
+    """What the stretches of LEAF elements of ``x`` fold to, with the one parameter there is."""
     for leaf in prange(out.size):
-        low = leaf * LEAF
-        out[leaf] = _sum_leaf(x, low, min(x.size, low + LEAF))
+        out[leaf] = _fold_leaf(x[leaf * LEAF : (leaf + 1) * LEAF], parameters[0], T(initial))
 
 
 def combine_leaves(leaves, out):
-    """The sum of what ``sum_leaves`` gives, added in the order that ``sum_rows`` adds in."""
+    """What ``fold_leaves`` gives, folded in the order that ``fold_rows`` folds in."""
     levels = local_array(64, T)
     depth = 0
     for leaf in range(leaves.size):
@@ -87,84 +171,46 @@ def combine_leaves(leaves, out):
     out[0] = _collapse(levels, depth)
 
 
-def sum_rows(x, length, out):
-    """``out[r]`` is the sum of row ``r`` of ``x``, seen as (rows, length)."""
+def fold_rows(x, length, parameters, initial, out):
+    """``out[r]`` is what row ``r`` of ``x``, seen as (rows, length), folds to, with its parameter or the only one."""
+    step = int(parameters.size > 1)
     for row in prange(out.size):
-        out[row] = _sum_stretch(x, row * length, length)
+        out[row] = _fold_stretch(x[row * length : (row + 1) * length], parameters[row * step], T(initial))
 
 
-def sum_columns(x, length, inner, out):
-    """``out[o, c]`` is the sum over the middle axis of ``x``, seen as (outer, length, inner)."""
+# -- columns ----------------------------------------------------------------------------------------------------------
+
+
+def fold_columns(x, length, inner, parameters, initial, out):
+    """``out[o, c]`` is what the middle axis of ``x``, seen as (outer, length, inner), folds to.
+
+    It has a parameter of its own, unless there is only one.
+    """
+    step = int(parameters.size > 1)
     chunks = (inner + COLUMNS - 1) // COLUMNS
     for piece in prange(out.size // inner * chunks):
-        outer = piece // chunks
         first = piece % chunks * COLUMNS
         width = min(COLUMNS, inner - first)
-        base = outer * length * inner + first
+        base = piece // chunks * length * inner + first
+        place = piece // chunks * inner + first
+        parameter = local_array(COLUMNS, T)
         total = local_array(COLUMNS, T)
         many = local_array(COLUMNS, T)
         few = local_array(COLUMNS, T)
-        total[:] = T(0)
-        for start in range(0, length, 4096):
-            many[:] = T(0)
-            for begin in range(start, min(length, start + 4096), 64):
-                few[:] = T(0)
-                for row in range(begin, min(length, begin + 64)):
-                    for column in range(width):
-                        few[column] += T(x[base + row * inner + column])
-                for column in range(width):
-                    many[column] += few[column]
-            for column in range(width):
-                total[column] += many[column]
         for column in range(width):
-            out[outer * inner + first + column] = total[column]
-
-
-def max_axis(x, length, inner, out, indices):
-    """The largest element along the middle axis and its first place; a NaN is larger than everything."""
-    for place in prange(out.size):
-        base = place // inner * length * inner + place % inner
-        best = x[base]
-        index = 0
-        if not isnan(best):
-            for i in range(1, length):
-                value = x[base + i * inner]
-                if value > best or isnan(value):
-                    best = value
-                    index = i
-                    if isnan(value):
-                        break
-        out[place] = best
-        indices[place] = index
-
-
-def min_axis(x, length, inner, out, indices):
-    """The smallest element along the middle axis and its first place; a NaN is smaller than everything."""
-    for place in prange(out.size):
-        base = place // inner * length * inner + place % inner
-        best = x[base]
-        index = 0
-        if not isnan(best):
-            for i in range(1, length):
-                value = x[base + i * inner]
-                if value < best or isnan(value):
-                    best = value
-                    index = i
-                    if isnan(value):
-                        break
-        out[place] = best
-        indices[place] = index
-
-
-def put_axis(grad, indices, length, inner, out):
-    """``out`` (zeros), seen as (outer, length, inner), gets each gradient at its index on the middle axis."""
-    for place in prange(grad.size):
-        base = place // inner * length * inner + place % inner
-        out[base + indices[place] * inner] = grad[place]
-
-
-def take_axis(x, indices, length, inner, out):
-    """The element of ``x``, seen as (outer, length, inner), at each index on the middle axis."""
-    for place in prange(out.size):
-        base = place // inner * length * inner + place % inner
-        out[place] = x[base + indices[place] * inner]
+            parameter[column] = parameters[(place + column) * step]
+        total[:] = T(initial)
+        for start in range(0, length, 4096):
+            many[:] = T(initial)
+            for begin in range(start, min(length, start + 4096), 64):
+                few[:] = T(initial)
+                for row in range(begin, min(length, begin + 64)):
+                    line = x[base + row * inner : base + row * inner + width]
+                    for column in range(width):
+                        few[column] = fold(few[column], term(line[column], parameter[column]))
+                for column in range(width):
+                    many[column] = fold(many[column], few[column])
+            for column in range(width):
+                total[column] = fold(total[column], many[column])
+        for column in range(width):
+            out[place + column] = total[column]

@@ -68,7 +68,7 @@ def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) 
     _pointwise_kernel(program, 1, True, worth_threads(size)).entry(*rows)
 
 
-_NUMBERS = frozenset({bool, int, float})
+_NUMBERS = frozenset({bool, int, float, complex})
 
 
 def _run_strided(program: Program, values: Sequence[Any], outs: Sequence[Any]) -> None:
@@ -185,19 +185,23 @@ def add_rows(total: np.ndarray, row: np.ndarray) -> None:
 _hand_written: dict[Any, Kernel] = {}
 
 
-def launch(function: Callable[..., None], compute: np.dtype, *arguments: Any, size: int = 0) -> None:
+def launch(
+    function: Callable[..., None], compute: np.dtype, *arguments: Any, size: int = 0, **parts: Callable[..., Any]
+) -> None:
     """Run a hand-written kernel on rows of elements and numbers.
 
-    ``function`` is compiled for these arguments with its placeholder ``T`` standing for ``compute``; its ``prange``
-    loops run on several threads if the work, ``size`` elements, is worth it.
+    ``function`` is compiled for these arguments with its placeholder ``T`` standing for ``compute``, and with the
+    functions ``parts`` in place of those of these names; its ``prange`` loops run on several threads if the work,
+    ``size`` elements, is worth it.
     """
     parallel = worth_threads(size)
     kinds = tuple([a.dtype if a.__class__ is Row else a.__class__ for a in arguments])
-    key = (function, compute, parallel, kinds)
+    key: Any = (function, compute, parallel, kinds, *parts.values()) if parts else (function, compute, parallel, kinds)
     kernel = _hand_written.get(key)
     if kernel is None:
+        text = module_text(function, compute, parts)
         kernel = _hand_written[key] = compile_kernel(
-            function.__name__, module_text(function, compute), [_argument_type(k) for k in kinds], parallel=parallel
+            function.__name__, text, [_argument_type(k) for k in kinds], parallel=parallel
         )
     kernel.entry(*arguments)
 
@@ -205,7 +209,7 @@ def launch(function: Callable[..., None], compute: np.dtype, *arguments: Any, si
 def _argument_type(kind: Any) -> types.Type:
     if isinstance(kind, np.dtype):
         return types.Array(from_dtype(kind), 1, "C")
-    return {bool: types.boolean, int: types.int64, float: types.float64}[kind]
+    return {bool: types.boolean, int: types.int64, float: types.float64, complex: types.complex128}[kind]
 
 
 def zeros(shape: tuple[int, ...], type: Any) -> np.ndarray:

@@ -11,7 +11,7 @@ from numgrad_kernels.cpu import random
 
 from .launching import launch
 
-__all__ = ["random_kernel"]
+__all__ = ["random_kernel", "shuffle"]
 
 
 def random_kernel(name: str, dtype: np.dtype) -> Callable[..., None]:
@@ -22,3 +22,8 @@ def random_kernel(name: str, dtype: np.dtype) -> Callable[..., None]:
         launch(function, dtype, *arguments)
 
     return run
+
+
+def shuffle(draws: np.ndarray, order: np.ndarray) -> None:
+    """Exchange the elements of ``order`` as 32-bit ``draws``, one fewer than they, say."""
+    launch(random.shuffle, order.dtype, draws, order)

@@ -1,4 +1,4 @@
-"""Softmax and what the losses pick from its rows."""
+"""Softmax and its logarithm along one axis of a row of elements, seen as (outer, length, inner)."""
 
 from __future__ import annotations
 
@@ -6,39 +6,33 @@ import numpy as np
 
 from numgrad_kernels.cpu import softmax
 
-from ..memory import empty_row, zero_row
+from ..memory import empty_row
 from .launching import launch
 
-__all__ = ["pick_rows", "put_rows", "softmax_backward_rows", "softmax_rows"]
+__all__ = ["softmax_axis", "softmax_backward_axis"]
 
 
-def softmax_rows(flat: np.ndarray, length: int, logarithm: bool) -> np.ndarray:
-    """Softmax, or its logarithm, of rows of ``length`` elements."""
+def softmax_axis(flat: np.ndarray, length: int, inner: int, logarithm: bool) -> np.ndarray:
+    """Softmax, or its logarithm, along the middle axis."""
     out = empty_row(flat.size, flat.dtype)
-    kernel = softmax.log_softmax_rows if logarithm else softmax.softmax_rows
-    if flat.size:
-        launch(kernel, flat.dtype, flat, length, out, size=flat.size)
+    if inner > 1 and flat.size:
+        columns = softmax.log_softmax_columns if logarithm else softmax.softmax_columns
+        launch(columns, flat.dtype, flat, length, inner, out, size=flat.size)
+    elif flat.size:
+        rows = softmax.log_softmax_rows if logarithm else softmax.softmax_rows
+        launch(rows, flat.dtype, flat, length, out, size=flat.size)
     return out
 
 
-def softmax_backward_rows(grad: np.ndarray, result: np.ndarray, length: int, logarithm: bool) -> np.ndarray:
-    """The gradient of :func:`softmax_rows`, from that of its result and the result."""
+def softmax_backward_axis(
+    grad: np.ndarray, result: np.ndarray, length: int, inner: int, logarithm: bool
+) -> np.ndarray:
+    """The gradient of :func:`softmax_axis`, from that of its result and the result."""
     out = empty_row(grad.size, grad.dtype)
-    kernel = softmax.log_softmax_backward_rows if logarithm else softmax.softmax_backward_rows
-    if grad.size:
-        launch(kernel, grad.dtype, grad, result, length, out, size=grad.size)
-    return out
-
-
-def pick_rows(flat: np.ndarray, length: int, target: np.ndarray, ignored: int) -> np.ndarray:
-    """Minus the element of each row at its target, 0 where the target is ``ignored``."""
-    out = empty_row(target.size, flat.dtype)
-    launch(softmax.pick_rows, flat.dtype, flat, length, target, ignored, out)
-    return out
-
-
-def put_rows(grad: np.ndarray, length: int, target: np.ndarray, ignored: int) -> np.ndarray:
-    """Rows of zeros with minus ``grad`` at their target."""
-    out = zero_row(target.size * length, grad.dtype)
-    launch(softmax.put_rows, grad.dtype, grad, length, target, ignored, out)
+    if inner > 1 and grad.size:
+        columns = softmax.log_softmax_backward_columns if logarithm else softmax.softmax_backward_columns
+        launch(columns, grad.dtype, grad, result, length, inner, out, size=grad.size)
+    elif grad.size:
+        rows = softmax.log_softmax_backward_rows if logarithm else softmax.softmax_backward_rows
+        launch(rows, grad.dtype, grad, result, length, out, size=grad.size)
     return out

@@ -1,7 +1,7 @@
-"""Samples of pointwise operations."""
+"""Samples of pointwise arithmetic, powers and exponentials."""
 
 import numpy as np
-from ops.sampling import ANY, CONDITION, FLOATS, INTEGERS, NONZERO, NUMBERS, POSITIVE, between, sample
+from ops.sampling import ANY, FLOATS, NONZERO, NUMBERS, POSITIVE, sample
 
 import numgrad
 
@@ -19,8 +19,6 @@ sample("reciprocal", lambda x: 1 / x, domain=NONZERO)
 sample("neg", np.negative, dtypes=NUMBERS)
 sample("abs", np.abs, dtypes=NUMBERS)
 sample("sign", lambda x: x if x.dtype == bool else np.sign(x))
-sample("floor_divide", np.floor_divide, domain=(ANY, NONZERO), dtypes=NUMBERS)
-sample("remainder", np.remainder, domain=(ANY, NONZERO), dtypes=NUMBERS)
 
 # -- powers and transcendental functions ----------------------------------------------------------------------
 
@@ -42,28 +40,3 @@ sample("log", np.log, domain=POSITIVE)
 sample("tanh", np.tanh)
 sample("sigmoid", lambda x: 1 / (1 + np.exp(-x.astype(float))))
 sample("log_one_plus_exp", lambda x: np.logaddexp(0, x), dtypes=FLOATS)
-
-# -- choosing and comparing -----------------------------------------------------------------------------------
-
-sample("relu", lambda x: np.maximum(x, 0), dtypes=NUMBERS)
-sample("relu_backward", lambda grad, out: np.where(out > 0, grad, 0), dtypes=NUMBERS)
-sample("maximum", np.maximum)
-sample("minimum", np.minimum)
-sample("choose", np.where, domain=(CONDITION, ANY, ANY), call=numgrad.where)
-sample("eq", np.equal)
-sample("ne", np.not_equal)
-sample("lt", np.less)
-sample("le", np.less_equal)
-sample("gt", np.greater)
-sample("ge", np.greater_equal)
-sample("isnan", np.isnan)
-sample("logical_not", np.logical_not)
-
-# -- bits -----------------------------------------------------------------------------------------------------
-
-sample("bitwise_and", np.bitwise_and, dtypes=INTEGERS)
-sample("bitwise_or", np.bitwise_or, dtypes=INTEGERS)
-sample("bitwise_xor", np.bitwise_xor, dtypes=INTEGERS)
-sample("bitwise_left_shift", np.left_shift, domain=(ANY, between(0, 3)), dtypes=("int64",))
-sample("bitwise_right_shift", np.right_shift, domain=(ANY, between(0, 3)), dtypes=("int64",))
-sample("invert_bits", np.invert, call=numgrad.bitwise_not, dtypes=INTEGERS)

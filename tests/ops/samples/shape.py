@@ -4,7 +4,9 @@ import numpy as np
 from ops.sampling import sample, without
 
 import numgrad
+from numgrad._layout import view_strides
 from numgrad._types import float64, tensor_type
+from numgrad.ops.table import ops
 
 without("select_op slice_op unbind_op", "0-d")
 # They take over the memory of a result that nobody else holds, and that is contiguous.
@@ -24,12 +26,18 @@ for _shape in ((2, 3, 4), (0, 3), ()):
 # -- views ----------------------------------------------------------------------------------------------------
 
 
+def _reshape_alias(x, shape):
+    return ops["reshape_alias"](x, shape, view_strides(x.shape, x.stride(), shape))
+
+
 def _squeezed(x, dims):
     return x.reshape([extent for dim, extent in enumerate(x.shape) if extent != 1 or dim not in dims])
 
 
 for _shape, _target in (((4, 6), (4, 2, 3)), ((4, 6), (4, 1, 6)), ((0, 6), (0, 3, 2)), ((), (1, 1))):
     sample("view_as_shape", np.reshape, _shape, args=(_target,), memory="view")
+for _shape, _target in (((4, 6), (4, 2, 3)), ((0, 6), (0, 3, 2)), ((), (1, 1))):
+    sample("reshape_alias", np.reshape, _shape, args=(_target,), memory="view", call=_reshape_alias)
 for _shape, _target in (((4, 6), (3, 8)), ((0, 6), (2, 0)), ((), (1,))):
     sample("unsafe_view", np.reshape, _shape, args=(_target,), memory="taken")
 for _shape, _dims in (((2, 3, 4), (2, 0, 1)), ((0, 3), (1, 0)), ((), ())):

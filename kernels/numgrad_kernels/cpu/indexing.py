@@ -1,0 +1,209 @@
+"""Reading and writing at places given by indices.
+
+A tensor is read through its storage, a row ``x``: element ``[o, j, c]`` of the indexed part lies at ``start`` and
+``outer_step`` for each ``o``, ``place_step`` for each of ``places[j]``, ``inner_step`` for each ``c``.  A place below
+0 counts from the end: ``size`` is added to it.  The other side is dense: (outer, places, inner).  Indices have been
+checked: none leads outside.
+
+Where several places may be the same one, the writes to it happen in the order of the places, whatever the number of
+threads: a piece of the work takes all places (``chunk`` is their number) for a stripe of ``columns``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+#: Placeholder: the dtype that the kernel computes in.
+T = np.float32
+
+#: Indices that are checked together.
+PIECE = 16384
+
+
+def find_outside(indices, low, high, out):
+    """For each stretch of PIECE indices, whether one is not in [low, high)."""
+    for piece in prange(out.size):
+        out[piece] = _any_outside(indices[piece * PIECE : (piece + 1) * PIECE], low, high)
+
+
+def _any_outside(indices, low, high):
+    smallest = largest = low
+    for i in range(indices.size):
+        smallest = min(smallest, indices[i])
+        largest = max(largest, indices[i])
+    return smallest < low or (largest >= high and indices.size > 0)
+
+
+def fold_indices(indices, size, places):
+    """``places * size + indices``, in place: a further dimension, of ``size``, of places counted from the front."""
+    for piece in prange((places.size + PIECE - 1) // PIECE):
+        low, high = piece * PIECE, (piece + 1) * PIECE
+        _fold(indices[low:high], size, places[low:high])
+
+
+def _fold(indices, size, places):
+    for i in range(places.size):
+        index = indices[i]
+        places[i] = places[i] * size + (index + size if index < 0 else index)
+
+
+def _take(x, base, places, step, size, out):
+    for i in range(out.size):
+        place = places[i]
+        out[i] = x[np.uint64(base + (place + size if place < 0 else place) * step)]
+
+
+def _copy(values, out):
+    """One row into another: a loop that vectorises."""
+    for i in range(out.size):
+        out[i] = values[i]
+
+
+def _add(values, out):
+    """One row added to another."""
+    for i in range(out.size):
+        out[i] = T(out[i] + values[i])
+
+
+def take_rows(x, start, outer_step, places, place_step, size, inner_step, outer, inner, chunk, out):
+    """``out[o, j, c]`` is the element of ``x`` at place ``j``."""
+    count = places.size
+    chunks = (count + chunk - 1) // chunk
+    for piece in prange(outer * chunks):
+        o = piece // chunks
+        first = piece % chunks * chunk
+        last = min(count, first + chunk)
+        base = start + o * outer_step
+        if inner == 1:
+            _take(x, base, places[first:last], place_step, size, out[o * count + first : o * count + last])
+        else:
+            for j in range(first, last):
+                place = places[j]
+                place = place + size if place < 0 else place
+                source = base + place * place_step
+                target = (o * count + j) * inner
+                if inner_step == 1:
+                    _copy(x[source : source + inner], out[target : target + inner])
+                else:
+                    for c in range(inner):
+                        out[target + c] = x[source + c * inner_step]
+
+
+def put_rows(
+    values, value_outer, value_step, value_inner, start, outer_step, places, place_step, size, inner_step, outer, inner,
+    chunk, columns, accumulate, out,
+):  # fmt: skip
+    """``out`` gets ``values[o * value_outer + j * value_step + c * value_inner]`` at place ``j``, or adds it there."""
+    count = places.size
+    chunks = (count + chunk - 1) // chunk
+    stripes = (inner + columns - 1) // columns
+    for piece in prange(outer * chunks * stripes):
+        low = piece % stripes * columns
+        high = min(inner, low + columns)
+        first = piece // stripes % chunks * chunk
+        o = piece // stripes // chunks
+        base = start + o * outer_step
+        last = min(count, first + chunk)
+        if inner == 1:
+            source = o * value_outer + first * value_step
+            _put(values, source, value_step, base, places[first:last], place_step, size, accumulate, out)
+            continue
+        for j in range(first, last):
+            place = places[j]
+            place = place + size if place < 0 else place
+            target = base + place * place_step
+            source = o * value_outer + j * value_step
+            if inner_step == 1 and value_inner == 1:
+                if accumulate:
+                    _add(values[source + low : source + high], out[target + low : target + high])
+                else:
+                    _copy(values[source + low : source + high], out[target + low : target + high])
+            elif accumulate:
+                for c in range(low, high):
+                    out[target + c * inner_step] = T(out[target + c * inner_step] + values[source + c * value_inner])
+            else:
+                for c in range(low, high):
+                    out[target + c * inner_step] = values[source + c * value_inner]
+
+
+def _put(values, source, value_step, base, places, step, size, accumulate, out):
+    for i in range(places.size):
+        place = places[i]
+        target = np.uint64(base + (place + size if place < 0 else place) * step)
+        value = values[source + i * value_step]
+        out[target] = T(out[target] + value) if accumulate else T(value)
+
+
+def gather_axis(x, indices, length, width, inner, chunk, out):
+    """``out[o, j, c]`` is ``x[o, indices[o, j, c], c]``; ``length`` and ``width`` are extents of the middle axis."""
+    outer = x.size // max(length * inner, 1)
+    chunks = (width + chunk - 1) // chunk
+    for piece in prange(outer * chunks):
+        o = piece // chunks
+        first = piece % chunks * chunk
+        base = o * length * inner
+        low, high = (o * width + first) * inner, (o * width + min(width, first + chunk)) * inner
+        if inner == 1:
+            _gather(x[base : base + length], indices[low:high], out[low:high])
+        else:
+            for row in range(low, high, inner):
+                for c in range(inner):
+                    out[row + c] = x[base + indices[row + c] * inner + c]
+
+
+def _gather(x, indices, out):
+    for i in range(out.size):
+        out[i] = x[np.uint64(indices[i])]
+
+
+def scatter_axis(values, value_step, indices, length, width, inner, columns, mode, out):
+    """``out[o, indices[o, j, c], c]`` gets ``values[o, j, c]``: set (mode 0), added (1) or multiplied (2).
+
+    ``value_step`` is 1, or 0 for a single value.
+    """
+    outer = out.size // max(length * inner, 1)
+    stripes = (inner + columns - 1) // columns
+    for piece in prange(outer * stripes):
+        o = piece // stripes
+        low = piece % stripes * columns
+        base = o * length * inner
+        if inner == 1 and value_step == 1:
+            row = o * width
+            _scatter(values[row : row + width], indices[row : row + width], mode, out[base : base + length])
+        else:
+            for j in range(width):
+                row = (o * width + j) * inner
+                for c in range(low, min(inner, low + columns)):
+                    target = base + indices[row + c] * inner + c
+                    out[target] = _combined(out[target], values[(row + c) * value_step], mode)
+
+
+def _scatter(values, indices, mode, out):
+    for i in range(indices.size):
+        target = np.uint64(indices[i])
+        out[target] = _combined(out[target], values[i], mode)
+
+
+def _combined(present, value, mode):
+    if mode == 0:
+        return T(value)
+    return T(present + value) if mode == 1 else T(present * value)
+
+
+def scatter_extremes(values, indices, length, width, inner, columns, largest, out):
+    """``out[o, indices[o, j, c], c]`` becomes the larger, or smaller, of itself and ``values[o, j, c]``; NaN wins."""
+    outer = out.size // max(length * inner, 1)
+    stripes = (inner + columns - 1) // columns
+    for piece in prange(outer * stripes):
+        o = piece // stripes
+        low = piece % stripes * columns
+        base = o * length * inner
+        for j in range(width):
+            row = (o * width + j) * inner
+            for c in range(low, min(inner, low + columns)):
+                target = base + indices[row + c] * inner + c
+                value = values[row + c]
+                present = out[target]
+                if value != value or (value > present if largest else value < present):
+                    out[target] = value

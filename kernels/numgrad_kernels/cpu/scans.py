@@ -1,0 +1,198 @@
+"""Running sums, products and extremes along one axis of arrays seen as (outer, length, inner), flattened.
+
+``fold`` puts the result so far and the next element together; a launch chooses it.  A scan runs forwards, or backwards
+from the last element.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from ..local import local_array
+from ..scalar import exp, isnan, log
+from .reductions import fold
+
+#: Placeholder: the dtype that the kernel computes in.
+T = np.float32
+
+#: Elements of a row that are summed on their own; CHAINS runs of CHAIN elements each.
+BLOCK = 4096
+CHAINS = 8
+CHAIN = 512
+
+#: Columns that are scanned together.
+COLUMNS = 256
+
+# -- sums: by blocks, so that rounding errors do not grow with the length, and that threads can share a row -----------
+
+
+def _sum_block(row, backwards, out):
+    """The running sums of up to BLOCK elements; those of a whole block in eight chains, which are then joined."""
+    if row.size < BLOCK:
+        total = T(0)
+        for i in range(row.size):
+            place = row.size - 1 - i if backwards else i
+            total += T(row[place])
+            out[place] = total
+        return total
+    totals = local_array(CHAINS, T)
+    totals[:] = T(0)
+    for i in range(CHAIN):
+        for chain in range(CHAINS):
+            place = chain * CHAIN + (CHAIN - 1 - i if backwards else i)
+            totals[chain] += T(row[place])
+            out[place] = totals[chain]
+    total = T(0)
+    for i in range(CHAINS):
+        chain = CHAINS - 1 - i if backwards else i
+        _add_to(out[chain * CHAIN : (chain + 1) * CHAIN], total)
+        total += totals[chain]
+    return total
+
+
+def _add_to(out, value):
+    """Add a number to every element."""
+    for i in range(out.size):
+        out[i] += value
+
+
+def cumsum_rows(x, length, backwards, out):
+    """The running sums of each row."""
+    blocks = (length + BLOCK - 1) // BLOCK
+    for row in prange(x.size // length):
+        total = T(0)
+        for i in range(blocks):
+            low = row * length + (blocks - 1 - i if backwards else i) * BLOCK
+            high = min(low + BLOCK, (row + 1) * length)
+            block = _sum_block(x[low:high], backwards, out[low:high])
+            _add_to(out[low:high], total)
+            total += block
+
+
+def cumsum_blocks(x, backwards, totals, out):
+    """The running sums of each block of the one row on its own, and the sum of each block."""
+    for block in prange(totals.size):
+        low, high = block * BLOCK, min((block + 1) * BLOCK, x.size)
+        totals[block] = _sum_block(x[low:high], backwards, out[low:high])
+
+
+def join_blocks(totals, backwards, out):
+    """What ``cumsum_blocks`` gives as the running sums of the whole row."""
+    before = np.empty(totals.size, T)
+    total = T(0)
+    for i in range(totals.size):
+        block = totals.size - 1 - i if backwards else i
+        before[block] = total
+        total += totals[block]
+    for block in prange(totals.size):
+        _add_to(out[block * BLOCK : (block + 1) * BLOCK], before[block])
+
+
+def cumsum_columns(x, length, inner, backwards, out):
+    """The running sums along the middle axis."""
+    chunks = (inner + COLUMNS - 1) // COLUMNS
+    for piece in prange(x.size // (length * inner) * chunks):
+        first = piece % chunks * COLUMNS
+        width = min(COLUMNS, inner - first)
+        base = piece // chunks * length * inner + first
+        many = local_array(COLUMNS, T)
+        few = local_array(COLUMNS, T)
+        many[:] = T(0)
+        few[:] = T(0)
+        for i in range(length):
+            place = base + (length - 1 - i if backwards else i) * inner
+            line, sums = x[place : place + width], out[place : place + width]
+            for column in range(width):
+                few[column] += T(line[column])
+                sums[column] = many[column] + few[column]
+            if i % 64 == 63:
+                for column in range(width):
+                    many[column] += few[column]
+                    few[column] = T(0)
+
+
+# -- anything else: one element after the other -----------------------------------------------------------------------
+
+
+def scan_rows(x, length, backwards, out):
+    """The running results of each row."""
+    for row in prange(x.size // length):
+        line, results = x[row * length : (row + 1) * length], out[row * length : (row + 1) * length]
+        place = length - 1 if backwards else 0
+        total = T(line[place])
+        results[place] = total
+        for i in range(1, length):
+            place = length - 1 - i if backwards else i
+            total = fold(total, T(line[place]))
+            results[place] = total
+
+
+def scan_columns(x, length, inner, backwards, out):
+    """The running results along the middle axis."""
+    for line in prange(x.size // (length * inner)):
+        for i in range(length):
+            low = (line * length + (length - 1 - i if backwards else i)) * inner
+            before = low + inner if backwards else low - inner
+            values, results = x[low : low + inner], out[low : low + inner]
+            if i == 0:
+                for column in range(inner):
+                    results[column] = T(values[column])
+            else:
+                earlier = out[before : before + inner]
+                for column in range(inner):
+                    results[column] = fold(earlier[column], T(values[column]))
+
+
+def logcumsumexp_axis(x, length, inner, backwards, out):
+    """The logarithm of the running sums of the exponentials along the middle axis.
+
+    The sum is kept relative to the largest element so far, with what rounding took from it.
+    """
+    for line in prange(x.size // length):
+        base = line // inner * length * inner + line % inner
+        largest, total, lost = T(-np.inf), T(0), T(0)
+        for i in range(length):
+            place = base + (length - 1 - i if backwards else i) * inner
+            value = T(x[place])
+            if value > largest:
+                factor = exp(largest - value)
+                total, lost, largest, added = total * factor, lost * factor, value, T(1)
+            else:
+                added = T(1) if value == largest else exp(value - largest)
+            added -= lost
+            following = total + added
+            lost = (following - total) - added
+            total = following
+            out[place] = largest + log(total)
+
+
+def later_larger(left, right):
+    """Whether the next element takes the place of the largest so far: also if it is equal."""
+    return isnan(right) or (not isnan(left) and right >= left)
+
+
+def later_smaller(left, right):
+    """Whether the next element takes the place of the smallest so far: also if it is equal."""
+    return isnan(right) or (not isnan(left) and right <= left)
+
+
+def scan_extremes(x, length, inner, out, indices):
+    """The extreme so far and its place along the middle axis; ``fold`` says whether the next one takes its place."""
+    for line in prange(x.size // (length * inner)):
+        for i in range(length):
+            low = (line * length + i) * inner
+            for place in range(low, low + inner):
+                changes = i == 0 or fold(out[place - inner], x[place])
+                out[place] = x[place] if changes else out[place - inner]
+                indices[place] = i if changes else indices[place - inner]
+
+
+def recurrence_axis(x, factors, length, inner, backwards, out):
+    """``out[i] = x[i] + factors[i] * out[i - 1]`` along the middle axis, or of ``i + 1`` if backwards."""
+    for line in prange(x.size // (length * inner)):
+        for i in range(length):
+            low = (line * length + (length - 1 - i if backwards else i)) * inner
+            before = low + inner if backwards else low - inner
+            for place in range(low, low + inner):
+                out[place] = x[place] + factors[place] * out[before + place - low] if i else x[place]

@@ -1,0 +1,60 @@
+"""``python -m numgrad ops``: the op table as text."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from numgrad.ops import ops, public_functions
+from numgrad.ops.elementwise import Pointwise
+from numgrad.ops.table import Op
+
+__all__ = ["entry", "print_ops"]
+
+#: How a docstring's paragraph on differences begins.
+_DIFFERENCE = "Unlike PyTorch"
+
+
+def print_ops(names: list[str]) -> bool:
+    """Print the entries called ``names``, or all; return whether each name has one."""
+    known = {public_name(op): op for op in ops.values()}
+    wanted = names if names else sorted(known)
+    for name in wanted:
+        op = known.get(name)
+        print(f"{name}: the table has no such operation" if op is None else "\n".join(entry(op)))
+    if not names:
+        print(f"{len(ops)} operations")
+    return all(name in known for name in wanted)
+
+
+def public_name(op: Op) -> str:
+    """What users call the operation."""
+    return op.name.removesuffix("_op")
+
+
+def entry(op: Op) -> Iterator[str]:
+    """The lines about an operation: signature, node and formula; the gradient of each input; differences."""
+    parameters = inspect.signature(op.function).parameters.values()
+    signature = ", ".join(str(parameter.replace(annotation=parameter.empty)) for parameter in parameters)
+    yield f"{public_name(op)}({signature})  {op.node_class.__name__}"
+    if isinstance(op, Pointwise):
+        yield f"    = {formula(op.function)}"
+    for name in op.inputs:
+        rule = op.rules.get(name)
+        yield f"    gradient of {name}: {'none' if rule is None else formula(rule)}"
+    for text in {inspect.getdoc(op.function), inspect.getdoc(public_functions.get(public_name(op)))}:
+        for paragraph in (text or "").split("\n\n"):
+            if paragraph.startswith(_DIFFERENCE):
+                yield f"    {' '.join(paragraph.split())}"
+
+
+def formula(function: Callable[..., Any]) -> str:
+    """What a function returns, as text; the statements before it in front."""
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    assert isinstance(definition, ast.FunctionDef)
+    statements = definition.body[ast.get_docstring(definition) is not None :]
+    texts = [" ".join(ast.unparse(statement).split()) for statement in statements]
+    return "; ".join([*texts[:-1], texts[-1].removeprefix("return ")])

@@ -1,0 +1,121 @@
+"""What a tensor is besides its numbers: shape and layout, dtype and device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._layout import normal_dim, numel
+from ._types import Size, device, dtype, layout, size_of, strided
+
+__all__ = ["Description"]
+
+
+class Description:
+    """The part of Tensor that describes it."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:  # the fields of Tensor
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension."""
+        return size_of(self._shape)
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the size of one dimension."""
+        return size_of(self._shape) if dim is None else self._shape[normal_dim(dim, len(self._shape))]
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self._shape)
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return len(self._shape)
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return numel(self._shape)
+
+    nelement = numel
+
+    def stride(self, dim: int | None = None) -> Any:
+        """The step, in elements, from one index to the next: of every dimension, or of one."""
+        strides = self._element_strides()
+        return strides if dim is None else strides[normal_dim(dim, len(strides))]
+
+    def storage_offset(self) -> int:
+        """The place of the first element in the storage, in elements."""
+        return self._offset
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in row-major order without gaps."""
+        return self._flat is not None
+
+    @property
+    def dtype(self) -> dtype:
+        """The type of the elements."""
+        return self._type.dtype
+
+    @property
+    def device(self) -> device:
+        """Where the elements lie."""
+        return self._type.device
+
+    def is_floating_point(self) -> bool:
+        """Whether the elements are floating-point numbers."""
+        return self._type.dtype.is_floating_point
+
+    def is_signed(self) -> bool:
+        """Whether the elements may be negative."""
+        return self._type.dtype.is_signed
+
+    @property
+    def layout(self) -> layout:
+        """How the elements are stored: ``numgrad.strided``."""
+        return strided
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the elements lie on a GPU."""
+        return self._type.device.type == "cuda"
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the elements lie in the CPU's memory."""
+        return self._type.device.type == "cpu"
+
+    @property
+    def is_sparse(self) -> bool:
+        """Always False: every element is stored."""
+        return False
+
+    def get_device(self) -> int:
+        """The number of the GPU that the elements lie on, -1 for the CPU."""
+        return -1 if self._type.device.index is None else self._type.device.index
+
+    def is_complex(self) -> bool:
+        """Whether the elements are complex numbers."""
+        return self._type.dtype.is_complex
+
+    def element_size(self) -> int:
+        """Bytes per element."""
+        return self._type.dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return self._type.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return numel(self._shape) * self._type.dtype.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return self._array().ctypes.data

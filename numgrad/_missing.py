@@ -1,0 +1,53 @@
+"""What is said of a name that numgrad has not: whether PyTorch has it, and what comes nearest."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib.resources
+from collections.abc import Callable, Iterable
+from typing import Any
+
+__all__ = ["missing", "missing_from"]
+
+#: What to use in place of names that have no like-named neighbour.
+_INSTEAD = {
+    "bfloat16": "float32", "float16": "float32", "half": "float", "HalfTensor": "FloatTensor",
+    "BFloat16Tensor": "FloatTensor", "complex32": "complex64", "chalf": "cfloat", "uint16": "int32", "uint32": "int64",
+    "uint64": "int64", "Conv1d": "Linear", "Conv2d": "Linear", "BatchNorm1d": "LayerNorm", "BatchNorm2d": "LayerNorm",
+}
+
+
+@functools.cache
+def _names() -> dict[str, frozenset[str]]:
+    """PyTorch's public names by the class or module that has them."""
+    text = importlib.resources.files("numgrad").joinpath("pytorch_names.txt").read_text(encoding="utf-8")
+    sections = text.split("\n[")[1:]
+    return {owner: frozenset(names.split()) for owner, _, names in (section.partition("]") for section in sections)}
+
+
+def missing(owner: str, name: str, present: Iterable[str]) -> AttributeError:
+    """The error for the attribute ``name`` of ``owner``: "Tensor", or a module without "numgrad.", such as "nn".
+
+    ``present`` are the names that there are.
+    """
+    where = "Tensor" if owner == "Tensor" else f"numgrad.{owner}".removesuffix(".torch")
+    known = not name.startswith("_") and name in _names().get(owner, ())
+    if not known:
+        kind = "'Tensor' object" if owner == "Tensor" else f"module '{where}'"
+        return AttributeError(f"{kind} has no attribute '{name}'")
+    present = [other for other in present if not other.startswith("_")]
+    near = [_INSTEAD[name]] if name in _INSTEAD else difflib.get_close_matches(name, present, 1, 0.65)
+    hint = f"; the nearest that there is: {where}.{near[0]}" if near and near[0] in present else ""
+    return AttributeError(f"PyTorch has '{name}', but {where} has it not yet{hint}")
+
+
+def missing_from(namespace: dict[str, Any], owner: str) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a module with this namespace, which raises the error of :func:`missing`."""
+
+    def __getattr__(name: str) -> Any:  # noqa: N807 - the name that Python looks for
+        if name.startswith("__"):
+            raise AttributeError(f"module '{namespace['__name__']}' has no attribute '{name}'")
+        raise missing(owner, name, namespace)
+
+    return __getattr__

@@ -1,0 +1,201 @@
+"""Reading and writing at places given by indices."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from numgrad_kernels.cpu import indexing
+
+from ..memory import empty_row, zero_row
+from .launching import launch
+
+__all__ = [
+    "Places", "coordinates", "counts", "distinct_places", "fold_indices", "gather_axis", "nonzero_places",
+    "nonzero_rows", "offsets", "outside", "put_rows", "scatter_axis", "scatter_extremes", "take_rows",
+    "triangle_rows",
+]
+
+INT64 = np.dtype(np.int64)
+
+#: Elements that one piece of parallel work is about.
+PIECE = 4096
+
+#: Threads write to stripes of rows, multiples of a cache line's bytes; there are no more stripes than these.
+LINE, STRIPES = 64, 8
+
+MODES = {"set": 0, "add": 1, "multiply": 2}
+
+
+class Places(NamedTuple):
+    """Where the elements at given places lie in a storage, as (outer, places, inner); see the kernels."""
+
+    start: int
+    outer_step: int
+    row: np.ndarray
+    step: int
+    size: int
+    inner_step: int
+    outer: int
+    inner: int
+
+
+def outside(indices: np.ndarray, low: int, high: int) -> int | None:
+    """The first index that is not in [low, high), or None."""
+    found = np.empty(-(-indices.size // indexing.PIECE), np.bool_)
+    launch(indexing.find_outside, INT64, indices, low, high, found, size=indices.size)
+    if not (found.item() if found.size == 1 else found.any()):
+        return None
+    return int(indices[(indices < low) | (indices >= high)][0])
+
+
+def fold_indices(shape: tuple[int, ...], indices: list[tuple[np.ndarray, int]]) -> np.ndarray:
+    """Places counted over several dimensions: of each the indices, which broadcast to ``shape``, and the size."""
+    places = zero_row(int(np.prod(shape)), INT64)
+    for array, size in indices:
+        row = np.ascontiguousarray(array if array.shape == shape else np.broadcast_to(array, shape)).reshape(-1)
+        launch(indexing.fold_indices, INT64, row, size, places, size=places.size)
+    return places
+
+
+def coordinates(places: np.ndarray, shape: tuple[int, ...]) -> list[np.ndarray]:
+    """The index in each dimension of places counted over a tensor of ``shape``, one contiguous array for each."""
+    if not places.size or not shape:
+        return [places] * len(shape)
+    return [np.ascontiguousarray(indices) for indices in np.unravel_index(places, shape)]
+
+
+def nonzero_places(array: np.ndarray) -> np.ndarray:
+    """The places of the elements that are not zero, counted in row-major order."""
+    return np.flatnonzero(array).astype(INT64, copy=False)
+
+
+def nonzero_rows(row: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """For each dimension the indices of the elements that are not zero, as (dimensions, count)."""
+    places = nonzero_places(row)
+    rows = np.empty((len(shape), places.size), INT64)
+    for dim, indices in enumerate(coordinates(places, shape)):
+        rows[dim] = indices
+    return rows
+
+
+def triangle_rows(height: int, width: int, offset: int, upper: bool) -> np.ndarray:
+    """The indices, as (2, count), of the elements of a matrix above, or below, a diagonal and on it."""
+    rows, columns = np.ogrid[:height, :width]
+    kept = columns - rows >= offset if upper else columns - rows <= offset
+    return nonzero_rows(kept.reshape(-1), (height, width))
+
+
+def distinct_places(places: np.ndarray, size: int) -> np.ndarray:
+    """The places without repetitions, counted from the front."""
+    return np.unique(np.where(places < 0, places + size, places))
+
+
+def counts(places: np.ndarray, size: int) -> np.ndarray:
+    """How often each of ``size`` places is named, 1 for one that is not."""
+    return np.maximum(np.bincount(places, minlength=size), 1)
+
+
+def offsets(
+    places: np.ndarray, sizes: tuple[int, ...], steps: tuple[int, ...], dims: tuple[int | tuple[int, int], ...]
+) -> np.ndarray:
+    """Offsets of places counted over dimensions of ``sizes``, which are stepped through by ``steps``.
+
+    ``dims`` are the dimensions of the result, a row: dimensions of the places, by number, and others (extent, step).
+    """
+    places = np.where(places < 0, places + int(np.prod(sizes)), places)
+    total = np.zeros(places.shape, INT64)
+    for index, step in zip(coordinates(places, sizes), steps, strict=True):
+        total += index * step
+    total = total.transpose([dim for dim in dims if isinstance(dim, int)])
+    for axis, dim in enumerate(dims):
+        if not isinstance(dim, int):
+            total = np.expand_dims(total, axis)
+            total = total + (np.arange(dim[0]) * dim[1]).reshape(-1, *[1] * (total.ndim - axis - 1))
+    return np.ascontiguousarray(total).reshape(-1)
+
+
+def _bits(row: np.ndarray) -> np.ndarray:
+    """The same elements as unsigned integers of their length: moving them needs no other kernels."""
+    return row if row.dtype.itemsize > 8 else row.view(f"u{row.dtype.itemsize}")
+
+
+def _chunk(inner: int) -> int:
+    return max(1, PIECE // max(inner, 1))
+
+
+def _columns(inner: int, itemsize: int) -> int:
+    """The width of the stripes of rows of ``inner`` elements."""
+    line = max(LINE // itemsize, 1)
+    return max(-(-inner // (STRIPES * line)) * line, 2 * line)
+
+
+def take_rows(x: np.ndarray, places: Places, out: np.ndarray) -> None:
+    """Read a storage at ``places`` into the row ``out``."""
+    if not out.size:
+        return
+    x, out = _bits(x), _bits(out)
+    chunk = _chunk(places.inner)
+    launch(indexing.take_rows, x.dtype, x, *places, chunk, out, size=out.size)
+
+
+def put_rows(
+    values: np.ndarray, value_steps: tuple[int, int, int], places: Places, out: np.ndarray, accumulate: bool,
+    distinct: bool,
+) -> None:  # fmt: skip
+    """Write ``values``, which are read in ``value_steps``, into a storage at ``places``, or add them.
+
+    Unless the places are ``distinct``, those that are the same are written to in their order.
+    """
+    count, inner = places.row.size, places.inner
+    size = places.outer * count * inner
+    if not size:
+        return
+    chunk, columns = (_chunk(inner), inner) if distinct else (count, _columns(inner, out.dtype.itemsize))
+    if not distinct and columns >= inner and places.outer == 1:
+        size = 0  # there is nothing to share among threads
+    launch(
+        indexing.put_rows, out.dtype, values, *value_steps, *places, chunk, columns, accumulate, out, size=size
+    )
+
+
+def gather_axis(
+    flat: np.ndarray, indices: np.ndarray, length: int, width: int, inner: int
+) -> np.ndarray:
+    """The elements of (outer, length, inner) at indices of (outer, width, inner) on the middle axis."""
+    out = empty_row(indices.size, flat.dtype)
+    if out.size:
+        x, bits = _bits(flat), _bits(out)
+        launch(indexing.gather_axis, x.dtype, x, indices, length, width, inner, _chunk(inner), bits, size=out.size)
+    return out
+
+
+def scatter_axis(
+    values: np.ndarray, indices: np.ndarray, out: np.ndarray, length: int, width: int, inner: int, mode: str
+) -> None:
+    """Write ``values`` (one for each index, or one for all) to ``out`` at the indices of (outer, width, inner).
+
+    ``out`` is seen as (outer, length, inner); ``mode`` is "set", "add" or "multiply".
+    """
+    if not indices.size:
+        return
+    columns = _columns(inner, out.dtype.itemsize)
+    step = 0 if values.size == 1 else 1
+    launch(
+        indexing.scatter_axis, out.dtype, values, step, indices, length, width, inner, columns, MODES[mode], out,
+        size=indices.size if out.size > length * min(inner, columns) else 0,
+    )
+
+
+def scatter_extremes(
+    values: np.ndarray, indices: np.ndarray, out: np.ndarray, length: int, width: int, inner: int, largest: bool
+) -> None:
+    """Make the elements of ``out`` at the indices the largest, or smallest, of themselves and the ``values``."""
+    if not indices.size:
+        return
+    columns = _columns(inner, out.dtype.itemsize)
+    launch(
+        indexing.scatter_extremes, out.dtype, values, indices, length, width, inner, columns, largest, out,
+        size=indices.size if out.size > length * min(inner, columns) else 0,
+    )

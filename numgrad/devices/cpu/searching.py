@@ -1,0 +1,36 @@
+"""Counting elements by value, and finding their places in sorted rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from numgrad_kernels.cpu import searching
+
+from ..memory import empty_row
+from .launching import launch
+
+__all__ = ["bincount", "histogram", "search_rows"]
+
+
+def search_rows(
+    rows: np.ndarray, length: int, values: np.ndarray, count: int, right: bool, compute: np.dtype
+) -> np.ndarray:
+    """Where each of ``count`` values to a sorted row of ``length`` belongs, after its equals if ``right``."""
+    out = empty_row(values.size, np.dtype(np.int64))
+    if out.size:
+        launch(searching.search_rows, compute, rows, length, values, count, right, out, size=out.size)
+    return out
+
+
+def bincount(flat: np.ndarray, weights: np.ndarray | None, minlength: int) -> np.ndarray:
+    """How often each number from 0 occurs, or the sum of the weights where it does."""
+    counts = np.bincount(flat, weights, minlength)
+    return counts if weights is None or weights.dtype != np.float32 else counts.astype(np.float32)
+
+
+def histogram(flat: np.ndarray, bins: int, low: float, high: float) -> np.ndarray:
+    """How many elements there are in each of equally wide bins; the last one takes ``high``, too."""
+    kind = flat.dtype.type
+    kept = flat[(flat >= low) & (flat <= high)]
+    places = ((kept - kind(low)) * kind(bins) / kind(high - low)).astype(np.int64)
+    return np.bincount(np.minimum(places, bins - 1), minlength=bins).astype(flat.dtype)

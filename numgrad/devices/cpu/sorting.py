@@ -1,0 +1,129 @@
+"""Sorting and what rests on it, by NumPy: the middle axis of a row of elements seen as (outer, length, inner).
+
+A NaN counts as larger than everything.  Equal elements stay in order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["consecutive_rows", "kth_axis", "median_axis", "mode_axis", "sort_axis", "unique_elements", "unique_rows"]
+
+
+def _lines(flat: np.ndarray, outer: int, length: int, inner: int) -> np.ndarray:
+    """The elements with the axis last."""
+    return flat.reshape(outer, length, inner).swapaxes(1, 2)
+
+
+def _row(lines: np.ndarray) -> np.ndarray:
+    """The elements with the axis last as one row with it in its place."""
+    return np.ascontiguousarray(lines.swapaxes(1, 2)).reshape(-1)
+
+
+def _order(lines: np.ndarray, descending: bool) -> np.ndarray:
+    if not descending:
+        return np.argsort(lines, axis=-1, kind="stable")
+    backwards = np.argsort(lines[..., ::-1], axis=-1, kind="stable")[..., ::-1]
+    return lines.shape[-1] - 1 - backwards
+
+
+def _picked(lines: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The elements at places of (outer, inner, count), and the places, as rows."""
+    return _row(np.take_along_axis(lines, places, -1)), _row(places)
+
+
+def sort_axis(
+    flat: np.ndarray, outer: int, length: int, inner: int, descending: bool, count: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The sorted elements, or the first ``count`` of them, and where they stood."""
+    lines = _lines(flat, outer, length, inner)
+    return _picked(lines, _order(lines, descending)[..., :count])
+
+
+def _first_places(lines: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Where the value of each line stands first."""
+    equal = (lines == values) | ((values != values) & (lines != lines))
+    return equal.argmax(-1, keepdims=True)
+
+
+def kth_axis(flat: np.ndarray, outer: int, length: int, inner: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The elements that ``k`` others come before, and where they first stand."""
+    lines = _lines(flat, outer, length, inner)
+    return _picked(lines, _first_places(lines, np.partition(lines, k, -1)[..., k : k + 1]))
+
+
+def median_axis(
+    flat: np.ndarray, outer: int, length: int, inner: int, past_nan: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The lower of the middle elements, and where they first stand; with ``past_nan`` of those that are not NaN.
+
+    Otherwise a NaN is the median of the line that it stands on.
+    """
+    lines = _lines(flat, outer, length, inner)
+    middle: Any = (length - 1) // 2
+    if flat.dtype.kind != "f":
+        return kth_axis(flat, outer, length, inner, middle)
+    values = np.sort(lines, -1)  # any NaN last
+    numbers = length - np.isnan(lines).sum(-1, keepdims=True)
+    middle = np.maximum((numbers - 1) // 2, 0)
+    if not past_nan:
+        middle = np.where(numbers < length, length - 1, middle)
+    return _picked(lines, _first_places(lines, np.take_along_axis(values, middle, -1)))
+
+
+def mode_axis(flat: np.ndarray, outer: int, length: int, inner: int) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest of the most frequent elements, and where they last stand."""
+    lines = _lines(flat, outer, length, inner)
+    order = _order(lines, False)
+    values = np.take_along_axis(lines, order, -1)
+    places = np.arange(length)
+    starts = np.ones(values.shape, bool)
+    starts[..., 1:] = values[..., 1:] != values[..., :-1]
+    run = places - np.maximum.accumulate(np.where(starts, places, 0), -1)  # equal ones before it
+    return _picked(lines, np.take_along_axis(order, run.argmax(-1, keepdims=True), -1))
+
+
+# -- different elements -----------------------------------------------------------------------------------------
+
+
+def unique_elements(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The different elements, sorted; for each element which it is; how many there are.  No NaN equals another."""
+    values, inverse, counts = np.unique(flat, return_inverse=True, return_counts=True, equal_nan=False)
+    return values, inverse.reshape(-1), counts
+
+
+def unique_rows(
+    flat: np.ndarray, outer: int, length: int, inner: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same for the slices along the middle axis, sorted by their elements in turn."""
+    slices = flat.reshape(outer, length, inner).swapaxes(0, 1).reshape(length, outer * inner)
+    order = np.lexsort(slices.T[::-1]) if slices.shape[1] else np.arange(length)
+    keep, place, counts = _runs(slices[order])
+    inverse = np.empty(length, np.int64)
+    inverse[order] = place
+    return _joined(slices[order][keep], outer, inner), inverse, counts
+
+
+def consecutive_rows(
+    flat: np.ndarray, outer: int, length: int, inner: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The slices along the middle axis that differ from the one before; for each slice which; how many in a row."""
+    slices = flat.reshape(outer, length, inner).swapaxes(0, 1).reshape(length, outer * inner)
+    keep, place, counts = _runs(slices)
+    return _joined(slices[keep], outer, inner), place, counts
+
+
+def _runs(slices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Which rows differ from the one before, the number of each one's run, and the runs' lengths."""
+    keep = np.ones(len(slices), bool)
+    keep[1:] = (slices[1:] != slices[:-1]).any(1)
+    place = np.cumsum(keep) - 1
+    return keep, place, np.bincount(place, minlength=0)
+
+
+def _joined(slices: np.ndarray, outer: int, inner: int) -> np.ndarray:
+    """Slices as the row that they are taken from."""
+    count = len(slices)
+    return np.ascontiguousarray(slices.reshape(count, outer, inner).swapaxes(0, 1)).reshape(-1)

@@ -1,0 +1,78 @@
+"""Norms, under the names of PyTorch's ``torch.linalg``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ._layout import normal_dim
+from ._tensor import Tensor
+from ._types import to_dtype
+from .ops.copying import convert
+from .ops.extremes import amax, amin
+from .ops.norms import vector_norm
+from .ops.pointwise import abs
+from .ops.reduction import sum
+
+__all__ = ["matrix_norm", "norm", "vector_norm"]
+
+
+def matrix_norm(
+    A: Tensor, ord: float | str = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """The norm of the matrices in two dimensions.
+
+    ``ord`` "fro" is the root of the sum of squares, 1 the largest sum of absolute values of a column, infinity that of
+    a row, and with a minus sign the smallest.
+
+    Raises:
+        RuntimeError: ``ord`` is none of these (numgrad has no singular values, which 2 and "nuc" ask for).
+    """
+    if len(dim) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {tuple(dim)}")
+    rank = len(A._shape)
+    if rank < 2:
+        raise RuntimeError(f"linalg.matrix_norm: The input tensor A must have at least 2 dimensions, not {rank}.")
+    row, column = [normal_dim(one, rank) for one in dim]
+    if row == column:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({row}, {column})")
+    if ord == "fro":
+        return vector_norm(A, 2, (row, column), keepdim, dtype=dtype)
+    if ord not in (1, -1, float("inf"), float("-inf")):
+        raise RuntimeError(
+            f"linalg.matrix_norm: Order {ord} not supported: numgrad has 'fro', 1, -1, inf and -inf "
+            f"(shape {list(A._shape)})"
+        )
+    assert not isinstance(ord, str)
+    summed, chosen = (row, column) if ord in (1, -1) else (column, row)
+    extreme = amax if ord > 0 else amin
+    sums = sum(abs(A if dtype is None else convert(A, to_dtype(dtype))), summed, True)
+    result = extreme(sums, chosen, True)
+    return result if keepdim else result.squeeze((row, column))
+
+
+def norm(
+    A: Tensor, ord: float | str | None = None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *,
+    dtype: Any = None,
+) -> Tensor:
+    """The norm of vectors (one dimension) or of matrices (two); without ``ord`` and ``dim`` that of all elements.
+
+    Raises:
+        RuntimeError: the dimensions do not fit ``ord``, or numgrad does not have it.
+    """
+    if ord is None:
+        return vector_norm(A, 2, dim, keepdim, dtype=dtype)
+    rank = len(A._shape)
+    if dim is None:
+        if rank not in (1, 2):
+            raise RuntimeError(
+                "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. "
+                f"Got {rank}D (shape {list(A._shape)})."
+            )
+        dim = tuple(range(rank))
+    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    if len(dims) == 2:
+        return matrix_norm(A, ord, dims, keepdim, dtype=dtype)
+    if isinstance(ord, str):
+        raise RuntimeError(f"linalg.norm: Order {ord} is one of matrices, but dim names {len(dims)} dimensions")
+    return vector_norm(A, ord, dims, keepdim, dtype=dtype)

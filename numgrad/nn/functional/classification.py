@@ -1,0 +1,315 @@
+"""Losses of classification: how improbable a model finds the right classes."""
+
+from __future__ import annotations
+
+import warnings
+
+from ..._layout import numel
+from ..._tensor import Tensor
+from ..._types import int64, uint8
+from ...ops.binary_losses import bce_op, bce_with_logits_op
+from ...ops.comparison import eq
+from ...ops.copying import convert
+from ...ops.likelihood import count_targets, nll_loss_2d_op, nll_loss_op
+from ...ops.pointwise import add, div, exp, mul, neg, sub
+from ...ops.reducing import reduced, refuse_gradient
+from ...ops.reduction import sum_all, sum_dims
+from ...ops.shape import expand, reshape
+from ...ops.softmax import log_softmax
+from ...ops.special import xlogy
+from .reduction import reduction_of
+
+__all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div", "nll_loss"]
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log-likelihood ``-weight[t] * input[t]`` of the target classes ``t``.
+
+    Args:
+        input: log-probabilities, of shape (classes), (batch, classes) or (batch, classes, ...).
+        target: int64 or uint8 classes, of the input's shape without its second (or only) dimension.
+        weight: of each class; none stands for 1.
+        ignore_index: a target that does not count.
+        reduction: "mean", the sum divided by the weights of the targets that count; "sum" or "none".
+        size_average, reduce: PyTorch's older way to give the reduction.
+
+    Raises:
+        IndexError: a target is not in [0, classes).
+        RuntimeError, ValueError: the shapes or dtypes do not fit.
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    return _nll_loss(input, target, weight, ignore_index, reduction)
+
+
+def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, ignored: int, reduction: str) -> Tensor:
+    _check_nll(input, target, weight)
+    refuse_gradient("nll_loss_forward", "weight", weight)
+    target = convert(target, int64)
+    shape, rank = target._shape, len(input._shape)
+    if rank == 1:
+        shape = ()
+        target = reshape(target, shape)
+    elif rank not in (2, 4):
+        batch, classes, *rest = input._shape
+        input = reshape(input, batch, classes, 1, numel(tuple(rest)))
+        target = reshape(target, batch, 1, numel(tuple(rest)))
+    count = count_targets(input, target, weight, ignored)
+    loss = (nll_loss_op if rank < 3 else nll_loss_2d_op)(input, target, weight, ignored, count, reduction)
+    return reshape(loss, shape) if reduction == "none" and loss._shape != shape else loss
+
+
+def _check_nll(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
+    """Raise unless input, target and weight fit together."""
+    given, wanted = input._shape, target._shape
+    if not given:
+        raise ValueError(f"Expected 1 or more dimensions (got {len(given)})")
+    if len(given) > 1 and given[0] != (wanted[0] if wanted else 0):
+        raise ValueError(
+            f"Expected input batch_size ({given[0]}) to match target batch_size ({wanted[0] if wanted else 0}): input "
+            f"of shape {list(given)}, target of shape {list(wanted)}."
+        )
+    if target.dtype not in (int64, uint8):
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {target.dtype.legacy} (shape {list(wanted)})"
+        )
+    if len(given) == 1:
+        if numel(wanted) != 1 or len(wanted) > 1:
+            raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {list(wanted)}")
+    elif wanted != given[:1] + given[2:]:
+        raise RuntimeError(
+            f"Expected target size {list(given[:1] + given[2:])}, got {list(wanted)} (input of shape {list(given)})"
+        )
+    if not input.is_floating_point():
+        raise NotImplementedError(
+            f"\"nll_loss_out_frame\" not implemented for '{input.dtype.legacy}' (shape {list(given)})"
+        )
+    classes = given[min(1, len(given) - 1)]
+    _check_weight(weight, classes, "")
+    if weight is not None and weight._type is not input._type:
+        raise RuntimeError(f"expected scalar type {input.dtype.legacy} but found {weight.dtype.legacy}")
+
+
+def _check_weight(weight: Tensor | None, classes: int, name: str) -> None:
+    if weight is not None and weight._shape != (classes,):
+        raise RuntimeError(
+            f"{name}weight tensor should be defined either for all {classes} classes or no classes but got weight "
+            f"tensor of shape: {list(weight._shape)}"
+        )
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """Minus the logarithm of the softmax of ``input`` at the target class, or averaged over target probabilities.
+
+    Args:
+        input: scores, of shape (classes), (batch, classes) or (batch, classes, ...).
+        target: int64 or uint8 classes, of the input's shape without its second (or only) dimension; or
+            probabilities of the classes, of the input's own shape and a floating-point dtype.
+        weight: of each class; none stands for 1.
+        ignore_index: a class that does not count.
+        reduction: "mean", "sum" or "none".  The mean is over the weights of the classes that count, or, with
+            probabilities, over the batch (and further dimensions).
+        label_smoothing: how much of each target, in [0, 1], is spread evenly over all classes.
+        size_average, reduce: PyTorch's older way to give the reduction.
+
+    Raises:
+        IndexError: a target is not in [0, classes).
+        RuntimeError, ValueError: the shapes or dtypes do not fit.
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    dim = min(1, len(input._shape) - 1)
+    classes = input._shape[dim] if input._shape else 1
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if target._shape == input._shape:
+        if not target.is_floating_point():
+            raise RuntimeError(
+                f"Expected floating point type for target with class probabilities, got {target.dtype.legacy} "
+                f"(shape {list(target._shape)})"
+            )
+        if ignore_index >= 0:
+            raise RuntimeError("ignore_index is not supported for floating point target")
+        _check_weight(weight, classes, "cross_entropy: ")
+        return _expected_loss(log_softmax(input, dim), target, weight, reduction, label_smoothing, dim)
+    logs = log_softmax(input, dim)
+    loss = _nll_loss(logs, target, weight, ignore_index, reduction)
+    if label_smoothing == 0.0:
+        return loss
+    even = _even_loss(logs, target, weight, ignore_index, reduction, dim)
+    return add(mul(loss, 1 - label_smoothing), mul(even, label_smoothing / classes))
+
+
+def _along(weight: Tensor, shape: tuple[int, ...], dim: int) -> Tensor:
+    """The weights of the classes as a factor of what has this shape."""
+    return reshape(weight, *[-1 if d == dim else 1 for d in range(len(shape))])
+
+
+def _even_loss(
+    logs: Tensor, target: Tensor, weight: Tensor | None, ignored: int, reduction: str, dim: int
+) -> Tensor:
+    """The loss if all classes were the target in equal parts, summed over them."""
+    weighted = logs if weight is None else mul(logs, _along(weight, logs._shape, dim))
+    skipped = eq(reshape(target, weighted._shape[:dim] + weighted._shape[dim + 1 :]), ignored)
+    losses = neg(sum_dims(weighted, (dim,), False)).masked_fill(skipped, 0.0)
+    if reduction == "none":
+        return losses
+    return sum_all(losses) if reduction == "sum" else div(sum_all(losses), count_targets(logs, target, weight, ignored))
+
+
+def _expected_loss(
+    logs: Tensor, target: Tensor, weight: Tensor | None, reduction: str, smoothing: float, dim: int
+) -> Tensor:
+    """The loss averaged over target probabilities."""
+    if smoothing > 0.0:
+        target = add(mul(target, 1 - smoothing), smoothing / logs._shape[dim])
+    terms = mul(logs, target)
+    if weight is not None:
+        terms = mul(terms, _along(weight, logs._shape, dim))
+    if reduction == "none":
+        return neg(sum_dims(terms, (dim,), False))
+    total = neg(sum_all(terms))
+    return total if reduction == "sum" else div(total, numel(logs._shape) / logs._shape[dim])
+
+
+def _check_same_size(input: Tensor, target: Tensor, message: str) -> None:
+    if target._shape != input._shape:
+        raise ValueError(message.format(target=target.shape, input=input.shape))
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``-weight * (target * log(input) + (1 - target) * log(1 - input))``, no logarithm counting for less than -100.
+
+    Args:
+        input: probabilities, of any shape.
+        target: probabilities of the input's shape and dtype.
+        weight: of each element's loss; its shape broadcasts to the input's.
+        reduction: "mean", "sum" or "none".
+        size_average, reduce: PyTorch's older way to give the reduction.
+
+    Raises:
+        ValueError: the shapes differ.
+        RuntimeError: the dtypes differ, or an element is not in [0, 1].
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    _check_same_size(
+        input, target, "Using a target size ({target}) that is different to the input size ({input}) is deprecated. "
+        "Please ensure they have the same size.",
+    )
+    refuse_gradient("binary_cross_entropy", "weight", weight)
+    for other in (target, weight):
+        if other is not None and other._type is not input._type:
+            raise RuntimeError(
+                f"Found dtype {other.dtype.legacy} but expected {input.dtype.legacy} (shapes {list(other._shape)}, "
+                f"{list(input._shape)})"
+            )
+    if not input.is_floating_point():
+        raise NotImplementedError(
+            f"\"binary_cross_entropy\" not implemented for '{input.dtype.legacy}' (shape {list(input._shape)})"
+        )
+    for name, values in (("input", input.detach()), ("target", target.detach())):
+        if values.numel() and not (values.min().item() >= 0 and values.max().item() <= 1):  # nor a NaN
+            raise RuntimeError(f"all elements of {name} should be between 0 and 1 (shape {list(values._shape)})")
+    return bce_op(input, target, weight if weight is None else expand(weight, input._shape), reduction)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """:func:`binary_cross_entropy` of ``sigmoid(input)``, without its rounding.
+
+    Args:
+        input: scores, of any shape.
+        target: probabilities of the input's shape.
+        weight: of each element's loss; broadcasts.
+        reduction: "mean", "sum" or "none".
+        pos_weight: of the part of ``target`` in the loss, against that of ``1 - target``; broadcasts.
+        size_average, reduce: PyTorch's older way to give the reduction.
+
+    Raises:
+        ValueError: the shapes of input and target differ.
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    _check_same_size(input, target, "Target size ({target}) must be the same as input size ({input})")
+    refuse_gradient("binary_cross_entropy_with_logits", "weight", weight)
+    refuse_gradient("binary_cross_entropy_with_logits", "pos_weight", pos_weight)
+    if not input.is_floating_point():
+        raise NotImplementedError(
+            f"\"log_sigmoid_cpu\" not implemented for '{input.dtype.legacy}' (shape {list(input._shape)})"
+        )
+    if not target.is_floating_point():
+        raise RuntimeError(
+            f"result type {input.dtype.legacy} can't be cast to the desired output type {target.dtype.legacy}"
+        )
+    return bce_with_logits_op(input, target, weight, pos_weight, reduction)
+
+
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """The Kullback-Leibler divergence, of terms ``target * (log(target) - input)``.
+
+    Args:
+        input: log-probabilities.
+        target: probabilities, or with ``log_target`` their logarithms, of a shape that broadcasts.
+        reduction: "mean" over all terms, which is not the divergence's mean; "batchmean", their sum divided by the
+            first dimension, which is; "sum" or "none".
+        size_average, reduce: PyTorch's older way to give the reduction.
+
+    Raises:
+        RuntimeError: the dtypes are not floating-point, or the shapes do not broadcast.
+        ValueError: the reduction is none of those.
+    """
+    if size_average is not None or reduce is not None:
+        reduction = reduction_of(reduction, size_average, reduce)
+    else:
+        if reduction == "mean":
+            warnings.warn(
+                "reduction: 'mean' divides the total loss by both the batch size and the support size."
+                "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
+                "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
+                stacklevel=2,
+            )
+        reduction_of("sum" if reduction == "batchmean" else reduction)
+    if not (input.is_floating_point() and target.is_floating_point()):
+        raise RuntimeError(
+            f"kl_div: Integral inputs not supported. (dtypes {input.dtype}, {target.dtype}; shapes "
+            f"{list(input._shape)}, {list(target._shape)})"
+        )
+    terms = mul(exp(target), sub(target, input)) if log_target else sub(xlogy(target, target), mul(target, input))
+    if reduction == "batchmean" and input._shape:
+        return div(sum_all(terms), input._shape[0])
+    return reduced(terms, "mean" if reduction == "batchmean" else reduction)

@@ -1,0 +1,115 @@
+"""Dropout: elements, or whole channels, at random left out while training."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+from ..._tensor import Tensor
+from ...ops import dropout as ops
+
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
+
+
+def _check_probability(p: float) -> None:
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Each element, while training, 0 with probability ``p`` and divided by ``1 - p`` otherwise.
+
+    The random numbers are PyTorch's for the same seed.
+
+    Args:
+        input: floating-point numbers, of any shape.
+        p: the probability of 0, in [0, 1].
+        training: if not, the input itself is returned.
+        inplace: whether the input is overwritten.
+
+    Raises:
+        ValueError: ``p`` is no probability.
+        RuntimeError: the input is not of floating-point numbers.
+    """
+    _check_probability(p)
+    return (ops.dropout_ if inplace else ops.dropout)(input, p, training)
+
+
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """:func:`dropout` to the limit of SELU, not to 0, then scaled and shifted to keep mean 0 and variance 1."""
+    _check_probability(p)
+    return (ops.alpha_dropout_ if inplace else ops.alpha_dropout)(input, p, training)
+
+
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """:func:`alpha_dropout` of whole channels: all of ``input[n, c]`` together."""
+    _check_probability(p)
+    return (ops.feature_alpha_dropout_ if inplace else ops.feature_alpha_dropout)(input, p, training)
+
+
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """:func:`dropout` of whole channels of an input of shape (batch, channels, length) or (channels, length).
+
+    Raises:
+        ValueError: ``p`` is no probability.
+        RuntimeError: the input has another number of dimensions.
+    """
+    _check_probability(p)
+    rank = len(input._shape)
+    if rank not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {rank}D input. Note that dropout1d exists to provide "
+            "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch "
+            "dimension (i.e. 2D or 3D inputs)."
+        )
+    return _of_channels(input, p, training, inplace, rank == 3)
+
+
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """:func:`dropout` of whole channels of an input of shape (batch, channels, height, width).
+
+    One of any other number of dimensions is taken as (batch, channels, ...), with a warning.
+    """
+    _check_probability(p)
+    rank = len(input._shape)
+    if rank not in (3, 4):
+        _warn_of_rank("dropout2d", rank, 2)
+    elif rank == 3:
+        warnings.warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
+            "- input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
+            "future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain "
+            "the 1D channel-wise dropout behavior, please switch to using dropout1d instead.",
+            stacklevel=2,
+        )
+    return _of_channels(input, p, training, inplace, True)
+
+
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """:func:`dropout` of whole channels of an input of shape ([batch,] channels, depth, height, width).
+
+    One of any other number of dimensions is taken as (channels, ...), with a warning.
+    """
+    _check_probability(p)
+    rank = len(input._shape)
+    if rank not in (4, 5):
+        _warn_of_rank("dropout3d", rank, 3)
+    return _of_channels(input, p, training, inplace, rank == 5)
+
+
+def _warn_of_rank(name: str, rank: int, spatial: int) -> None:
+    warnings.warn(
+        f"{name}: Received a {rank}-D input to {name}, which is deprecated and will result in an error in a future "
+        f"release. To retain the behavior and silence this warning, please use dropout instead. Note that {name} "
+        f"exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel dimension, and "
+        f"an optional batch dimension (i.e. {spatial + 1}D or {spatial + 2}D inputs).",
+        stacklevel=3,
+    )
+
+
+def _of_channels(input: Tensor, p: float, training: bool, inplace: bool, batched: bool) -> Tensor:
+    drop: Callable[[Tensor, float, bool], Tensor] = ops.feature_dropout_ if inplace else ops.feature_dropout
+    if batched:
+        return drop(input, p, training)
+    result = drop(input.unsqueeze(0), p, training)
+    return input if inplace else result.squeeze(0)

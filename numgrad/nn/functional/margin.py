@@ -1,0 +1,214 @@
+"""Losses that leave off where a margin is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..._tensor import Tensor
+from ...ops.binary_losses import soft_margin, soft_margin_loss_op
+from ...ops.comparison import minimum, where
+from ...ops.distances import pairwise_distance
+from ...ops.reducing import reduced, refuse_gradient
+from ...ops.shape import broadcast_tensors
+from .reduction import reduction_of
+
+__all__ = [
+    "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "soft_margin_loss", "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+]
+
+
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``log(1 + exp(-target * input))``, which here does not overflow for large negative scores.
+
+    Args:
+        input: scores, of any shape.
+        target: 1 or -1 for each, of a shape that broadcasts to the input's; it has no gradient.
+        reduction: "mean", "sum" or "none".
+        size_average, reduce: PyTorch's older way to give the reduction.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the target requires a gradient.
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    refuse_gradient("soft_margin_loss", "target", target)
+    pair = broadcast_tensors(input, target)
+    if pair[0]._shape != input._shape:
+        raise RuntimeError(
+            f"output with shape {list(input._shape)} doesn't match the broadcast shape {list(pair[0]._shape)}"
+        )
+    return soft_margin(*pair) if reduction == "none" else soft_margin_loss_op(*pair, reduction)
+
+
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The distance ``input`` where the target is 1, ``max(0, margin - input)`` where it is -1.
+
+    Args:
+        input: distances, of any shape.
+        target: 1 where the two are alike and -1 where they are not.
+        margin: how far apart those should be.
+        reduction: "mean", "sum" or "none".
+        size_average, reduce: PyTorch's older way to give the reduction.
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    unlike = where(target != 1, (margin - input).clamp_min(0), 0.0)
+    alike = where(target != -1, input, 0.0)
+    return reduced(unlike + alike, reduction)
+
+
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``max(0, -target * (input1 - input2) + margin)``.
+
+    Args:
+        input1, input2: scores, of equally many dimensions.
+        target: 1 where the first should be the larger and -1 where the second should.
+        margin: by how much.
+        reduction: "mean", "sum" or "none".
+        size_average, reduce: PyTorch's older way to give the reduction.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    if not len(input1._shape) == len(input2._shape) == len(target._shape):
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+            f"{input1.shape}, input2: {input2.shape}, target: {target.shape} "
+        )
+    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+
+
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """With the cosine ``c`` of two vectors: ``1 - c`` where the target is 1, ``max(0, c - margin)`` where it is -1.
+
+    Args:
+        input1, input2: vectors, of shape (batch, size) or (size).
+        target: 1 where the two are alike and -1 where they are not, of shape (batch) or ().
+        margin: the cosine up to which vectors count as unlike.
+        reduction: "mean", "sum" or "none".
+        size_average, reduce: PyTorch's older way to give the reduction.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    rank = len(target._shape)
+    if rank > 1:
+        raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported (shape {list(target._shape)})")
+    if not len(input1._shape) == len(input2._shape) == rank + 1:
+        raise RuntimeError(
+            f"{rank}D target tensor expects {rank + 1}D input tensors, but found inputs with sizes "
+            f"{list(input1._shape)} and {list(input2._shape)}."
+        )
+    tiny = 1e-12  # keeps the divisor from 0
+    squares = ((input1 * input1).sum(rank) + tiny) * ((input2 * input2).sum(rank) + tiny)
+    cosine = (input1 * input2).sum(rank) / squares.sqrt()
+    alike = where(target == 1, 1.0 - cosine, 0.0)
+    unlike = where(target == -1, (cosine - margin).clamp_min(0), 0.0)
+    return reduced(alike + unlike, reduction)
+
+
+def _check_margin(margin: float) -> None:
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-06,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``max(0, distance(anchor, positive) - distance(anchor, negative) + margin)``, by :func:`pairwise_distance`.
+
+    Args:
+        anchor, positive, negative: vectors along the last dimension, of equally many dimensions.
+        margin: how much farther the negative should be than the positive.
+        p, eps: the order of the norm, and what is added to differences.
+        swap: whether the positive's distance from the negative counts if that is less than the anchor's.
+        reduction: "mean", "sum" or "none".
+        size_average, reduce: PyTorch's older way to give the reduction.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+        ValueError: the margin is not positive.
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    _check_margin(margin)
+    ranks = [len(x._shape) for x in (anchor, positive, negative)]
+    if len(set(ranks)) > 1:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {ranks[0]}D, positive {ranks[1]}D, and negative {ranks[2]}D inputs"
+        )
+
+    def distance(x1: Tensor, x2: Tensor) -> Tensor:
+        return pairwise_distance(x1, x2, p, eps)
+
+    return _triplet(distance, anchor, positive, negative, margin, swap, reduction)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """:func:`triplet_margin_loss` with a distance of one's own; :func:`pairwise_distance` if none is given."""
+    reduction = reduction_of(reduction)
+    _check_margin(margin)
+    return _triplet(distance_function or pairwise_distance, anchor, positive, negative, margin, swap, reduction)
+
+
+def _triplet(
+    distance: Callable[[Tensor, Tensor], Tensor],
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float,
+    swap: bool,
+    reduction: str,
+) -> Tensor:
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = minimum(far, distance(positive, negative))
+    return reduced((near + margin - far).clamp_min(0), reduction)

@@ -1,0 +1,221 @@
+"""Losses of regression: how far predictions are from what was measured."""
+
+from __future__ import annotations
+
+import math
+
+from ..._tensor import Tensor
+from ...autograd.grad_mode import no_grad
+from ...ops.reducing import reduced
+from ...ops.regression_losses import huber, huber_loss_op, mse, mse_loss_op, smooth_l1, smooth_l1_loss_op
+from ...ops.shape import broadcast_tensors
+from .reduction import check_sizes, reduction_of
+
+__all__ = ["gaussian_nll_loss", "huber_loss", "l1_loss", "mse_loss", "poisson_nll_loss", "smooth_l1_loss"]
+
+
+def _alike(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
+    """Both in one shape."""
+    return (input, target) if input._shape == target._shape else broadcast_tensors(input, target)
+
+
+def _check_loss_weight(weight: Tensor, input: Tensor) -> None:
+    if weight._shape != input._shape:
+        raise ValueError(
+            f"Weights and input must have the same size. They have shapes {list(weight._shape)} and "
+            f"{list(input._shape)}."
+        )
+
+
+def _weighted(losses: Tensor, weight: Tensor, reduction: str) -> Tensor:
+    """The losses times their weights; a mean is divided by the sum of these."""
+    losses = losses * weight
+    return losses.sum() / weight.sum() if reduction == "mean" else reduced(losses, reduction)
+
+
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """``(input - target) ** 2``.
+
+    Args:
+        input, target: floating-point numbers, of shapes that broadcast; if they differ, that warns.
+        reduction: "mean", "sum" or "none".
+        weight: of each element's loss, of the input's shape; the mean is divided by the sum of the weights.
+        size_average, reduce: PyTorch's older way to give the reduction.
+
+    Raises:
+        NotImplementedError: both are integers.
+        RuntimeError, ValueError: the shapes do not fit.
+    """
+    check_sizes(input, target)
+    reduction = reduction_of(reduction, size_average, reduce)
+    pair = _alike(input, target)
+    if weight is None:
+        return mse(*pair) if reduction == "none" else mse_loss_op(*pair, reduction)
+    _check_loss_weight(weight, input)
+    return _weighted((pair[0] - pair[1]) ** 2, weight, reduction)
+
+
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """``abs(input - target)``; arguments and errors as in :func:`mse_loss`."""
+    check_sizes(input, target)
+    reduction = reduction_of(reduction, size_average, reduce)
+    pair = _alike(input, target)
+    losses = (pair[0] - pair[1]).abs()
+    if weight is None:
+        return losses.mean() if reduction == "mean" else reduced(losses, reduction)  # of integers there is no mean
+    _check_loss_weight(weight, input)
+    return _weighted(losses, weight, reduction)
+
+
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """With ``d = abs(input - target)``: ``d ** 2 / (2 * beta)`` where ``d < beta``, ``d - beta / 2`` elsewhere.
+
+    Args:
+        input, target: floating-point numbers, of shapes that broadcast; if they differ, that warns.
+        reduction: "mean", "sum" or "none".
+        beta: where the square ends and the straight line begins; with 0 this is :func:`l1_loss`.
+        size_average, reduce: PyTorch's older way to give the reduction.
+
+    Raises:
+        NotImplementedError: both are integers.
+        RuntimeError: ``beta`` is negative, or the shapes do not broadcast.
+    """
+    check_sizes(input, target)
+    reduction = reduction_of(reduction, size_average, reduce)
+    if beta < 0:
+        raise RuntimeError(f"smooth_l1_loss does not support negative values for beta. Got: {beta}")
+    pair = _alike(input, target)
+    if beta == 0:
+        return reduced((pair[0] - pair[1]).abs(), reduction)
+    if reduction == "none":
+        return smooth_l1(*pair, beta=float(beta))
+    return smooth_l1_loss_op(*pair, reduction, float(beta))
+
+
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
+    """With ``d = abs(input - target)``: ``d ** 2 / 2`` where ``d <= delta``, ``delta * (d - delta / 2)`` elsewhere.
+
+    Args:
+        input, target: floating-point numbers, of shapes that broadcast; if they differ, that warns.
+        reduction: "mean", "sum" or "none".
+        delta: where the square ends and the straight line begins.
+        weight: of each element's loss, of the input's shape.
+
+    Raises:
+        NotImplementedError: they are integers.
+        RuntimeError, ValueError: ``delta`` is not positive, the dtypes differ, or the shapes do not fit.
+    """
+    check_sizes(input, target)
+    reduction = reduction_of(reduction)
+    if delta <= 0:
+        raise RuntimeError(f"huber_loss does not support non-positive values for delta. Got: {delta}")
+    if target._type is not input._type:
+        raise RuntimeError(f"Found dtype {target.dtype.legacy} but expected {input.dtype.legacy}")
+    pair = _alike(input, target)
+    if weight is not None:
+        _check_loss_weight(weight, input)
+        return reduced(huber(*pair, delta=float(delta)) * weight, reduction)
+    return huber(*pair, delta=float(delta)) if reduction == "none" else huber_loss_op(*pair, reduction, float(delta))
+
+
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-06,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log-likelihood of a normal distribution, ``(log(var) + (input - target) ** 2 / var) / 2``.
+
+    Args:
+        input: the means.
+        target: what was observed.
+        var: the variances: of the input's shape, without its last dimension or with one of size 1, or one number.
+        full: whether the constant ``log(2 * pi) / 2`` is added.
+        eps: the least that a variance counts for.
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        ValueError: a variance is negative, or the shapes do not fit.
+    """
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not valid")
+    variance = _variance(input, var).clone()
+    with no_grad():  # where the variance is raised to eps, it still has a gradient
+        variance.clamp_(min=eps)
+    loss = 0.5 * (variance.log() + (input - target) ** 2 / variance)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return reduced(loss, reduction)
+
+
+def _variance(input: Tensor, var: Tensor | float) -> Tensor:
+    """The variances in a shape that broadcasts to the input's.
+
+    Raises:
+        ValueError: one is negative, or their shape does not fit.
+    """
+    if not isinstance(var, Tensor):
+        if var < 0:
+            raise ValueError(f"var has negative entry/entries: {var}")
+        return input.new_ones(input._shape) * var
+    if bool((var.detach() < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    given, wanted = var._shape, input._shape
+    if given == wanted[:-1] != wanted:
+        return var.unsqueeze(-1)
+    if given not in (wanted, *[(*wanted[:d], 1, *wanted[d + 1 :]) for d in range(len(wanted))]):
+        raise ValueError(f"var is of incorrect size: {list(given)}, for input of shape {list(wanted)}")
+    return var
+
+
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-08,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log-likelihood of a Poisson distribution, ``exp(input) - target * input``.
+
+    Args:
+        input: the logarithms of the means, or unless ``log_input`` the means themselves.
+        target: the counts observed.
+        full: whether Stirling's approximation of ``log(target!)`` is added where the target is more than 1.
+        eps: added to a mean before its logarithm is taken.
+        reduction: "mean", "sum" or "none".
+        size_average, reduce: PyTorch's older way to give the reduction.
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        loss = loss + stirling.masked_fill(target <= 1, 0)
+    return reduced(loss, reduction)

@@ -1,0 +1,83 @@
+"""PyTorch's second names of operations, and its further in-place forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._tensor import Tensor
+from .._types import bool_
+from . import clamping, comparison, rounding, special, trigonometric  # noqa: F401 - they define what has a second name
+from .copying import copy_
+from .integers import invert_bits
+from .overloads import overload
+from .pointwise import sign
+from .table import attach, public, public_functions
+
+#: The second names of functions, methods and in-place methods.
+ALIASES = {
+    "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
+    "arctan2": "atan2", "arctanh": "atanh", "clip": "clamp", "divide": "div", "fix": "trunc", "greater": "gt",
+    "greater_equal": "ge", "less": "lt", "less_equal": "le", "multiply": "mul", "negative": "neg", "not_equal": "ne",
+    "subtract": "sub",
+}
+
+#: The in-place methods that are functions of ``numgrad``, too.
+FUNCTIONS_IN_PLACE = (
+    "abs_", "acos_", "acosh_", "arccos_", "arccosh_", "arcsin_", "arcsinh_", "arctan_", "arctanh_", "asin_", "asinh_",
+    "atan_", "atanh_", "ceil_", "clamp_", "clamp_max_", "clamp_min_", "clip_", "cos_", "cosh_", "deg2rad_", "erf_",
+    "erfc_", "exp2_", "exp_", "expm1_", "fix_", "floor_", "frac_", "log10_", "log1p_", "log2_", "log_", "logit_",
+    "nan_to_num_", "neg_", "negative_", "rad2deg_", "reciprocal_", "round_", "rsqrt_", "sigmoid_", "sin_", "sinc_",
+    "sinh_", "sqrt_", "square_", "tan_", "tanh_", "trunc_", "xlogy_",
+)
+
+_sgn = overload(sign, "SgnBackward0")
+public(_sgn, name="sgn")
+attach("sgn_", _sgn.inplace)
+
+
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself.
+
+    Raises:
+        RuntimeError: it is of bools.
+    """
+    if input.dtype is bool_:
+        raise RuntimeError(f"The `+` operator, on a bool tensor is not supported (shape {list(input._shape)}).")
+    return input
+
+
+public(positive)
+
+
+def _truth_in_place(name: str) -> Callable[..., Tensor]:
+    """The method that overwrites a tensor with 1 where a comparison or logical operation holds, 0 elsewhere."""
+    function = public_functions[name]
+
+    def call(self: Tensor, *others: Any) -> Tensor:
+        return copy_(self, function(self, *others))
+
+    call.__name__ = call.__qualname__ = f"{name}_"
+    call.__doc__ = f"``{name}`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."
+    return call
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "logical_not"):
+    attach(f"{_name}_", _truth_in_place(_name))
+
+
+def _bitwise_not_(self: Tensor) -> Tensor:
+    """``bitwise_not`` in place."""
+    return self.logical_not_() if self.dtype is bool_ else invert_bits.inplace(self)
+
+
+attach("bitwise_not_", _bitwise_not_)
+
+for _alias, _name in ALIASES.items():
+    public_functions[_alias] = public_functions[_name]
+    for _suffix in ("", "_"):
+        if hasattr(Tensor, _name + _suffix):
+            attach(_alias + _suffix, getattr(Tensor, _name + _suffix))
+
+for _name in FUNCTIONS_IN_PLACE:
+    public(getattr(Tensor, _name), name=_name)

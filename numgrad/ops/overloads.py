@@ -1,0 +1,90 @@
+"""Forms of one pointwise operation: under other node names, for tensors alone, without a derivative.
+
+PyTorch numbers the overloads of an operation and shows the number in the node's name; numgrad computes them all by
+one entry of the table.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from .._tensor import Tensor
+from ..autograd.graph import Node
+from .elementwise import Pointwise
+from .flat import FlatNode
+from .recorder import inplace_recorder, operator, recorder
+from .table import attach, public
+
+__all__ = ["check_tensors", "of_tensors", "overload", "undifferentiated"]
+
+
+def overload(call: Any, node: str) -> Any:
+    """The pointwise operation ``call``, recorded by nodes called ``node``.
+
+    PyTorch has nodes of their own for what is done in place, and several functions that share a formula.  Formula,
+    rules and kernels are those of ``call``, and so is the place in the table.
+    """
+    op: Pointwise = copy.copy(call.op)
+    op.node_class = op.make_node_class(node)
+    op.flat_node_class = type(node, (FlatNode,), {"op": op, "__slots__": (), "__module__": "numgrad.autograd"})
+    result: Any = recorder(op)
+    result.__doc__ = call.__doc__
+    result.op = op
+    result.scalar_function = call.scalar_function
+    result.inplace = inplace_recorder(op)
+    return result
+
+
+def of_tensors(call: Any) -> Callable[[Any, Any], Tensor]:
+    """Export a pointwise operation on two tensors that takes no number for either: ``<name>_op`` as ``<name>``."""
+    name = call.op.name.removesuffix("_op")
+    short = operator(call.op)
+
+    def checked(input, other):
+        check_tensors(name, input, other)
+        return short(input, other)
+
+    def in_place(input, other):
+        check_tensors(name, input, other)
+        return call.inplace(input, other)
+
+    for function, own_name in ((checked, name), (in_place, f"{name}_")):
+        function.__name__ = function.__qualname__ = own_name
+    checked.__doc__ = call.__doc__
+    public(checked, checks=True)
+    if hasattr(call, "inplace"):
+        in_place.__doc__ = call.inplace.__doc__
+        attach(f"{name}_", in_place)
+    return checked
+
+
+def check_tensors(name: str, input: Any, other: Any) -> None:
+    """Raise unless both arguments are tensors."""
+    for parameter, value in (("input", input), ("other", other)):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"{name}(): argument '{parameter}' must be Tensor, not {type(value).__name__}")
+
+
+class _Undifferentiated(Node):
+    """Stands where an operation has no derivative: going backward through it is an error."""
+
+    __slots__ = ("operation",)
+
+    operation: str
+
+    def apply(self, gradient: Any) -> tuple[Any, ...]:
+        raise RuntimeError(f"derivative for aten::{self.operation} is not implemented (shape {list(self.shape)})")
+
+
+_NODE: Any = type("NotImplemented", (_Undifferentiated,), {"__slots__": (), "__module__": "numgrad.autograd"})
+
+
+def undifferentiated(name: str, out: Tensor) -> Tensor:
+    """A new result whose derivative PyTorch does not define, so that only backward fails, as there."""
+    if out._requires_grad and out._edge is not None:
+        node = _NODE(out._edge[0].edges, out._shape, out._type)
+        node.operation = name
+        out._edge = (node, 0)
+    return out

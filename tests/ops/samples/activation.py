@@ -1,0 +1,30 @@
+"""Samples of activation functions."""
+
+import numpy as np
+from ops.sampling import FLOATS, NUMBERS, sample
+
+from numgrad.ops import activation
+
+
+def _step(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def _leaky(x, slope):
+    return np.where(x > 0, x, slope * x)
+
+
+sample("hardtanh_op", lambda x, low, high: np.clip(x, low, high), args=(-1, 2), call=activation.hardtanh,
+       dtypes=NUMBERS)
+sample("threshold_op", lambda x, bound, value: np.where(x > bound, x, value), args=(1, 5), call=activation.threshold,
+       dtypes=NUMBERS)
+sample("hardshrink_op", lambda x: np.where(np.abs(x) > 0.5, x, 0), call=activation.hardshrink, dtypes=FLOATS)
+sample("softshrink_op", lambda x: np.sign(x) * np.maximum(np.abs(x) - 0.5, 0), call=activation.softshrink,
+       dtypes=FLOATS)
+sample("leaky_relu_op", _leaky, args=(0.1,), call=activation.leaky_relu, dtypes=FLOATS)
+sample("prelu_op", _leaky, dtypes=FLOATS)
+sample("elu_op", lambda x, alpha: np.where(x > 0, x, alpha * np.expm1(x)), args=(0.7,), call=activation.elu,
+       dtypes=FLOATS)
+sample("softplus_op", lambda x, beta, _: np.where(x * beta > 2, x, np.log1p(np.exp(x * beta)) / beta), args=(2, 2),
+       call=activation.softplus, dtypes=FLOATS)
+sample("logsigmoid_op", lambda x: np.log(_step(x)), call=activation.logsigmoid, dtypes=FLOATS)

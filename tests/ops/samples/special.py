@@ -1,0 +1,23 @@
+"""Samples of powers, logarithms and special functions."""
+
+import math
+
+import numpy as np
+from ops.sampling import ANY, FLOATS, POSITIVE, UNIT, between, sample
+
+import numgrad
+
+sample("exp2", np.exp2)
+sample("expm1", np.expm1)
+sample("log1p", np.log1p, domain=between(-0.8, 2))
+sample("log2", np.log2, domain=POSITIVE)
+sample("log10", np.log10, domain=POSITIVE)
+sample("logaddexp_op", np.logaddexp, dtypes=FLOATS)
+sample("logaddexp2_op", np.logaddexp2, dtypes=FLOATS)
+sample("logit_op", lambda x: np.log(x / (1 - x.astype(float))), domain=UNIT, call=numgrad.logit)
+sample("logit_within", lambda x, eps: np.log(np.clip(x, eps, 1 - eps) / (1 - np.clip(x, eps, 1 - eps))), args=(0.3,),
+       domain=UNIT, call=numgrad.logit)
+sample("xlogy", lambda x, y: x * np.log(y.astype(float)), domain=(ANY, POSITIVE), dtypes=FLOATS)
+sample("rsqrt", lambda x: 1 / np.sqrt(x), domain=POSITIVE)
+sample("erf", np.vectorize(math.erf, otypes="d"))
+sample("erfc", np.vectorize(math.erfc, otypes="d"))

@@ -1,0 +1,123 @@
+"""Forms, names and errors of the pointwise families; their values and derivatives are tried by the samples."""
+
+import math
+
+import pytest
+
+import numgrad
+from numgrad import tensor
+from numgrad.ops import activation
+from numgrad.ops.aliases import ALIASES, FUNCTIONS_IN_PLACE
+
+NAN, INF = math.nan, math.inf
+
+
+def name_of(result):
+    return type(result.grad_fn).__name__
+
+
+@pytest.fixture
+def x():
+    return tensor([0.25, 0.5, 0.75], requires_grad=True)
+
+
+def test_numbers_and_tensors_have_nodes_of_their_own(x):
+    pairs = [
+        (lambda y: x.clamp(y, y), lambda: x.clamp(0, 1), "ClampBackward"),
+        (lambda y: numgrad.lerp(x, x, y), lambda: numgrad.lerp(x, x, 0.5), "LerpBackward"),
+        (lambda y: numgrad.fmod(x, y), lambda: numgrad.fmod(x, 2), "FmodBackward"),
+        (lambda y: numgrad.copysign(x, y), lambda: numgrad.copysign(x, -1), "CopysignBackward"),
+        (lambda y: x.clamp_min(y), lambda: x.clamp_min(0), "ClampMinBackward"),
+        (lambda y: x % y, lambda: x % 2, "RemainderBackward"),
+    ]
+    for of_tensor, of_number, name in pairs:
+        names = {name_of(of_tensor(tensor([1.0, 2.0, 3.0]))), name_of(of_number())}
+        assert names == {f"{name}0", f"{name}1"}
+
+
+def test_in_place_forms_have_nodes_of_their_own(x):
+    for function, name in [(activation.elu, "Elu"), (activation.celu, "Celu"), (activation.leaky_relu, "LeakyRelu")]:
+        y = x * 1
+        assert function(y, inplace=True) is y
+        assert (name_of(function(x)), name_of(y)) == (f"{name}Backward0", f"{name}Backward1")
+        y.sum().backward()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [lambda x: x // 2, lambda x: 2 // x, lambda x: 1.7 % x, lambda x: numgrad.heaviside(x, x)],
+)
+def test_what_has_no_derivative_fails_in_backward(call, x):
+    result = call(x)
+    assert (result.requires_grad, name_of(result)) == (True, "NotImplemented")
+    with pytest.raises(RuntimeError, match=r"derivative for aten::\w+ is not implemented"):
+        result.sum().backward()
+    assert not call(x.detach()).requires_grad
+
+
+def test_second_names():
+    for alias, name in ALIASES.items():
+        assert getattr(numgrad, alias) is getattr(numgrad, name)
+        assert getattr(numgrad.Tensor, alias) is getattr(numgrad.Tensor, name)
+    for name in FUNCTIONS_IN_PLACE:
+        y = tensor([1.5])
+        getattr(numgrad, name)(y, *([1] if name in ("clamp_", "clip_", "clamp_min_", "clamp_max_", "xlogy_") else []))
+        assert y._version == 1
+
+
+def test_truth_values_in_place():
+    y = tensor([0.0, 2.0, NAN])
+    assert y.clone().ne_(2).tolist() == [1, 0, 1]
+    assert y.clone().logical_not_().tolist() == [1, 0, 0]
+    assert tensor([0, 3]).logical_or_(tensor([0.0, 0.0])).tolist() == [0, 1]
+    assert tensor([5, 0]).bitwise_not_().tolist() == [-6, -1]
+
+
+def test_bounds(x):
+    assert tensor([-3, 0, 9]).clamp(max=1.5).tolist() == [-3, 0, 1.5]
+    assert tensor([-3, 0, 9]).clamp(min=0).dtype is numgrad.int64
+    assert tensor([0.0, 5.0]).clamp(2, 1).tolist() == [1, 1]
+    assert math.isnan(tensor([0.0]).clamp(min=NAN).item())
+    y = tensor([0.0, 1.0, 2.0, NAN], requires_grad=True)
+    y.clamp(0, 1).sum().backward()
+    assert y.grad.tolist() == [1, 1, 0, 0]
+    with pytest.raises(RuntimeError, match="At least one of 'min' or 'max'"):
+        x.clamp()
+    with pytest.raises(TypeError, match="both be numbers or both be Tensors"):
+        x.clamp(0, x)
+
+
+def test_closeness():
+    y = tensor([1.0, NAN, INF])
+    assert numgrad.isclose(y, y).tolist() == [True, False, True]
+    assert numgrad.allclose(y, y, equal_nan=True)
+    assert not numgrad.equal(y, y)
+    assert numgrad.equal(y[:1], tensor([1]))
+    assert not numgrad.equal(y[:1], y[:0])
+    assert numgrad.allclose(tensor([10, 20]), tensor([11, 20]), atol=1)
+    with pytest.raises(RuntimeError, match="Float did not match Long"):
+        numgrad.isclose(y, tensor([1, 2, 3]))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda x: numgrad.atan2(x, 1.0), TypeError, "atan2.*'other' must be Tensor, not float"),
+        (lambda x: numgrad.logical_and(x, 1), TypeError, "logical_and.*'other' must be Tensor, not int"),
+        (lambda x: numgrad.lerp(x, x.double(), 0.5), RuntimeError, "torch.float32 for `end` .* torch.float64"),
+        (lambda x: numgrad.div(x, 2, rounding_mode="up"), RuntimeError, "'trunc', or 'floor' but found 'up'"),
+        (lambda x: numgrad.addcdiv(x, x.long(), x.long()), RuntimeError, "Integer division with addcdiv"),
+        (lambda x: numgrad.heaviside(x, x.double()), RuntimeError, "different dtypes"),
+        (lambda x: activation.gelu(x, approximate="sin"), RuntimeError, "none or tanh, not 'sin'"),
+        (lambda x: activation.hardtanh(x, 2, 1), ValueError, "min_val cannot be greater than max_val"),
+        (lambda x: activation.glu(x), RuntimeError, "dimension 0 is size 3"),
+        (lambda x: activation.prelu(x, tensor([1.0, 2.0])), RuntimeError, "numbers = 2 and channel size = 1"),
+        (lambda x: activation.rrelu(x, training=True), NotImplementedError, "training=False"),
+        (lambda x: activation.elu(3), TypeError, "'input'.* must be Tensor, not int"),
+        (lambda x: activation.celu(x, 0), RuntimeError, "alpha cannot be 0"),
+        (lambda x: x.float_power_(2), RuntimeError, "dtype Float .* requires dtype Double"),
+    ],
+)
+def test_mistakes(call, error, message, x):
+    with pytest.raises(error, match=message):
+        call(x.detach())

@@ -1,0 +1,31 @@
+"""What is said of names that there are not."""
+
+import pytest
+
+import numgrad
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "message"),
+    [
+        (numgrad, "float16", "PyTorch has 'float16', but numgrad has it not yet; the nearest.*: numgrad.float32$"),
+        (numgrad, "quantile", "PyTorch has 'quantile', but numgrad has it not yet"),
+        (numgrad, "no_such_name", "^module 'numgrad' has no attribute 'no_such_name'$"),
+        (numgrad.nn, "Conv2d", "PyTorch has 'Conv2d', but numgrad.nn has it not yet; .*: numgrad.nn.Linear$"),
+        (numgrad.nn.functional, "conv2d", "PyTorch has 'conv2d', but numgrad.nn.functional has it not yet"),
+        (numgrad.optim, "LBFGS", "PyTorch has 'LBFGS', but numgrad.optim has it not yet"),
+        (numgrad.ones(2), "half", "PyTorch has 'half', but Tensor has it not yet; .*: Tensor.float$"),
+        (numgrad.ones(2), "no_such_name", "^'Tensor' object has no attribute 'no_such_name'$"),
+    ],
+)
+def test_a_name_that_is_missing(owner, name, message):
+    with pytest.raises(AttributeError, match=message):
+        getattr(owner, name)
+
+
+def test_private_names_are_simply_absent():
+    assert not hasattr(numgrad, "__wrapped__")
+    assert not hasattr(numgrad.ones(2), "__cuda_array_interface__")
+    assert not hasattr(numgrad.ones(2), "_no_such_name")
+    with pytest.raises(ImportError):
+        from numgrad import no_such_name  # noqa: F401
