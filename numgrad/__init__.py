@@ -53,12 +53,12 @@ cfloat, cdouble = complex64, complex128
 
 __all__ = [
     "Generator", "Size", "Tensor", "autograd", "bool", "cdouble", "cfloat", "complex64", "complex128",
-    "contiguous_format", "data", "default_generator", "device", "double", "dtype", "e", "enable_grad", "finfo", "float",
-    "float32", "float64", "from_dlpack",
-    "get_default_dtype", "iinfo", "inf", "initial_seed", "int", "int8", "int16", "int32", "int64",
-    "is_grad_enabled", "layout", "linalg", "load", "long", "manual_seed", "memory_format", "nan", "nn", "no_grad", "optim", "pi",
-    "preserve_format", "random", "save", "seed", "set_default_dtype", "set_grad_enabled", "set_printoptions", "short",
-    "strided", "to_dlpack", "uint8", "utils", *public_functions,
+    "contiguous_format", "data", "default_generator", "device", "double", "dtype", "e", "enable_grad", "finfo",
+    "float", "float32", "float64", "from_dlpack", "get_default_dtype", "iinfo", "inf", "initial_seed", "int",
+    "int8", "int16", "int32", "int64", "is_grad_enabled", "layout", "linalg", "load", "long", "manual_seed",
+    "memory_format", "nan", "nn", "no_grad", "optim", "pi", "preserve_format", "random", "save", "seed",
+    "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "strided", "to_dlpack", "uint8", "utils",
+    *public_functions,
 ]
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._tensor import Tensor, strided
 from ._types import to_device
-from .ops.from_data import from_array, from_numpy
+from .ops.creation.from_data import from_array, from_numpy
 from .ops.table import attach
 
 __all__ = ["from_dlpack", "to_dlpack", "warn_of_hooks"]

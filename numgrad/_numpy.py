@@ -22,7 +22,7 @@ import numpy as np
 
 from ._tensor import Tensor
 from ._types import get_default_dtype
-from .ops.from_data import from_array, tensor
+from .ops.creation.from_data import from_array, tensor
 from .ops.table import attach, public_functions
 
 __all__: list[str] = []

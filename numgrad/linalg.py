@@ -9,10 +9,10 @@ from ._layout import normal_dim
 from ._tensor import Tensor
 from ._types import to_dtype
 from .ops.copying import convert
-from .ops.extremes import amax, amin
-from .ops.norms import vector_norm
-from .ops.pointwise import abs
-from .ops.reduction import sum
+from .ops.pointwise.arithmetic import abs
+from .ops.reductions.extremes import amax, amin
+from .ops.reductions.norms import vector_norm
+from .ops.reductions.sums import sum
 
 __all__ = ["matrix_norm", "norm", "vector_norm"]
 

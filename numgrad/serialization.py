@@ -19,7 +19,7 @@ import numpy as np
 from ._checkpoint import read_header, write_header
 from ._tensor import Tensor
 from ._types import device, dtype, to_device
-from .ops.from_data import from_array
+from .ops.creation.from_data import from_array
 
 __all__ = ["load", "save"]
 

@@ -10,7 +10,7 @@ from importlib import resources
 
 import numpy as np
 
-from ..ops.from_data import from_numpy
+from ..ops.creation.from_data import from_numpy
 from ..utils.data import TensorDataset
 
 __all__ = ["digits", "load_digits"]

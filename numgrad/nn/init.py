@@ -14,10 +14,10 @@ import numpy as np
 from .._missing import missing_from
 from .._tensor import Tensor
 from ..autograd.grad_mode import no_grad
-from ..ops.comparison import where
-from ..ops.creation import empty, empty_like, eye, ones_like
-from ..ops.from_data import from_numpy
-from ..ops.random_ops import randperm
+from ..ops.creation.filled import empty, empty_like, eye, ones_like
+from ..ops.creation.from_data import from_numpy
+from ..ops.creation.random_tensors import randperm
+from ..ops.pointwise.comparison import where
 
 __all__ = [
     "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",

@@ -4,65 +4,39 @@ Importing this package fills the table, attaches methods and operators to Tensor
 operations it needs.
 """
 
-from .. import _interchange, _numpy  # noqa: F401 - Tensor's methods for NumPy, DLPack and pickle
-from . import (  # noqa: F401 - each fills its part of the table
-    activation,
-    addmm,
-    aliases,
+# ruff: noqa: F401 - each module fills its part of the table
+from .. import _interchange, _numpy
+from . import aliases, copying, operators, overloads, promotion, protocol
+from .creation import filled, from_data, random_tensors
+from .indexing import advanced, gathering, masking, one_hot, places, scattering, selecting, subscript, updating
+from .matrices import addmm, checks, contractions, einsum, matmul
+from .network import (
     attention,
     binary_losses,
+    distances,
+    dropout,
+    likelihood,
+    normalization,
+    reducing,
+    regression_losses,
+    softmax,
+)
+from .pointwise import (
+    activation,
+    arithmetic,
     clamping,
     closeness,
     comparison,
     complexes,
-    contractions,
-    copying,
-    creation,
-    diagonals,
-    dimensions,
-    distances,
-    dropout,
-    einsum,
-    extremes,
-    from_data,
     gated,
-    gathering,
-    grids,
-    indexing,
     integers,
     interpolation,
-    joining,
-    likelihood,
-    masking,
-    matmul,
-    normalization,
-    norms,
-    one_hot,
-    operators,
-    overloads,
-    padding,
-    parts,
-    pointwise,
-    products,
-    protocol,
-    random_ops,
-    rearranging,
-    reduction,
-    regression_losses,
     rounding,
-    scans,
-    scattering,
-    searching,
-    selecting,
-    shape,
-    softmax,
-    sorting,
     special,
-    splitting,
-    statistics,
     trigonometric,
-    windows,
 )
+from .reductions import axes, extremes, norms, products, scans, searching, sorting, statistics, sums
+from .shapes import diagonals, dimensions, grids, joining, padding, parts, rearranging, splitting, views, windows
 from .table import ops, public_functions
 
 __all__ = ["ops", "public_functions"]

@@ -7,11 +7,11 @@ from typing import Any
 
 from .._tensor import Tensor
 from .._types import bool_
-from . import clamping, comparison, rounding, special, trigonometric  # noqa: F401 - they define what has a second name
 from .copying import copy_
-from .integers import invert_bits
 from .overloads import overload
-from .pointwise import sign
+from .pointwise import clamping, comparison, rounding, special, trigonometric  # noqa: F401 - they define what has a second name
+from .pointwise.arithmetic import sign
+from .pointwise.integers import invert_bits
 from .table import attach, public, public_functions
 
 #: The second names of functions, methods and in-place methods.

@@ -41,7 +41,7 @@ from .table import attach, operation, public, refuse_complex
 
 __all__ = [
     "FillBackward2", "check_memory_format", "check_overlap", "clone", "contiguous", "convert", "copy_", "fill_",
-    "kept_strides", "overlaps", "overwritten", "recorded_edges", "to", "write", "zero_",
+    "kept_strides", "overlaps", "overwritten", "plain_number", "recorded_edges", "to", "write", "zero_",
 ]
 
 
@@ -316,9 +316,13 @@ def _fitting(value: Any, kind: dtype) -> Any:
         raise OverflowError(f"{value} is too large for a 64-bit integer")
     if not _holds(kind, value):
         raise RuntimeError(f"value {value} cannot be converted to type {kind.name} without overflow")
-    for plain in (bool, int, float, complex):
-        if isinstance(value, plain):
-            return plain(value)
+    return plain_number(value)
+
+
+def plain_number(value: Any) -> Any:
+    """A number of a subclass of Python's, such as an enum's, as Python's own."""
+    classes: tuple[Any, ...] = (bool, int, float, complex)
+    return next(plain(value) for plain in classes if isinstance(value, plain))
 
 
 def _holds(kind: dtype, value: complex) -> bool:

@@ -30,7 +30,7 @@ from ..autograd.anomaly_mode import forward_trace
 from ..autograd.grad_mode import ANOMALY, GRAD, state
 from ..autograd.graph import Node, edge_of
 from ..autograd.views import record_inplace
-from .copying import check_overlap
+from .copying import check_overlap, plain_number
 from .flat import FlatNode
 from .plan import Plan, PointwiseNode, kind_of, new_output, operand, passed_values
 from .promotion import number_dtype, result_dtype
@@ -257,7 +257,7 @@ def _prepared(op: Pointwise, name: str, value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return public_functions["from_numpy"](value)
     if isinstance(value, int | float | complex):
-        return next(kind(value) for kind in (int, float, complex) if isinstance(value, kind))
+        return plain_number(value)
     raise TypeError(f"{op.name}(): argument '{name}' must be Tensor or a number, not {type(value).__name__}")
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from .._tensor import Tensor
 from .._types import bool_
-from . import comparison, integers, recorder
-from . import pointwise as p
+from . import recorder
+from .pointwise import arithmetic as p
+from .pointwise import comparison, integers
 from .recorder import OPERANDS
 from .table import attach
 

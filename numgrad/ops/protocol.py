@@ -8,7 +8,10 @@ from .. import devices
 from .._layout import numel, output_strides
 from .._tensor import Tensor, fresh, strided
 from ..autograd.operations import operations
-from . import comparison, copying, pointwise, reduction
+from . import copying
+from .pointwise import arithmetic as pointwise
+from .pointwise import comparison
+from .reductions import sums as reduction
 
 __all__: list[str] = []
 

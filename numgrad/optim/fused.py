@@ -16,8 +16,8 @@ from .._tensor import Tensor, check_in_place, strided
 from .._types import TensorType, float32
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..ops.copying import kept_strides, write
-from ..ops.creation import zeros_like
-from ..ops.from_data import tensor
+from ..ops.creation.filled import zeros_like
+from ..ops.creation.from_data import tensor
 from .optimizer import Optimizer
 
 __all__ = ["FusedOptimizer", "buffer", "check_rate", "new_step"]

@@ -6,8 +6,8 @@ import pytest
 
 import numgrad
 from numgrad import tensor
-from numgrad.ops import activation
 from numgrad.ops.aliases import ALIASES, FUNCTIONS_IN_PLACE
+from numgrad.ops.pointwise import activation
 
 NAN, INF = math.nan, math.inf
 

@@ -89,8 +89,8 @@ def _run(module, program, inputs, requires_grad, graph):
             facts.append((f"gradient {number}", None))
         else:
             facts += _of_tensor(f"gradient {number}", gradient)
-            if tensor.is_contiguous():
-                steps = [None if n == 1 or 0 in gradient.shape else step for n, step in zip(gradient.shape, gradient.stride(), strict=True)]
+            if tensor.is_contiguous() and gradient.numel():
+                steps = [None if n == 1 else step for n, step in zip(gradient.shape, gradient.stride(), strict=True)]
                 facts.append((f"strides of gradient {number}", steps))
     return facts, None
 

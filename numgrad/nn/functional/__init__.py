@@ -1,6 +1,10 @@
 """Layers, activations and losses as functions."""
 
-from ...ops.activation import (
+from ...ops.indexing.one_hot import one_hot
+from ...ops.matrices.addmm import linear
+from ...ops.network.attention import scaled_dot_product_attention
+from ...ops.network.distances import cosine_similarity, pairwise_distance
+from ...ops.pointwise.activation import (
     celu,
     celu_,
     elu,
@@ -32,12 +36,8 @@ from ...ops.activation import (
     threshold,
     threshold_,
 )
-from ...ops.addmm import linear
-from ...ops.attention import scaled_dot_product_attention
-from ...ops.distances import cosine_similarity, pairwise_distance
-from ...ops.one_hot import one_hot
-from ...ops.padding import pad
-from ...ops.pointwise import sigmoid, tanh
+from ...ops.pointwise.arithmetic import sigmoid, tanh
+from ...ops.shapes.padding import pad
 from .classification import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,

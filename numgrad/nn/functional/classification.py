@@ -7,16 +7,16 @@ import warnings
 from ..._layout import numel
 from ..._tensor import Tensor
 from ..._types import int64, uint8
-from ...ops.binary_losses import bce_op, bce_with_logits_op
-from ...ops.comparison import eq
 from ...ops.copying import convert
-from ...ops.likelihood import count_targets, nll_loss_2d_op, nll_loss_op
-from ...ops.pointwise import add, div, exp, mul, neg, sub
-from ...ops.reducing import reduced, refuse_gradient
-from ...ops.reduction import sum_all, sum_dims
-from ...ops.shape import expand, reshape
-from ...ops.softmax import log_softmax
-from ...ops.special import xlogy
+from ...ops.network.binary_losses import bce_op, bce_with_logits_op
+from ...ops.network.likelihood import count_targets, nll_loss_2d_op, nll_loss_op
+from ...ops.network.reducing import reduced, refuse_gradient
+from ...ops.network.softmax import log_softmax
+from ...ops.pointwise.arithmetic import add, div, exp, mul, neg, sub
+from ...ops.pointwise.comparison import eq
+from ...ops.pointwise.special import xlogy
+from ...ops.reductions.sums import sum_all, sum_dims
+from ...ops.shapes.views import expand, reshape
 from .reduction import reduction_of
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div", "nll_loss"]

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 
 from ..._tensor import Tensor
-from ...ops import dropout as ops
+from ...ops.network import dropout as ops
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 

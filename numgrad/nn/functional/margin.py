@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..._tensor import Tensor
-from ...ops.binary_losses import soft_margin, soft_margin_loss_op
-from ...ops.comparison import minimum, where
-from ...ops.distances import pairwise_distance
-from ...ops.reducing import reduced, refuse_gradient
-from ...ops.shape import broadcast_tensors
+from ...ops.network.binary_losses import soft_margin, soft_margin_loss_op
+from ...ops.network.distances import pairwise_distance
+from ...ops.network.reducing import reduced, refuse_gradient
+from ...ops.pointwise.comparison import minimum, where
+from ...ops.shapes.views import broadcast_tensors
 from .reduction import reduction_of
 
 __all__ = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..._tensor import Tensor
-from ...ops import normalization as ops
-from ...ops.normalization import rms_norm as rms_norm
+from ...ops.network import normalization as ops
+from ...ops.network.normalization import rms_norm as rms_norm
 
 __all__ = ["layer_norm", "rms_norm"]
 

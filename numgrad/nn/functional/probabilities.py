@@ -6,9 +6,9 @@ import warnings
 from typing import Any
 
 from ..._tensor import Tensor
-from ...ops import softmax as ops
-from ...ops.creation import empty_like, zeros_like
-from ...ops.random_ops import exponential_
+from ...ops.creation.filled import empty_like, zeros_like
+from ...ops.creation.random_tensors import exponential_
+from ...ops.network import softmax as ops
 
 __all__ = ["gumbel_softmax", "log_softmax", "softmax", "softmin"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from ..._tensor import Tensor
 from ...autograd.grad_mode import no_grad
-from ...ops import gathering
-from ...ops.comparison import where
+from ...ops.indexing import gathering
+from ...ops.pointwise.comparison import where
 
 __all__ = ["embedding", "normalize"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._tensor import Tensor
-from ...ops.creation import empty
+from ...ops.creation.filled import empty
 from .. import functional
 from ..parameter import Parameter
 from .module import Module

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..._tensor import Tensor
 from ...autograd.grad_mode import no_grad
-from ...ops.creation import empty
+from ...ops.creation.filled import empty
 from .. import functional, init
 from ..parameter import Parameter
 from .module import Module

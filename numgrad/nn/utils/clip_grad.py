@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 from ..._tensor import Tensor
 from ...autograd.grad_mode import no_grad
-from ...ops.from_data import tensor
-from ...ops.joining import stack
+from ...ops.creation.from_data import tensor
+from ...ops.shapes.joining import stack
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..._tensor import Tensor
 from ..._types import float64
-from ...ops.from_data import as_tensor, tensor
-from ...ops.joining import stack
+from ...ops.creation.from_data import as_tensor, tensor
+from ...ops.shapes.joining import stack
 
 __all__ = ["default_collate", "default_convert"]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from ..._tensor import Tensor
-from ...ops.from_data import tensor
+from ...ops.creation.from_data import tensor
 from ...random import Generator
 from .collate import default_collate, default_convert
 from .dataset import Dataset, IterableDataset, Subset, TensorDataset

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
 from ..._types import float64, int64
-from ...ops.creation import empty
-from ...ops.from_data import as_tensor
-from ...ops.random_ops import multinomial, randint, randperm
+from ...ops.creation.filled import empty
+from ...ops.creation.from_data import as_tensor
+from ...ops.creation.random_tensors import multinomial, randint, randperm
 from ...random import Generator
 
 __all__ = [

@@ -3,7 +3,7 @@
 import numpy as np
 from ops.sampling import FLOATS, NUMBERS, sample
 
-from numgrad.ops import activation
+from numgrad.ops.pointwise import activation
 
 
 def _step(x):

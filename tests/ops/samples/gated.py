@@ -5,7 +5,7 @@ import math
 import numpy as np
 from ops.sampling import FLOATS, sample, without
 
-from numgrad.ops import activation
+from numgrad.ops.pointwise import activation
 
 
 def _step(x):

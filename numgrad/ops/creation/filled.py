@@ -1,0 +1,345 @@
+"""Making tensors: filled with a number, as a range, at random, or like another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import devices, random
+from ..._layout import numel, output_strides
+from ..._tensor import Tensor, fresh, strided
+from ..._types import (
+    TensorType,
+    bool_,
+    complex_of,
+    dtype,
+    get_default_dtype,
+    int64,
+    real_of,
+    tensor_type,
+    to_device,
+    to_dtype,
+)
+from ...autograd.grad_mode import GRAD, _Mode
+from ..copying import fill_
+from ..promotion import number_dtype
+from ..table import attach, public
+
+__all__ = [
+    "arange", "as_size", "empty", "empty_of", "eye", "finished", "full", "laid_out_as", "ones", "rand", "randn",
+    "zeros",
+]
+
+
+def _type(kind: Any, place: Any, default: dtype | None = None) -> TensorType:
+    chosen = default or get_default_dtype() if kind is None else to_dtype(kind)
+    return tensor_type(chosen, to_device(place))
+
+
+def as_size(sizes: tuple[Any, ...], size: Any = None) -> tuple[int, ...]:
+    """A size given as ints, as one sequence or by name.
+
+    Raises:
+        TypeError: it is neither, or not given, or given twice.
+        RuntimeError: it is negative.
+    """
+    if size is not None:
+        if sizes or not isinstance(size, Sequence):
+            raise TypeError("argument 'size' must be one tuple of ints")
+    elif not sizes:
+        raise TypeError("missing 1 required positional argument: 'size'")
+    else:
+        size = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], Sequence) else sizes
+    for extent in size:
+        if not hasattr(extent, "__index__") or isinstance(extent, bool):
+            raise TypeError(f"a size must be ints, not {type(extent).__name__} ({extent!r})")
+    result = tuple([extent.__index__() for extent in size])
+    if any(extent < 0 for extent in result):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(result)}: {list(result)}")
+    return result
+
+
+def finished(result: Tensor, requires_grad: bool) -> Tensor:
+    """A new tensor, made a leaf that requires a gradient if that is asked for."""
+    if requires_grad:
+        result.requires_grad = True
+    return result
+
+
+# -- filled -----------------------------------------------------------------------------------------------------
+
+
+def empty_of(shape: tuple[int, ...], type: TensorType) -> Tensor:
+    """A tensor on uninitialised memory."""
+    return fresh(devices.empty(shape, type), shape, type)
+
+
+def _zeros(shape: tuple[int, ...], type: TensorType) -> Tensor:
+    return fresh(devices.zeros(shape, type), shape, type)
+
+
+def _filled(shape: tuple[int, ...], value: Any, type: TensorType) -> Tensor:
+    result = empty_of(shape, type)
+    with _Mode(GRAD, False):
+        fill_(result, value)
+    result._counter[0] = 0
+    return result
+
+
+def zeros(
+    *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor of zeros."""
+    return finished(_zeros(as_size(sizes, size), _type(dtype, device)), requires_grad)
+
+
+def ones(
+    *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor of ones."""
+    return finished(_filled(as_size(sizes, size), 1, _type(dtype, device)), requires_grad)
+
+
+def empty(
+    *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor whose elements are whatever the memory held."""
+    return finished(empty_of(as_size(sizes, size), _type(dtype, device)), requires_grad)
+
+
+def full(
+    size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor filled with a number, in the number's dtype unless one is given."""
+    if not isinstance(size, Sequence):
+        raise TypeError(f"full(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+    value = fill_value.item() if isinstance(fill_value, Tensor | np.generic) else fill_value
+    result = _filled(as_size((size,)), value, _type(dtype, device, number_dtype(value)))
+    return finished(result, requires_grad)
+
+
+def eye(
+    n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A matrix with ones on the diagonal and zeros elsewhere."""
+    rows, columns = as_size((n, n if m is None else m))
+    result = _zeros((rows, columns), _type(dtype, device))
+    count = min(rows, columns)
+    with _Mode(GRAD, False):
+        fill_(strided(result._storage, (count,), (columns + 1,), 0, result._type), 1)
+    return finished(result, requires_grad)
+
+
+def arange(
+    start: Any = None,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Numbers from ``start`` up to and without ``end``, ``step`` apart; int64 if all three are ints.
+
+    Raises:
+        RuntimeError: a bound is infinite or NaN, or the step is 0 or leads away from ``end``.
+    """
+    if end is None:
+        start, end = None, start
+    start, end, step = [
+        v.item() if isinstance(v, Tensor | np.generic) else v for v in (0 if start is None else start, end, step)
+    ]
+    for value in (start, end, step):
+        if not isinstance(value, bool | int | float):
+            raise TypeError(f"arange(): start, end and step must be numbers, not {value.__class__.__name__}")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    whole = all(isinstance(v, int) for v in (start, end, step))
+    type = _type(dtype, device, int64 if whole else None)
+    if type.dtype is bool_ or type.dtype.is_complex:
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{type.dtype.legacy}'")
+    if not type.dtype.is_floating_point:
+        start, end, step, whole = int(start), int(end), int(step), True
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: {start} -> {end} by {step}")
+    count = max(0, math.ceil((end - start) / step)) if not whole else len(range(start, end, step))
+    row = (start + np.arange(count) * step).astype(type.numpy)
+    return finished(fresh(row, (count,), type), requires_grad)
+
+
+def _evenly_spaced(start: Any, end: Any, steps: int, kind: np.dtype) -> np.ndarray:
+    """``steps`` numbers from start to end; each half is counted from its own end, so that both ends are exact."""
+    if steps == 1:
+        return np.array([start], kind)
+    compute = kind if kind.kind in "fc" else np.dtype(np.float64)
+    first, last = compute.type(start), compute.type(end)
+    step = (last - first) / compute.type(steps - 1)
+    places = np.arange(steps)
+    upward = first + step * places.astype(compute)
+    downward = last - step * places[::-1].astype(compute)
+    return np.where(places < steps // 2, upward, downward)
+
+
+def _spaced(name: str, start: Any, end: Any, steps: int, dtype: Any, device: Any) -> tuple[Any, Any, TensorType]:
+    start, end = [v.item() if isinstance(v, Tensor | np.generic) else v for v in (start, end)]
+    if steps < 0:
+        raise RuntimeError(f"number of steps must be non-negative, not {steps}")
+    kinds = [number_dtype(value) for value in (start, end)]
+    default = complex_of(get_default_dtype()) if any(kind.is_complex for kind in kinds) else None
+    type = _type(dtype, device, default)
+    if type.dtype is bool_:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+    return start, end, type
+
+
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
+
+    Raises:
+        RuntimeError: the number of steps is negative.
+    """
+    start, end, type = _spaced("linspace", start, end, steps, dtype, device)
+    row = _evenly_spaced(start, end, steps, type.numpy).astype(type.numpy)
+    return finished(fresh(row, (steps,), type), requires_grad)
+
+
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``.
+
+    Raises:
+        RuntimeError: the number of steps is negative.
+    """
+    start, end, type = _spaced("logspace", start, end, steps, dtype, device)
+    wide = np.dtype(np.complex128 if type.dtype.is_complex else np.float64)
+    row = np.power(wide.type(base), _evenly_spaced(start, end, steps, wide)).astype(type.numpy)
+    return finished(fresh(row, (steps,), type), requires_grad)
+
+
+# -- random -----------------------------------------------------------------------------------------------------
+
+
+def _random(
+    draw: str, size: tuple[int, ...], type: TensorType, generator: random.Generator | None, requires_grad: bool
+) -> Tensor:
+    if type.dtype.kind in "bi":
+        raise NotImplementedError(f'"{draw}" not implemented for \'{type.dtype.legacy}\' (shape {list(size)})')
+    source = random.default_generator if generator is None else generator
+    if not isinstance(source, random.Generator):
+        raise TypeError(f"argument 'generator' must be numgrad.Generator, not {source.__class__.__name__}")
+    if type.dtype.is_complex:  # the real and imaginary parts in turn; of normal ones each has half the variance
+        row = getattr(source, draw)(2 * numel(size), real_of(type.dtype).numpy)
+        row = (row * row.dtype.type(math.sqrt(0.5)) if draw != "uniform" else row).view(type.numpy)
+    else:
+        row = getattr(source, draw)(numel(size), type.numpy)
+    return finished(fresh(row, size, type), requires_grad)
+
+
+def rand(
+    *sizes: Any,
+    size: Any = None,
+    generator: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Random numbers from the uniform distribution on [0, 1), those of PyTorch for the same seed."""
+    return _random("uniform", as_size(sizes, size), _type(dtype, device), generator, requires_grad)
+
+
+def randn(
+    *sizes: Any,
+    size: Any = None,
+    generator: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Random numbers from the standard normal distribution, those of PyTorch for the same seed."""
+    return _random("normal", as_size(sizes, size), _type(dtype, device), generator, requires_grad)
+
+
+# -- like another -----------------------------------------------------------------------------------------------
+
+
+def _check_tensor(name: str, input: Any) -> None:
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
+
+
+def laid_out_as(input: Tensor, made: Tensor) -> Tensor:
+    """The new tensor with its dimensions in the order in which the input's lie in memory."""
+    if input._strides is None:
+        return made
+    strides = output_strides(input._shape, ((input._shape, input._strides),))
+    return strided(made._storage, made._shape, strides, 0, made._type)
+
+
+def _like(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
+    def like(
+        input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    ) -> Tensor:
+        _check_tensor(name, input)
+        made = function(input._shape, dtype=input.dtype if dtype is None else dtype, device=device)
+        return finished(laid_out_as(input, made), requires_grad)
+
+    like.__name__ = like.__qualname__ = name
+    made = f"``numgrad.{function.__name__}``"
+    like.__doc__ = f"{made} of the shape and, unless one is given, the dtype of another tensor."
+    return public(like, method=False)
+
+
+zeros_like = _like(zeros, "zeros_like")
+ones_like = _like(ones, "ones_like")
+empty_like = _like(empty, "empty_like")
+rand_like = _like(rand, "rand_like")
+
+
+def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """``numgrad.randn`` of the shape and, unless one is given, the dtype of another tensor."""
+    _check_tensor("randn_like", input)
+    draw = "normal" if input._flat is not None else "normal_pairs"
+    made = _random(draw, input._shape, _type(dtype, device, input.dtype), None, False)
+    return finished(laid_out_as(input, made), requires_grad)
+
+
+
+def full_like(
+    input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """``numgrad.full`` of the shape and, unless one is given, the dtype of another tensor."""
+    _check_tensor("full_like", input)
+    made = full(input._shape, fill_value, dtype=input.dtype if dtype is None else dtype, device=device)
+    return finished(laid_out_as(input, made), requires_grad)
+
+
+for _function in (zeros, ones, empty, full, eye, arange, linspace, logspace, rand, randn, randn_like, full_like):
+    public(_function, method=False)
+
+
+def _new(function: Callable[..., Tensor]) -> None:
+    def method(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+        return function(*args, dtype=self.dtype if dtype is None else dtype, device=device, **options)
+
+    method.__name__ = method.__qualname__ = f"new_{function.__name__}"
+    method.__doc__ = f"``numgrad.{function.__name__}`` in the dtype of this tensor, unless another is given."
+    attach(method.__name__, method)
+
+
+for _function in (zeros, ones, empty, full):
+    _new(_function)

@@ -1,0 +1,255 @@
+"""Making tensors from data: numbers, nested lists, arrays, other tensors."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._layout import numel
+from ..._tensor import Tensor, fresh, strided
+from ..._types import (
+    Size,
+    dtype,
+    float32,
+    get_default_dtype,
+    int64,
+    tensor_type,
+    to_device,
+    to_dtype,
+)
+from ..promotion import number_dtype, promote_types
+from ..table import attach, public
+from .filled import as_size, empty_of, finished
+
+__all__ = ["as_tensor", "from_numpy", "legacy_tensor", "tensor"]
+
+
+def from_array(array: np.ndarray) -> Tensor:
+    """A tensor on the memory of a NumPy array."""
+    array = array.view(np.ndarray)  # of a subclass (a memory map, a matrix) only the memory is wanted
+    if not array.dtype.isnative:
+        raise ValueError(f"given numpy array has a byte order that is not this machine's: {array.dtype}")
+    type = tensor_type(to_dtype(array.dtype))
+    if array.flags.c_contiguous:
+        return fresh(array.reshape(-1), array.shape, type)
+    if any(step < 0 for step in array.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "supported. (You can probably work around this by making a copy of your array with array.copy().)"
+        )
+    if any(step % array.itemsize for step in array.strides):
+        raise ValueError("given numpy array strides not a multiple of the element byte size")
+    steps = tuple(step // array.itemsize for step in array.strides)
+    reach = sum((extent - 1) * step for extent, step in zip(array.shape, steps, strict=True)) if array.size else -1
+    row = np.lib.stride_tricks.as_strided(array, (reach + 1,), (array.itemsize,))
+    return strided(row, array.shape, steps, 0, type)
+
+
+def from_numpy(ndarray: np.ndarray) -> Tensor:
+    """A tensor on the memory of a NumPy array: changes to one are seen in the other.
+
+    Raises:
+        TypeError: it is no array, or numgrad has no such dtype.
+        ValueError: it has a negative stride.
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if not ndarray.flags.writeable:
+        warnings.warn(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
+            "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
+            "data or make it writable before converting it to a tensor.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return from_array(ndarray)
+
+
+def _leaves(data: Any, kinds: set[dtype], depth: int = 0) -> Any:
+    """Nested lists with whatever is no Python number in them turned into one; collects the dtypes of all the leaves."""
+    if isinstance(data, Tensor):
+        if numel(data._shape) != 1:
+            raise ValueError(
+                f"only one element tensors can be converted to Python scalars, not shape {list(data._shape)}"
+            )
+        kinds.add(data._type.dtype)
+        return data.item()
+    if hasattr(data, "__array__"):
+        array = np.asarray(data)
+        kinds.add(to_dtype(array.dtype))
+        return array.tolist()
+    if isinstance(data, bool | int | float | complex):
+        kinds.add(number_dtype(data))
+        return data
+    if isinstance(data, str | bytes):
+        if depth:
+            raise ValueError(f"too many dimensions '{type(data).__name__}'")
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if not isinstance(data, Sequence):
+        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    classes = set(map(type, data))
+    if classes <= _NUMBER_CLASSES:  # without a look at each of many
+        kinds.update([number_dtype(kind()) for kind in classes])
+        return list(data)
+    return [_leaves(item, kinds, depth + 1) for item in data]
+
+
+_NUMBER_CLASSES = {bool, int, float, complex}
+
+
+def _check_regular(data: Any) -> None:
+    """Raise unless nested lists are of one length at each depth."""
+    level, dim = data, 0
+    while isinstance(level[0] if level else None, list):
+        dim += 1
+        expected = len(level[0])
+        for item in level:
+            found = len(item) if isinstance(item, list) else 0
+            if found != expected:
+                raise ValueError(f"expected sequence of length {expected} at dim {dim} (got {found})")
+        level = [item for inner in level for item in inner]
+    if any(isinstance(item, list) for item in level):
+        raise TypeError(f"expected a number at dim {dim}, but got a list")
+
+
+def _array_of(data: Any, kind: dtype | None) -> np.ndarray:
+    """New memory with the data, in the dtype asked for or the one PyTorch infers."""
+    with np.errstate(over="ignore", invalid="ignore"):  # a number too large for float32 becomes infinity
+        if isinstance(data, Tensor):
+            data = data.detach()._array()
+        if isinstance(data, np.ndarray | np.generic):
+            order: Any = "C" if 0 in data.strides else "K"
+            return np.array(data, dtype=kind.numpy if kind else to_dtype(data.dtype).numpy, order=order)
+        kinds: set[dtype] = set()
+        data = _leaves(data, kinds)
+        inferred = functools.reduce(promote_types, kinds) if kinds else get_default_dtype()
+        chosen = kind or inferred
+        if inferred.is_complex and not chosen.is_complex:
+            raise TypeError(f"must be real number, not complex: the data cannot become {chosen}")
+        try:
+            if chosen.kind == "i" and chosen is not int64:
+                return _narrowed(np.array(data, dtype=inferred.numpy), chosen)
+            return np.array(data, dtype=chosen.numpy)
+        except (OverflowError, TypeError, ValueError) as error:
+            _check_regular(data if isinstance(data, list) else [data])
+            if not inferred.is_floating_point:
+                raise ValueError(f"Overflow when unpacking long long: {error}") from None
+            raise RuntimeError(f"value cannot be converted to type {chosen.name} without overflow") from None
+
+
+def _narrowed(wide: np.ndarray, kind: dtype) -> np.ndarray:
+    """The numbers as integers of ``kind``; negative ones may wrap around to become unsigned, as in PyTorch."""
+    bounds = np.iinfo(kind.numpy)
+    lowest = bounds.min if kind.is_signed else -bounds.max
+    if not ((wide >= lowest) & (wide <= bounds.max)).all():
+        raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow")
+    return wide.astype(np.int64).astype(kind.numpy)
+
+
+def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor with a copy of ``data``: a number, nested lists, an array or a tensor.
+
+    Floating-point numbers become float32, ints int64, bools bool; arrays and tensors keep their dtype.
+
+    Raises:
+        ValueError: nested lists are of different lengths, or an int is too large.
+        TypeError, RuntimeError: something in the data is no number, or one that the dtype cannot hold.
+    """
+    to_device(device)
+    if isinstance(data, Tensor):
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            UserWarning,
+            stacklevel=2,
+        )
+    return finished(from_array(_array_of(data, None if dtype is None else to_dtype(dtype))), requires_grad)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """``data`` as a tensor: a tensor itself, an array on its own memory, else copied."""
+    to_device(device)
+    kind = None if dtype is None else to_dtype(dtype)
+    if isinstance(data, Tensor):
+        return data if kind is None else data.to(kind)
+    if isinstance(data, np.ndarray):
+        return from_numpy(data) if kind is None else from_numpy(data).to(kind)
+    return tensor(data, dtype=kind)
+
+
+for _function in (tensor, as_tensor, from_numpy):
+    public(_function, method=False)
+
+def new_tensor(
+    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """``numgrad.tensor`` in the dtype of this tensor, unless another is given."""
+    kind = self.dtype if dtype is None else dtype
+    return tensor(data, dtype=kind, device=device, requires_grad=requires_grad)
+
+
+attach("new_tensor", new_tensor)
+
+# -- the older spelling -----------------------------------------------------------------------------------------
+
+
+def legacy_tensor(cls: type | None, kind: dtype, *data: Any, **kwargs: Any) -> Tensor:
+    """``FloatTensor(2, 3)`` with sizes, or ``FloatTensor([1, 2])`` with data.
+
+    ``cls`` is the class of the result where that was called: Tensor, which takes a tensor of any dtype, or a subclass.
+
+    Raises:
+        TypeError: another dtype than the class's is asked for.
+    """
+    if kwargs:
+        raise TypeError(f"new() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    if not data:
+        result = empty_of((0,), tensor_type(kind))
+    elif all(isinstance(item, int) and not isinstance(item, bool) for item in data):
+        result = empty_of(as_size(data), tensor_type(kind))
+    elif len(data) == 1 and isinstance(data[0], Size):
+        result = empty_of(data[0], tensor_type(kind))
+    elif len(data) == 1 and isinstance(data[0], Tensor):
+        if data[0].dtype is not kind and cls is None:
+            raise TypeError(f"expected {kind} (got {data[0].dtype})")
+        result = data[0].detach()
+    elif len(data) != 1 or isinstance(data[0], bool | float | complex):
+        raise TypeError(f"new(): data must be a sequence (got {type(data[0]).__name__})")
+    else:
+        result = from_array(_array_of(data[0], kind))
+    if cls is not None:
+        result.__class__ = cls
+    return result
+
+
+def _new(cls: type, *data: Any, **kwargs: Any) -> Tensor:
+    return legacy_tensor(cls, float32, *data, **kwargs)
+
+
+attach("__new__", staticmethod(_new))
+
+
+class _LegacyType(type):
+    """Makes ``isinstance(x, FloatTensor)`` a question about the dtype."""
+
+    kind: dtype
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and instance.dtype is cls.kind
+
+    def __call__(cls, *data: Any, **kwargs: Any) -> Any:
+        return legacy_tensor(None, cls.kind, *data, **kwargs)
+
+
+def _legacy_type(kind: dtype) -> Any:
+    name = f"{kind.legacy}Tensor"
+    return _LegacyType(name, (), {"kind": kind, "__doc__": f"PyTorch's older spelling for making a {kind} tensor."})
+
+
+for _kind in dtype.named.values():
+    if not _kind.is_complex:
+        public(_legacy_type(_kind), method=False)

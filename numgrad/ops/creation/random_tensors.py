@@ -1,0 +1,400 @@
+"""Random tensors and tensors filled at random: for the same seed PyTorch's numbers on the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import random
+from ..._layout import broadcast_shapes, numel, output_strides
+from ..._tensor import Tensor, check_in_place, fresh, strided
+from ..._types import bool_, dtype, float32, float64, int64, tensor_type, to_device, to_dtype, uint8
+from ...autograd.grad_mode import GRAD, _Mode, state
+from ...autograd.graph import Node, edge_of
+from ...autograd.operations import operations
+from ..copying import FillBackward2, contiguous, overwritten, recorded_edges, write
+from ..pointwise.arithmetic import add, mul
+from ..reductions.extremes import max as largest
+from ..reductions.extremes import min as smallest
+from ..shapes.views import expand
+from ..table import attach, public
+from .filled import as_size, empty, empty_of, finished, laid_out_as
+
+__all__ = ["bernoulli", "multinomial", "normal", "randint", "randperm"]
+
+
+def _source(generator: Any) -> random.Generator:
+    if generator is None:
+        return random.default_generator
+    if not isinstance(generator, random.Generator):
+        raise TypeError(f"argument 'generator' must be numgrad.Generator, not {type(generator).__name__}")
+    return generator
+
+
+# -- filling in place ---------------------------------------------------------------------------------------------
+
+
+def _node(name: str, base: type[Node] = FillBackward2) -> Any:
+    return type(name, (base,), {"__slots__": (), "__module__": "numgrad.autograd"})
+
+
+_UniformBackward0, _NormalBackward0, _RandomBackward0, _BernoulliBackward2, _ExponentialBackward0 = map(
+    _node, ["UniformBackward0", "NormalBackward0", "RandomBackward0", "BernoulliBackward2", "ExponentialBackward0"]
+)
+_BernoulliBackward1 = _node("BernoulliBackward1")
+
+
+def _overwrite(input: Tensor, draw: Callable[[], np.ndarray], node: type[FillBackward2]) -> Tensor:
+    """Fill the tensor with the row that ``draw`` returns, in the order in which its elements lie in memory."""
+    check_in_place(input)
+    edges = recorded_edges(node.__name__, input, input)
+    row = draw()
+    steps = output_strides(input._shape, ((input._shape, input._strides),))
+    write(input, strided(row, input._shape, steps, 0, tensor_type(to_dtype(row.dtype))))
+    overwritten(input, edges, node)
+    return input
+
+
+def _check_floating(input: Tensor, name: str) -> None:
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.legacy}' (shape {list(input._shape)})")
+
+
+# "from" is a keyword of Python's, but a parameter of PyTorch's: hence the **kwargs.
+def _bounds(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], low: Any, high: Any) -> tuple[Any, Any]:
+    if len(args) > 2 or kwargs.keys() - {"from", "to"}:
+        raise TypeError(f"{name}() takes 'from' and 'to', not {[*args, *kwargs]}")
+    given = dict(zip(("from", "to"), args, strict=False))
+    if given.keys() & kwargs.keys():
+        raise TypeError(f"{name}() got multiple values for argument '{(given.keys() & kwargs.keys()).pop()}'")
+    given.update(kwargs)
+    return given.get("from", low), given.get("to", high)
+
+
+def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
+    """Fill the tensor with random numbers from the uniform distribution on [from, to), by default [0, 1)."""
+    low, high = map(float, _bounds("uniform_", args, kwargs, 0.0, 1.0))
+    _check_floating(self, "check_uniform_bounds")
+    if not low <= high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
+    source = _source(generator)
+    return _overwrite(
+        self, lambda: source.uniform(self.numel(), self._type.numpy, low, high), _UniformBackward0
+    )
+
+
+def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
+    """Fill the tensor with random numbers from the normal distribution with this mean and standard deviation."""
+    _check_floating(self, "normal_kernel_cpu")
+    if not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    source = _source(generator)
+    draw = source.normal if self._flat is not None else source.normal_pairs
+    return _overwrite(
+        self, lambda: draw(self.numel(), self._type.numpy, float(mean), float(std)), _NormalBackward0
+    )
+
+
+#: The largest integers that a floating-point dtype counts up to without gaps.
+_EXACT = {float32: 2**24, float64: 2**53}
+
+
+def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
+    """Fill the tensor with random integers from [from, to), by default all that its dtype can hold from 0 on.
+
+    ``random_(to)`` starts from 0.
+
+    Raises:
+        RuntimeError: the range is empty, or the dtype cannot hold it.
+    """
+    if len(args) == 1 and not kwargs:
+        args = (0, *args)
+    low, high = _bounds("random_", args, kwargs, 0, None)
+    kind = self.dtype
+    if kind.is_complex:
+        raise NotImplementedError(f"\"random_\" not implemented for '{kind.legacy}'")
+    wide = None
+    if high is None and "to" not in kwargs:
+        wide = kind.itemsize == 8
+        high = 2 if kind is bool_ else _EXACT[kind] + 1 if kind in _EXACT else np.iinfo(kind.numpy).max + 1
+    low, high = int(low), int(high)
+    _check_range(low, high, kind)
+    source = _source(generator)
+    return _overwrite(self, lambda: source.integers(self.numel(), low, high, wide), _RandomBackward0)
+
+
+def _check_range(low: int, high: int, kind: dtype) -> None:
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    if kind.is_floating_point:
+        return
+    bounds = (0, 1) if kind is bool_ else (np.iinfo(kind.numpy).min, np.iinfo(kind.numpy).max)
+    for name, value in (("from", low), ("to - 1", high - 1)):
+        if not bounds[0] <= value <= bounds[1]:
+            raise RuntimeError(f"{name} is out of bounds for {kind}: {value}")
+
+
+def _check_probability(p: float) -> None:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+
+
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    """Fill the tensor with ones, each with probability ``p`` (a number or a tensor that broadcasts), and zeros."""
+    source = _source(generator)
+    if isinstance(p, Tensor):
+        probabilities = contiguous(expand(p.detach(), self._shape))
+        values = _bernoulli(probabilities, source)
+        return _overwrite(self, lambda: values, _BernoulliBackward1)
+    _check_probability(p)
+    return _overwrite(self, lambda: source.bernoulli(self.numel(), float(p)), _BernoulliBackward2)
+
+
+def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
+    """Fill the tensor with random numbers from the exponential distribution ``lambd * exp(-lambd * x)``."""
+    _check_floating(self, "exponential_")
+    if not lambd > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    source = _source(generator)
+    return _overwrite(
+        self, lambda: source.exponential(self.numel(), self._type.numpy, float(lambd)), _ExponentialBackward0
+    )
+
+
+for _fill in (uniform_, normal_, random_, bernoulli_, exponential_):
+    attach(_fill.__name__, _fill)
+
+# -- random tensors -----------------------------------------------------------------------------------------------
+
+
+def randint(
+    *args: Any,
+    low: int | None = None,
+    high: int | None = None,
+    size: Any = None,
+    generator: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Random integers: ``randint(high, size)`` from [0, high), ``randint(low, high, size)`` from [low, high).
+
+    Raises:
+        RuntimeError: the range is empty, or the dtype (int64 unless one is given) cannot hold it.
+    """
+    given = list(args)
+    if size is None:
+        if not given:
+            raise TypeError("randint(): missing argument 'size'")
+        size = given.pop()
+    if high is None:
+        if not given:
+            raise TypeError("randint(): missing argument 'high'")
+        high = given.pop()
+    start: Any = given.pop() if given else 0 if low is None else low
+    if given:
+        raise TypeError(f"randint() takes low, high and size, but got {len(args)} arguments")
+    kind = tensor_type(int64 if dtype is None else to_dtype(dtype), to_device(device))
+    result = empty_of(as_size((size,)), kind)
+    bounds = [value.item() if isinstance(value, Tensor) else value for value in (start, high)]
+    random_(result, *bounds, generator=generator)
+    result._counter[0] = 0
+    return finished(result, requires_grad)
+
+
+def randint_like(
+    input: Tensor, *bounds: int, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """``randint`` of the shape and, unless one is given, the dtype of another tensor."""
+    made = randint(*bounds, input._shape, dtype=input.dtype if dtype is None else dtype, device=device)
+    return finished(laid_out_as(input, made), requires_grad)
+
+
+def randperm(
+    n: int, *, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """The integers from 0 to ``n - 1`` in random order.
+
+    Raises:
+        RuntimeError: ``n`` is negative, or the dtype (int64 unless one is given) cannot hold the integers.
+    """
+    (size,) = as_size((n,))
+    kind = tensor_type(int64 if dtype is None else to_dtype(dtype), to_device(device))
+    highest = _EXACT.get(kind.dtype) or np.iinfo(kind.numpy).max
+    if size - 1 > highest:
+        raise RuntimeError(f"value cannot be converted to type {kind.dtype.name} without overflow: {size} numbers")
+    order = _source(generator).permutation(size)
+    return finished(fresh(order.astype(kind.numpy, copy=False), (size,), kind), requires_grad)
+
+
+class DrawBackward0(Node):
+    """The node of numbers that were drawn: they do not depend on their distribution's parameters smoothly."""
+
+    __slots__ = ()
+
+    def apply(self, gradient: Any) -> tuple[Any, ...]:
+        return tuple([None if edge is None else operations.zeros(self.shape, self.type) for edge in self.edges])
+
+
+def _drawn(result: Tensor, node: type[DrawBackward0], *parameters: Any) -> Tensor:
+    """The drawn numbers, with zero gradients for the tensors among the parameters of their distribution."""
+    edges = tuple([edge_of(p) for p in parameters if isinstance(p, Tensor)]) if state.mode & GRAD else ()
+    if any(edges):
+        result._edge = (node(edges, result._shape, result._type), 0)
+        result._requires_grad = True
+    return result
+
+
+#: By which of mean and std are tensors.
+_NORMAL_NODES = {
+    (True, False): _node("NormalBackward1", DrawBackward0),
+    (False, True): _node("NormalBackward2", DrawBackward0),
+    (True, True): _node("NormalBackward3", DrawBackward0),
+}
+_BernoulliBackward0 = _node("BernoulliBackward0", DrawBackward0)
+
+
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, **options: Any) -> Tensor:
+    """Random numbers from normal distributions.
+
+    Args:
+        mean, std: tensors, one for each number, or a tensor and a number; two numbers need a ``size``.
+        options: dtype, device and requires_grad, where a size is given.
+
+    Raises:
+        RuntimeError: a standard deviation is negative.
+    """
+    source = _source(generator)
+    tensors = [value for value in (mean, std) if isinstance(value, Tensor)]
+    if not tensors:
+        if size is None:
+            raise TypeError("normal(): two numbers need the argument 'size'")
+        requires_grad = options.pop("requires_grad", False)
+        made = normal_(empty(size, **options), mean, std, generator=source)
+        made._counter[0] = 0
+        return finished(made, requires_grad)
+    for tensor in tensors:
+        _check_floating(tensor, "normal_kernel_cpu")
+    if isinstance(std, Tensor):
+        if std.numel() and float(smallest(std.detach())) < 0:
+            raise RuntimeError(f"normal expects all elements of std >= 0.0 (shape {list(std._shape)})")
+    elif not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    shape, kind = broadcast_shapes(*[t._shape for t in tensors]), tensors[0]._type
+    with _Mode(GRAD, False):
+        result = add(mul(fresh(source.normal(numel(shape), kind.numpy), shape, kind), std), mean)
+    return _drawn(result, _NORMAL_NODES[isinstance(mean, Tensor), isinstance(std, Tensor)], mean, std)
+
+
+def _bernoulli(probabilities: Tensor, source: random.Generator) -> np.ndarray:
+    """A row of truth values drawn with these probabilities, which are contiguous.
+
+    Raises:
+        RuntimeError: one is not in [0, 1].
+    """
+    if not probabilities.is_floating_point():
+        raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{probabilities.dtype.legacy}'")
+    if probabilities.numel() and not (float(smallest(probabilities)) >= 0 and float(largest(probabilities)) <= 1):
+        raise RuntimeError(
+            f"Expected p_in >= 0 && p_in <= 1 to be true, but got false (shape {list(probabilities._shape)})"
+        )
+    return source.bernoulli(probabilities.numel(), probabilities._flat)
+
+
+def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
+    """Ones, each with the probability that the element of ``input`` (or ``p``) gives, and zeros, of its dtype.
+
+    Raises:
+        RuntimeError: a probability is not in [0, 1].
+    """
+    source = _source(generator)
+    if p is None:
+        values = _bernoulli(contiguous(input.detach()), source)
+    else:
+        _check_probability(p)
+        values = source.bernoulli(input.numel(), float(p))
+    result = fresh(values.astype(input._type.numpy), input._shape, input._type)
+    return _drawn(result, _BernoulliBackward0, input)
+
+
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
+    """Indices drawn with probabilities proportional to the rows of ``input`` (1-D or 2-D), as int64.
+
+    Without replacement, or for one sample, each probability is divided by an exponential random number and the
+    largest win (Efraimidis and Spirakis 2006); with it, uniform numbers are looked up in the cumulative sums.
+
+    Raises:
+        RuntimeError: the weights are no probabilities, or too few for so many samples without replacement.
+    """
+    if not input.is_floating_point():
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype}")
+    if len(input._shape) not in (1, 2):
+        raise RuntimeError(f"prob_dist must be 1 or 2 dim, not shape {list(input._shape)}")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > input._shape[-1]:
+        raise RuntimeError(
+            f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {num_samples} of shape "
+            f"{list(input._shape)}"
+        )
+    source = _source(generator)
+    weights = np.atleast_2d(input.detach()._array())
+    if weights.size:
+        if not (np.isfinite(weights).all() and weights.min() >= 0):
+            raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+        if not (weights.sum(1) > 0).all():
+            raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    if replacement and num_samples > 1:
+        sums = np.cumsum(weights, 1, dtype=weights.dtype)
+        sums /= sums[:, -1:]
+        draws = source.uniform(len(weights) * num_samples, np.dtype(np.float64)).reshape(len(weights), num_samples)
+        picked = np.array([np.searchsorted(row, drawn) for row, drawn in zip(sums, draws, strict=True)])
+    else:
+        scores = weights / source.exponential(weights.size, weights.dtype).reshape(weights.shape)
+        picked = np.argsort(-scores, 1, kind="stable")[:, :num_samples]
+    picked = picked.astype(np.int64).reshape(*input._shape[:-1], num_samples)
+    return fresh(np.ascontiguousarray(picked).reshape(-1), picked.shape, tensor_type(int64, input.device))
+
+
+for _function in (randint, randint_like, randperm, normal):
+    public(_function, method=False)
+public(bernoulli)
+public(multinomial)
+
+# -- the generators' states ---------------------------------------------------------------------------------------
+
+
+def get_state(self: random.Generator) -> Tensor:
+    """The state, as the 5056 bytes that PyTorch would give, in a uint8 tensor."""
+    data = np.frombuffer(self.state_bytes(), np.uint8).copy()
+    return fresh(data, data.shape, tensor_type(uint8))
+
+
+def set_state(self: random.Generator, new_state: Tensor) -> random.Generator:
+    """Go on from a state that ``get_state``, or PyTorch's, gave.
+
+    Raises:
+        TypeError, RuntimeError: it is no such state.
+    """
+    if not isinstance(new_state, Tensor) or new_state.dtype is not uint8:
+        raise TypeError("RNG state must be a torch.ByteTensor")
+    self.set_state_bytes(new_state._array().tobytes())
+    return self
+
+
+def get_rng_state() -> Tensor:
+    """The state of the default generator, a uint8 tensor."""
+    return get_state(random.default_generator)
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Have the default generator go on from a state."""
+    set_state(random.default_generator, new_state)
+
+
+random.Generator.get_state = get_state  # type: ignore[attr-defined]
+random.Generator.set_state = set_state  # type: ignore[attr-defined]
+public(get_rng_state, method=False)
+public(set_rng_state, method=False)

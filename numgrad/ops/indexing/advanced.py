@@ -1,0 +1,239 @@
+"""Reading and writing at places given by tensors: the operations behind ``x[indices]`` and ``index_put``.
+
+Index tensors, integers or masks, are turned into places (see ``places``) and checked before anything is computed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ... import devices
+from ..._layout import broadcast_shapes
+from ..._tensor import Tensor, fresh
+from ..._types import bool_, int32, int64, tensor_type, uint8
+from ..copying import contiguous, convert
+from ..table import operation, public
+from .places import part_shape, pick, put
+from .updating import check_no_sharing, number_as, updating
+
+__all__ = ["Selection", "index_op", "index_put_op", "mask_places", "selected", "write_selected"]
+
+Ints = tuple[int, ...]
+
+
+@operation("IndexBackward0", inputs=["input", "places"], nondifferentiable=["places"])
+def index_op(input: Tensor, places: Tensor, dims: Ints, distinct: bool) -> Tensor:
+    return pick(input, places, dims)
+
+
+@index_op.gradient("input")
+def _(grad, places, input_shape, dims, distinct):
+    return index_backward(grad, places, input_shape, dims, distinct)
+
+
+@operation("IndexPutImplBackward0", inputs=["grad_output", "places"], nondifferentiable=["places"])
+def index_backward(grad_output: Tensor, places: Tensor, shape: Ints, dims: Ints, distinct: bool) -> Tensor:
+    """Zeros of ``shape`` with the gradient added at the places."""
+    out = fresh(devices.zeros(shape, grad_output._type), shape, grad_output._type)
+    put(out, places, dims, grad_output, not distinct, distinct)
+    return out
+
+
+@index_backward.gradient("grad_output")
+def _(grad, places, dims, distinct):
+    return index_op(grad, places, dims, distinct)
+
+
+@updating("IndexPutBackward0", inputs=["input", "places", "values"], nondifferentiable=["places"], kept=True)
+def index_put_op(input: Tensor, places: Tensor, values: Tensor, dims: Ints, accumulate: bool, distinct: bool) -> None:
+    put(input, places, dims, values, accumulate, distinct)
+
+
+@index_put_op.gradient("input")
+def _(grad, places, dims, accumulate, distinct):
+    return grad if accumulate else index_put_op(grad, places, number_as(0, grad), dims, False, distinct)
+
+
+@index_put_op.gradient("values")
+def _(grad, places, dims, distinct):
+    return index_op(grad, places, dims, distinct)  # the engine sums over what was repeated
+
+
+class Selection(NamedTuple):
+    """What index tensors select: places over the dimensions ``dims``, ``distinct`` if no place is named twice."""
+
+    places: Tensor
+    dims: Ints
+    distinct: bool
+
+
+def _int64(row: Any, shape: Ints) -> Tensor:
+    return fresh(row, shape, tensor_type(int64))
+
+
+def mask_places(mask: Tensor) -> Tensor:
+    """The places of the elements of a tensor that are not zero, as one row."""
+    row = devices.nonzero_places(contiguous(mask)._flat)
+    return _int64(row, (row.size,))
+
+
+def selected(shape: Ints, indices: Sequence[Tensor | None]) -> Selection:
+    """What the index tensors, one for each dimension of ``shape`` (masks for several) or None, select.
+
+    Raises:
+        IndexError: a tensor is no index, there are too many, a mask has another shape, an index is out of bounds, or
+            the indices do not broadcast.
+    """
+    dim = 0
+    given: list[tuple[Tensor, int]] = []
+    for index in indices:
+        if index is None:
+            dim += 1
+            continue
+        kind = index._type.dtype
+        if kind not in (int64, bool_, int32, uint8):
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        given.append((index, dim))
+        dim += len(index._shape) if kind in (bool_, uint8) else 1
+    if dim > len(shape):
+        raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
+    for index, dim in given:
+        if index._type.dtype in (bool_, uint8):
+            _check_mask(index, shape, dim)
+        else:
+            _check_bounds(index, shape, dim)
+    if len(given) == 1:
+        index, dim = given[0]
+        if index._type.dtype in (bool_, uint8):
+            return Selection(mask_places(index), tuple(range(dim, dim + len(index._shape))), True)
+        return Selection(convert(index, int64), (dim,), False)
+    return _combined(shape, given)
+
+
+def _check_mask(mask: Tensor, shape: Ints, dim: int) -> None:
+    if mask._type.dtype is uint8:
+        warnings.warn(
+            "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning,
+            stacklevel=4,
+        )
+    for place, extent in enumerate(mask._shape):
+        if extent != shape[dim + place]:
+            raise IndexError(
+                f"The shape of the mask {list(mask._shape)} at index {place} does not match the shape of the indexed "
+                f"tensor {list(shape)} at index {dim + place}"
+            )
+
+
+def _check_bounds(index: Tensor, shape: Ints, dim: int) -> None:
+    size = shape[dim]
+    wrong = devices.outside(contiguous(index)._flat, -size, size)
+    if wrong is not None:
+        raise IndexError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
+
+
+def _combined(shape: Ints, given: list[tuple[Tensor, int]]) -> Selection:
+    """Several indices as places over all their dimensions."""
+    parts: list[tuple[Any, int]] = []
+    dims: list[int] = []
+    for index, dim in given:
+        if index._type.dtype in (bool_, uint8):
+            sizes = index._shape
+            arrays = devices.coordinates(mask_places(index)._flat, sizes)
+        else:
+            sizes, arrays = (shape[dim],), [convert(index, int64)._array()]
+        parts += zip(arrays, sizes, strict=True)
+        dims += range(dim, dim + len(sizes))
+    shapes = [array.shape for array, _ in parts]
+    try:
+        together = broadcast_shapes(*shapes)
+    except RuntimeError:
+        raise IndexError(
+            "shape mismatch: indexing tensors could not be broadcast together with shapes "
+            + ", ".join([str(list(s)) for s in shapes])
+        ) from None
+    return Selection(_int64(devices.fold_indices(together, parts), together), tuple(dims), False)
+
+
+def _checked_values(input: Tensor, indices: Sequence[Tensor | None], selection: Selection, values: Tensor) -> Tensor:
+    """The values, if they may be written where the indices say.
+
+    Raises:
+        RuntimeError: they have another dtype, do not broadcast to the part, or lie in the same memory.
+    """
+    kind = input._type.dtype
+    if values._type.dtype is not kind:
+        masks = all(index is None or index._type.dtype is bool_ for index in indices)
+        if not (masks and values.numel() == 1):
+            raise RuntimeError(
+                "Index put requires the source and destination dtypes match, "
+                f"got {kind.legacy} for the destination and {values._type.dtype.legacy} for the source."
+            )
+        values = convert(values, kind)
+    part = part_shape(input._shape, selection.dims, selection.places._shape)
+    missing = len(part) - len(values._shape)
+    if missing < 0 or any(
+        extent not in (1, wanted) for extent, wanted in zip(values._shape, part[missing:], strict=True)
+    ):
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values._shape)} cannot be broadcast to indexing result of "
+            f"shape {list(part)}"
+        )
+    return values
+
+
+def write_selected(
+    input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
+) -> Tensor:
+    """Overwrite what the indices select with values that broadcast to it, or add them; recorded.
+
+    Raises:
+        IndexError, RuntimeError: see :func:`selected`; the values have another dtype or shape.
+    """
+    selection = selected(input._shape, indices)
+    values = _checked_values(input, indices, selection, values)
+    check_no_sharing(input, values, selection.places)
+    return index_put_op.in_place(
+        input, selection.places, values, selection.dims, accumulate, selection.distinct
+    )
+
+
+def _check_arguments(name: str, indices: Any, values: Any) -> None:
+    if not isinstance(indices, tuple | list):
+        raise TypeError(
+            f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not {type(indices).__name__}"
+        )
+    for place, index in enumerate(indices):
+        if not isinstance(index, Tensor):
+            raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(index).__name__}")
+    if not isinstance(values, Tensor):
+        raise TypeError(f"{name}(): argument 'values' (position 2) must be Tensor, not {type(values).__name__}")
+    if not indices:
+        raise RuntimeError(f"{name}(): at least one index tensor is needed")
+
+
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy of the tensor with ``values``, which are broadcast, at the indices, as ``x[indices] = values`` puts them.
+
+    Args:
+        indices: a tuple of tensors of int64, int32 or bool.
+        accumulate: whether values are added; if not, of several for one element the last one counts.
+
+    Raises:
+        IndexError, RuntimeError: the indices, or the values' dtype or shape, do not fit.
+    """
+    _check_arguments("index_put", indices, values)
+    selection = selected(input._shape, indices)
+    values = _checked_values(input, indices, selection, values)
+    return index_put_op(input, selection.places, values, selection.dims, accumulate, selection.distinct)
+
+
+def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """:func:`index_put` in place: overwrites the tensor and returns it."""
+    _check_arguments("index_put_", indices, values)
+    return write_selected(input, indices, values, accumulate)
+
+
+public(index_put)
+public(index_put_)

@@ -1,0 +1,251 @@
+"""Reading at indices: for each element of its own (``gather``), or whole rows (``embedding``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import devices
+from ..._layout import broadcast_shapes, normal_dim, numel
+from ..._tensor import Tensor, fresh
+from ..._types import int32, int64
+from ..copying import contiguous, convert, write
+from ..pointwise.arithmetic import mul
+from ..shapes.parts import slice_op
+from ..shapes.views import expand, reshape
+from ..table import operation, public
+from .advanced import index_backward, index_op
+from .places import pick
+
+__all__ = [
+    "along", "check_index_dtype", "check_within", "embedding", "embedding_dense_backward", "gather", "gather_op",
+    "narrowed", "scatter_into", "scatter_zeros", "take_along_dim",
+]
+
+# -- for each element --------------------------------------------------------------------------------------------
+
+
+def along(shape: tuple[int, ...], dim: int) -> tuple[int, int]:
+    """The extents of ``dim`` and of all that is inside it; a 0-d tensor counts as one of one element."""
+    return (shape[dim], numel(shape[dim + 1 :])) if shape else (1, 1)
+
+
+def narrowed(input: Tensor, shape: tuple[int, ...], dim: int) -> Tensor:
+    """The part of a tensor that an index of ``shape`` reaches: no more elements than it has outside ``dim``."""
+    for other, extent in enumerate(shape):
+        if other != dim and other < len(input._shape) and input._shape[other] > extent:
+            input = slice_op.function(input, other, 0, extent, 1)
+    return input
+
+
+@operation("GatherBackward0", inputs=["input", "index"], nondifferentiable=["index"])
+def gather_op(input: Tensor, index: Tensor, dim: int) -> Tensor:
+    part = contiguous(narrowed(input, index._shape, dim))
+    length, inner = along(part._shape, dim)
+    width, _ = along(index._shape, dim)
+    row = devices.gather_axis(part._flat, contiguous(index)._flat, length, width, inner)
+    return fresh(row, index._shape, input._type)
+
+
+@gather_op.gradient("input")
+def _(grad, index, input_shape, dim):
+    return scatter_zeros(grad, index, input_shape, dim)
+
+
+@operation("ScatterAddBackward0", inputs=["src", "index"], nondifferentiable=["index"])
+def scatter_zeros(src: Tensor, index: Tensor, shape: tuple[int, ...], dim: int) -> Tensor:
+    """Zeros of ``shape`` with the elements of ``src``, which has the index's shape, added where it points."""
+    out = fresh(devices.zeros(shape, src._type), shape, src._type)
+    scatter_into(out, index, src, dim, "add")
+    return out
+
+
+@scatter_zeros.gradient("src")
+def _(grad, index, dim):
+    return gather_op(grad, index, dim)
+
+
+def scatter_into(target: Tensor, index: Tensor, src: Tensor, dim: int, mode: str) -> None:
+    """Write to ``target``, or add, multiply, or take the larger or smaller, where the index points.
+
+    ``src`` has the index's shape, or one element; ``mode`` is "set", "add", "multiply", "amax" or "amin".
+    """
+    part = narrowed(target, index._shape, dim)
+    whole = contiguous(part)
+    length, inner = along(part._shape, dim)
+    width, _ = along(index._shape, dim)
+    sizes = length, width, inner
+    places = contiguous(index)._flat
+    values = contiguous(src)._flat
+    if mode in ("amax", "amin"):
+        devices.scatter_extremes(values, places, whole._flat, *sizes, mode == "amax")
+    else:
+        devices.scatter_axis(values, places, whole._flat, *sizes, mode)
+    if whole is not part:
+        write(part, whole)
+
+
+def check_index_dtype(index: Any, name: str) -> Tensor:
+    """The index as int64.
+
+    Raises:
+        TypeError, RuntimeError: it is no tensor of int32 or int64.
+    """
+    if not isinstance(index, Tensor):
+        raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type(index).__name__}")
+    if index.dtype not in (int32, int64):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index, not {index.dtype}")
+    return convert(index, int64)
+
+
+def check_within(index: Tensor, dim: int, size: int, low: int = 0) -> None:
+    """Raise unless all indices are in [low, size).
+
+    Raises:
+        RuntimeError: one is not.
+    """
+    wrong = devices.outside(contiguous(index)._flat, low, size)
+    if wrong is not None:
+        raise RuntimeError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
+
+
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """The elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``, and so on.
+
+    Args:
+        index: int32 or int64, of the input's number of dimensions, no larger outside ``dim``; the output has its
+            shape.
+        sparse_grad: ignored: gradients are dense.
+
+    Raises:
+        RuntimeError: the index has another dtype or shape, or one of it is not in [0, size).
+    """
+    index = check_index_dtype(index, "gather")
+    rank = len(input._shape)
+    dim = normal_dim(dim, rank)
+    if max(len(index._shape), 1) != max(rank, 1):
+        raise RuntimeError(
+            "Index tensor must have the same number of dimensions as input tensor "
+            f"(index {list(index._shape)}, input {list(input._shape)})"
+        )
+    for other, extent in enumerate(index._shape):
+        if other != dim and extent > input._shape[other]:
+            raise RuntimeError(
+                f"Size does not match at dimension {other} expected index {list(index._shape)} to be no larger than "
+                f"self {list(input._shape)} apart from dimension {dim}"
+            )
+    check_within(index, dim, along(input._shape, dim)[0])
+    return gather_op(input, index, dim)
+
+
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """The elements at ``indices`` along ``dim``, the two broadcast against each other in the other dimensions.
+
+    Without ``dim`` both are flattened.  ``take_along_dim(x, x.argsort(d), d)`` is ``x`` sorted.
+
+    Raises:
+        RuntimeError: the indices are not int64, have another number of dimensions, or lead outside.
+    """
+    if not isinstance(indices, Tensor):
+        raise TypeError(f"take_along_dim(): argument 'indices' must be Tensor, not {type(indices).__name__}")
+    if indices.dtype is not int64:
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.legacy}"
+        )
+    if dim is None:
+        return gather(reshape(input, -1), 0, reshape(indices, -1))
+    rank = len(input._shape)
+    if len(indices._shape) != rank:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{rank} dimensions for input, and {len(indices._shape)} dimensions for indices"
+        )
+    dim = normal_dim(dim, rank)
+    if not rank:
+        return gather(input, dim, indices)
+    ones = (1,)
+    shape = broadcast_shapes(
+        input._shape[:dim] + ones + input._shape[dim + 1 :], indices._shape[:dim] + ones + indices._shape[dim + 1 :]
+    )
+    sizes = [shape[:dim] + tensor._shape[dim : dim + 1] + shape[dim + 1 :] for tensor in (input, indices)]
+    return gather(expand(input, sizes[0]), dim, expand(indices, sizes[1]))
+
+
+# -- whole rows --------------------------------------------------------------------------------------------------
+
+
+@operation("EmbeddingBackward0", inputs=["weight", "indices"], nondifferentiable=["indices"])
+def embedding_op(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
+    return pick(weight, indices, (0,))
+
+
+@embedding_op.gradient("weight")
+def _(grad, indices, weight_shape, padding_idx, scale_grad_by_freq):
+    return embedding_dense_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
+
+
+@operation(
+    "EmbeddingDenseBackwardBackward0", inputs=["grad_output", "indices"], nondifferentiable=["indices"]
+)
+def embedding_dense_backward(
+    grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Tensor:
+    """For each row of the weight the sum of the gradients of where it is used, or with the scale their mean."""
+    shape = num_weights, grad_output._shape[-1]
+    total = index_backward(grad_output, indices, shape, (0,), False)
+    return _scaled(total, indices, padding_idx, scale_grad_by_freq)
+
+
+@embedding_dense_backward.gradient("grad_output")
+def _(grad, indices, padding_idx, scale_grad_by_freq):
+    return index_op(_scaled(grad, indices, padding_idx, scale_grad_by_freq), indices, (0,), False)
+
+
+def _scaled(rows: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
+    """The rows divided by the number of their indices, if wanted, and that of ``padding_idx`` set to zero."""
+    count = rows._shape[0]
+    padded = 0 <= padding_idx < count
+    if not padded and not scale_grad_by_freq:
+        return rows
+    factors = fresh(devices.filled((count, 1), 1, rows._type), (count, 1), rows._type)
+    if scale_grad_by_freq:
+        factors._flat[:] = 1 / devices.counts(contiguous(indices)._flat, count)
+    if padded:
+        factors._flat[padding_idx] = 0
+    return mul(rows, factors)
+
+
+def embedding(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Tensor:
+    """Rows of ``weight``: ``out[i, j] = weight[indices[i, j]]``.
+
+    Args:
+        weight: of shape (rows, columns).
+        indices: int64 or int32, of any shape; the output has one dimension more.
+        padding_idx: a row that gets no gradient; -1 for none.
+        scale_grad_by_freq: whether a row's gradient is divided by the number of its indices.
+        sparse: ignored: gradients are dense.
+
+    Raises:
+        IndexError: an index is not in [0, rows).
+        RuntimeError: the weight is no matrix, or the indices have another dtype.
+    """
+    if len(weight._shape) != 2:
+        raise RuntimeError(f"'weight' must be 2-D, not of shape {list(weight._shape)}")
+    if not isinstance(indices, Tensor):
+        raise TypeError(f"embedding(): argument 'indices' must be Tensor, not {type(indices).__name__}")
+    if indices.dtype not in (int32, int64):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"{indices._type.name} instead (while checking arguments for embedding)"
+        )
+    indices = convert(indices, int64)
+    wrong = devices.outside(contiguous(indices)._flat, 0, weight._shape[0])
+    if wrong is not None:
+        raise IndexError(f"index out of range in self: {wrong}, of a weight of shape {list(weight._shape)}")
+    return embedding_op(weight, indices, padding_idx, scale_grad_by_freq)
+
+
+public(embedding, method=False)
+public(gather)
+public(take_along_dim)

@@ -1,0 +1,292 @@
+"""Masks: filling, reading and writing where one is true, and the indices of what is not zero."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ... import devices
+from ..._layout import broadcast_shapes, numel
+from ..._tensor import Tensor, fresh
+from ..._types import bool_, int32, int64, tensor_type, to_dtype, uint8
+from ..copying import contiguous, convert
+from ..pointwise.comparison import choose
+from ..shapes.views import expand, unsqueeze
+from ..table import attach, operation, public, public_functions
+from .advanced import mask_places
+from .places import all_dims, pick, put
+from .updating import check_no_sharing, in_place, number_as, updating
+
+__all__ = ["argwhere", "masked_fill", "masked_scatter", "masked_select", "nonzero"]
+
+# -- filling ------------------------------------------------------------------------------------------------------
+
+
+@operation("MaskedFillBackward0", inputs=["input", "mask"], nondifferentiable=["mask"])
+def masked_fill_number(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    return _filled(input, mask, value)
+
+
+@operation("MaskedFillBackward1", inputs=["input", "mask", "value"], nondifferentiable=["mask"])
+def masked_fill_tensor(input: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+    return _filled(input, mask, value)
+
+
+def _filled(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    shape = broadcast_shapes(input._shape, mask._shape)
+    out = fresh(devices.empty(shape, input._type), shape, input._type)
+    _fill(input, mask, value, out)
+    return out
+
+
+def _fill(input: Tensor, mask: Tensor, value: Any, out: Tensor | None = None) -> None:
+    """Write the value, or the input's own, to ``out``, the input itself unless it is given."""
+    operands = [mask, number_as(value, input).item(), input]
+    kind = input._type.dtype
+    program = choose.op.program(operands, choose.op.statics, kind, kind)
+    devices.run_pointwise(program, operands, [input if out is None else out])
+
+
+@masked_fill_number.gradient("input")
+@masked_fill_tensor.gradient("input")
+def _(grad, mask):
+    return masked_fill_number(grad, mask, 0)
+
+
+@masked_fill_tensor.gradient("value")
+def _(grad, mask):
+    return public_functions["sum"](choose(mask, grad, number_as(0, grad)))
+
+
+def _check_filling(input: Tensor, mask: Any, value: Any) -> Any:
+    """The entry to use.
+
+    Raises:
+        TypeError, RuntimeError: the mask is no bool tensor, or the value no number.
+    """
+    if not isinstance(mask, Tensor):
+        raise TypeError(f"masked_fill(): argument 'mask' must be Tensor, not {type(mask).__name__}")
+    if mask.dtype is not bool_:
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
+    if not isinstance(value, Tensor):
+        return masked_fill_number
+    if value._shape:
+        raise RuntimeError(
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{len(value._shape)} dimension(s)."
+        )
+    return masked_fill_tensor
+
+
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """A copy with ``value``, a number or a 0-d tensor, where ``mask`` holds; the two are broadcast.
+
+    Raises:
+        TypeError, RuntimeError: the mask is no bool tensor, the shapes do not fit, or the dtype cannot hold the value.
+    """
+    return _check_filling(input, mask, value)(input, mask, value)
+
+
+def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """:func:`masked_fill` in place: overwrites the tensor and returns it."""
+    op = _check_filling(self, mask, value)
+    shape = broadcast_shapes(self._shape, mask._shape)
+    if shape != self._shape:
+        raise RuntimeError(f"output with shape {list(self._shape)} doesn't match the broadcast shape {list(shape)}")
+    check_no_sharing(self, mask)
+    return in_place(op, _fill, self, mask, value)
+
+
+# -- reading and writing ------------------------------------------------------------------------------------------
+
+
+@operation("MaskedSelectBackward0", inputs=["input", "mask"], nondifferentiable=["mask"])
+def masked_select_op(input: Tensor, mask: Tensor) -> Tensor:
+    shape = broadcast_shapes(input._shape, mask._shape)
+    return pick(expand(input, shape), mask_places(expand(mask, shape)), all_dims(shape))
+
+
+@masked_select_op.gradient("input")
+def _(grad, mask, input_shape):
+    shape = broadcast_shapes(input_shape, mask._shape)
+    zeros = fresh(devices.zeros(shape, grad._type), shape, grad._type)
+    return masked_scatter_op(zeros, mask, grad)  # the engine sums over what was repeated
+
+
+@updating("MaskedScatterBackward0", inputs=["input", "mask", "source"], nondifferentiable=["mask"])
+def masked_scatter_op(input: Tensor, mask: Tensor, source: Tensor) -> None:
+    places = mask_places(expand(mask, input._shape))
+    values = fresh(contiguous(source)._flat[: numel(places._shape)], places._shape, source._type)
+    put(input, places, all_dims(input._shape), values, False, True)
+
+
+@masked_scatter_op.gradient("input")
+def _(grad, mask):
+    return masked_fill_number(grad, mask, 0)
+
+
+@masked_scatter_op.gradient("source")
+def _(grad, mask, source_shape):
+    return masked_scatter_backward(grad, mask, source_shape)
+
+
+@operation("MaskedScatterBackwardBackward0", inputs=["grad_output", "mask"], nondifferentiable=["mask"])
+def masked_scatter_backward(grad_output: Tensor, mask: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """What of the gradient the mask selects, in front of zeros, in ``shape``."""
+    row = devices.zeros(shape, grad_output._type)
+    picked = masked_select_op.function(grad_output, mask)._flat
+    row[: picked.size] = picked
+    return fresh(row, shape, grad_output._type)
+
+
+@masked_scatter_backward.gradient("grad_output")
+def _(grad, mask, grad_output_shape):
+    zeros = fresh(devices.zeros(grad_output_shape, grad._type), grad_output_shape, grad._type)
+    return masked_scatter_op(zeros, mask, grad)
+
+
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements where ``mask`` holds, as a row; the two are broadcast.
+
+    Raises:
+        TypeError, RuntimeError: the mask is no bool tensor, or the shapes do not fit.
+    """
+    if not isinstance(mask, Tensor):
+        raise TypeError(f"masked_select(): argument 'mask' must be Tensor, not {type(mask).__name__}")
+    if mask.dtype is not bool_:
+        raise RuntimeError(f"masked_select: expected BoolTensor for mask, not {mask.dtype}")
+    return masked_select_op(input, mask)
+
+
+def _check_scattering(input: Tensor, mask: Any, source: Any) -> None:
+    for name, given in (("mask", mask), ("source", source)):
+        if not isinstance(given, Tensor):
+            raise TypeError(f"masked_scatter(): argument '{name}' must be Tensor, not {type(given).__name__}")
+    if mask.dtype is not bool_:
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype}")
+    if source.dtype is not input.dtype:
+        raise RuntimeError(
+            "masked_scatter: expected self and source to have same dtypes but got "
+            f"{input.dtype.legacy} and {source.dtype.legacy}"
+        )
+    wanted = numel(mask_places(expand(mask, broadcast_shapes(input._shape, mask._shape)))._shape)
+    if wanted > numel(source._shape):
+        raise RuntimeError(
+            f"Number of elements of source < number of ones in mask ({numel(source._shape)} < {wanted})"
+        )
+
+
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy with the first elements of ``source`` where ``mask`` holds, in order; input and mask are broadcast.
+
+    Raises:
+        TypeError, RuntimeError: the mask is no bool tensor, or the source has another dtype or too few elements.
+    """
+    _check_scattering(input, mask, source)
+    shape = broadcast_shapes(input._shape, mask._shape)
+    return masked_scatter_op(input if shape == input._shape else expand(input, shape), mask, source)
+
+
+def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """:func:`masked_scatter` in place: overwrites the tensor and returns it."""
+    _check_scattering(self, mask, source)
+    shape = broadcast_shapes(self._shape, mask._shape)
+    if shape != self._shape:
+        raise RuntimeError(f"output with shape {list(self._shape)} doesn't match the broadcast shape {list(shape)}")
+    check_no_sharing(self, mask, source)
+    return masked_scatter_op.in_place(self, mask, source)
+
+
+# -- choosing -----------------------------------------------------------------------------------------------------
+
+
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """``input`` where ``condition`` holds, ``other`` elsewhere: tensors or numbers, broadcast against each other.
+
+    With the condition alone, the indices where it holds, as ``nonzero(condition, as_tuple=True)`` gives them.
+
+    Raises:
+        TypeError: the condition is no tensor, or only one of the others is given.
+        RuntimeError: the condition is no bool tensor, or the shapes do not fit.
+    """
+    if not isinstance(condition, Tensor):
+        raise TypeError(f"where(): argument 'condition' must be Tensor, not {type(condition).__name__}")
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)
+    if input is None or other is None:
+        raise TypeError("where() takes a condition alone, or both what to choose where it holds and where it does not")
+    if condition.dtype is uint8:
+        warnings.warn(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
+            "version of PyTorch. Use a boolean condition instead.",
+            UserWarning,
+            stacklevel=2,
+        )
+        condition = convert(condition, bool_)
+    if condition.dtype is not bool_:
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.legacy}"
+        )
+    return choose(condition, input, other)
+
+
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """This tensor's elements where ``condition`` holds, ``other``'s elsewhere."""
+    return where(condition, self, other)
+
+
+public(where, method=False)
+attach("where", _where_method)
+
+# -- indices ------------------------------------------------------------------------------------------------------
+
+
+def _rows_of_indices(rows: Any) -> Tensor:
+    """Indices of each dimension as a tensor of shape (dimensions, count)."""
+    return fresh(rows.reshape(-1), rows.shape, tensor_type(int64))
+
+
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The indices of the elements that are not zero, in row-major order.
+
+    A tensor of shape (count, dimensions); with ``as_tuple`` a row for each dimension instead, so that
+    ``x[x.nonzero(as_tuple=True)]`` are those elements.
+    """
+    if as_tuple and not input._shape:
+        input = unsqueeze(input.detach(), 0)
+    rows = devices.nonzero_rows(contiguous(input.detach())._flat, input._shape)
+    found = _rows_of_indices(rows)
+    return found.unbind(0) if as_tuple else public_functions["t"](found)
+
+
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the elements that are not zero, as a tensor of shape (count, dimensions)."""
+    return nonzero(input)
+
+
+def _triangle(name: str, row: int, col: int, offset: int, dtype: Any, upper: bool) -> Tensor:
+    kind = to_dtype(int64 if dtype is None else dtype)
+    for what, size in (("row", row), ("col", col)):
+        if size < 0:
+            raise RuntimeError(f"{what} must be non-negative, got {size}")
+    if kind not in (int32, int64):
+        raise NotImplementedError(f"\"{name}\" not implemented for '{kind.legacy}'")
+    return public_functions["tensor"](devices.triangle_rows(row, col, offset, upper), dtype=kind)
+
+
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """The indices, of shape (2, count), of the elements of a matrix on and below a diagonal, row by row."""
+    return _triangle("tril_indices", row, col, offset, dtype, False)
+
+
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """The indices, of shape (2, count), of the elements of a matrix on and above a diagonal, row by row."""
+    return _triangle("triu_indices", row, col, offset, dtype, True)
+
+
+for _function in (masked_fill, masked_select, masked_scatter, nonzero, argwhere):
+    public(_function)
+public(tril_indices, method=False)
+public(triu_indices, method=False)
+for _method in (masked_fill_, masked_scatter_):
+    attach(_method.__name__, _method)

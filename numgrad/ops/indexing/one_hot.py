@@ -1,0 +1,46 @@
+"""Classes as rows of zeros with a single one."""
+
+from __future__ import annotations
+
+from ... import devices
+from ..._layout import numel
+from ..._tensor import Tensor, fresh
+from ..._types import int64
+from ..copying import contiguous
+
+__all__ = ["one_hot"]
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """For each class a row of ``num_classes`` zeros with a 1 at its place.
+
+    Args:
+        tensor: int64 classes, of any shape.
+        num_classes: how many there are; -1 for one more than the largest.
+
+    Returns:
+        An int64 tensor of shape (*tensor.shape, num_classes).
+
+    Raises:
+        RuntimeError: the dtype is another, a class is not in [0, num_classes), or there is none to count.
+    """
+    if tensor.dtype is not int64:
+        raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, not {tensor._type.name}.")
+    empty = not numel(tensor._shape)
+    if empty and num_classes <= 0:
+        raise RuntimeError(
+            f"Can not infer total number of classes from empty tensor (shape {list(tensor._shape)})."
+        )
+    row = contiguous(tensor)._flat
+    if not empty:
+        low, high = [devices.extreme_axis(row, 1, row.size, 1, largest)[0].item() for largest in (False, True)]
+        if low < 0:
+            raise RuntimeError(f"Class values must be non-negative, but one is {low}.")
+        if num_classes == -1:
+            num_classes = high + 1
+        if high >= num_classes:
+            raise RuntimeError(f"Class values must be smaller than num_classes: {high} is not below {num_classes}.")
+    ones = devices.filled(tensor._shape, 1, tensor._type)
+    flat = devices.zeros((numel(tensor._shape), num_classes), tensor._type)
+    devices.scatter_axis(ones, row, flat, num_classes, 1, 1, "set")
+    return fresh(flat, (*tensor._shape, num_classes), tensor._type)

@@ -1,0 +1,301 @@
+"""Writing along a dimension, each element at an index of its own: ``scatter`` and its reductions."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ... import devices
+from ..._layout import normal_dim
+from ..._tensor import Tensor, fresh
+from ..._types import bool_
+from ..copying import convert, write
+from ..pointwise.arithmetic import div, mul
+from ..pointwise.comparison import eq, where
+from ..pointwise.integers import floor_divide
+from ..shapes.parts import slice_op
+from ..table import attach, public
+from .gathering import along, check_index_dtype, check_within, gather_op, scatter_into, scatter_zeros
+from .updating import check_no_sharing, number_as, updating
+
+__all__ = ["scatter", "scatter_add", "scatter_reduce"]
+
+# -- setting and adding -------------------------------------------------------------------------------------------
+
+
+@updating("ScatterBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"])
+def scatter_op(input: Tensor, index: Tensor, src: Tensor, dim: int) -> None:
+    scatter_into(input, index, src, dim, "set")
+
+
+@updating("ScatterBackward1", inputs=["input", "index"], nondifferentiable=["index"])
+def scatter_value(input: Tensor, index: Tensor, dim: int, value: Any) -> None:
+    scatter_into(input, index, number_as(value, input), dim, "set")
+
+
+@scatter_op.gradient("input")
+@scatter_value.gradient("input")
+def _(grad, index, dim):
+    return scatter_value(grad, index, dim, 0)
+
+
+@updating("ScatterAddBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"])
+def scatter_add_op(input: Tensor, index: Tensor, src: Tensor, dim: int) -> None:
+    scatter_into(input, index, src, dim, "add")
+
+
+@scatter_add_op.gradient("input")
+def _(grad):
+    return grad
+
+
+@scatter_op.gradient("src")
+@scatter_add_op.gradient("src")
+def _(grad, index, dim):
+    return gather_op(grad, index, dim)
+
+
+# -- reductions ---------------------------------------------------------------------------------------------------
+
+
+@updating("ScatterReduceBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"])
+def scatter_reduce_op(input: Tensor, index: Tensor, src: Tensor, dim: int, reduce: str, include_self: bool) -> None:
+    if not include_self:
+        scatter_into(input, index, number_as(_identity(input, reduce), input), dim, "set")
+    mode = {"sum": "add", "mean": "add", "prod": "multiply"}.get(reduce, reduce)
+    scatter_into(input, index, src, dim, mode)
+    if reduce == "mean":
+        counts = _counts(input, index, dim, include_self)
+        write(input, div(input, counts) if input.is_floating_point() or input.is_complex()
+              else floor_divide(input, counts))
+
+
+def _identity(input: Tensor, reduce: str) -> Any:
+    """What changes nothing when it is reduced with something else."""
+    if reduce in ("sum", "mean", "prod"):
+        return int(reduce == "prod")
+    kind = input.dtype.numpy
+    if kind.kind == "b":
+        return reduce == "amin"
+    if kind.kind == "f":
+        return float("-inf") if reduce == "amax" else float("inf")
+    return np.iinfo(kind).min if reduce == "amax" else np.iinfo(kind).max
+
+
+def _counts(like: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
+    """How many elements each one of the result is the mean of; 1 where it is of none."""
+    ones = number_as(1, like)
+    counts = fresh(devices.filled(like._shape, 1, like._type), like._shape, like._type)
+    if not include_self:
+        scatter_into(counts, index, number_as(0, like), dim, "set")
+    scatter_into(counts, index, ones, dim, "add")
+    return counts
+
+
+def _without_self(grad: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
+    return grad if include_self else scatter_value(grad, index, dim, 0)
+
+
+@scatter_reduce_op.gradient("input")
+def _(grad, input, index, src, out, dim, reduce, include_self):
+    if reduce == "mean":
+        grad = div(grad, _counts(grad, index, dim, include_self))
+    elif reduce == "prod":
+        # Every element is multiplied with what is left when it is taken out: 1, instead of 0, if it is one.
+        one = where(eq(input, 0), 1, input)
+        grad = div(mul(grad, scatter_reduce_op(one, index, src, dim, reduce, include_self)), one)
+    elif reduce != "sum":
+        grad = mul(_shares(grad, input, index, src, out, dim, include_self), _equal(input, out))
+    return _without_self(grad, index, dim, include_self)
+
+
+@scatter_reduce_op.gradient("src")
+def _(grad, input, index, src, out, dim, reduce, include_self):
+    if reduce == "sum":
+        return gather_op(grad, index, dim)
+    if reduce == "mean":
+        return gather_op(div(grad, _counts(grad, index, dim, include_self)), index, dim)
+    if reduce == "prod":
+        zero = eq(src, 0)
+        zeros = gather_op(scatter_zeros(convert(zero, src.dtype), index, input._shape, dim), index, dim)
+        alone = mul(zero, eq(zeros, 1))  # the only factor that is 0: the others' product is its gradient
+        others = scatter_reduce_op(input, index, where(alone, 1, src), dim, reduce, include_self)
+        rest = div(gather_op(mul(grad, out), index, dim), where(zero, 1, src))
+        return where(alone, gather_op(mul(grad, others), index, dim), rest)
+    shares = _shares(grad, input, index, src, out, dim, include_self)
+    return mul(gather_op(shares, index, dim), _equal(src, gather_op(out, index, dim)))
+
+
+def _equal(values: Tensor, extreme: Tensor) -> Tensor:
+    return convert(eq(values, extreme), values.dtype)
+
+
+def _shares(
+    grad: Tensor, input: Tensor, index: Tensor, src: Tensor, out: Tensor, dim: int, include_self: bool
+) -> Tensor:
+    """The gradient of extremes, divided evenly among the elements that are equal to them."""
+    own = _without_self(_equal(input, out), index, dim, include_self)
+    return div(grad, scatter_add_op(own, index, _equal(src, gather_op(out, index, dim)), dim))
+
+
+# -- the public functions -----------------------------------------------------------------------------------------
+
+
+def _checked(name: str, input: Tensor, dim: int, index: Tensor, src: Any) -> tuple[Tensor, Any, int]:
+    """The index as int64, the part of the source that it reaches, and the dimension.
+
+    Raises:
+        RuntimeError: dtypes, shapes or an index do not fit.
+    """
+    index = check_index_dtype(index, name)
+    rank = len(input._shape)
+    dim = normal_dim(dim, rank)
+    if src is not None and src.dtype is not input.dtype:
+        raise RuntimeError(
+            f"{name}(): Expected self.dtype to be equal to src.dtype ({input.dtype} and {src.dtype})"
+        )
+    for which, tensor in (("self", input), ("src", src)):
+        if tensor is not None and max(len(tensor._shape), 1) != max(len(index._shape), 1):
+            raise RuntimeError(
+                f"Index tensor must have the same number of dimensions as {which} tensor "
+                f"(index {list(index._shape)}, {which} {list(tensor._shape)})"
+            )
+    for other, extent in enumerate(index._shape):
+        beyond = other != dim and extent > input._shape[other]
+        if beyond or (src is not None and extent > (src._shape or (1,))[other]):
+            source = "" if src is None else f" and to be no larger size than src {list(src._shape)}"
+            raise RuntimeError(
+                f"Expected index {list(index._shape)} to be no larger than self {list(input._shape)} apart from "
+                f"dimension {dim}{source}"
+            )
+    check_within(index, dim, along(input._shape, dim)[0])
+    if src is not None:
+        for other, extent in enumerate(index._shape[: len(src._shape)]):
+            if src._shape[other] > extent:
+                src = slice_op(src, other, 0, extent, 1)
+    return index, src, dim
+
+
+def _scatter_call(
+    name: str, input: Tensor, dim: int, index: Tensor, src: Any, value: Any, reduce: str | None
+) -> tuple[Any, tuple[Any, ...]]:
+    """The entry that ``scatter`` stands for, and its checked arguments."""
+    if reduce not in (None, "add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    given = value if src is None else src
+    if not isinstance(given, Tensor):
+        index, _, dim = _checked(name, input, dim, index, None)
+        if reduce is None:
+            return scatter_value, (input, index, dim, given)
+        number = number_as(given, input)
+        src = fresh(devices.filled(index._shape, number.item(), input._type), index._shape, input._type)
+    else:
+        if reduce is not None:
+            warnings.warn(
+                "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
+                "PyTorch release. Use torch.scatter_reduce instead for more reduction options.",
+                UserWarning,
+                stacklevel=3,
+            )
+        index, src, dim = _checked(name, input, dim, index, given)
+    if reduce is None:
+        return scatter_op, (input, index, src, dim)
+    if reduce == "add":
+        return scatter_add_op, (input, index, src, dim)
+    return scatter_reduce_op, (input, index, src, dim, "prod", True)
+
+
+def scatter(
+    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
+) -> Tensor:
+    """A copy with ``src``, a tensor or number, at ``index``: ``out[i, index[i, j]] = src[i, j]`` for ``dim=1``.
+
+    Of several for one element the last one counts.
+
+    Args:
+        index: int32 or int64, of the input's number of dimensions, no larger outside ``dim``, nor than ``src``.
+        value: another name for a number as ``src``.
+        reduce: "add" or "multiply" to add to what is there, or multiply it.
+
+    Raises:
+        RuntimeError: dtypes or shapes do not fit, or an index is not in [0, size).
+    """
+    op, arguments = _scatter_call("scatter", input, dim, index, src, value, reduce)
+    return op(*arguments)
+
+
+def scatter_(
+    self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
+) -> Tensor:
+    """:func:`scatter` in place: overwrites the tensor and returns it."""
+    op, arguments = _scatter_call("scatter_", self, dim, index, src, value, reduce)
+    check_no_sharing(self, *[argument for argument in arguments[1:] if isinstance(argument, Tensor)])
+    return op.in_place(*arguments)
+
+
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy with ``src`` added at ``index``: ``out[i, index[i, j]] += src[i, j]`` for ``dim=1``.
+
+    What is added to one element is added in the order of the indices, whatever the number of threads.
+
+    Raises:
+        RuntimeError: dtypes or shapes do not fit, or an index is not in [0, size).
+    """
+    index, src, dim = _checked("scatter_add", input, dim, index, src)
+    return scatter_add_op(input, index, src, dim)
+
+
+def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """:func:`scatter_add` in place: overwrites the tensor and returns it."""
+    index, src, dim = _checked("scatter_add_", self, dim, index, src)
+    check_no_sharing(self, index, src)
+    return scatter_add_op.in_place(self, index, src, dim)
+
+
+def _check_reduction(input: Tensor, reduce: str) -> None:
+    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    kind = input.dtype
+    if (reduce == "mean" and kind is bool_) or (reduce in ("amax", "amin") and kind.is_complex):
+        raise NotImplementedError(
+            f"\"scatter_gather_tensor_cpu_reduce_{reduce}\" not implemented for '{kind.legacy}' "
+            f"(shape {list(input._shape)})"
+        )
+
+
+def scatter_reduce(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """A copy in which the elements of ``src`` with one index are reduced to one.
+
+    Args:
+        index: int32 or int64, as for :func:`scatter`.
+        reduce: "sum", "prod", "mean" (of integers rounded down), "amax" or "amin".
+        include_self: whether the element that is there is reduced with them.
+
+    The gradient of "amax" and "amin" is shared evenly among equal elements.
+
+    Raises:
+        RuntimeError: dtypes or shapes do not fit, or an index is not in [0, size).
+    """
+    _check_reduction(input, reduce)
+    index, src, dim = _checked("scatter_reduce", input, dim, index, src)
+    return scatter_reduce_op(input, index, src, dim, reduce, include_self)
+
+
+def scatter_reduce_(
+    self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """:func:`scatter_reduce` in place: overwrites the tensor and returns it."""
+    _check_reduction(self, reduce)
+    index, src, dim = _checked("scatter_reduce_", self, dim, index, src)
+    check_no_sharing(self, index, src)
+    return scatter_reduce_op.in_place(self, index, src, dim, reduce, include_self)
+
+
+for _function in (scatter, scatter_add, scatter_reduce):
+    public(_function)
+for _method in (scatter_, scatter_add_, scatter_reduce_):
+    attach(_method.__name__, _method)

@@ -1,0 +1,355 @@
+"""Reading and writing at a row of indices: of one dimension (``index_*``), or of the flattened tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import devices
+from ..._layout import normal_dim, numel
+from ..._tensor import Tensor, fresh
+from ..._types import int64
+from ..copying import contiguous
+from ..pointwise.arithmetic import mul
+from ..shapes.views import reshape
+from ..table import attach, operation, public, public_functions
+from .gathering import check_index_dtype
+from .places import all_dims, pick, put
+from .updating import check_no_sharing, number_as, updating
+
+__all__ = ["index_add", "index_copy", "index_fill", "index_select", "take"]
+
+# -- the entries: ``dim`` is not negative, the index is a checked vector, or 0-d for a 0-d tensor ----------------------
+
+
+def _dims(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
+    return (dim,) if shape else ()
+
+
+@operation("IndexSelectBackward0", inputs=["input", "index"], nondifferentiable=["index"])
+def index_select_op(input: Tensor, index: Tensor, dim: int) -> Tensor:
+    return pick(contiguous(input), index, _dims(input._shape, dim))
+
+
+@index_select_op.gradient("input")
+def _(grad, dim, index, input_shape):
+    return index_add_op(_zeros(input_shape, grad), index, grad, dim, 1)
+
+
+def _zeros(shape: tuple[int, ...], like: Tensor) -> Tensor:
+    return fresh(devices.zeros(shape, like._type), shape, like._type)
+
+
+@updating("IndexAddBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"])
+def index_add_op(input: Tensor, index: Tensor, source: Tensor, dim: int, alpha: Any) -> None:
+    values = source if alpha == 1 else mul(source, number_as(alpha, source))
+    put(input, index, _dims(input._shape, dim), values, True, False)
+
+
+@index_add_op.gradient("input")
+def _(grad):
+    return grad
+
+
+@index_add_op.gradient("source")
+def _(grad, dim, index, alpha):
+    picked = index_select_op(grad, index, dim)
+    return picked if alpha == 1 else mul(picked, alpha)
+
+
+@updating("IndexCopyBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"])
+def index_copy_op(input: Tensor, index: Tensor, source: Tensor, dim: int) -> None:
+    put(input, index, _dims(input._shape, dim), source, False, False)
+
+
+@index_copy_op.gradient("source")
+def _(grad, dim, index):
+    return index_select_op(grad, index, dim)
+
+
+@updating("IndexFillBackward0", inputs=["input", "index"], nondifferentiable=["index"], kept=True)
+def index_fill_number(input: Tensor, index: Tensor, dim: int, value: Any) -> None:
+    put(input, index, _dims(input._shape, dim), number_as(value, input), False, False)
+
+
+@updating("IndexFillBackward1", inputs=["input", "index", "value"], nondifferentiable=["index"], kept=True)
+def index_fill_tensor(input: Tensor, index: Tensor, value: Tensor, dim: int) -> None:
+    put(input, index, _dims(input._shape, dim), number_as(value, input), False, False)
+
+
+@index_fill_tensor.gradient("value")
+def _(grad, index, dim):
+    row = devices.distinct_places(contiguous(index)._flat, _extent(grad, dim))
+    distinct = fresh(row, (row.size,) if index._shape else (), index._type)
+    return public_functions["sum"](index_select_op(grad, distinct, dim))
+
+
+@index_copy_op.gradient("input")
+@index_fill_number.gradient("input")
+@index_fill_tensor.gradient("input")
+def _(grad, dim, index):
+    return index_fill_number(grad, index, dim, 0)
+
+
+@operation("TakeBackward0", inputs=["input", "index"], nondifferentiable=["index"])
+def take_op(input: Tensor, index: Tensor) -> Tensor:
+    return pick(input, index, all_dims(input._shape))
+
+
+@take_op.gradient("input")
+def _(grad, index, input_shape):
+    return put_op(_zeros(input_shape, grad), index, grad, True)
+
+
+@updating("PutBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"], kept=True)
+def put_op(input: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> None:
+    put(input, index, all_dims(input._shape), reshape(source, index._shape), accumulate, False)
+
+
+@put_op.gradient("input")
+def _(grad, index, accumulate):
+    return grad if accumulate else put_op(grad, index, _zeros(index._shape, grad), False)
+
+
+@put_op.gradient("source")
+def _(grad, index, input_shape):
+    return take_op(grad, index)
+
+
+# -- the public functions -----------------------------------------------------------------------------------------
+
+
+def _vector(input: Tensor, index: Tensor, message: str) -> Tensor:
+    """An index of one dimension at most as the entries take it."""
+    if len(index._shape) > 1:
+        raise IndexError(f"{message} (shape {list(index._shape)})")
+    if not input._shape and numel(index._shape) != 1:
+        raise RuntimeError(
+            f"Index to scalar can have only 1 value, got {numel(index._shape)} value(s) (shape {list(index._shape)})"
+        )
+    if len(index._shape) == 1 and input._shape:
+        return index
+    return reshape(index.detach(), (-1,) if input._shape else ())
+
+
+def _check_range(index: Tensor, size: int, error: type[Exception], message: str, low: int = 0) -> None:
+    wrong = devices.outside(contiguous(index)._flat, low, size)
+    if wrong is not None:
+        raise error(message.format(wrong))
+
+
+def _extent(input: Tensor, dim: int) -> int:
+    return input._shape[dim] if input._shape else 1
+
+
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The tensor at the indices of one dimension, in their order; a copy.
+
+    Args:
+        index: a vector of int64 or int32.
+
+    Raises:
+        IndexError, RuntimeError: the index is no vector, or one of it is not in [0, size).
+    """
+    index = check_index_dtype(index, "index_select")
+    dim = normal_dim(dim, len(input._shape))
+    index = _vector(input, index, "index_select(): Index is supposed to be a vector")
+    size = _extent(input, dim)
+    _check_range(index, size, RuntimeError, f"INDICES element is out of DATA bounds, id={{}} axis_dim={size}")
+    return index_select_op(input, index, dim)
+
+
+def _added(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> tuple[Any, ...]:
+    """The checked arguments of the entry."""
+    index = check_index_dtype(index, "index_add_")
+    dim = normal_dim(dim, len(input._shape))
+    index = _vector(input, index, "index_add_(): Index is supposed to be a vector")
+    if not isinstance(source, Tensor):
+        raise TypeError(f"index_add_(): argument 'source' must be Tensor, not {type(source).__name__}")
+    if source.dtype is not input.dtype:
+        raise RuntimeError(
+            f"index_add_(): self ({input.dtype.legacy}) and source ({source.dtype.legacy}) must have the same scalar "
+            "type"
+        )
+    count, extent = numel(index._shape), _extent(source, min(dim, max(len(source._shape) - 1, 0)))
+    if count != extent:
+        raise RuntimeError(
+            f"index_add_(): Number of indices ({count}) should be equal to source.size(dim): ({extent}), for dim: {dim}"
+        )
+    rest = [tensor._shape[:dim] + tensor._shape[dim + 1 :] for tensor in (input, source)]
+    if rest[0] != rest[1] or bool(input._shape) < bool(source._shape[1:]):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(input._shape)} source.shape = {list(source._shape)}"
+        )
+    _check_range(index, _extent(input, dim), IndexError, "index out of range in self: {}")
+    return input, index, _as_part(source, input, dim, index), dim, alpha
+
+
+def _as_part(source: Tensor, input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """A source with the shape of the part: without, or with, a dimension of size 1."""
+    shape = input._shape[:dim] + index._shape + input._shape[dim + 1 :]
+    return source if source._shape == shape else reshape(source, shape)
+
+
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+    """A copy with ``alpha * source`` added at the indices of one dimension: ``out[index[i]] += alpha * source[i]``.
+
+    What is added to one element is added in the order of the indices.
+
+    Raises:
+        IndexError, RuntimeError: the index is no vector of int64 or int32 in [0, size), or the source does not fit.
+    """
+    return index_add_op(*_added(input, dim, index, source, alpha))
+
+
+def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+    """:func:`index_add` in place: overwrites the tensor and returns it."""
+    arguments = _added(input, dim, index, source, alpha)
+    check_no_sharing(input, *arguments[1:3])
+    return index_add_op.in_place(*arguments)
+
+
+def _copied(input: Tensor, dim: int, index: Tensor, source: Tensor) -> tuple[Any, ...]:
+    """The checked arguments of the entry."""
+    if index.dtype is not int64:
+        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.legacy}")
+    if source.dtype is not input.dtype:
+        raise RuntimeError(
+            "index_copy_(): self and source expected to have the same dtype, but got (self) "
+            f"{input.dtype.legacy} and (source) {source.dtype.legacy}"
+        )
+    dim = normal_dim(dim, len(input._shape))
+    index = _vector(input, index, "index_copy_(): Index should have dimension 1 or 0")
+    rest = input._shape[:dim] + input._shape[dim + 1 :]
+    if source._shape and source._shape[:dim] + source._shape[dim + 1 :] != rest:
+        raise RuntimeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{' '.join(map(str, rest))} at dimension {dim} and source slice shape: "
+            f"{' '.join(map(str, source._shape[:dim] + source._shape[dim + 1 :]))} at dimension 0."
+        )
+    count, extent = numel(index._shape), _extent(source, dim)
+    if count != extent:
+        raise IndexError(
+            f"index_copy_(): Number of indices ({count}) should be equal to source.size(dim) ({extent})"
+        )
+    size = _extent(input, dim)
+    _check_range(
+        index, size, IndexError, f"index_copy_(): index {{}} is out of bounds for dimension {dim} with size {size}"
+    )
+    return input, index, _as_part(source, input, dim, index), dim
+
+
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """A copy with ``source`` in place of what is at the indices of one dimension: ``out[index[i]] = source[i]``.
+
+    Of several for one element the last one counts.
+
+    Raises:
+        IndexError, RuntimeError: the index is no int64 vector in [0, size), or the source does not fit.
+    """
+    return index_copy_op(*_copied(input, dim, index, source))
+
+
+def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """:func:`index_copy` in place: overwrites the tensor and returns it."""
+    arguments = _copied(input, dim, index, source)
+    check_no_sharing(input, *arguments[1:3])
+    return index_copy_op.in_place(*arguments)
+
+
+def _filled(input: Tensor, dim: int, index: Tensor, value: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The entry to use and its checked arguments."""
+    if index.dtype is not int64:
+        raise IndexError(f"index_fill_(): Expected dtype int64 for index, not {index.dtype}")
+    dim = normal_dim(dim, len(input._shape))
+    if len(index._shape) > 1:
+        raise RuntimeError(f"Index has to be a vector/scalar, not of shape {list(index._shape)}")
+    index = _vector(input, index, "")
+    size = _extent(input, dim)
+    message = f"index {{}} is out of bounds for dimension {dim} with size {size}"
+    _check_range(index, size, IndexError, message, -size)
+    if isinstance(value, Tensor):
+        if value._shape:
+            raise RuntimeError(
+                "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                f"{len(value._shape)} dimension(s)."
+            )
+        return index_fill_tensor, (input, index, value, dim)
+    return index_fill_number, (input, index, dim, value)
+
+
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """A copy with a number, or a 0-d tensor, at the indices of one dimension.
+
+    Raises:
+        IndexError, RuntimeError: the index is no int64 vector in [-size, size), or the dtype cannot hold the value.
+    """
+    op, arguments = _filled(input, dim, index, value)
+    return op(*arguments)
+
+
+def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """:func:`index_fill` in place: overwrites the tensor and returns it."""
+    op, arguments = _filled(input, dim, index, value)
+    check_no_sharing(input, arguments[1])
+    return op.in_place(*arguments)
+
+
+def _check_flat_index(input: Tensor, index: Tensor, name: str) -> None:
+    if not isinstance(index, Tensor):
+        raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type(index).__name__}")
+    if index.dtype is not int64:
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {index.dtype.legacy}")
+    count = numel(input._shape)
+    if not count and numel(index._shape):
+        raise IndexError(f"{name}(): tried to {'put elements into' if name == 'put_' else 'take from'} an empty tensor")
+    message = f"out of range: tried to access index {{}} on a tensor of {count} elements."
+    _check_range(index, count, IndexError, message, -count)
+
+
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """The elements at the indices, of any shape, of the flattened tensor.
+
+    Raises:
+        IndexError, RuntimeError: the index is not int64, or one of it is not in [-count, count).
+    """
+    _check_flat_index(input, index, "take")
+    return take_op(input, index)
+
+
+def _put(input: Tensor, index: Tensor, source: Tensor) -> None:
+    _check_flat_index(input, index, "put_")
+    if numel(source._shape) != numel(index._shape):
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{numel(source._shape)}, index.numel() = {numel(index._shape)}"
+        )
+    if source.dtype is not input.dtype:
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {input.dtype} and "
+            f"source.dtype = {source.dtype}"
+        )
+
+
+def put_copy(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with the elements of ``source`` at the indices of the flattened tensor, or added there.
+
+    Raises:
+        IndexError, RuntimeError: the index does not fit, or the source has another dtype or number of elements.
+    """
+    _put(input, index, source)
+    return put_op(input, index, source, accumulate)
+
+
+def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """``put`` in place: overwrites the tensor and returns it."""
+    _put(input, index, source)
+    check_no_sharing(input, index, source)
+    return put_op.in_place(input, index, source, accumulate)
+
+
+for _function in (index_select, index_add, index_copy, index_fill, take):
+    public(_function)
+public(put_copy, name="put")
+for _method in (index_add_, index_copy_, index_fill_, put_):
+    attach(_method.__name__, _method)

@@ -1,0 +1,100 @@
+"""Operations that change a part of a tensor: in place, or on a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ... import devices
+from ..._layout import contiguous_strides
+from ..._tensor import Tensor, check_in_place, fresh, strided
+from ...autograd.anomaly_mode import forward_trace
+from ...autograd.grad_mode import ANOMALY, GRAD, state
+from ...autograd.views import record_inplace
+from ..copying import clone, fill_, kept_strides, recorded_edges, write
+from ..table import operation, parameters
+
+__all__ = ["check_no_sharing", "in_place", "number_as", "updating"]
+
+
+def updating(
+    node: str, *, inputs: Sequence[str] = ("input",), nondifferentiable: Sequence[str] = (), kept: bool = False
+) -> Callable[[Callable[..., None]], Any]:
+    """Decorate a function that changes its first argument, a tensor, to make it an operation.
+
+    Called, the operation changes a copy, row-major or with the strides ``kept``, and gives that;
+    ``operation.in_place`` takes the same arguments and changes the tensor itself.
+    """
+
+    def decorate(change: Callable[..., None]) -> Any:
+        op: Any = operation(node, inputs=inputs, nondifferentiable=nondifferentiable)(change)
+
+        def on_copy(input: Tensor, *args: Any) -> Tensor:
+            strides = kept_strides(input) if kept else contiguous_strides(input._shape)
+            out = strided(devices.empty(input._shape, input._type), input._shape, strides, 0, input._type)
+            write(out, input)
+            change(out, *args)
+            return out
+
+        op.function = on_copy
+        op.in_place = lambda *args: in_place(op, change, *args)
+        return op
+
+    return decorate
+
+
+def in_place(op: Any, change: Callable[..., None], *args: Any) -> Tensor:
+    """Run ``change(*args)``, which overwrites the first argument, and record it as the operation ``op``.
+
+    Raises:
+        RuntimeError: the tensor may not be written to.
+    """
+    target = args[0]
+    tensors = [args[place] for place in op.positions]
+    check_in_place(target, *[tensor for tensor in tensors[1:] if tensor is not None])
+    edges = recorded_edges(op.name, target, *tensors)
+    recorded = any(edges) and target.is_floating_point()
+    mode = state.mode
+    state.mode = mode & ~GRAD
+    try:
+        kept = args
+        rules = [op.rules[name] for name, edge in zip(op.differentiable, edges, strict=False) if edge is not None]
+        if recorded and any("input" in parameters(rule) for rule in rules):
+            kept = (clone(target), *args[1:])
+        change(*args)
+    finally:
+        state.mode = mode
+    target._counter[0] += 1
+    if recorded:
+        node = op.node_class(edges, target._shape, target._type)
+        op._save(node, kept, (target,))
+        if mode & ANOMALY:
+            node.attachments().forward_trace = forward_trace()
+        record_inplace(target, node)
+    return target
+
+
+def number_as(value: Any, like: Tensor) -> Tensor:
+    """A 0-d tensor with the number, of the dtype of ``like``.
+
+    Raises:
+        TypeError, RuntimeError: it is no number, or one that the dtype cannot hold.
+    """
+    if value.__class__ in (bool, int, float) and like._type.dtype.is_floating_point and -1e30 < value < 1e30:
+        return fresh(devices.filled((), value, like._type), (), like._type)  # which fill_ would find to fit
+    return fill_(fresh(devices.empty((), like._type), (), like._type), value)
+
+
+def check_no_sharing(target: Tensor, *sources: Tensor) -> None:
+    """Raise if an element of a source lies where the target is written to.
+
+    Raises:
+        RuntimeError: one does.
+    """
+    for source in sources:
+        if source._storage is target._storage and devices.share_elements(target, source):
+            raise RuntimeError(
+                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+                f"memory location (shapes {list(source._shape)} and {list(target._shape)}). Please clone() the tensor "
+                "before performing the operation."
+            )

@@ -1,0 +1,80 @@
+"""What matrix products ask of their operands, with PyTorch's words where they do not have it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._tensor import Tensor
+from ..._types import bool_, dtype
+
+__all__ = ["check_matrices", "check_stacks", "check_tensors", "refuse_bools", "scalar_name", "shapes_text"]
+
+_SCALARS = {
+    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
+    "int64": "long int", "float32": "float", "float64": "double", "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}
+
+
+def scalar_name(kind: dtype) -> str:
+    """What PyTorch's errors call the dtype's numbers."""
+    return _SCALARS[kind.name]
+
+
+def shapes_text(*tensors: Tensor) -> str:
+    """The tensors' shapes, for an error message."""
+    return f"(shapes {', '.join([str(list(tensor._shape)) for tensor in tensors])})"
+
+
+def check_tensors(name: str, **operands: Any) -> None:
+    """Raise unless all operands, given by the names of their parameters, are tensors.
+
+    Raises:
+        TypeError: one is not.
+    """
+    for parameter, operand in operands.items():
+        if not isinstance(operand, Tensor):
+            raise TypeError(f"{name}(): argument '{parameter}' must be Tensor, not {type(operand).__name__}")
+
+
+def refuse_bools(kernel: str, *tensors: Tensor) -> None:
+    """Raise if the tensors are bool, for which there are no products.
+
+    Raises:
+        NotImplementedError: they are.
+    """
+    if tensors[0]._type.dtype is bool_:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool' {shapes_text(*tensors)}")
+
+
+def check_matrices(left: Tensor, right: Tensor, first: str = "self") -> None:
+    """Raise unless the product of the two matrices exists.
+
+    Raises:
+        RuntimeError: they are no matrices, or their shapes do not fit.
+    """
+    for parameter, operand in ((first, left), ("mat2", right)):
+        if len(operand._shape) != 2:
+            raise RuntimeError(
+                f"{parameter} must be a matrix, got {len(operand._shape)}-D tensor {shapes_text(left, right)}"
+            )
+    if left._shape[1] != right._shape[0]:
+        (n, k), (j, m) = left._shape, right._shape
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {j}x{m})")
+
+
+def check_stacks(left: Tensor, right: Tensor) -> None:
+    """Raise unless the products of the two stacks of matrices exist.
+
+    Raises:
+        RuntimeError: they are no stacks, or their shapes do not fit.
+    """
+    for number, operand in enumerate((left, right), 1):
+        if len(operand._shape) != 3:
+            raise RuntimeError(f"batch{number} must be a 3D tensor {shapes_text(left, right)}")
+    if left._shape[0] != right._shape[0] or left._shape[2] != right._shape[1]:
+        expected = [left._shape[0], left._shape[2]]
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: {expected} but got: "
+            f"{list(right._shape[:2])}."
+        )

@@ -1,0 +1,174 @@
+"""Products that sum over chosen dimensions, made of matrix products: tensordot, inner, outer, kron, chains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..._layout import normal_dim, numel
+from ..._tensor import Tensor
+from ..copying import contiguous
+from ..pointwise.arithmetic import mul
+from ..reductions.sums import sum as sum_of
+from ..shapes.views import permute_op, reshape, unsafe_view, view
+from ..table import public
+from .checks import check_tensors, shapes_text
+from .matmul import dot, matmul, mm
+
+__all__ = ["chain_matmul", "inner", "kron", "outer", "tensordot"]
+
+
+def _axes(dims: Any, ranks: tuple[int, int]) -> tuple[list[int], list[int]]:
+    """The dimensions of the two tensors that are summed over."""
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(ranks):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        return list(range(-dims, 0)), list(range(dims))
+    first, second = [[d] if isinstance(d, int) else list(d) for d in dims]
+    if len(first) != len(second):
+        raise RuntimeError(f"both dimension lists should have same length (got {first} and {second})")
+    return first, second
+
+
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """The sum of products over pairs of dimensions: the last ``dims`` of one tensor and the first of the other, or
+    those in the two sequences given.  What is left are the other dimensions of the first, then of the second.
+
+    Raises:
+        RuntimeError: the sizes of two dimensions differ, or the dtypes do.
+    """
+    check_tensors("tensordot", a=a, b=b)
+    ranks = len(a._shape), len(b._shape)
+    axes = _axes(dims, ranks)
+    if a._type is not b._type:
+        raise RuntimeError(f"both inputs should have same dtype (got {a.dtype} and {b.dtype}, {shapes_text(a, b)})")
+    first, second = [
+        [normal_dim(d, rank) for d in own] for own, rank in zip(axes, ranks, strict=True)
+    ]
+    lonely: tuple[list[int], list[int]] = ([], [])  # of size 1 in the other tensor only: summed before
+    summed = 1
+    for x, y, name, other in zip(first, second, *axes, strict=True):
+        if b._shape[y] == 1 != a._shape[x]:
+            lonely[0].append(x)
+        elif a._shape[x] == 1 != b._shape[y]:
+            lonely[1].append(y)
+        elif a._shape[x] != b._shape[y]:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a._shape[x]} in dim {name} and second has "
+                f"size {b._shape[y]} in dim {other}"
+            )
+        else:
+            summed *= a._shape[x]
+    a, b = [sum_of(x, tuple(d), keepdim=True, dtype=x.dtype) if d else x for x, d in zip((a, b), lonely, strict=True)]
+    kept = [[d for d in range(r) if d not in own] for r, own in zip(ranks, (first, second), strict=True)]
+    shape = (*[a._shape[d] for d in kept[0]], *[b._shape[d] for d in kept[1]])
+    rows, columns = [numel(tuple([x._shape[d] for d in k])) for x, k in zip((a, b), kept, strict=True)]
+    left = reshape(permute_op(a, (*kept[0], *first)), (rows, summed))
+    right = reshape(permute_op(b, (*second, *kept[1])), (summed, columns))
+    return reshape(mm(left, right), shape)
+
+
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """The sum of products over the last dimensions; of numbers the product with a tensor.
+
+    Raises:
+        RuntimeError: the last sizes differ.
+    """
+    check_tensors("inner", input=input, other=other)
+    if not input._shape or not other._shape:
+        return mul(input, other)
+    if input._shape[-1] != other._shape[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(input._shape)} and {list(other._shape)}"
+        )
+    if len(input._shape) == len(other._shape) == 1:
+        return view(dot(permute_op(input, (0,)), permute_op(other, (0,))), ())
+    return tensordot(input, other, [[-1], [-1]])
+
+
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """The matrix of the products of two vectors' elements.
+
+    Raises:
+        RuntimeError: one is no vector.
+    """
+    check_tensors("outer", input=input, vec2=vec2)
+    for name, vector in (("self", input), ("vec2", vec2)):
+        if len(vector._shape) != 1:
+            raise RuntimeError(
+                f"outer: Expected 1-D argument {name}, but got {len(vector._shape)}-D {shapes_text(input, vec2)}"
+            )
+    return mul(reshape(input, (input._shape[0], 1)), vec2)
+
+
+def kron(input: Tensor, other: Tensor) -> Tensor:
+    """The Kronecker product: the second tensor, times each element of the first, in that element's place."""
+    check_tensors("kron", input=input, other=other)
+    rank = max(len(input._shape), len(other._shape))
+    own = [(1,) * (rank - len(x._shape)) + x._shape for x in (input, other)]
+    left = tuple([size for extent in own[0] for size in (extent, 1)])
+    right = tuple([size for extent in own[1] for size in (1, extent)])
+    product = mul(view(input, left), view(other, right))
+    return unsafe_view(contiguous(product), tuple([x * y for x, y in zip(*own, strict=True)]))
+
+
+def chain_matmul(*matrices: Tensor) -> Tensor:
+    """The product of several matrices, in the order of multiplications that takes the fewest.
+
+    Raises:
+        RuntimeError: there are none, one is no matrix, or their shapes do not fit.
+    """
+    check_tensors("chain_matmul", **{f"matrices[{n}]": matrix for n, matrix in enumerate(matrices)})
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
+    for number, matrix in enumerate(matrices):
+        if len(matrix._shape) != 2:
+            raise RuntimeError(
+                f"Tensor dimension is {len(matrix._shape)}, expected 2 instead. {shapes_text(*matrices)}"
+            )
+        if number and matrices[number - 1]._shape[1] != matrix._shape[0]:
+            shapes = [list(m._shape) for m in matrices[number - 1 : number + 1]]
+            raise RuntimeError(
+                f"multi_dot(): tensors {number - 1} and {number} with shapes {shapes[0]} and {shapes[1]} cannot be "
+                "multiplied"
+            )
+    return _best_product(matrices, _cheapest_splits([m._shape[0] for m in matrices] + [matrices[-1]._shape[1]]))
+
+
+def _cheapest_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Where to part each run of matrices ``first .. last``, the n-th of which is of ``sizes[n : n + 2]``."""
+    count = len(sizes) - 1
+    cost = {(n, n): 0 for n in range(count)}
+    splits = {}
+    for length in range(1, count):
+        for first in range(count - length):
+            last = first + length
+            choices = [
+                (cost[first, k] + cost[k + 1, last] + sizes[first] * sizes[k + 1] * sizes[last + 1], k)
+                for k in range(first, last)
+            ]
+            cost[first, last], splits[first, last] = min(choices)
+    return splits
+
+
+def _best_product(matrices: Sequence[Tensor], splits: dict[tuple[int, int], int]) -> Tensor:
+    def product(first: int, last: int) -> Tensor:
+        if first == last:
+            return matrices[first]
+        middle = splits[first, last]
+        return matmul(product(first, middle), product(middle + 1, last))
+
+    return product(0, len(matrices) - 1)
+
+
+public(inner)
+public(outer)
+public(outer, name="ger")
+public(kron)
+public(tensordot, method=False)
+public(chain_matmul, method=False)

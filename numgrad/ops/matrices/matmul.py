@@ -1,0 +1,364 @@
+"""Matrix products, computed by BLAS."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import devices
+from ..._layout import broadcast_shapes, numel
+from ..._tensor import Tensor, fresh
+from ...autograd.grad_mode import GRAD, state
+from ..copying import contiguous
+from ..pointwise.arithmetic import conj, mul
+from ..shapes.views import (
+    expand_op,
+    passed_on,
+    reshape,
+    squeeze_dim,
+    squeeze_result,
+    t_op,
+    transpose_op,
+    unsafe_view,
+    unsqueeze,
+    unsqueeze_op,
+)
+from ..table import attach, operation, public, public_functions
+from .checks import check_matrices, check_stacks, check_tensors, refuse_bools, scalar_name, shapes_text
+
+__all__ = [
+    "bmm", "bmm_op", "by_columns", "dot", "left_gradient", "matmul", "mm", "mm_op", "mv", "mv_op", "outer_product",
+    "product_of", "right_gradient", "times",
+]
+
+# -- products -----------------------------------------------------------------------------------------------------
+
+
+def by_columns(matrix: Tensor) -> bool:
+    """Whether the elements lie column by column, so that the gradient should, too."""
+    strides = matrix._strides
+    return strides is not None and strides[0] == 1 and strides[1] == matrix._shape[0]
+
+
+def times(tensor: Tensor, number: Any) -> Tensor:
+    """The tensor times a number, without computing anything for 1."""
+    return tensor if number == 1 else mul(tensor, number)
+
+
+@operation("MmBackward0", inputs=["input", "mat2"])
+def mm_op(input: Tensor, mat2: Tensor, columns: tuple[bool, bool]) -> Tensor:
+    """``columns`` says of which operands the elements lie column by column."""
+    shape = input._shape[0], mat2._shape[1]
+    return fresh(devices.product(input, mat2, shape), shape, input._type)
+
+
+@mm_op.gradient("input")
+def _(grad, mat2, columns):
+    return left_gradient(grad, mat2, columns[0])
+
+
+@mm_op.gradient("mat2")
+def _(grad, input, columns):
+    return right_gradient(grad, input, columns[1])
+
+
+def product_of(left: Tensor, right: Tensor) -> Tensor:
+    """The product of two matrices that are known to fit."""
+    return mm_op(left, right, (by_columns(left), by_columns(right)))
+
+
+def left_gradient(grad: Tensor, mat2: Tensor, columns: bool) -> Tensor:
+    """The gradient of a product's first factor, which lies column by column or not: ``grad @ mat2.mH``."""
+    if columns:
+        return passed_on(t_op, product_of(conj(mat2), passed_on(t_op, grad)))
+    return product_of(grad, passed_on(t_op, conj(mat2)))
+
+
+def right_gradient(grad: Tensor, mat1: Tensor, columns: bool) -> Tensor:
+    """The gradient of a product's second factor, which lies column by column or not: ``mat1.mH @ grad``."""
+    if columns:
+        return passed_on(t_op, product_of(passed_on(t_op, grad), conj(mat1)))
+    return product_of(passed_on(t_op, conj(mat1)), grad)
+
+
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The product of an (n, k) and a (k, m) matrix, of shape (n, m).
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+        NotImplementedError: the matrices are bool.
+    """
+    check_tensors("mm", input=input, mat2=mat2)
+    check_matrices(input, mat2)
+    if input._type is not mat2._type:
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {scalar_name(input.dtype)} != "
+            f"{scalar_name(mat2.dtype)} {shapes_text(input, mat2)}"
+        )
+    refuse_bools("addmm_impl_cpu_", input, mat2)
+    return product_of(input, mat2)
+
+
+@operation("MvBackward0", inputs=["input", "vec"])
+def mv_op(input: Tensor, vec: Tensor) -> Tensor:
+    shape = input._shape[:1]
+    return fresh(devices.product(input, vec, shape), shape, input._type)
+
+
+@mv_op.gradient("input")
+def _(grad, vec):
+    return outer_product(grad, conj(vec))
+
+
+@mv_op.gradient("vec")
+def _(grad, input):
+    return mv_op(passed_on(t_op, conj(input)), grad)
+
+
+def outer_product(left: Tensor, right: Tensor) -> Tensor:
+    """The matrix of the products of two vectors' elements."""
+    return mul(passed_on(unsqueeze_op, left, 1), passed_on(unsqueeze_op, right, 0))
+
+
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """The product of an (n, k) matrix and a vector of k elements, of shape (n).
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+        NotImplementedError: the operands are bool.
+    """
+    check_tensors("mv", input=input, vec=vec)
+    if (len(input._shape), len(vec._shape)) != (2, 1):
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got 1, {len(input._shape)}, {len(vec._shape)} "
+            f"{shapes_text(input, vec)}"
+        )
+    if input._shape[1] != vec._shape[0]:
+        (n, k), (j,) = input._shape, vec._shape
+        raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{k}), vec ({j})")
+    if input._type is not vec._type:
+        kinds = vec.dtype.legacy, input.dtype.legacy, vec.dtype.legacy
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {kinds[0]}, {kinds[1]}, and {kinds[2]} "
+            f"{shapes_text(input, vec)}"
+        )
+    refuse_bools("addmv_impl_cpu", input, vec)
+    return mv_op(input, vec)
+
+
+@operation("DotBackward0", inputs=["input", "tensor"])
+def dot_op(input: Tensor, tensor: Tensor) -> Tensor:
+    return fresh(devices.product(input, tensor, ()), (), input._type)
+
+
+@dot_op.gradient("input")
+def _(grad, tensor):
+    return mul(grad, conj(tensor))
+
+
+@dot_op.gradient("tensor")
+def _(grad, input):
+    return mul(grad, conj(input))
+
+
+@operation("VdotBackward0", inputs=["input", "other"])
+def vdot_op(input: Tensor, other: Tensor) -> Tensor:
+    return fresh(devices.product(conj(input), other, ()), (), input._type)
+
+
+@vdot_op.gradient("input")
+def _(grad, other):
+    return mul(conj(grad), other)
+
+
+@vdot_op.gradient("other")
+def _(grad, input):
+    return mul(grad, input)
+
+
+def _check_vectors(name: str, left: Tensor, right: Tensor) -> None:
+    if (len(left._shape), len(right._shape)) != (1, 1):
+        raise RuntimeError(
+            f"1D tensors expected, but got {len(left._shape)}D and {len(right._shape)}D tensors "
+            f"{shapes_text(left, right)}"
+        )
+    if left._type is not right._type:
+        raise RuntimeError(
+            f"dot : expected both vectors to have same dtype, but found {left.dtype.legacy} and {right.dtype.legacy} "
+            f"{shapes_text(left, right)}"
+        )
+    if left._shape != right._shape:
+        count, other = left._shape[0], right._shape[0]
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{count}] and src [{other}] to have the same number of "
+            f"elements, but got {count} and {other} elements respectively"
+        )
+    refuse_bools(name, left, right)
+
+
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
+    """The sum of products of two vectors of one length.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+        NotImplementedError: the vectors are bool.
+    """
+    check_tensors("dot", input=input, tensor=tensor)
+    _check_vectors("dot", input, tensor)
+    return dot_op(input, tensor)
+
+
+def vdot(input: Tensor, other: Tensor) -> Tensor:
+    """``dot`` with the first vector conjugated.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+        NotImplementedError: the vectors are bool.
+    """
+    check_tensors("vdot", input=input, other=other)
+    _check_vectors("vdot", input, other)
+    return vdot_op(input, other)
+
+
+@operation("BmmBackward0", inputs=["input", "mat2"])
+def bmm_op(input: Tensor, mat2: Tensor) -> Tensor:
+    shape = input._shape[0], input._shape[1], mat2._shape[2]
+    return fresh(devices.batch_product(input, mat2, shape), shape, input._type)
+
+
+@bmm_op.gradient("input")
+def _(grad, mat2):
+    return bmm_op(grad, passed_on(transpose_op, conj(mat2), 1, 2))
+
+
+@bmm_op.gradient("mat2")
+def _(grad, input):
+    return bmm_op(passed_on(transpose_op, conj(input), 1, 2), grad)
+
+
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The products of (b, n, k) and (b, k, m) matrices, of shape (b, n, m).
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+        NotImplementedError: the matrices are bool.
+    """
+    check_tensors("bmm", input=input, mat2=mat2)
+    check_stacks(input, mat2)
+    if input._type is not mat2._type:
+        raise RuntimeError(
+            f"expected scalar type {input.dtype.legacy} but found {mat2.dtype.legacy} {shapes_text(input, mat2)}"
+        )
+    refuse_bools("bmm", input, mat2)
+    return bmm_op(input, mat2)
+
+
+# -- matmul -------------------------------------------------------------------------------------------------------
+
+
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """The matrix product, by NumPy's rules: of vectors, matrices, and stacks of matrices that broadcast.
+
+    Raises:
+        RuntimeError: an operand is 0-d, the shapes do not fit, or the dtypes differ.
+        NotImplementedError: the operands are bool.
+    """
+    check_tensors("matmul", input=input, other=other)
+    left, right = len(input._shape), len(other._shape)
+    if left == 2 and right == 2:
+        return mm(input, other)
+    if left == 0 or right == 0:
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D "
+            f"{shapes_text(input, other)}"
+        )
+    if left == 1 and right == 1:
+        return dot(input, other)
+    if left == 2 and right == 1:
+        return mv(input, other)
+    if left == 1 and right == 2:
+        return squeeze_result(mm(unsqueeze(input, 0), other), 0)
+    if left <= 2 or right <= 2:
+        return _folded(input, other) if _should_fold(input, other) else _batched(input, other)
+    if left == right == 3 and input._shape[0] != other._shape[0]:
+        # One matrix for a whole stack, repeated, would get a gradient as large as the stack.
+        if input._shape[0] == 1 and input.requires_grad:
+            return matmul(squeeze_dim(input, 0), other)
+        if other._shape[0] == 1 and other.requires_grad:
+            return matmul(input, squeeze_dim(other, 0))
+    return _batched(input, other)
+
+
+def _should_fold(input: Tensor, other: Tensor) -> bool:
+    """Whether a stack times a matrix or vector is computed as one larger product.
+
+    It is wherever the smaller operand gets a gradient, which is then summed in the product.
+    """
+    if len(input._shape) < len(other._shape):
+        return input.requires_grad
+    if other.requires_grad or 0 in input._shape:
+        return True
+    shape, strides = input._shape, input._element_strides()
+    return all(strides[d] == strides[d + 1] * shape[d + 1] for d in range(len(shape) - 2))
+
+
+def _folded(input: Tensor, other: Tensor) -> Tensor:
+    """A stack of matrices times one matrix or vector, or the other way round: one larger product."""
+    swapped = len(input._shape) < len(other._shape)
+    stack, single = input, other
+    if swapped:
+        rank = len(other._shape)
+        stack = transpose_op(other, rank - 2, rank - 1)
+        single = t_op(input) if len(input._shape) == 2 else input
+    outer, inner = stack._shape[:-1], stack._shape[-1]
+    rows = reshape(stack, (numel(outer), inner))
+    if len(single._shape) == 1:
+        return unsafe_view(mv(rows, single), outer)
+    out = unsafe_view(mm(rows, single), (*outer, single._shape[1]))
+    return contiguous(transpose_op(out, len(outer) - 1, len(outer))) if swapped else out
+
+
+def _batched(input: Tensor, other: Tensor) -> Tensor:
+    """Stacks of matrices, broadcast against each other; a vector stands for a row, or a column."""
+    rows, inner = (1, *input._shape)[-2:]
+    batch = broadcast_shapes(input._shape[:-2], other._shape[:-2])
+    count = numel(batch)
+    left = _stacked(input, (*batch, rows, inner), (count, rows, inner))
+    if len(other._shape) == 1:
+        vectors = _stacked(other, batch + other._shape, (count, *other._shape))
+        return unsafe_view(squeeze_dim(bmm(left, unsqueeze_op(vectors, 2)), 2), (*batch, rows))
+    right = _stacked(other, batch + other._shape[-2:], (count, *other._shape[-2:]))
+    return unsafe_view(bmm(left, right), (*batch, *input._shape[-2:-1], other._shape[-1]))
+
+
+def _stacked(operand: Tensor, expanded: tuple[int, ...], shape: tuple[int, ...]) -> Tensor:
+    """The operand expanded to the stack's dimensions, and those made one."""
+    if operand._shape == shape and not (operand._requires_grad and state.mode & GRAD):
+        return operand
+    return reshape(expand_op(operand, expanded), shape)
+
+
+for _function in (mm, mv, dot, vdot, bmm, matmul):
+    public(_function)
+
+
+def _tensor(value: Any) -> Any:
+    """What stands beside a tensor in ``@``, an array as a tensor on its memory; None for anything else."""
+    if isinstance(value, np.ndarray):
+        return public_functions["from_numpy"](value)
+    return value if isinstance(value, Tensor) else None
+
+
+def _matmul(self: Tensor, other: Any) -> Any:
+    right = _tensor(other)
+    return NotImplemented if right is None else matmul(self, right)
+
+
+def _rmatmul(self: Tensor, other: Any) -> Any:
+    left = _tensor(other)
+    return NotImplemented if left is None else matmul(left, self)
+
+
+attach("__matmul__", _matmul)
+attach("__rmatmul__", _rmatmul)

@@ -1,0 +1,1 @@
+"""What neural networks are made of besides: losses, normalization, dropout, attention."""

@@ -1,0 +1,108 @@
+"""Dropout: elements, or whole channels, multiplied at random by 0 or by what keeps the mean."""
+
+from __future__ import annotations
+
+import math
+
+from ..._layout import numel
+from ..._tensor import Tensor
+from ..creation.filled import empty, empty_like, zeros
+from ..creation.random_tensors import bernoulli_
+from ..pointwise.arithmetic import add, div, mul
+from ..table import public
+
+__all__ = [
+    "alpha_dropout", "alpha_dropout_", "dropout", "dropout_", "feature_alpha_dropout", "feature_alpha_dropout_",
+    "feature_dropout", "feature_dropout_",
+]
+
+#: The limit of the self-normalizing activation for very negative numbers, without its sign.
+_ALPHA = 1.7580993408473766
+
+
+def _channels(input: Tensor) -> Tensor:
+    """A tensor of one element for each channel of each example."""
+    shape = input._shape
+    if len(shape) < 2:
+        raise RuntimeError(f"Feature dropout requires at least 2 dimensions in the input, not {len(shape)}")
+    return empty((*shape[:2], *[1] * (len(shape) - 2)), dtype=input.dtype)
+
+
+def _dropped(input: Tensor, p: float, train: bool, *, feature: bool, alpha: bool, inplace: bool) -> Tensor:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if p == 0 or not train or not numel(input._shape):
+        return input
+    if not input.is_floating_point():
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {input.dtype.legacy} "
+            f"(shape {list(input._shape)})"
+        )
+    times = mul.inplace if inplace else mul
+    if p == 1:
+        return times(input, zeros((), dtype=input.dtype))
+    kept = bernoulli_(_channels(input) if feature else empty_like(input), 1 - p)
+    if not alpha:
+        return times(input, div(kept, 1 - p))
+    scale = 1 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
+    shift = add(mul(add(kept, -1), _ALPHA * scale), _ALPHA * scale * p)
+    return (add.inplace if inplace else add)(times(input, mul(kept, scale)), shift)
+
+
+def dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Each element, while training, 0 with probability ``p`` and divided by ``1 - p`` otherwise.
+
+    Args:
+        input: floating-point numbers, of any shape.
+        p: the probability of 0, in [0, 1].
+        train: if not, the input itself is returned.
+
+    Raises:
+        RuntimeError: ``p`` is no probability, or the input is not of floating-point numbers.
+    """
+    return _dropped(input, p, train, feature=False, alpha=False, inplace=False)
+
+
+def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """:func:`dropout` in place."""
+    return _dropped(input, p, train, feature=False, alpha=False, inplace=True)
+
+
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """:func:`dropout` of whole channels: all of ``input[n, c]`` together."""
+    return _dropped(input, p, train, feature=True, alpha=False, inplace=False)
+
+
+def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """:func:`feature_dropout` in place."""
+    return _dropped(input, p, train, feature=True, alpha=False, inplace=True)
+
+
+def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Dropout for self-normalizing networks: what is dropped becomes the activation's limit, not 0.
+
+    The result is scaled and shifted to keep mean 0 and variance 1. Arguments and errors are those of :func:`dropout`.
+    """
+    return _dropped(input, p, train, feature=False, alpha=True, inplace=False)
+
+
+def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """:func:`alpha_dropout` in place."""
+    return _dropped(input, p, train, feature=False, alpha=True, inplace=True)
+
+
+def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """:func:`alpha_dropout` of whole channels: all of ``input[n, c]`` together."""
+    return _dropped(input, p, train, feature=True, alpha=True, inplace=False)
+
+
+def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """:func:`feature_alpha_dropout` in place."""
+    return _dropped(input, p, train, feature=True, alpha=True, inplace=True)
+
+
+for _function in (
+    dropout, dropout_, feature_dropout, feature_dropout_, alpha_dropout, alpha_dropout_, feature_alpha_dropout,
+    feature_alpha_dropout_,
+):
+    public(_function, method=False)

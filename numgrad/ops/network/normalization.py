@@ -1,0 +1,205 @@
+"""Layer normalization and its relative by the root of the mean square."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import devices
+from ..._layout import numel
+from ..._tensor import Tensor, fresh
+from ..._types import dtype
+from ..copying import contiguous
+from ..pointwise.arithmetic import add, div, mul, neg, pow, sqrt, sub
+from ..reductions.sums import mean_dims, sum_to_shape
+from ..table import operation, public
+
+__all__ = ["layer_norm", "rms_norm"]
+
+
+def _row(values: Tensor | None) -> Any:
+    return None if values is None else contiguous(values)._flat
+
+
+@operation("NativeLayerNormBackward0", inputs=["input", "weight", "bias"])
+def layer_norm_op(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...], eps: float
+) -> Tensor:
+    """``(input - mean) / sqrt(variance + eps) * weight + bias`` over the last dimensions, of ``shape``."""
+    rows = devices.layer_norm_rows(contiguous(input)._flat, numel(shape), _row(weight), _row(bias), eps)
+    return fresh(rows, input._shape, input._type)
+
+
+@layer_norm_op.gradient("input")
+def _(grad, input, weight, shape, eps):
+    return layer_norm_backward(grad, input, weight, shape, eps)
+
+
+@layer_norm_op.gradient("weight")
+def _(grad, input, shape, eps):
+    return layer_norm_weight_backward(grad, input, shape, eps)
+
+
+@layer_norm_op.gradient("bias")
+def _(grad, shape):
+    return sum_to_shape(grad, shape)
+
+
+@operation("NativeLayerNormBackwardBackward0", inputs=["grad_output", "input", "weight"])
+def layer_norm_backward(
+    grad_output: Tensor, input: Tensor, weight: Tensor | None, shape: tuple[int, ...], eps: float
+) -> Tensor:
+    """``(g - mean(g) - y * mean(g * y)) / sqrt(variance + eps)``, the gradient for the input.
+
+    Here ``g = grad_output * weight`` and ``y`` is the normalized input.
+    """
+    rows = contiguous(grad_output)._flat, contiguous(input)._flat
+    out = devices.layer_norm_rows_backward(*rows, numel(shape), _row(weight), eps)
+    return fresh(out, input._shape, input._type)
+
+
+@layer_norm_backward.gradient("grad_output")
+def _(grad, input, weight, shape, eps):
+    projected = layer_norm_backward(grad, input, None, shape, eps)
+    return projected if weight is None else mul(projected, weight)
+
+
+@layer_norm_backward.gradient("weight")
+def _(grad, grad_output, input, shape, eps):
+    return sum_to_shape(mul(grad_output, layer_norm_backward(grad, input, None, shape, eps)), shape)
+
+
+@layer_norm_backward.gradient("input")
+def _(grad, grad_output, input, weight, shape, eps):
+    # With P(v) = v - mean(v) - y * mean(v * y), which projects, the gradient is P(g) / s, of which the derivative is
+    # -(y * mean(P(c) * g) + P(c) * mean(g * y) + P(g) * mean(c * y)) / s^2, c being the incoming gradient.
+    dims = tuple(range(len(input._shape) - len(shape), len(input._shape)))
+    centred = sub(input, mean_dims(input, dims, True))
+    scale = sqrt(add(mean_dims(mul(centred, centred), dims, True), eps))
+    normal = div(centred, scale)
+    scaled = grad_output if weight is None else mul(grad_output, weight)
+    outer, inner = [mean_dims(mul(v, normal), dims, True) for v in (grad, scaled)]
+    project_grad = mul(layer_norm_backward(grad, input, None, shape, eps), scale)
+    project_scaled = mul(layer_norm_backward(scaled, input, None, shape, eps), scale)
+    curved = mul(normal, mean_dims(mul(project_grad, scaled), dims, True))
+    total = add(curved, add(mul(project_grad, inner), mul(project_scaled, outer)))
+    return neg(div(total, mul(scale, scale)))
+
+
+@operation("NativeLayerNormBackwardBackward0", inputs=["grad_output", "input"])
+def layer_norm_weight_backward(grad_output: Tensor, input: Tensor, shape: tuple[int, ...], eps: float) -> Tensor:
+    """The sum of ``grad_output * y`` over the rows, ``y`` being the normalized input: the gradient for the weight."""
+    rows = contiguous(grad_output)._flat, contiguous(input)._flat
+    return fresh(devices.layer_norm_weight_backward(*rows, numel(shape), eps, input._type), shape, input._type)
+
+
+@layer_norm_weight_backward.gradient("grad_output")
+def _(grad, input, shape, eps):
+    return layer_norm_op(input, grad, None, shape, eps)
+
+
+@layer_norm_weight_backward.gradient("input")
+def _(grad, grad_output, input, shape, eps):
+    return layer_norm_backward(grad_output, input, grad, shape, eps)
+
+
+def _checked_shape(input: Tensor, normalized_shape: Sequence[int], **arguments: Tensor | None) -> tuple[int, ...]:
+    """The shape to normalize over.
+
+    Raises:
+        TypeError: it is a single number.
+        RuntimeError: the input does not end in it, or an argument is of another.
+    """
+    if isinstance(normalized_shape, int):
+        raise TypeError("layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
+    shape = tuple(normalized_shape)
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    for name, argument in arguments.items():
+        if argument is not None and argument._shape != shape:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                f"{list(argument._shape)} and normalized_shape = {list(shape)}"
+            )
+    if input._shape[-len(shape) :] != shape:
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape [*, "
+            f"{', '.join(map(str, shape))}], but got input of size{list(input._shape)}"
+        )
+    return shape
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+    cudnn_enable: bool = True,
+) -> Tensor:
+    """``(input - mean) / sqrt(variance + eps) * weight + bias``, over the last dimensions.
+
+    The variance is the mean of the squared distances from the mean.
+
+    Args:
+        input: floating-point numbers, of shape (..., *normalized_shape).
+        normalized_shape: the sizes of the last dimensions, over which mean and variance are taken.
+        weight, bias: of ``normalized_shape`` and the input's dtype; none stands for 1 and 0.
+        eps: keeps the divisor from 0.
+        cudnn_enable: taken because PyTorch takes it.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+        NotImplementedError: the input is not of floating-point numbers.
+    """
+    shape = _checked_shape(input, normalized_shape, weight=weight, bias=bias)
+    if not input.is_floating_point():
+        raise NotImplementedError(
+            f"\"LayerNormKernelImpl\" not implemented for '{input.dtype.legacy}' (shape {list(input._shape)})"
+        )
+    for argument in (weight, bias):
+        if argument is not None and argument._type is not input._type:
+            raise RuntimeError(
+                f"mixed dtype (CPU): expect parameter to have scalar type of {input.dtype.legacy}, not "
+                f"{argument.dtype.legacy}"
+            )
+    return layer_norm_op(input, weight, bias, shape, float(eps))
+
+
+def _epsilon(kind: dtype) -> float:
+    return float(np.finfo(kind.numpy).eps)
+
+
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """``input / sqrt(mean(input ** 2) + eps) * weight``, the mean being over the last dimensions.
+
+    Args:
+        input: floating-point numbers, of shape (..., *normalized_shape).
+        normalized_shape: the sizes of the last dimensions.
+        weight: of ``normalized_shape``; none stands for 1.
+        eps: keeps the divisor from 0; the distance from 1 to the dtype's next number unless given.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+        NotImplementedError: the input is not of floating-point numbers.
+    """
+    shape = _checked_shape(input, normalized_shape, weight=weight)
+    if not input.is_floating_point():
+        raise NotImplementedError(
+            f"\"rms_norm\" not implemented for '{input.dtype.legacy}' (shape {list(input._shape)})"
+        )
+    dims = tuple(range(len(input._shape) - len(shape), len(input._shape)))
+    square = add(mean_dims(pow(input, 2), dims, True), _epsilon(input.dtype) if eps is None else eps)
+    out = mul(input, square.rsqrt())
+    return out if weight is None else mul(out, weight)
+
+
+public(layer_norm, method=False, checks=True)
+public(rms_norm, method=False, checks=True)

@@ -1,0 +1,188 @@
+"""Losses of the difference of two tensors: squared, and squared near 0 but linear beyond.
+
+Each is a pointwise operation, which is the unreduced loss, its gradient, which is another one, and a mean or sum.
+"""
+
+from __future__ import annotations
+
+from numgrad_kernels import scalar
+
+from ..._tensor import Tensor
+from ..elementwise import pointwise
+from ..pointwise.arithmetic import abs
+from ..pointwise.comparison import where
+from ..table import operation
+from .reducing import reduced, spread
+
+__all__ = ["huber", "huber_loss_op", "mse", "mse_loss_op", "smooth_l1", "smooth_l1_loss_op"]
+
+# -- squared ----------------------------------------------------------------------------------------------------
+
+
+@pointwise("MseLossBackward0", dtypes="f", export=False, inplace=False)
+def mse(input, target):
+    """``(input - target) ** 2``."""
+    return (input - target) * (input - target)
+
+
+@mse.gradient("input")
+def _(grad, input, target):
+    return mse_backward(grad, input, target)
+
+
+@mse.gradient("target")
+def _(grad, input, target):
+    return mse_backward(grad, target, input)
+
+
+@pointwise("MseLossBackwardBackward0", dtypes="f", export=False, inplace=False)
+def mse_backward(grad_output, input, target):
+    """``2 * grad_output * (input - target)``."""
+    return 2 * grad_output * (input - target)
+
+
+@mse_backward.gradient("grad_output")
+def _(grad, input, target):
+    return mse_backward(grad, input, target)
+
+
+@mse_backward.gradient("input")
+def _(grad, grad_output):
+    return 2 * grad * grad_output
+
+
+@mse_backward.gradient("target")
+def _(grad, grad_output):
+    return -2 * grad * grad_output
+
+
+@operation("MseLossBackward0", inputs=["input", "target"])
+def mse_loss_op(input: Tensor, target: Tensor, reduction: str) -> Tensor:
+    """The mean or sum of :func:`mse`."""
+    return reduced(mse(input, target), reduction)
+
+
+@mse_loss_op.gradient("input")
+def _(grad, input, target, reduction):
+    return mse_backward(spread(grad, input._shape, reduction), input, target)
+
+
+@mse_loss_op.gradient("target")
+def _(grad, input, target, reduction):
+    return mse_backward(spread(grad, input._shape, reduction), target, input)
+
+
+# -- squared up to beta, and parallel to the absolute value beyond ------------------------------------------------
+
+
+@pointwise("SmoothL1LossBackward0", dtypes="f", export=False, inplace=False)
+def smooth_l1(input, target, *, beta=1.0):
+    """``d ** 2 / (2 * beta)`` where ``d = abs(input - target)`` is less than ``beta``, ``d - beta / 2`` elsewhere."""
+    distance = scalar.abs(input - target)
+    return scalar.where(distance < beta, 0.5 * distance * distance / beta, distance - 0.5 * beta)
+
+
+@smooth_l1.gradient("input")
+def _(grad, input, target, beta):
+    return smooth_l1_backward(grad, input, target, beta=beta)
+
+
+@smooth_l1.gradient("target")
+def _(grad, input, target, beta):
+    return smooth_l1_backward(grad, target, input, beta=beta)
+
+
+@pointwise("SmoothL1LossBackwardBackward0", dtypes="f", export=False, inplace=False)
+def smooth_l1_backward(grad_output, input, target, *, beta=1.0):
+    """``grad_output`` times ``(input - target) / beta``, held between -1 and 1."""
+    slope = (input - target) / beta
+    return grad_output * scalar.where(slope <= -1, -1, scalar.where(slope >= 1, 1, slope))
+
+
+@smooth_l1_backward.gradient("grad_output")
+def _(grad, input, target, beta):
+    return smooth_l1_backward(grad, input, target, beta=beta)
+
+
+@smooth_l1_backward.gradient("input")
+def _(grad, grad_output, input, target, beta):
+    return where(abs(input - target) < beta, grad * grad_output / beta, 0)
+
+
+@smooth_l1_backward.gradient("target")
+def _(grad, grad_output, input, target, beta):
+    return where(abs(input - target) < beta, -grad * grad_output / beta, 0)
+
+
+@operation("SmoothL1LossBackward0", inputs=["input", "target"])
+def smooth_l1_loss_op(input: Tensor, target: Tensor, reduction: str, beta: float) -> Tensor:
+    """The mean or sum of :func:`smooth_l1`."""
+    return reduced(smooth_l1(input, target, beta=beta), reduction)
+
+
+@smooth_l1_loss_op.gradient("input")
+def _(grad, input, target, reduction, beta):
+    return smooth_l1_backward(spread(grad, input._shape, reduction), input, target, beta=beta)
+
+
+@smooth_l1_loss_op.gradient("target")
+def _(grad, input, target, reduction, beta):
+    return smooth_l1_backward(spread(grad, input._shape, reduction), target, input, beta=beta)
+
+
+# -- squared up to delta, and linear with that slope beyond -------------------------------------------------------
+
+
+@pointwise("HuberLossBackward0", dtypes="f", export=False, inplace=False)
+def huber(input, target, *, delta=1.0):
+    """``d ** 2 / 2`` where ``d = abs(input - target)`` is at most ``delta``, ``delta * (d - delta / 2)`` elsewhere."""
+    distance = scalar.abs(input - target)
+    return scalar.where(distance <= delta, 0.5 * distance * distance, delta * (distance - 0.5 * delta))
+
+
+@huber.gradient("input")
+def _(grad, input, target, delta):
+    return huber_backward(grad, input, target, delta=delta)
+
+
+@huber.gradient("target")
+def _(grad, input, target, delta):
+    return huber_backward(grad, target, input, delta=delta)
+
+
+@pointwise("HuberLossBackwardBackward0", dtypes="f", export=False, inplace=False)
+def huber_backward(grad_output, input, target, *, delta=1.0):
+    """``grad_output`` times ``input - target``, held between ``-delta`` and ``delta``."""
+    slope = input - target
+    return grad_output * scalar.where(slope <= -delta, -delta, scalar.where(slope >= delta, delta, slope))
+
+
+@huber_backward.gradient("grad_output")
+def _(grad, input, target, delta):
+    return huber_backward(grad, input, target, delta=delta)
+
+
+@huber_backward.gradient("input")
+def _(grad, grad_output, input, target, delta):
+    return where(abs(input - target) < delta, grad * grad_output, 0)
+
+
+@huber_backward.gradient("target")
+def _(grad, grad_output, input, target, delta):
+    return where(abs(input - target) < delta, -grad * grad_output, 0)
+
+
+@operation("HuberLossBackward0", inputs=["input", "target"])
+def huber_loss_op(input: Tensor, target: Tensor, reduction: str, delta: float) -> Tensor:
+    """The mean or sum of :func:`huber`."""
+    return reduced(huber(input, target, delta=delta), reduction)
+
+
+@huber_loss_op.gradient("input")
+def _(grad, input, target, reduction, delta):
+    return huber_backward(spread(grad, input._shape, reduction), input, target, delta=delta)
+
+
+@huber_loss_op.gradient("target")
+def _(grad, input, target, reduction, delta):
+    return huber_backward(spread(grad, input._shape, reduction), target, input, delta=delta)

@@ -1,0 +1,140 @@
+"""Softmax and its logarithm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import devices
+from ..._layout import normal_dim, numel
+from ..._tensor import Tensor, fresh
+from ..._types import to_dtype
+from ..copying import contiguous, convert
+from ..pointwise.arithmetic import exp, mul, neg, sub
+from ..pointwise.comparison import eq, where
+from ..reductions.extremes import max_dim
+from ..reductions.sums import sum_dims
+from ..table import operation, public
+
+__all__ = ["log_softmax", "safe_softmax", "softmax"]
+
+
+def _axis(shape: tuple[int, ...], dim: int) -> tuple[int, int]:
+    """The length of a dimension and the number of elements from one of its indices to the next."""
+    return (shape[dim], numel(shape[dim + 1 :])) if shape else (1, 1)
+
+
+def _forward(input: Tensor, dim: int, logarithm: bool) -> Tensor:
+    axis = _axis(input._shape, dim)
+    return fresh(devices.softmax_axis(contiguous(input)._flat, *axis, logarithm), input._shape, input._type)
+
+
+def _backward(grad_output: Tensor, output: Tensor, dim: int, logarithm: bool) -> Tensor:
+    rows = contiguous(grad_output)._flat, contiguous(output)._flat
+    axis = _axis(output._shape, dim)
+    return fresh(devices.softmax_backward_axis(*rows, *axis, logarithm), output._shape, output._type)
+
+
+@operation("SoftmaxBackward0")
+def softmax_op(input: Tensor, dim: int) -> Tensor:
+    return _forward(input, dim, False)
+
+
+@softmax_op.gradient("input")
+def _(grad, out, dim):
+    return softmax_backward(grad, out, dim)
+
+
+@operation("SoftmaxBackwardDataBackward0", inputs=["grad_output", "output"])
+def softmax_backward(grad_output: Tensor, output: Tensor, dim: int) -> Tensor:
+    """``output * (grad_output - sum(grad_output * output))``."""
+    return _backward(grad_output, output, dim, False)
+
+
+@softmax_backward.gradient("grad_output")
+def _(grad, output, dim):
+    return softmax_backward(grad, output, dim)
+
+
+@softmax_backward.gradient("output")
+def _(grad, grad_output, output, dim):
+    inner = sum_dims(mul(grad_output, output), (dim,), True)
+    outer = sum_dims(mul(grad, output), (dim,), True)
+    return sub(mul(grad, sub(grad_output, inner)), mul(grad_output, outer))
+
+
+@operation("LogSoftmaxBackward0")
+def log_softmax_op(input: Tensor, dim: int) -> Tensor:
+    return _forward(input, dim, True)
+
+
+@log_softmax_op.gradient("input")
+def _(grad, out, dim):
+    return log_softmax_backward(grad, out, dim)
+
+
+@operation("LogSoftmaxBackwardDataBackward0", inputs=["grad_output", "output"])
+def log_softmax_backward(grad_output: Tensor, output: Tensor, dim: int) -> Tensor:
+    """``grad_output - exp(output) * sum(grad_output)``."""
+    return _backward(grad_output, output, dim, True)
+
+
+@log_softmax_backward.gradient("grad_output")
+def _(grad, output, dim):
+    return sub(grad, sum_dims(mul(grad, exp(output)), (dim,), True))
+
+
+@log_softmax_backward.gradient("output")
+def _(grad, grad_output, output, dim):
+    return neg(mul(mul(grad, exp(output)), sum_dims(grad_output, (dim,), True)))
+
+
+@operation("SafeSoftmaxBackward0")
+def safe_softmax(input: Tensor, dim: int) -> Tensor:
+    """Softmax along ``dim``, 0 where all that it is taken of is minus infinity: nothing to attend to."""
+    probabilities = softmax_op(input, dim)
+    if not probabilities.numel():
+        return probabilities
+    return where(eq(max_dim(input, dim, True)[0], -float("inf")), 0.0, probabilities)
+
+
+@safe_softmax.gradient("input")
+def _(grad, out, dim):
+    return softmax_backward(grad, out, dim)
+
+
+def _prepared(input: Tensor, dim: int, dtype: Any, name: str) -> tuple[Tensor, int]:
+    if not isinstance(dim, int):
+        raise TypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
+    if dtype is not None:
+        input = convert(input, to_dtype(dtype))
+    dim = normal_dim(dim, len(input._shape))
+    if not input.is_floating_point():
+        kernel = f"{name}{'_lastdim' if dim >= len(input._shape) - 1 else ''}_kernel_impl"
+        raise NotImplementedError(
+            f"\"{kernel}\" not implemented for '{input.dtype.legacy}' (shape {list(input._shape)})"
+        )
+    return input, dim
+
+
+def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """``exp(input)`` divided by its sum along ``dim``.
+
+    Args:
+        input: floating-point numbers, of any shape.
+        dim: the dimension along which the results sum to 1.
+        dtype: what the input is converted to first.
+
+    Raises:
+        IndexError: there is no such dimension.
+        NotImplementedError: the input is not of floating-point numbers.
+    """
+    return softmax_op(*_prepared(input, dim, dtype, "softmax"))
+
+
+def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """The logarithm of :func:`softmax`, without its rounding: ``input - log(sum(exp(input)))``."""
+    return log_softmax_op(*_prepared(input, dim, dtype, "log_softmax"))
+
+
+public(softmax)
+public(log_softmax)

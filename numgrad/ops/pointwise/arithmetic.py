@@ -1,0 +1,339 @@
+"""Pointwise arithmetic, powers, the exponential and its relatives: each with its derivative beside it.
+
+In the rules ``grad`` is the gradient of the output, ``conj`` is for complex numbers (of a real number it is the
+number itself), and names of other operations stand for their formulas.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numgrad_kernels import scalar
+
+from ..._tensor import Tensor
+from ..._types import bool_, get_default_dtype, int64
+from ..copying import convert
+from ..elementwise import pointwise
+from ..recorder import unary
+from ..table import attach, public
+from .comparison import where
+
+_ARITHMETIC_ON_BOOL = {
+    bool_: "Subtraction, the `-` operator, with two bool tensors is not supported. "
+    "Use the `^` or `logical_xor()` operator instead."
+}
+_ARITHMETIC_WITH_BOOL = {
+    bool_: "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+    "use the `~` or `logical_not()` operator instead."
+}
+_NEGATIVE_ON_BOOL = {
+    bool_: "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+    "the `~` or `logical_not()` operator instead."
+}
+_EXPONENTS = {"exponent": frozenset({0, 0.5, 1, 2, 3, -0.5, -1, -2})}
+
+
+
+@pointwise("ConjPhysicalBackward0", dtypes="bifc")
+def conj_physical(input):
+    """The complex conjugate, as a new tensor."""
+    return scalar.conj(input)
+
+
+@conj_physical.gradient("input")
+def _(grad):
+    return conj(grad)
+
+
+def conj(input: Any) -> Any:
+    """The complex conjugate; of a real tensor or number the thing itself."""
+    return conj_physical(input) if isinstance(input, Tensor) and input.is_complex() else input
+
+
+conj.scalar_function = conj_physical.scalar_function  # type: ignore[attr-defined]
+public(conj, checks=True)
+
+# -- arithmetic -------------------------------------------------------------------------------------------------
+
+
+@pointwise("AddBackward0", dtypes="bifc")
+def add(input, other, *, alpha=1):
+    """``input + alpha * other``."""
+    return input + alpha * other
+
+
+@add.gradient("input")
+def _(grad):
+    return grad
+
+
+@add.gradient("other")
+def _(grad, alpha):
+    return grad * alpha
+
+
+@pointwise("SubBackward0", dtypes="bifc", refused=_ARITHMETIC_ON_BOOL, refused_operands=_ARITHMETIC_WITH_BOOL)
+def sub(input, other, *, alpha=1):
+    """``input - alpha * other``."""
+    return input - alpha * other
+
+
+@sub.gradient("input")
+def _(grad):
+    return grad
+
+
+@sub.gradient("other")
+def _(grad, alpha):
+    return -grad * alpha
+
+
+@pointwise(
+    "RsubBackward0", dtypes="bifc", refused=_ARITHMETIC_ON_BOOL, refused_operands=_ARITHMETIC_WITH_BOOL, inplace=False,
+    numbers={"other": "RsubBackward1"},
+)
+def rsub(input, other, *, alpha=1):
+    """``other - alpha * input``."""
+    return other - alpha * input
+
+
+@rsub.gradient("input")
+def _(grad, alpha):
+    return -grad * alpha
+
+
+@rsub.gradient("other")
+def _(grad):
+    return grad
+
+
+@pointwise("MulBackward0", dtypes="bifc")
+def mul(input, other):
+    """``input * other``."""
+    return input * other
+
+
+@mul.gradient("input")
+def _(grad, other):
+    return grad * conj(other)
+
+
+@mul.gradient("other")
+def _(grad, input):
+    return grad * conj(input)
+
+
+@pointwise("DivBackward0", result="float", dtypes="bifc")
+def div(input, other):
+    """``input / other``, the true quotient also of integers."""
+    return input / other
+
+
+@div.gradient("input")
+def _(grad, other):
+    return grad / conj(other)
+
+
+@div.gradient("other")
+def _(grad, input, other):
+    return -grad * conj(input / other / other)
+
+
+@pointwise("ReciprocalBackward0", result="float", dtypes="bifc")
+def reciprocal(input):
+    """``1 / input``."""
+    return 1 / input
+
+
+@reciprocal.gradient("input")
+def _(grad, out):
+    return -grad * conj(out * out)
+
+
+@pointwise("NegBackward0", dtypes="bifc", refused=_NEGATIVE_ON_BOOL)
+def neg(input):
+    """``-input``."""
+    return -input
+
+
+@neg.gradient("input")
+def _(grad):
+    return -grad
+
+
+@pointwise("AbsBackward0", real=True, dtypes="bifc", refused={bool_: "\"abs_cpu\" not implemented for 'Bool'"})
+def abs(input):
+    """The absolute value."""
+    return scalar.abs(input)
+
+
+@abs.gradient("input")
+def _(grad, input):
+    return grad * sign(input)
+
+
+@pointwise("SignBackward0")
+def sign(input):
+    """-1, 0 or 1: the sign of the number."""
+    return scalar.sign(input)
+
+
+@sign.gradient("input")
+def _(grad):
+    return grad * 0
+
+
+# -- powers -----------------------------------------------------------------------------------------------------
+
+
+@pointwise("PowBackward0", dtypes="bifc", baked=_EXPONENTS, export=False)
+def pow_number(input, *, exponent=1):
+    """``input ** exponent`` for a number ``exponent``."""
+    return scalar.pow(input, exponent)
+
+
+@pow_number.gradient("input")
+def _(grad, input, exponent):
+    return grad * conj(where(exponent == 0, 0, exponent * pow_number(input, exponent=exponent - 1)))
+
+
+@pointwise(
+    "PowBackward1", dtypes="bifc", refused={bool_: "\"pow\" not implemented for 'Bool'"}, export=False,
+    numbers={"input": "PowBackward2"},
+)
+def pow_tensor(input, exponent):
+    """``input ** exponent`` for two tensors, or a number and a tensor."""
+    return scalar.pow(input, exponent)
+
+
+@pow_tensor.gradient("input")
+def _(grad, input, exponent):
+    return grad * conj(where(exponent == 0, 0, exponent * pow_tensor(input, exponent - 1)))
+
+
+@pow_tensor.gradient("exponent")
+def _(grad, input, exponent, out):
+    # Where the base is 0 the logarithm is infinite, but the power stays 0 for every positive exponent.
+    slope = where(input == 0, where(exponent >= 0, 0, out * log(input)), out * log(input))
+    return grad * conj(slope)
+
+
+def pow(input: Any, exponent: Any) -> Tensor:
+    """``input ** exponent``, either of which may be a number.
+
+    Raises:
+        RuntimeError: an integer tensor to a negative integer power.
+    """
+    short = _powers.get((exponent.__class__, exponent)) if exponent.__class__ in (int, float) else None
+    if short is not None and isinstance(input, Tensor) and input._type.dtype.is_floating_point:
+        return short(input)
+    if not isinstance(exponent, int | float):
+        return pow_tensor(input, exponent)
+    return pow_number(_power_base(input, exponent), exponent=exponent)
+
+
+#: The powers that have a kernel of their own.
+_powers = {
+    (kind, kind(exponent)): unary(pow_number.op, {"exponent": kind(exponent)})
+    for exponent in _EXPONENTS["exponent"]
+    for kind in (int, float)
+    if kind(exponent) == exponent
+}
+
+
+def pow_(input: Tensor, exponent: Any) -> Tensor:
+    """``pow`` in place."""
+    if not isinstance(exponent, int | float):
+        return pow_tensor.inplace(input, exponent)
+    if _power_base(input, exponent) is not input:
+        raise RuntimeError(
+            f"result type {get_default_dtype().legacy} can't be cast to the desired output type {input.dtype.legacy}"
+        )
+    return pow_number.inplace(input, exponent=exponent)
+
+
+def _power_base(input: Tensor, exponent: float) -> Tensor:
+    """The base in the dtype of the power."""
+    if input.is_floating_point() or input.is_complex():
+        return input
+    if isinstance(exponent, int):
+        if exponent < 0:
+            raise RuntimeError(
+                "Integers to negative integer powers are not allowed: "
+                f"a {input.dtype} tensor of shape {list(input._shape)} to the power {exponent}."
+            )
+        return convert(input, int64) if input.dtype is bool_ else input
+    return convert(input, get_default_dtype())
+
+
+public(pow, checks=True)
+attach("pow_", pow_)
+
+
+@pointwise("SqrtBackward0", result="float", dtypes="bifc")
+def sqrt(input):
+    """The square root."""
+    return scalar.sqrt(input)
+
+
+@sqrt.gradient("input")
+def _(grad, out):
+    return grad / (2 * conj(out))
+
+
+# -- exponential and its relatives ------------------------------------------------------------------------------
+
+
+@pointwise("ExpBackward0", result="float", dtypes="bifc")
+def exp(input):
+    """e to the power of the number."""
+    return scalar.exp(input)
+
+
+@exp.gradient("input")
+def _(grad, out):
+    return grad * conj(out)
+
+
+@pointwise("LogBackward0", result="float", dtypes="bifc")
+def log(input):
+    """The natural logarithm."""
+    return scalar.log(input)
+
+
+@log.gradient("input")
+def _(grad, input):
+    return grad / conj(input)
+
+
+@pointwise("TanhBackward0", result="float", dtypes="bifc")
+def tanh(input):
+    """The hyperbolic tangent."""
+    return scalar.tanh(input)
+
+
+@tanh.gradient("input")
+def _(grad, out):
+    return grad * conj(1 - out * out)
+
+
+@pointwise("SigmoidBackward0", result="float", dtypes="bifc")
+def sigmoid(input):
+    """``1 / (1 + exp(-input))``."""
+    return scalar.sigmoid(input)
+
+
+@sigmoid.gradient("input")
+def _(grad, out):
+    return grad * conj((1 - out) * out)
+
+
+@pointwise("LogOnePlusExpBackward0", result="float", inplace=False, export=False)
+def log_one_plus_exp(input):
+    """``log(1 + exp(input))`` without overflow: part of the logistic losses."""
+    return scalar.maximum(input, 0) + scalar.log1p(scalar.exp(-scalar.abs(input)))
+
+
+@log_one_plus_exp.gradient("input")
+def _(grad, input):
+    return grad * sigmoid(input)

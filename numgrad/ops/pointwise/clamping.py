@@ -1,0 +1,145 @@
+"""Numbers kept within bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from numgrad_kernels import scalar
+
+from ..._tensor import Tensor
+from ..._types import dtype
+from ..elementwise import pointwise
+from ..overloads import overload
+from ..promotion import result_dtype
+from ..table import attach, public
+from .comparison import where
+
+__all__ = ["clamp", "clamp_max", "clamp_min"]
+
+
+@pointwise("ClampBackward0", dtypes="if", export=False)
+def clamp_op(input, min, max):
+    """``input``, but at least ``min``, and at most ``max``, which prevails."""
+    return scalar.minimum(scalar.maximum(input, min), max)
+
+
+@clamp_op.gradient("input")
+def _(grad, input, min, max):
+    return where((input >= min) & (input <= max), grad, 0)
+
+
+@clamp_op.gradient("min")
+def _(grad, input, min, max):
+    return where((min < max) & (input < min), grad, 0)
+
+
+@clamp_op.gradient("max")
+def _(grad, input, min, max):
+    return where((max < min) | (input > max), grad, 0)
+
+
+@pointwise("ClampMinBackward1", export=False)
+def clamp_min_op(input, min):
+    """``input``, but at least ``min``."""
+    return scalar.maximum(input, min)
+
+
+@clamp_min_op.gradient("input")
+def _(grad, input, min):
+    return where(input >= min, grad, 0)
+
+
+@clamp_min_op.gradient("min")
+def _(grad, input, min):
+    return where(input < min, grad, 0)
+
+
+@pointwise("ClampMaxBackward1", export=False)
+def clamp_max_op(input, max):
+    """``input``, but at most ``max``."""
+    return scalar.minimum(input, max)
+
+
+@clamp_max_op.gradient("input")
+def _(grad, input, max):
+    return where(input <= max, grad, 0)
+
+
+@clamp_max_op.gradient("max")
+def _(grad, input, max):
+    return where(input > max, grad, 0)
+
+
+_clamp_by_numbers = overload(clamp_op, "ClampBackward1")
+_clamp_min_by_number = overload(clamp_min_op, "ClampMinBackward0")
+_clamp_max_by_number = overload(clamp_max_op, "ClampMaxBackward0")
+
+
+def _clamp(input: Tensor, min: Any, max: Any, inplace: bool) -> Tensor:
+    bounds = [bound for bound in (min, max) if bound is not None]
+    tensors = sum(isinstance(bound, Tensor) for bound in bounds)
+    for bound in bounds:
+        if not isinstance(bound, Tensor | int | float):
+            raise TypeError(f"clamp(): 'min' and 'max' must be numbers or Tensors, not {type(bound).__name__}")
+    if not bounds:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if len(bounds) == 2 and tensors == 1 and any(isinstance(bound, Tensor) and bound._shape for bound in bounds):
+        raise TypeError(
+            "clamp(): 'min' and 'max' must both be numbers or both be Tensors, not "
+            f"{type(min).__name__} and {type(max).__name__}"
+        )
+    low, high = _extremes(result_dtype([input, *bounds]))
+    op = clamp_op if tensors == len(bounds) else _clamp_by_numbers
+    return (op.inplace if inplace else op)(input, low if min is None else min, high if max is None else max)
+
+
+def _extremes(kind: dtype) -> tuple[float, float]:
+    """Bounds that no number of this dtype is outside of."""
+    if kind.kind != "i":
+        return (False, True) if kind.kind == "b" else (-float("inf"), float("inf"))
+    limits = np.iinfo(kind.numpy)
+    return int(limits.min), int(limits.max)
+
+
+def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """``input``, but at least ``min`` and at most ``max``: two numbers, two tensors, or one bound alone.
+
+    Where the bounds cross ``max`` prevails; NaN stays NaN.  At a bound the derivative for ``input`` is 1.
+
+    Raises:
+        RuntimeError: there is no bound.
+    """
+    return _clamp(input, min, max, False)
+
+
+def _clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """``clamp`` in place."""
+    return _clamp(input, min, max, True)
+
+
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """``input``, but at least ``min``, a number or a tensor."""
+    return clamp_min_op(input, min) if isinstance(min, Tensor) else _clamp_min_by_number(input, min)
+
+
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """``input``, but at most ``max``, a number or a tensor."""
+    return clamp_max_op(input, max) if isinstance(max, Tensor) else _clamp_max_by_number(input, max)
+
+
+def _clamp_min_(input: Tensor, min: Any) -> Tensor:
+    """``clamp_min`` in place."""
+    return (clamp_min_op if isinstance(min, Tensor) else _clamp_min_by_number).inplace(input, min)
+
+
+def _clamp_max_(input: Tensor, max: Any) -> Tensor:
+    """``clamp_max`` in place."""
+    return (clamp_max_op if isinstance(max, Tensor) else _clamp_max_by_number).inplace(input, max)
+
+
+for _function in (clamp, clamp_min, clamp_max):
+    public(_function)
+for _function in (_clamp_, _clamp_min_, _clamp_max_):
+    attach(_function.__name__[1:], _function)

@@ -1,0 +1,213 @@
+"""Pointwise operations that compare and choose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numgrad_kernels import scalar
+
+from ..._tensor import Tensor
+from ..._types import bool_
+from ..elementwise import pointwise
+from ..overloads import of_tensors
+
+# -- choosing ---------------------------------------------------------------------------------------------------
+
+
+@pointwise("ReluBackward0", refused={bool_: "Boolean inputs not supported for relu"})
+def relu(input):
+    """``max(input, 0)``; NaN stays NaN."""
+    return scalar.maximum(input, 0)
+
+
+@relu.gradient("input")
+def _(grad, out):
+    return relu_backward(grad, out)
+
+
+@pointwise("ThresholdBackwardBackward0", export=False, inplace=False)
+def relu_backward(grad_output, output):
+    """The gradient of :func:`relu`; its own derivative for the output is 0, and not nothing."""
+    return scalar.where(output <= 0, 0, grad_output)
+
+
+@relu_backward.gradient("grad_output")
+def _(grad, output):
+    return relu_backward(grad, output)
+
+
+@relu_backward.gradient("output")
+def _(grad):
+    return grad * 0
+
+
+@pointwise("MaximumBackward0", inplace=False, export=False)
+def maximum_op(input, other):
+    """The larger of two numbers; NaN if either is NaN."""
+    return scalar.maximum(input, other)
+
+
+@maximum_op.gradient("input")
+def _(grad, input, other):
+    return where(input == other, grad / 2, where(input < other, 0, grad))
+
+
+@maximum_op.gradient("other")
+def _(grad, input, other):
+    return where(input == other, grad / 2, where(input > other, 0, grad))
+
+
+@pointwise("MinimumBackward0", inplace=False, export=False)
+def minimum_op(input, other):
+    """The smaller of two numbers; NaN if either is NaN."""
+    return scalar.minimum(input, other)
+
+
+@minimum_op.gradient("input")
+def _(grad, input, other):
+    return where(input == other, grad / 2, where(input > other, 0, grad))
+
+
+@minimum_op.gradient("other")
+def _(grad, input, other):
+    return where(input == other, grad / 2, where(input < other, 0, grad))
+
+
+@pointwise("FmaxBackward0", inplace=False, export=False)
+def fmax_op(input, other):
+    """The larger of two numbers; NaN only if both are NaN."""
+    return where((input >= other) | (other != other), input, other)
+
+
+@fmax_op.gradient("input")
+def _(grad, input, other):
+    return where((input >= other) | isnan(other), grad, 0)
+
+
+@fmax_op.gradient("other")
+def _(grad, input, other):
+    return where((input >= other) | isnan(other), 0, grad)
+
+
+@pointwise("FminBackward0", inplace=False, export=False)
+def fmin_op(input, other):
+    """The smaller of two numbers; NaN only if both are NaN."""
+    return where((input <= other) | (other != other), input, other)
+
+
+@fmin_op.gradient("input")
+def _(grad, input, other):
+    return where((input <= other) | isnan(other), grad, 0)
+
+
+@fmin_op.gradient("other")
+def _(grad, input, other):
+    return where((input <= other) | isnan(other), 0, grad)
+
+
+maximum, minimum = of_tensors(maximum_op), of_tensors(minimum_op)
+fmax, fmin = of_tensors(fmax_op), of_tensors(fmin_op)
+
+
+@pointwise(
+    "WhereBackward0", dtypes="bifc", conditions=["condition"], nondifferentiable=["condition"], export=False,
+    inplace=False,
+)
+def choose(condition, input, other):
+    """``input`` where ``condition`` holds, ``other`` elsewhere."""
+    return scalar.where(condition, input, other)
+
+
+@choose.gradient("input")
+def _(grad, condition):
+    return where(condition, grad, 0)
+
+
+@choose.gradient("other")
+def _(grad, condition):
+    return where(condition, 0, grad)
+
+
+def where(condition: Any, input: Any, other: Any) -> Any:
+    """``input`` where ``condition`` (a bool tensor) holds, ``other`` elsewhere.
+
+    Raises:
+        RuntimeError: the condition is not a bool tensor.
+    """
+    if isinstance(condition, bool):  # in a rule, a comparison of static numbers
+        return input if condition else other
+    if not isinstance(condition, Tensor) or condition.dtype is not bool_:
+        kind = condition.dtype if isinstance(condition, Tensor) else type(condition).__name__
+        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")
+    return choose(condition, input, other)
+
+
+where.scalar_function = choose.scalar_function  # type: ignore[attr-defined]
+
+# -- comparing --------------------------------------------------------------------------------------------------
+
+
+@pointwise("EqBackward0", result="bool", dtypes="bifc")
+def eq(input, other):
+    """``input == other``."""
+    return input == other
+
+
+@pointwise("NeBackward0", result="bool", dtypes="bifc")
+def ne(input, other):
+    """``input != other``."""
+    return input != other
+
+
+@pointwise("LtBackward0", result="bool")
+def lt(input, other):
+    """``input < other``."""
+    return input < other
+
+
+@pointwise("LeBackward0", result="bool")
+def le(input, other):
+    """``input <= other``."""
+    return input <= other
+
+
+@pointwise("GtBackward0", result="bool")
+def gt(input, other):
+    """``input > other``."""
+    return input > other
+
+
+@pointwise("GeBackward0", result="bool")
+def ge(input, other):
+    """``input >= other``."""
+    return input >= other
+
+
+@pointwise("IsnanBackward0", result="bool", dtypes="bifc")
+def isnan(input):
+    """Whether the number is NaN."""
+    return input != input
+
+
+@pointwise("IsinfBackward0", result="bool", dtypes="bifc")
+def isinf(input):
+    """Whether the number is infinite."""
+    return scalar.isinf(input)
+
+
+@pointwise("IsfiniteBackward0", result="bool", dtypes="bifc")
+def isfinite(input):
+    """Whether the number is neither infinite nor NaN."""
+    return input - input == 0
+
+
+@pointwise("IsposinfBackward0", result="bool")
+def isposinf(input):
+    """Whether the number is plus infinity."""
+    return scalar.isinf(input) & (input > 0)
+
+
+@pointwise("IsneginfBackward0", result="bool")
+def isneginf(input):
+    """Whether the number is minus infinity."""
+    return scalar.isinf(input) & (input < 0)

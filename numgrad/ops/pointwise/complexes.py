@@ -1,0 +1,185 @@
+"""Complex numbers: their parts, conjugates, magnitudes and angles."""
+
+from __future__ import annotations
+
+from numgrad_kernels import scalar
+
+from ... import devices
+from ..._layout import broadcast_shapes
+from ..._tensor import Tensor, fresh, strided
+from ..._types import complex_of, real_of, tensor_type
+from ..copying import write
+from ..elementwise import pointwise
+from ..table import attach, operation, public
+from .comparison import eq, ne
+
+__all__ = ["angle", "complex", "imag", "real", "view_as_complex", "view_as_real"]
+
+
+def _parts(input: Tensor, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Tensor:
+    """The real numbers that complex ones are made of, as a view; strides and offset count real numbers."""
+    kind = tensor_type(real_of(input.dtype), input.device)
+    return strided(input._storage.view(kind.numpy), shape, strides, 2 * input._offset + offset, kind)
+
+
+def _doubled(input: Tensor) -> tuple[int, ...]:
+    return tuple([2 * step for step in input._element_strides()])
+
+
+@operation("ViewAsRealBackward0", view=True, nondifferentiable=["input"])
+def view_as_real_op(input: Tensor) -> Tensor:
+    return _parts(input, (*input._shape, 2), (*_doubled(input), 1), 0)
+
+
+@operation("RealBackward0", view=True, nondifferentiable=["input"])
+def real_op(input: Tensor) -> Tensor:
+    return _parts(input, input._shape, _doubled(input), 0)
+
+
+@operation("ImagBackward0", view=True, nondifferentiable=["input"])
+def imag_op(input: Tensor) -> Tensor:
+    return _parts(input, input._shape, _doubled(input), 1)
+
+
+@operation("ViewAsComplexBackward0", view=True)
+def view_as_complex_op(input: Tensor) -> Tensor:
+    kind = tensor_type(complex_of(input.dtype), input.device)
+    steps = tuple([step // 2 for step in input._element_strides()[:-1]])
+    row = input._storage[input._offset % 2 :]
+    return strided(row[: len(row) // 2 * 2].view(kind.numpy), input._shape[:-1], steps, input._offset // 2, kind)
+
+
+@view_as_complex_op.gradient("input")
+def _(grad):
+    return view_as_real(grad)
+
+
+def view_as_real(input: Tensor) -> Tensor:
+    """The real and imaginary parts of a complex tensor as a last dimension of size 2, on the same memory.
+
+    Raises:
+        RuntimeError: the tensor is not complex.
+    """
+    if not input.is_complex():
+        raise RuntimeError(
+            f"view_as_real is only supported for complex tensors, not {input.dtype} {list(input._shape)}"
+        )
+    return view_as_real_op(input)
+
+
+def view_as_complex(input: Tensor) -> Tensor:
+    """Pairs of real numbers, in a last dimension of size 2, as complex numbers on the same memory.
+
+    Raises:
+        RuntimeError: the last dimension has another size, or the pairs do not lie evenly in memory.
+    """
+    if not input.is_floating_point():
+        raise RuntimeError(
+            f"view_as_complex is only supported for floating point tensors, but got a tensor of {input.dtype} "
+            f"(shape {list(input._shape)})"
+        )
+    if not input._shape:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if input._shape[-1] != 2:
+        raise RuntimeError(f"Tensor must have a last dimension of size 2, not shape {list(input._shape)}")
+    *steps, last = input._element_strides()
+    if last != 1:
+        raise RuntimeError(f"Tensor must have a last dimension with stride 1, not strides {list(input.stride())}")
+    if any(step % 2 for step in steps) or input._offset % 2:
+        raise RuntimeError("Tensor must have a storage_offset and strides divisible by 2 except for last dimension")
+    return view_as_complex_op(input)
+
+
+def real(input: Tensor) -> Tensor:
+    """The real parts, on the same memory; of a real tensor the tensor itself."""
+    return real_op(input) if input.is_complex() else input
+
+
+def imag(input: Tensor) -> Tensor:
+    """The imaginary parts of a complex tensor, on the same memory.
+
+    Raises:
+        RuntimeError: the tensor is not complex.
+    """
+    if not input.is_complex():
+        raise RuntimeError(
+            f"imag is not implemented for tensors with non-complex dtypes: {input.dtype} {list(input._shape)}"
+        )
+    return imag_op(input)
+
+
+@operation("ComplexBackward0", inputs=["real", "imag"])
+def complex_op(real: Tensor, imag: Tensor, shape: tuple[int, ...]) -> Tensor:
+    kind = tensor_type(complex_of(real.dtype), real.device)
+    out = fresh(devices.empty(shape, kind), shape, kind)
+    write(real_op.function(out), real)
+    write(imag_op.function(out), imag)
+    return out
+
+
+@complex_op.gradient("real")
+def _(grad):
+    return real(grad)
+
+
+@complex_op.gradient("imag")
+def _(grad):
+    return imag(grad)
+
+
+def complex(real: Tensor, imag: Tensor) -> Tensor:
+    """Complex numbers from their real and imaginary parts, which have one floating-point dtype and broadcast.
+
+    Raises:
+        RuntimeError: the dtypes differ, or are not floating-point ones.
+    """
+    if not (real.is_floating_point() and imag.is_floating_point()):
+        raise RuntimeError(
+            "Expected both inputs to be Half, Float or Double tensors but got "
+            f"{real.dtype.legacy} and {imag.dtype.legacy}"
+        )
+    if real.dtype is not imag.dtype:
+        raise RuntimeError(
+            f"Expected object of scalar type {real.dtype.legacy} but got scalar type {imag.dtype.legacy} for second "
+            "argument"
+        )
+    shape = broadcast_shapes(real._shape, imag._shape)
+    return complex_op(real, imag, shape)
+
+
+@pointwise("AngleBackward0", result="float", real=True, dtypes="bifc", inplace=False)
+def angle(input):
+    """The angle of a complex number in the plane, from -pi to pi; of a real one 0, or pi if it is negative."""
+    return scalar.angle(input)
+
+
+@angle.gradient("input")
+def _(grad):
+    return grad * 0
+
+
+def isreal(input: Tensor) -> Tensor:
+    """For each element whether its imaginary part is 0."""
+    return eq(imag(input), 0) if input.is_complex() else eq(input, input) | ne(input, input)
+
+
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: conjugates are computed at once, not when they are read."""
+    return input
+
+
+def is_conj(input: Tensor) -> bool:
+    """False: conjugates are computed at once, not when they are read."""
+    return False
+
+
+public(real, method=False)
+public(imag, method=False)
+public(complex, method=False, checks=True)
+for _function in (view_as_real, view_as_complex):
+    public(_function, method=False)
+public(isreal)
+public(resolve_conj)
+public(is_conj)
+attach("real", property(real))
+attach("imag", property(imag))

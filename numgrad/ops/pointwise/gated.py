@@ -1,0 +1,178 @@
+"""Activation functions that multiply a number by a step from 0 to 1."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from numgrad_kernels import scalar
+
+from ..._layout import normal_dim
+from ..._tensor import Tensor
+from ..elementwise import pointwise
+from ..shapes.joining import cat
+from ..shapes.parts import slice_op
+from ..table import operation
+from .arithmetic import exp, mul, sigmoid, tanh
+from .comparison import where
+from .special import erfc, log1p
+
+__all__ = ["activated", "gelu", "glu", "hardsigmoid", "hardswish", "mish", "silu"]
+
+
+def activated(name: str, op: Any, input: Any, inplace: bool = False, **numbers: float) -> Tensor:
+    """An activation function's operation on its argument ``input``, perhaps in place."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    return (op.inplace if inplace else op)(input, **numbers)
+
+
+@pointwise("SiluBackward0", dtypes="f", export=False)
+def silu_op(input):
+    """``input * sigmoid(input)``."""
+    return input * scalar.sigmoid(input)
+
+
+@silu_op.gradient("input")
+def _(grad, input):
+    step = sigmoid(input)
+    return grad * step * (1 + input * (1 - step))
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input * sigmoid(input)``, also called swish."""
+    return activated("silu", silu_op, input, inplace)
+
+
+@pointwise("MishBackward0", dtypes="f", export=False)
+def mish_op(input):
+    """``input * tanh(log(1 + exp(input)))``."""
+    return input * scalar.tanh(scalar.log1p(scalar.exp(input)))
+
+
+@mish_op.gradient("input")
+def _(grad, input):
+    step = tanh(log1p(exp(input)))
+    return grad * (step + input * sigmoid(input) * (1 - step * step))
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input * tanh(softplus(input))``."""
+    return activated("mish", mish_op, input, inplace)
+
+
+_SQRT_HALF, _DENSITY_AT_0 = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
+_GELU_SLOPE, _GELU_CUBE = math.sqrt(2 / math.pi), 0.044715
+
+
+@pointwise("GeluBackward0", dtypes="f", inplace=False, export=False)
+def gelu_op(input):
+    """``input`` times the normal distribution's probability of less than ``input``."""
+    return input * 0.5 * scalar.erfc(input * -_SQRT_HALF)
+
+
+@gelu_op.gradient("input")
+def _(grad, input):
+    return grad * (0.5 * erfc(input * -_SQRT_HALF) + input * exp(input * input * -0.5) * _DENSITY_AT_0)
+
+
+@pointwise("GeluBackward0", dtypes="f", inplace=False, export=False)
+def gelu_tanh_op(input):
+    """:func:`gelu` with the error function approximated by ``tanh``."""
+    return input * 0.5 * (1 + scalar.tanh(_GELU_SLOPE * (input + _GELU_CUBE * input * input * input)))
+
+
+@gelu_tanh_op.gradient("input")
+def _(grad, input):
+    square = input * input
+    step = tanh(_GELU_SLOPE * input * (1 + _GELU_CUBE * square))
+    slope = _GELU_SLOPE * (1 + 3 * _GELU_CUBE * square)
+    return grad * 0.5 * (1 + step + input * (1 - step * step) * slope)
+
+
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
+    """``input * (1 + erf(input / sqrt(2))) / 2``.
+
+    With ``approximate="tanh"`` it is ``input * (1 + tanh(sqrt(2 / pi) * (input + 0.044715 * input**3))) / 2``.
+
+    Raises:
+        RuntimeError: ``approximate`` is neither "none" nor "tanh".
+    """
+    if not isinstance(approximate, str):
+        raise TypeError(f"gelu(): argument 'approximate' must be str, not {type(approximate).__name__}")
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError(f"approximate argument must be either none or tanh, not '{approximate}'.")
+    return activated("gelu", gelu_op if approximate == "none" else gelu_tanh_op, input)
+
+
+@pointwise("HardsigmoidBackward0", dtypes="f", export=False)
+def hardsigmoid_op(input):
+    """A line from (-3, 0) to (3, 1)."""
+    return scalar.minimum(scalar.maximum(input + 3, 0), 6) / 6
+
+
+@hardsigmoid_op.gradient("input")
+def _(grad, input):
+    return where((input > -3) & (input < 3), grad / 6, 0)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """``min(max(input + 3, 0), 6) / 6``."""
+    return activated("hardsigmoid", hardsigmoid_op, input, inplace)
+
+
+@pointwise("HardswishBackward0", dtypes="f", export=False)
+def hardswish_op(input):
+    """``input * hardsigmoid(input)``."""
+    return input * scalar.minimum(scalar.maximum(input + 3, 0), 6) / 6
+
+
+@hardswish_op.gradient("input")
+def _(grad, input):
+    return where(input <= -3, 0, where(input < 3, grad * (input / 3 + 0.5), grad))
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input * min(max(input + 3, 0), 6) / 6``."""
+    return activated("hardswish", hardswish_op, input, inplace)
+
+
+# -- a step of another number -----------------------------------------------------------------------------------
+
+
+@operation("GluBackward0")
+def glu_op(input: Tensor, dim: int) -> Tensor:
+    value, gate = _halves(input, dim)
+    return mul(value, sigmoid(gate))
+
+
+@glu_op.gradient("input")
+def _(grad, input, dim):
+    value, gate = _halves(input, dim)
+    step = sigmoid(gate)
+    passed = mul(grad, step)
+    return cat((passed, mul(mul(passed, value), 1 - step)), dim)
+
+
+def _halves(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    extent = input._shape[dim]
+    return slice_op(input, dim, 0, extent // 2, 1), slice_op(input, dim, extent // 2, extent, 1)
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half of dimension ``dim`` times the sigmoid of the second.
+
+    Raises:
+        RuntimeError: the dimension's size is odd.
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"glu(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    shape = input._shape
+    if not shape:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    dim = normal_dim(dim, len(shape))
+    if shape[dim] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {shape[dim]}")
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"glu_cpu\" not implemented for '{input.dtype.legacy}' (shape {list(shape)})")
+    return glu_op(input, dim)

@@ -1,0 +1,179 @@
+"""Pointwise operations on whole numbers: remainders, bits, truth values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from numgrad_kernels import scalar
+
+from ..._tensor import Tensor
+from ..._types import bool_
+from ..elementwise import pointwise
+from ..overloads import of_tensors, undifferentiated
+from ..table import attach, public
+from .comparison import eq
+
+__all__ = ["bitwise_not", "check_divisor", "floor_divide", "floor_quotient", "remainder"]
+
+
+# -- division ---------------------------------------------------------------------------------------------------
+
+
+def check_divisor(operands: Sequence[Any]) -> None:
+    """Raise if an integer would be divided by zero."""
+    divisor = operands[1]
+    if _any_zero(divisor) if isinstance(divisor, Tensor) else divisor == 0:
+        shapes = [list(v._shape) for v in operands if isinstance(v, Tensor)]
+        raise RuntimeError(f"ZeroDivisionError: an integer is divided by zero (shapes {', '.join(map(str, shapes))})")
+
+
+def _any_zero(tensor: Tensor) -> bool:
+    return tensor.numel() > 0 and bool(eq(tensor, 0).max())
+
+
+@pointwise(
+    "DivBackward2", refused={bool_: "\"div_floor_cpu\" not implemented for 'Bool'"}, check_integers=check_divisor,
+    export=False,
+)
+def floor_quotient(input, other):
+    """``input / other`` rounded towards minus infinity."""
+    return input // other
+
+
+@floor_quotient.gradient("input", "other")
+def _(grad):
+    return grad * 0
+
+
+def floor_divide(input: Any, other: Any) -> Tensor:
+    """The quotient rounded towards minus infinity; it has no derivative, ``div(rounding_mode="floor")`` has 0.
+
+    Raises:
+        RuntimeError: an integer would be divided by zero.
+    """
+    return undifferentiated("floor_divide", floor_quotient(input, other))
+
+
+floor_divide.inplace = floor_quotient.inplace  # type: ignore[attr-defined]
+public(floor_divide, checks=True)
+attach("floor_divide_", floor_quotient.inplace)
+
+
+@pointwise(
+    "RemainderBackward1", dtypes="if", check_integers=check_divisor, numbers={"other": "RemainderBackward0"},
+    export=False,
+)
+def remainder_op(input, other):
+    """What is left of a division, with the sign of the divisor, as Python's ``%``."""
+    return scalar.remainder(input, other)
+
+
+@remainder_op.gradient("input")
+def _(grad):
+    return grad
+
+
+@remainder_op.gradient("other")
+def _(grad, input, other):
+    return -grad * floor_quotient(input, other)
+
+
+def remainder(input: Any, other: Any) -> Tensor:
+    """What is left of ``input / other``, with the sign of ``other``, as Python's ``%``; either may be a number.
+
+    Of a number divided by a tensor it has no derivative.
+
+    Raises:
+        RuntimeError: an integer would be divided by zero.
+    """
+    out = remainder_op(input, other)
+    return out if isinstance(input, Tensor) else undifferentiated("remainder", out)
+
+
+def _remainder_(input: Tensor, other: Any) -> Tensor:
+    """``remainder`` in place."""
+    return remainder_op.inplace(input, other)
+
+
+remainder.inplace = _remainder_  # type: ignore[attr-defined]
+public(remainder, checks=True)
+attach("remainder_", _remainder_)
+
+
+# -- bits -------------------------------------------------------------------------------------------------------
+
+
+@pointwise("BitwiseAndBackward0", dtypes="bi", nondifferentiable=["input", "other"])
+def bitwise_and(input, other):
+    """The bits set in both; of bools, logical and."""
+    return input & other
+
+
+@pointwise("BitwiseOrBackward0", dtypes="bi", nondifferentiable=["input", "other"])
+def bitwise_or(input, other):
+    """The bits set in either; of bools, logical or."""
+    return input | other
+
+
+@pointwise("BitwiseXorBackward0", dtypes="bi", nondifferentiable=["input", "other"])
+def bitwise_xor(input, other):
+    """The bits set in one but not both; of bools, exclusive or."""
+    return input ^ other
+
+
+@pointwise("BitwiseLeftShiftBackward0", dtypes="i", nondifferentiable=["input", "other"])
+def bitwise_left_shift(input, other):
+    """The bits moved to the left by ``other`` places; 0 if there are not so many, or fewer than none."""
+    return scalar.where((other < 0) | (other > 63), 0, input << other)
+
+
+@pointwise("BitwiseRightShiftBackward0", dtypes="i", nondifferentiable=["input", "other"])
+def bitwise_right_shift(input, other):
+    """The bits moved to the right by ``other`` places, the sign kept; only the sign if there are not so many."""
+    return input >> scalar.where((other < 0) | (other > 63), 63, other)
+
+
+# -- truth values -----------------------------------------------------------------------------------------------
+
+
+@pointwise("LogicalNotBackward0", result="bool", dtypes="bifc")
+def logical_not(input):
+    """Whether the number is zero."""
+    return input == 0
+
+
+@pointwise("LogicalAndBackward0", result="bool", dtypes="bifc", export=False)
+def logical_and_op(input, other):
+    """Whether both numbers are other than zero."""
+    return (input != 0) & (other != 0)
+
+
+@pointwise("LogicalOrBackward0", result="bool", dtypes="bifc", export=False)
+def logical_or_op(input, other):
+    """Whether one number at least is other than zero."""
+    return (input != 0) | (other != 0)
+
+
+@pointwise("LogicalXorBackward0", result="bool", dtypes="bifc", export=False)
+def logical_xor_op(input, other):
+    """Whether one number is zero and the other is not."""
+    return (input != 0) != (other != 0)
+
+
+logical_and, logical_or = of_tensors(logical_and_op), of_tensors(logical_or_op)
+logical_xor = of_tensors(logical_xor_op)
+
+
+@pointwise("BitwiseNotBackward0", dtypes="i", nondifferentiable=["input"], export=False)
+def invert_bits(input):
+    """The bits that are not set, of integers."""
+    return ~input
+
+
+def bitwise_not(input: Tensor) -> Tensor:
+    """The bits that are not set; of bools, logical not."""
+    return logical_not(input) if input.dtype is bool_ else invert_bits(input)
+
+
+public(bitwise_not)

@@ -1,0 +1,158 @@
+"""A straight line between two numbers, and sums with a product or a quotient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numgrad_kernels import scalar
+
+from ..._tensor import Tensor
+from ..elementwise import pointwise
+from ..table import attach, public
+from .comparison import where
+
+__all__ = ["addcdiv", "addcmul", "lerp"]
+
+
+@pointwise("LerpBackward1", dtypes="f", numbers={"weight": "LerpBackward0"}, export=False)
+def lerp_op(input, end, weight):
+    """``input + weight * (end - input)``, computed from the nearer end."""
+    near = scalar.abs(weight) < 0.5
+    return where(near, input + weight * (end - input), end - (end - input) * (1 - weight))
+
+
+@lerp_op.gradient("input")
+def _(grad, weight):
+    return grad * (1 - weight)
+
+
+@lerp_op.gradient("end")
+def _(grad, weight):
+    return grad * weight
+
+
+@lerp_op.gradient("weight")
+def _(grad, input, end):
+    return grad * (end - input)
+
+
+def _check_lerp(input: Tensor, end: Any, weight: Any) -> None:
+    if not isinstance(end, Tensor):
+        raise TypeError(f"lerp(): argument 'end' must be Tensor, not {type(end).__name__}")
+    for name, value in (("end", end), ("weight", weight)):
+        if isinstance(value, Tensor) and value.dtype is not input.dtype:
+            raise RuntimeError(f"expected dtype {input.dtype} for `{name}` but got dtype {value.dtype}")
+    if input.dtype.kind in "bi":
+        raise NotImplementedError(
+            f"\"lerp_cpu\" not implemented for '{input.dtype.legacy}' (shape {list(input._shape)})"
+        )
+
+
+def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """``input + weight * (end - input)``; the weight is a number or a tensor.
+
+    Raises:
+        RuntimeError: the tensors' dtypes differ.
+    """
+    _check_lerp(input, end, weight)
+    return lerp_op(input, end, weight)
+
+
+def _lerp_(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """``lerp`` in place."""
+    _check_lerp(input, end, weight)
+    return lerp_op.inplace(input, end, weight)
+
+
+@pointwise("AddcmulBackward0", dtypes="ifc", export=False)
+def addcmul_op(input, tensor1, tensor2, *, value=1):
+    """``input + value * tensor1 * tensor2``."""
+    return input + value * tensor1 * tensor2
+
+
+@addcmul_op.gradient("input")
+def _(grad):
+    return grad
+
+
+@addcmul_op.gradient("tensor1")
+def _(grad, tensor2, value):
+    return grad * (tensor2 * value)
+
+
+@addcmul_op.gradient("tensor2")
+def _(grad, tensor1, value):
+    return grad * (tensor1 * value)
+
+
+@pointwise("AddcdivBackward0", dtypes="fc", export=False)
+def addcdiv_op(input, tensor1, tensor2, *, value=1):
+    """``input + value * tensor1 / tensor2``."""
+    return input + value * (tensor1 / tensor2)
+
+
+@addcdiv_op.gradient("input")
+def _(grad):
+    return grad
+
+
+@addcdiv_op.gradient("tensor1")
+def _(grad, tensor2, value):
+    return grad * (value / tensor2)
+
+
+@addcdiv_op.gradient("tensor2")
+def _(grad, tensor1, tensor2, value):
+    return -grad * (value * tensor1 / (tensor2 * tensor2))
+
+
+def _product(inplace: bool, input: Tensor, tensor1: Any, tensor2: Any, value: float) -> Tensor:
+    _check("addcmul", tensor1, tensor2)
+    return (addcmul_op.inplace if inplace else addcmul_op)(input, tensor1, tensor2, value=value)
+
+
+def _quotient(inplace: bool, input: Tensor, tensor1: Any, tensor2: Any, value: float) -> Tensor:
+    _check("addcdiv", tensor1, tensor2)
+    if tensor1.dtype.kind in "bi" and tensor2.dtype.kind in "bi":
+        raise RuntimeError(
+            f"Integer division with addcdiv is not supported ({tensor1.dtype} and {tensor2.dtype}, shapes "
+            f"{list(tensor1._shape)} and {list(tensor2._shape)}); use input + value * tensor1 / tensor2, or "
+            "div(tensor1, tensor2, rounding_mode='trunc')"
+        )
+    return (addcdiv_op.inplace if inplace else addcdiv_op)(input, tensor1, tensor2, value=value)
+
+
+def _check(name: str, tensor1: Any, tensor2: Any) -> None:
+    for parameter, value in (("tensor1", tensor1), ("tensor2", tensor2)):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"{name}(): argument '{parameter}' must be Tensor, not {type(value).__name__}")
+
+
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """``input + value * tensor1 * tensor2``."""
+    return _product(False, input, tensor1, tensor2, value)
+
+
+def _addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """``addcmul`` in place."""
+    return _product(True, input, tensor1, tensor2, value)
+
+
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """``input + value * tensor1 / tensor2``.
+
+    Raises:
+        RuntimeError: both tensors to be divided are of integers.
+    """
+    return _quotient(False, input, tensor1, tensor2, value)
+
+
+def _addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """``addcdiv`` in place."""
+    return _quotient(True, input, tensor1, tensor2, value)
+
+
+for _function in (lerp, addcmul, addcdiv):
+    public(_function)
+for _function in (_lerp_, _addcmul_, _addcdiv_):
+    attach(_function.__name__[1:], _function)

@@ -1,0 +1,273 @@
+"""Whole numbers, fractions, signs, and divisions that round: all constant or linear between their jumps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from numgrad_kernels import scalar
+
+from ..._tensor import Tensor
+from ..._types import bool_
+from ..elementwise import pointwise
+from ..overloads import undifferentiated
+from ..table import attach, public
+from . import arithmetic as p
+from .comparison import isfinite, where
+from .integers import check_divisor, floor_quotient
+
+__all__ = ["copysign", "div", "fmod", "heaviside", "nan_to_num", "round", "true_divide"]
+
+
+# -- to whole numbers -------------------------------------------------------------------------------------------
+
+
+@pointwise("FloorBackward0", dtypes="if")
+def floor(input):
+    """The largest whole number not above the number."""
+    return scalar.floor(input)
+
+
+@pointwise("CeilBackward0", dtypes="if")
+def ceil(input):
+    """The smallest whole number not below the number."""
+    return scalar.ceil(input)
+
+
+@pointwise("TruncBackward0", dtypes="if")
+def trunc(input):
+    """The number without its fraction."""
+    return scalar.trunc(input)
+
+
+@pointwise("RoundBackward0", dtypes="if", export=False)
+def round_op(input):
+    """The nearest whole number; of two equally near ones the even one."""
+    return scalar.round(input)
+
+
+@pointwise("RoundBackward1", dtypes="f", export=False)
+def round_decimals(input, *, before=1, after=1):
+    """The nearest multiple of ``after / before``."""
+    return scalar.round(input * before / after) * after / before
+
+
+@floor.gradient("input")
+@ceil.gradient("input")
+@trunc.gradient("input")
+@round_op.gradient("input")
+@round_decimals.gradient("input")
+def _(grad):
+    return grad * 0
+
+
+def _decimals(places: int) -> dict[str, float]:
+    return {"before": 10.0**places} if places > 0 else {"after": 10.0**-places}
+
+
+def round(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """The nearest number with so many decimals (negative: with so many zeros); halves go to the even one."""
+    return round_op(input) if decimals == 0 else round_decimals(input, **_decimals(decimals))
+
+
+def _round_(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """``round`` in place."""
+    return round_op.inplace(input) if decimals == 0 else round_decimals.inplace(input, **_decimals(decimals))
+
+
+public(round)
+attach("round_", _round_)
+
+
+@pointwise("FracBackward0", dtypes="f")
+def frac(input):
+    """The fraction of the number, with its sign."""
+    return input - scalar.trunc(input)
+
+
+@frac.gradient("input")
+def _(grad):
+    return grad
+
+
+@pointwise("NanToNumBackward0", export=False)
+def nan_to_num_op(input, *, nan=0, posinf=0, neginf=0):
+    """``input`` with other numbers for NaN and the infinities."""
+    infinity = where(input > 0, posinf, neginf)
+    return where(input != input, nan, where(scalar.isinf(input), infinity, input))
+
+
+@nan_to_num_op.gradient("input")
+def _(grad, input):
+    return where(isfinite(input), grad, 0)
+
+
+def _replacements(input: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> dict[str, float]:
+    if not input.is_floating_point():
+        return {}
+    limits = np.finfo(input.dtype.numpy)
+    return {
+        "nan": 0.0 if nan is None else nan,
+        "posinf": float(limits.max) if posinf is None else posinf,
+        "neginf": float(limits.min) if neginf is None else neginf,
+    }
+
+
+def nan_to_num(
+    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """``nan`` (0 by default) for NaN, and for the infinities numbers that are by default the largest of the dtype."""
+    return nan_to_num_op(input, **_replacements(input, nan, posinf, neginf))
+
+
+def _nan_to_num_(
+    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """``nan_to_num`` in place."""
+    return nan_to_num_op.inplace(input, **_replacements(input, nan, posinf, neginf))
+
+
+public(nan_to_num)
+attach("nan_to_num_", _nan_to_num_)
+
+
+# -- signs ------------------------------------------------------------------------------------------------------
+
+
+@pointwise("SignbitBackward0", result="bool")
+def signbit(input):
+    """Whether the number is negative, or a zero or NaN with a minus sign."""
+    return scalar.copysign(1, input) < 0
+
+
+@pointwise("CopysignBackward0", result="float", numbers={"other": "CopysignBackward1"})
+def copysign(input, other):
+    """The magnitude of ``input`` with the sign of ``other``, a tensor or a number."""
+    return scalar.copysign(input, other)
+
+
+@copysign.gradient("input")
+def _(grad, input, out):
+    return grad * where(input == 0, 0, out / input)
+
+
+@copysign.gradient("other")
+def _(grad):
+    return grad * 0
+
+
+@pointwise("HeavisideBackward0", export=False)
+def heaviside_op(input, values):
+    """0 below 0, 1 above, ``values`` at 0."""
+    return where(input == 0, values, where(input > 0, 1, 0))
+
+
+@heaviside_op.gradient("input", "values")
+def _(grad):
+    return grad * 0
+
+
+def _check_heaviside(input: Any, values: Any) -> None:
+    for name, value in (("input", input), ("values", values)):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"heaviside(): argument '{name}' must be Tensor, not {type(value).__name__}")
+    if input.dtype is not values.dtype:
+        raise RuntimeError(
+            f"heaviside is not yet implemented for tensors with different dtypes ({input.dtype} and {values.dtype})."
+        )
+
+
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """0 where ``input`` is negative or NaN, ``values`` where it is 0, 1 where it is positive; no derivative.
+
+    Raises:
+        RuntimeError: the dtypes differ.
+    """
+    _check_heaviside(input, values)
+    return undifferentiated("heaviside", heaviside_op(input, values))
+
+
+def _heaviside_(input: Tensor, values: Tensor) -> Tensor:
+    """``heaviside`` in place."""
+    _check_heaviside(input, values)
+    return heaviside_op.inplace(input, values)
+
+
+public(heaviside, checks=True)
+attach("heaviside_", _heaviside_)
+
+
+# -- division ---------------------------------------------------------------------------------------------------
+
+
+@pointwise(
+    "DivBackward2", refused={bool_: "\"div_trunc_cpu\" not implemented for 'Bool'"}, check_integers=check_divisor,
+    export=False,
+)
+def truncated_quotient(input, other):
+    """``input / other`` without its fraction."""
+    return scalar.truncated_quotient(input, other)
+
+
+@truncated_quotient.gradient("input", "other")
+def _(grad):
+    return grad * 0
+
+
+def _rounded(rounding_mode: Any) -> Any:
+    """The operation for a rounding mode."""
+    if rounding_mode not in ("trunc", "floor"):
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
+    return truncated_quotient if rounding_mode == "trunc" else floor_quotient
+
+
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """``input / other``; with a ``rounding_mode`` the quotient rounded towards 0 ("trunc") or downwards ("floor").
+
+    Integers are divided as floating-point numbers if they are not rounded.
+
+    Raises:
+        RuntimeError: there is no such mode, or an integer would be divided by zero.
+    """
+    return p.div(input, other) if rounding_mode is None else _rounded(rounding_mode)(input, other)
+
+
+def _div_(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """``div`` in place."""
+    op = p.div if rounding_mode is None else _rounded(rounding_mode)
+    return op.inplace(input, other)
+
+
+public(div, checks=True)
+attach("div_", _div_)
+
+
+def true_divide(input: Any, other: Any) -> Tensor:
+    """``input / other``."""
+    return p.div(input, other)
+
+
+public(true_divide, checks=True)
+attach("true_divide_", p.div.inplace)
+
+
+@pointwise(
+    "FmodBackward1", dtypes="if", check_integers=check_divisor, numbers={"other": "FmodBackward0"},
+)
+def fmod(input, other):
+    """What is left of ``input / other``, with the sign of ``input`` as in C; ``other`` may be a number."""
+    return scalar.fmod(input, other)
+
+
+@fmod.gradient("input")
+def _(grad):
+    return grad
+
+
+@fmod.gradient("other")
+def _(grad, input, other):
+    return -grad * truncated_quotient(input, other)
+

@@ -1,0 +1,227 @@
+"""Circular and hyperbolic functions and their inverses, of each element.
+
+All take tensors of any shape; integers and bools give floating-point numbers of the default dtype.  Outside of a
+function's domain the result is NaN.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numgrad_kernels import scalar
+
+from ..elementwise import pointwise
+from ..overloads import of_tensors
+from .arithmetic import conj
+from .comparison import where
+from .special import rsqrt
+
+__all__ = ["atan2", "hypot"]
+
+_PI, _DEGREE = math.pi, math.pi / 180
+
+
+# -- circular functions -----------------------------------------------------------------------------------------
+
+
+@pointwise("SinBackward0", result="float", dtypes="bifc")
+def sin(input):
+    """The sine of an angle in radians."""
+    return scalar.sin(input)
+
+
+@sin.gradient("input")
+def _(grad, input):
+    return grad * conj(cos(input))
+
+
+@pointwise("CosBackward0", result="float", dtypes="bifc")
+def cos(input):
+    """The cosine of an angle in radians."""
+    return scalar.cos(input)
+
+
+@cos.gradient("input")
+def _(grad, input):
+    return grad * conj(-sin(input))
+
+
+@pointwise("TanBackward0", result="float", dtypes="bifc")
+def tan(input):
+    """The tangent of an angle in radians."""
+    return scalar.tan(input)
+
+
+@tan.gradient("input")
+def _(grad, out):
+    return grad * conj(1 + out * out)
+
+
+@pointwise("AsinBackward0", result="float", dtypes="bifc")
+def asin(input):
+    """The angle from -pi/2 to pi/2 whose sine is ``input``."""
+    return scalar.asin(input)
+
+
+@asin.gradient("input")
+def _(grad, input):
+    return grad * conj(rsqrt(1 - input * input))
+
+
+@pointwise("AcosBackward0", result="float", dtypes="bifc")
+def acos(input):
+    """The angle from 0 to pi whose cosine is ``input``."""
+    return scalar.acos(input)
+
+
+@acos.gradient("input")
+def _(grad, input):
+    return grad * conj(-rsqrt(1 - input * input))
+
+
+@pointwise("AtanBackward0", result="float", dtypes="bifc")
+def atan(input):
+    """The angle from -pi/2 to pi/2 whose tangent is ``input``."""
+    return scalar.atan(input)
+
+
+@atan.gradient("input")
+def _(grad, input):
+    return grad / conj(1 + input * input)
+
+
+@pointwise("Atan2Backward0", result="float", export=False)
+def atan2_op(input, other):
+    """The angle from -pi to pi of the point at x = ``other``, y = ``input``."""
+    return scalar.atan2(input, other)
+
+
+@atan2_op.gradient("input")
+def _(grad, input, other):
+    square = input * input + other * other
+    return grad * other * where(square == 0, 0, 1 / square)
+
+
+@atan2_op.gradient("other")
+def _(grad, input, other):
+    square = input * input + other * other
+    return grad * -input * where(square == 0, 0, 1 / square)
+
+
+atan2 = of_tensors(atan2_op)
+
+
+@pointwise("HypotBackward0", dtypes="f", export=False)
+def hypot_op(input, other):
+    """``sqrt(input**2 + other**2)`` without overflow."""
+    return scalar.hypot(input, other)
+
+
+@hypot_op.gradient("input")
+def _(grad, input, out):
+    return grad * (input / out)
+
+
+@hypot_op.gradient("other")
+def _(grad, other, out):
+    return grad * (other / out)
+
+
+hypot = of_tensors(hypot_op)
+
+
+@pointwise("SincBackward0", result="float")
+def sinc(input):
+    """``sin(pi * input) / (pi * input)``, and 1 at 0."""
+    angle = input * _PI
+    return where(input == 0, 1, scalar.sin(angle) / angle)
+
+
+@sinc.gradient("input")
+def _(grad, input):
+    angle = input * _PI
+    slope = (angle * cos(angle) - sin(angle)) / (angle * input)
+    return where(angle * input == 0, 0, grad * slope)
+
+
+# -- hyperbolic functions ---------------------------------------------------------------------------------------
+
+
+@pointwise("SinhBackward0", result="float", dtypes="bifc")
+def sinh(input):
+    """The hyperbolic sine."""
+    return scalar.sinh(input)
+
+
+@sinh.gradient("input")
+def _(grad, input):
+    return grad * conj(cosh(input))
+
+
+@pointwise("CoshBackward0", result="float", dtypes="bifc")
+def cosh(input):
+    """The hyperbolic cosine."""
+    return scalar.cosh(input)
+
+
+@cosh.gradient("input")
+def _(grad, input):
+    return grad * conj(sinh(input))
+
+
+@pointwise("AsinhBackward0", result="float", dtypes="bifc")
+def asinh(input):
+    """The inverse of the hyperbolic sine."""
+    return scalar.asinh(input)
+
+
+@asinh.gradient("input")
+def _(grad, input):
+    return grad * conj(rsqrt(input * input + 1))
+
+
+@pointwise("AcoshBackward0", result="float", dtypes="bifc")
+def acosh(input):
+    """The inverse of the hyperbolic cosine: NaN below 1."""
+    return scalar.acosh(input)
+
+
+@acosh.gradient("input")
+def _(grad, input):
+    return grad * conj(rsqrt(input * input - 1))
+
+
+@pointwise("AtanhBackward0", result="float", dtypes="bifc")
+def atanh(input):
+    """The inverse of the hyperbolic tangent: infinite at -1 and 1."""
+    return scalar.atanh(input)
+
+
+@atanh.gradient("input")
+def _(grad, input):
+    return grad / conj(1 - input * input)
+
+
+# -- units ------------------------------------------------------------------------------------------------------
+
+
+@pointwise("Deg2RadBackward0", result="float")
+def deg2rad(input):
+    """An angle in degrees converted to radians."""
+    return input * _DEGREE
+
+
+@deg2rad.gradient("input")
+def _(grad):
+    return grad * _DEGREE
+
+
+@pointwise("Rad2DegBackward0", result="float")
+def rad2deg(input):
+    """An angle in radians converted to degrees."""
+    return input * (180 / _PI)
+
+
+@rad2deg.gradient("input")
+def _(grad):
+    return grad * (180 / _PI)

@@ -1,0 +1,1 @@
+"""Operations that take many elements together, or put them in order."""

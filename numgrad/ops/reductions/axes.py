@@ -1,0 +1,132 @@
+"""Operations along some dimensions: which they are, how the elements are read, what shape is left."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Mapping
+from typing import Any
+
+from ..._layout import normal_dim, numel
+from ..._tensor import Tensor, fresh
+from ..._types import int64, tensor_type
+from ..copying import contiguous
+from ..indexing.gathering import scatter_zeros
+from ..shapes.views import permute_op, unsqueeze_op
+
+__all__ = [
+    "all_dims", "axis_view", "check_not_empty", "index_tensor", "numpy_names", "one_dim", "picked_gradient",
+    "reduced_shape", "restored", "result_type",
+]
+
+
+def all_dims(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The numbers of all dimensions."""
+    return tuple(range(len(shape)))
+
+
+def axis_view(input: Tensor, dims: tuple[int, ...]) -> tuple[Any, int, int, int]:
+    """The elements as one row seen as (outer, length, inner), ``length`` running over ``dims``.
+
+    Copies the tensor if it is not contiguous, or if ``dims`` are not neighbours.
+    """
+    shape = input._shape
+    if len(dims) == len(shape):
+        return contiguous(input)._flat, 1, numel(shape), 1
+    if dims and dims[-1] - dims[0] + 1 != len(dims):
+        rest = tuple(d for d in range(len(shape)) if d not in dims)
+        return axis_view(permute_op(input, rest + dims), tuple(range(len(rest), len(shape))))
+    first, last = (dims[0], dims[-1] + 1) if dims else (0, 0)
+    return contiguous(input)._flat, numel(shape[:first]), numel(shape[first:last]), numel(shape[last:])
+
+
+def reduced_shape(shape: tuple[int, ...], dims: tuple[int, ...], keepdim: bool) -> tuple[int, ...]:
+    """The shape that is left."""
+    if keepdim:
+        return tuple([1 if d in dims else extent for d, extent in enumerate(shape)])
+    if len(dims) == len(shape):
+        return ()
+    return tuple([extent for d, extent in enumerate(shape) if d not in dims])
+
+
+def restored(tensor: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    """A reduced tensor with its dimensions of size 1 put back."""
+    if not keepdim:
+        for dim in dims:
+            tensor = unsqueeze_op(tensor, dim)
+    return tensor
+
+
+def numpy_names(
+    name: str, given: Mapping[str, Any], dim: Any, keepdim: bool = False, *, empty: Any = None
+) -> tuple[Any, bool]:
+    """The dimensions and ``keepdim`` of a call that gave them NumPy's names, ``axis`` and ``keepdims``.
+
+    ``given`` are the keyword arguments that the function has no parameters for, ``empty`` is the default of ``dim``.
+
+    Raises:
+        TypeError: there are others among them, or one is given twice.
+    """
+    for keyword in given:
+        if keyword not in ("axis", "keepdims"):
+            raise TypeError(f"{name}() got an unexpected keyword argument '{keyword}'")
+    if "axis" in given:
+        if dim is not empty:
+            raise TypeError(f"{name}() got multiple values for argument 'dim'")
+        dim = given["axis"]
+    return dim, given.get("keepdims", keepdim)
+
+
+def check_not_empty(input: Tensor, name: str, dim: int | None) -> None:
+    """Raise if there is nothing to choose from: along ``dim``, or anywhere.
+
+    Raises:
+        RuntimeError, IndexError: there is not.
+    """
+    if dim is None:
+        if numel(input._shape) == 0:
+            error = IndexError if name.startswith("arg") else RuntimeError  # as in PyTorch
+            raise error(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+                f"with the 'dim' argument (shape {list(input._shape)})."
+            )
+    elif input._shape and input._shape[dim] == 0:
+        raise IndexError(
+            f"{name}(): Expected reduction dim {dim} to have non-zero size (shape {list(input._shape)})."
+        )
+
+
+def result_type(name: str, *fields: str) -> Any:
+    """A named tuple that prints as PyTorch's ``torch.return_types``."""
+    made = namedtuple(name, fields or ("values", "indices"))  # type: ignore[misc]
+
+    def text(self: Any) -> str:
+        lines = ",\n".join(f"{field}={value!r}" for field, value in zip(self._fields, self, strict=True))
+        return f"torch.return_types.{name}(\n{lines})"
+
+    made.__repr__ = text  # type: ignore[method-assign]
+    return made
+
+
+def picked_gradient(
+    grad: Tensor, indices: Tensor, shape: tuple[int, ...], dim: int, keepdim: bool
+) -> Tensor:
+    """The gradient of an operation that picks the element at ``indices`` of each line along ``dim``."""
+    if not shape:
+        return grad
+    return scatter_zeros(restored(grad, (dim,), keepdim), restored(indices, (dim,), keepdim), shape, dim)
+
+
+def index_tensor(row: Any, shape: tuple[int, ...], input: Tensor) -> Tensor:
+    """Indices that a device function has found in ``input``, as a tensor."""
+    return fresh(row, shape, tensor_type(int64, input.device))
+
+
+def one_dim(input: Tensor, dim: Any, name: str) -> int:
+    """``dim``, an int, counted from the front.
+
+    Raises:
+        TypeError, IndexError: it is no int, or no dimension.
+    """
+    if not hasattr(dim, "__index__"):
+        raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
+    return normal_dim(dim, len(input._shape))

@@ -1,0 +1,119 @@
+"""Norms of vectors, over all or some dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import devices
+from ..._layout import normal_dims, numel
+from ..._tensor import Tensor, fresh
+from ..._types import dtype, int64, real_of, tensor_type, to_dtype
+from ..copying import convert
+from ..pointwise.arithmetic import abs, div, mul, pow, sign
+from ..pointwise.comparison import eq, isnan, where
+from ..table import operation, public
+from .axes import axis_view, reduced_shape, restored
+from .sums import sum_dims
+
+__all__ = ["norm", "vector_norm"]
+
+_INFINITE = (float("inf"), float("-inf"))
+
+
+@operation("LinalgVectorNormBackward0")
+def vector_norm_op(input: Tensor, order: float, dims: tuple[int, ...], keepdim: bool, kind: dtype) -> Tensor:
+    type = tensor_type(kind, input.device)
+    row = devices.norm_axis(*axis_view(input, dims), order, type)
+    return fresh(row, reduced_shape(input._shape, dims, keepdim), type)
+
+
+@vector_norm_op.gradient("input")
+def _(grad, input, out, order, dims, keepdim):
+    grad, out = restored(grad, dims, keepdim), restored(out, dims, keepdim)
+    if order == 0:
+        return mul(grad, where(isnan(input), 0, mul(input, 0)))
+    if order in _INFINITE:
+        # The gradient is shared evenly among the extremes; the sign of a NaN is 0.
+        mask = convert(where(isnan(out), isnan(input), eq(abs(input), out)), input.dtype)
+        return mul(mul(sign(input), mask), div(grad, sum_dims(mask, dims, True)))
+    if order == 1:
+        return mul(grad, sign(input))
+    # sign(x) * |x| ** (order - 1) * grad / out ** (order - 1); a zero takes no part in the powers and quotients
+    nothing = eq(out, 0)
+    out = where(nothing, 1, out)
+    if order == 2:
+        return mul(input, where(nothing, 0, div(grad, out)))
+    zero = eq(input, 0)
+    powers = where(zero, 0, mul(sign(input), pow(abs(where(zero, 1, input)), order - 1)))
+    return mul(powers, where(nothing, 0, div(grad, pow(out, order - 1))))
+
+
+def vector_norm(
+    x: Tensor, ord: float = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """``sum(|x| ** ord) ** (1 / ord)`` over all or some dimensions, computed in ``dtype``.
+
+    ``ord`` 0 counts the elements that are not 0; infinity takes the largest absolute value, minus infinity the
+    smallest.  The gradient is 0 where the norm is 0.
+
+    Raises:
+        RuntimeError: the elements are integers or bools, or there are none and the norm of nothing is undefined.
+    """
+    if isinstance(ord, bool) or not isinstance(ord, int | float):
+        raise TypeError(
+            f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}"
+        )
+    kind = x._type.dtype
+    if kind.category <= int64.category:
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {kind.legacy} "
+            f"(shape {list(x._shape)})"
+        )
+    if dtype is not None:
+        kind = to_dtype(dtype)
+    if x._type.dtype.is_complex:
+        x = abs(x)
+    dims = normal_dims(dim, len(x._shape))
+    if ord < 0 or ord in _INFINITE:
+        _check_identity(x, ord, dim, dims)
+    return vector_norm_op(x, float(ord), dims, keepdim, real_of(kind))
+
+
+def _check_identity(x: Tensor, ord: float, dim: Any, dims: tuple[int, ...]) -> None:
+    """Raise if a norm of nothing would have to be given that has none."""
+    whole = dim is None or (isinstance(dim, Sequence) and len(dim) == 0)
+    if whole and numel(x._shape) == 0:
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have "
+            f"an identity (shape {list(x._shape)})"
+        )
+    for one in dims:
+        if x._shape and x._shape[one] == 0:
+            raise RuntimeError(
+                f"linalg.vector_norm cannot compute the {ord} norm on the dimension {one} because this dimension is "
+                f"empty and the operation does not have an identity (shape {list(x._shape)})"
+            )
+
+
+def norm(
+    input: Tensor, p: float | str | None = "fro", dim: int | Sequence[int] | None = None, keepdim: bool = False,
+    dtype: Any = None,
+) -> Tensor:
+    """The norm of order ``p`` of all elements, or over some dimensions; "fro" and None stand for 2.
+
+    Raises:
+        RuntimeError: the elements are integers or bools, or ``p`` is another string.
+    """
+    if p == "fro" and isinstance(dim, Sequence) and len(dim) > 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {tuple(dim)}")
+    if p is None or p == "fro":
+        p = 2
+    if isinstance(p, str):
+        raise RuntimeError(
+            f"linalg.matrix_norm: Order {p} not supported: numgrad has 'fro' and numbers (shape {list(input._shape)})"
+        )
+    return vector_norm(input, p, dim, keepdim, dtype=dtype)
+
+
+public(norm)

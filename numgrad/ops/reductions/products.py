@@ -1,0 +1,152 @@
+"""Products of all elements or along a dimension, and running products.
+
+Their gradients hold where elements are 0, too: nothing is divided by an element that may be.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import devices
+from ..._tensor import Tensor, fresh
+from ..._types import bool_, dtype, to_dtype
+from ..copying import contiguous, convert
+from ..pointwise.arithmetic import div, mul
+from ..shapes.views import reshape
+from ..table import operation, public
+from .axes import all_dims, axis_view, numpy_names, one_dim, restored
+from .sums import all, fold, summed_type
+
+__all__ = ["cumprod", "linear_recurrence", "prod", "shift"]
+
+# -- products ---------------------------------------------------------------------------------------------------
+
+
+def _prod(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Tensor:
+    type = summed_type(input, kind)
+    return fold("all" if type.dtype is bool_ else "prod", input, dims, keepdim, type)
+
+
+@operation("ProdBackward0")
+def prod_all(input: Tensor, kind: dtype | None = None) -> Tensor:
+    return _prod(input, all_dims(input._shape), False, kind)
+
+
+@prod_all.gradient("input")
+def _(grad, input, out):
+    if all(input):
+        return div(mul(grad, out), input)
+    row = reshape(convert(input, grad.dtype), -1)
+    return mul(grad, reshape(_products_of_others(row, 0), input._shape))
+
+
+@operation("ProdBackward1")
+def prod_dim(input: Tensor, dim: int, keepdim: bool, kind: dtype | None = None) -> Tensor:
+    return _prod(input, (dim,) if input._shape else (), keepdim, kind)
+
+
+@prod_dim.gradient("input")
+def _(grad, input, out, dim, keepdim):
+    if not input._shape:
+        return grad
+    grad = restored(grad, (dim,), keepdim)
+    if all(input):
+        return div(mul(grad, restored(out, (dim,), keepdim)), input)
+    return mul(grad, _products_of_others(convert(input, grad.dtype), dim))
+
+
+def _products_of_others(input: Tensor, dim: int) -> Tensor:
+    """For each element the product of the others along the dimension: of those before it and of those after it."""
+    before = shift(cumprod_op(input, dim, False), dim, False, 1)
+    after = shift(cumprod_op(input, dim, True), dim, True, 1)
+    return mul(before, after)
+
+
+def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None, **names: Any) -> Tensor:
+    """The product of all elements, or along a dimension, computed in ``dtype``.
+
+    Integers and bools are multiplied as int64 unless it says otherwise.
+    """
+    if names:
+        dim, keepdim = numpy_names("prod", names, dim, keepdim)
+    if dtype is not None:
+        dtype = to_dtype(dtype)
+    if dim is None:
+        return prod_all(input, dtype)
+    return prod_dim(input, one_dim(input, dim, "prod"), keepdim, dtype)
+
+
+# -- running products -------------------------------------------------------------------------------------------
+
+
+@operation("CumprodBackward0")
+def cumprod_op(input: Tensor, dim: int, backwards: bool, kind: dtype | None = None) -> Tensor:
+    """The products of the elements up to each; if ``backwards``, of those from each."""
+    type = summed_type(input, kind)
+    return fresh(devices.scan_axis("prod", *axis_view(input, (dim,)), type, backwards), input._shape, type)
+
+
+@cumprod_op.gradient("input")
+def _(grad, input, out, dim, backwards):
+    # With P the products, dP[j] / dx[k] = P[k-1] * x[k+1] * ... * x[j], so the gradient is P[k-1] * S[k] with
+    # S[k] = grad[k] + x[k+1] * S[k+1].
+    input = convert(input, grad.dtype)
+    following = linear_recurrence(grad, shift(input, dim, not backwards, 0), dim, not backwards)
+    return mul(shift(out, dim, backwards, 1), following)
+
+
+def cumprod(input: Tensor, dim: Any = None, *, dtype: Any = None, **names: Any) -> Tensor:
+    """The products of the elements up to each one along a dimension, computed in ``dtype``, int64 for integers.
+
+    The gradient is ``P[k-1] * S[k]`` with the products ``P`` and ``S[k] = grad[k] + input[k+1] * S[k+1]``.
+    """
+    if names:
+        dim, _ = numpy_names("cumprod", names, dim)
+    return cumprod_op(
+        input, one_dim(input, dim, "cumprod"), False, None if dtype is None else to_dtype(dtype)
+    )
+
+
+# -- what the gradients are made of -----------------------------------------------------------------------------
+
+
+@operation("ShiftBackward0")
+def shift(input: Tensor, dim: int, backwards: bool, fill: float) -> Tensor:
+    """The elements moved one place on along the dimension (back if ``backwards``), ``fill`` where there is none."""
+    row = devices.shift_axis(*axis_view(input, (dim,)), backwards, fill)
+    return fresh(row, input._shape, input._type)
+
+
+@shift.gradient("input")
+def _(grad, dim, backwards):
+    return shift(grad, dim, not backwards, 0)
+
+
+@operation("LinearRecurrenceBackward0", inputs=["input", "factors"])
+def linear_recurrence(input: Tensor, factors: Tensor, dim: int, backwards: bool) -> Tensor:
+    """``out[k] = input[k] + factors[k] * out[k-1]`` along the dimension, or of ``k+1`` if ``backwards``.
+
+    The first factor does not count.
+    """
+    row, _, length, inner = axis_view(input, (dim,))
+    return fresh(
+        devices.recurrence_axis(row, contiguous(factors)._flat, length, inner, backwards), input._shape, input._type
+    )
+
+
+def _through_recurrence(grad: Tensor, factors: Tensor, dim: int, backwards: bool) -> Tensor:
+    return linear_recurrence(grad, shift(factors, dim, not backwards, 0), dim, not backwards)
+
+
+@linear_recurrence.gradient("input")
+def _(grad, factors, dim, backwards):
+    return _through_recurrence(grad, factors, dim, backwards)
+
+
+@linear_recurrence.gradient("factors")
+def _(grad, factors, out, dim, backwards):
+    return mul(_through_recurrence(grad, factors, dim, backwards), shift(out, dim, backwards, 0))
+
+
+for _function in (prod, cumprod):
+    public(_function)

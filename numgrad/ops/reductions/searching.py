@@ -1,0 +1,214 @@
+"""Different elements, how often they occur, and where they belong in a sorted row."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import devices
+from ..._layout import numel
+from ..._tensor import Tensor, fresh
+from ..._types import float32, float64, int32, int64, tensor_type
+from ..copying import contiguous, convert
+from ..creation.from_data import tensor
+from ..promotion import promote_types
+from ..table import public
+from .axes import axis_view, index_tensor, one_dim
+from .extremes import refuse_complex_order
+
+__all__ = ["bincount", "bucketize", "histc", "searchsorted", "unique", "unique_consecutive"]
+
+# -- different elements -----------------------------------------------------------------------------------------
+
+
+def _chosen(
+    input: Tensor, shape: tuple[int, ...], found: tuple[Any, Any, Any], inverse_shape: tuple[int, ...],
+    return_inverse: bool, return_counts: bool,
+) -> Any:
+    values, inverse, counts = found
+    results: list[Tensor] = [fresh(values, shape, input._type)]
+    if return_inverse:
+        results.append(index_tensor(inverse, inverse_shape, input))
+    if return_counts:
+        results.append(index_tensor(counts, (counts.size,), input))
+    return tuple(results) if len(results) > 1 else results[0]
+
+
+def _along(
+    name: str, find: Any, input: Tensor, dim: int, return_inverse: bool, return_counts: bool
+) -> Any:
+    """The different slices along a dimension."""
+    dim = one_dim(input, dim, name)
+    shape = input._shape
+    length = shape[dim] if shape else 1
+    if numel(shape) == 0 and length:
+        raise RuntimeError(
+            f"There are 0 sized dimensions, and they aren't selected, so {name} cannot be applied "
+            f"(dim {dim}, shape {list(shape)})"
+        )
+    found = find(*axis_view(input, (dim,)))
+    kept = found[2].size
+    left = (*shape[:dim], kept, *shape[dim + 1 :]) if shape else (kept,)
+    return _chosen(input, left, found, (length,), return_inverse, return_counts)
+
+
+def unique(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The different elements, or slices along ``dim``, in ascending order.
+
+    No NaN equals another.  The results are not differentiable.
+
+    Args:
+        sorted: they are sorted in any case.
+        return_inverse: whether to return for each element (or slice) which of them it is, too.
+        return_counts: whether to return how often each occurs, too.
+    """
+    refuse_complex_order(input, "unique")
+    input = input.detach()
+    if dim is not None:
+        return _along("unique", devices.unique_rows, input, dim, return_inverse, return_counts)
+    found = devices.unique_elements(contiguous(input)._flat)
+    return _chosen(input, (found[0].size,), found, input._shape, return_inverse, return_counts)
+
+
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The elements, or slices along ``dim``, that differ from the one before; see :func:`unique`."""
+    refuse_complex_order(input, "unique")
+    input = input.detach()
+    if dim is not None:
+        return _along("unique_consecutive", devices.consecutive_rows, input, dim, return_inverse, return_counts)
+    found = devices.consecutive_rows(contiguous(input)._flat, 1, numel(input._shape), 1)
+    return _chosen(input, (found[0].size,), found, input._shape, return_inverse, return_counts)
+
+
+# -- counting ---------------------------------------------------------------------------------------------------
+
+
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each number from 0 occurs in a row of integers, or the sums of the weights of those that do.
+
+    Raises:
+        RuntimeError: the input is not one row of non-negative integers, or the weights do not fit it.
+        NotImplementedError: its elements are no integers.
+    """
+    kind = input._type.dtype
+    if kind.category != int64.category:
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{kind.legacy}' (shape {list(input._shape)})")
+    if minlength < 0:
+        raise RuntimeError(f"minlength should be >= 0, not {minlength}")
+    row = contiguous(input)._flat
+    if len(input._shape) != 1 or (row < 0).any():
+        raise RuntimeError(
+            f"bincount only supports 1-d non-negative integral inputs (shape {list(input._shape)})."
+        )
+    if weights is None:
+        counts = devices.bincount(row, None, minlength)
+        return index_tensor(counts, (counts.size,), input)
+    if weights._shape != input._shape:
+        raise RuntimeError(
+            "weights should be 1-d and have the same length as input: "
+            f"{list(weights._shape)} and {list(input._shape)}"
+        )
+    counted = weights._type.dtype if weights._type.dtype is float32 else float64
+    sums = devices.bincount(row, contiguous(convert(weights.detach(), counted))._flat, minlength)
+    return fresh(sums, (sums.size,), tensor_type(counted, input.device))
+
+
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """How many elements there are in each of ``bins`` equally wide bins from ``min`` to ``max``.
+
+    If the two are equal, the smallest and largest elements take their place.  Elements outside do not count.
+
+    Raises:
+        RuntimeError: there are no bins, or the range is empty or not finite.
+        NotImplementedError: the elements are not floating-point numbers.
+    """
+    kind = input._type.dtype
+    if not kind.is_floating_point:
+        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{kind.legacy}' (shape {list(input._shape)})")
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    row = contiguous(input.detach())._flat
+    low, high = float(min), float(max)
+    if low == high and row.size:
+        low, high = float(row.min()), float(row.max())
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"torch.histc: range of [{low}, {high}] is not finite")
+    if low == high:
+        low, high = low - 1, high + 1
+    if low > high:
+        raise RuntimeError(f"torch.histc: max must be larger than min, but they are {high} and {low}")
+    return fresh(devices.histogram(row, bins, low, high), (bins,), input._type)
+
+
+# -- places in sorted rows --------------------------------------------------------------------------------------
+
+
+def searchsorted(
+    sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """Where each value belongs in a sorted row: the index of the first element that is not smaller.
+
+    With ``right`` (or ``side="right"``) that of the first larger element.  Several rows, (..., length), take several
+    values each, (..., count); one row takes values of any shape.  ``sorter`` holds the indices that sort the rows.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or ``side`` is neither "left" nor "right", or contradicts ``right``.
+    """
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
+        )
+    rows, values = sorted_sequence.detach(), input if isinstance(input, Tensor) else tensor(input)
+    own, wanted = rows._shape, values._shape
+    if len(own) > 1 and not wanted:
+        raise RuntimeError(
+            "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
+            f"boundaries tensor dim({len(own)}) and input value's dim(0) numel(1)"
+        )
+    if len(own) != 1 and (len(own) == 0 or own[:-1] != wanted[:-1]):
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+            f"tensor and input value tensor must match, but we got boundaries tensor {list(own)} and input value "
+            f"tensor {list(wanted)}"
+        )
+    if sorter is not None:
+        if sorter._shape != own:
+            raise RuntimeError(
+                "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
+                f"{list(own)} and got sorter tensor {list(sorter._shape)}"
+            )
+        rows = rows.gather(-1, sorter)
+    length = own[-1]
+    count = numel(wanted) if len(own) == 1 else wanted[-1]
+    kinds = rows._type.dtype, values._type.dtype
+    found = devices.search_rows(
+        contiguous(rows)._flat, length, contiguous(values.detach())._flat, count, right or side == "right",
+        promote_types(*kinds).numpy,
+    )
+    result = index_tensor(found, wanted, rows)
+    return convert(result, int32) if out_int32 else result
+
+
+def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """Where each value belongs in one sorted row of boundaries; see :func:`searchsorted`.
+
+    Raises:
+        RuntimeError: the boundaries are not one row.
+    """
+    if len(boundaries._shape) != 1:
+        raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({len(boundaries._shape)})")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+for _function in (unique, unique_consecutive, bincount, histc):
+    public(_function)
+public(searchsorted, method=False, checks=True)
+public(bucketize, method=False, checks=True)

@@ -1,0 +1,320 @@
+"""Variances, log-sum-exp, and sums and counts that pass over NaN or zeros."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ... import devices
+from ..._layout import normal_dims, numel
+from ..._tensor import Tensor, fresh
+from ..._types import dtype, get_default_dtype, int64, tensor_type, to_dtype
+from ..copying import convert
+from ..pointwise.arithmetic import add, div, exp, mul, sub
+from ..pointwise.comparison import eq, where
+from ..pointwise.complexes import imag, real
+from ..shapes.views import expand
+from ..table import operation, public
+from .axes import axis_view, numpy_names, reduced_shape, restored
+from .sums import fold, mean_dims, summed_type
+
+__all__ = [
+    "count_nonzero", "logsumexp", "nanmean", "nansum", "std", "std_mean", "var", "var_mean",
+]
+
+# -- variances --------------------------------------------------------------------------------------------------
+
+
+def _moments(
+    input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool, root: bool
+) -> tuple[Tensor, Tensor]:
+    """The variance, or its square root, and the mean."""
+    spread, mean = devices.variance_axis(*axis_view(input, dims), correction, root)
+    shape = reduced_shape(input._shape, dims, keepdim)
+    return fresh(spread, shape, input._type), fresh(mean, shape, input._type)
+
+
+def _var_gradient(grad: Tensor, input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
+    """``2 / (n - correction) * (x - mean) * grad``."""
+    grad = restored(grad, dims, keepdim)
+    distance = sub(input, mean_dims(input, dims, True))
+    freedom = numel(tuple([input._shape[d] for d in dims])) - correction
+    if freedom <= 0:  # as in PyTorch; the mean's place is undefined, everything else infinitely far
+        return mul(grad, where(eq(distance, 0), float("nan"), float("inf")))
+    return mul(mul(grad, 2 / freedom), distance)
+
+
+def _std_gradient(
+    grad: Tensor, input: Tensor, out: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool
+) -> Tensor:
+    """The gradient of the root of the variance, 0 where that is 0."""
+    of_variance = where(eq(out, 0), 0, div(grad, mul(out, 2)))
+    return _var_gradient(of_variance, input, dims, correction, keepdim)
+
+
+def _mean_gradient(grad: Tensor, shape: tuple[int, ...], dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    count = numel(tuple([shape[d] for d in dims]))
+    return expand(div(restored(grad, dims, keepdim), float(count)), shape)
+
+
+@operation("VarBackward0")
+def var_op(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
+    return _moments(input, dims, correction, keepdim, False)[0]
+
+
+@var_op.gradient("input")
+def _(grad, input, dims, correction, keepdim):
+    return _var_gradient(grad, input, dims, correction, keepdim)
+
+
+@operation("StdBackward0")
+def std_op(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
+    return _moments(input, dims, correction, keepdim, True)[0]
+
+
+@std_op.gradient("input")
+def _(grad, input, out, dims, correction, keepdim):
+    return _std_gradient(grad, input, out, dims, correction, keepdim)
+
+
+@operation("VarMeanBackward0", outputs=["var", "mean"])
+def var_mean_op(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> tuple[Tensor, Tensor]:
+    return _moments(input, dims, correction, keepdim, False)
+
+
+@var_mean_op.gradient("input")
+def _(grad, input, dims, correction, keepdim):
+    spread, mean = grad
+    if mean is None:
+        return _var_gradient(spread, input, dims, correction, keepdim)
+    of_mean = _mean_gradient(mean, input._shape, dims, keepdim)
+    return of_mean if spread is None else add(of_mean, _var_gradient(spread, input, dims, correction, keepdim))
+
+
+@operation("StdMeanBackward0", outputs=["std", "mean"])
+def std_mean_op(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> tuple[Tensor, Tensor]:
+    return _moments(input, dims, correction, keepdim, True)
+
+
+@std_mean_op.gradient("input")
+def _(grad, input, std, dims, correction, keepdim):
+    spread, mean = grad
+    if mean is None:
+        return _std_gradient(spread, input, std, dims, correction, keepdim)
+    of_mean = _mean_gradient(mean, input._shape, dims, keepdim)
+    if spread is None:
+        return of_mean
+    return add(of_mean, _std_gradient(spread, input, std, dims, correction, keepdim))
+
+
+def _spread(
+    name: str, compute: Callable[..., Any], input: Tensor, dim: Any, unbiased: bool | None, keepdim: bool,
+    correction: float | None,
+) -> Any:
+    """Check the arguments of ``var``, ``std`` and their like, and compute."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if unbiased is not None and correction is not None:
+        raise TypeError(f"{name}() got both 'unbiased' and 'correction'")
+    if correction is None:
+        correction = 0 if unbiased is False else 1
+    kind = input._type.dtype
+    if kind.category <= int64.category:
+        raise RuntimeError(
+            f"std and var only support floating point and complex dtypes, not {kind} (shape {list(input._shape)})"
+        )
+    dims = normal_dims(dim, len(input._shape))
+    count = numel(tuple([input._shape[d] for d in dims]))
+    if count <= correction and numel(reduced_shape(input._shape, dims, False)):
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+            f"(input numel divided by output numel), but they are {correction} and {count}.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return compute(input, dims, correction, keepdim)
+
+
+def _var(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
+    if input._type.dtype.is_complex:  # the squared distances of both parts
+        return add(*[var_op(part(input), dims, correction, keepdim) for part in (real, imag)])
+    return var_op(input, dims, correction, keepdim)
+
+
+def _std(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
+    if input._type.dtype.is_complex:
+        return _var(input, dims, correction, keepdim).sqrt()
+    return std_op(input, dims, correction, keepdim)
+
+
+def _var_mean(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> tuple[Tensor, Tensor]:
+    if input._type.dtype.is_complex:
+        return _var(input, dims, correction, keepdim), mean_dims(input, dims, keepdim)
+    return var_mean_op(input, dims, correction, keepdim)
+
+
+def _std_mean(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> tuple[Tensor, Tensor]:
+    if input._type.dtype.is_complex:
+        return _std(input, dims, correction, keepdim), mean_dims(input, dims, keepdim)
+    return std_mean_op(input, dims, correction, keepdim)
+
+
+def var(
+    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    correction: float | None = None, **names: Any,
+) -> Tensor:
+    """The variance over all or some dimensions: the mean squared distance from the mean.
+
+    The sum of squares is divided by the number of elements less ``correction`` (1; 0 if ``unbiased`` is False).
+
+    Raises:
+        RuntimeError: the elements are integers or bools.
+    """
+    if names:
+        dim, keepdim = numpy_names("var", names, dim, keepdim)
+    return _spread("var", _var, input, dim, unbiased, keepdim, correction)
+
+
+def std(
+    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    correction: float | None = None, **names: Any,
+) -> Tensor:
+    """The standard deviation over all or some dimensions: the square root of :func:`var`.
+
+    Raises:
+        RuntimeError: the elements are integers or bools.
+    """
+    if names:
+        dim, keepdim = numpy_names("std", names, dim, keepdim)
+    return _spread("std", _std, input, dim, unbiased, keepdim, correction)
+
+
+def var_mean(
+    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    correction: float | None = None, **names: Any,
+) -> tuple[Tensor, Tensor]:
+    """The variance and the mean over all or some dimensions, as :func:`var`.
+
+    Raises:
+        RuntimeError: the elements are integers or bools.
+    """
+    if names:
+        dim, keepdim = numpy_names("var_mean", names, dim, keepdim)
+    return _spread("var_mean", _var_mean, input, dim, unbiased, keepdim, correction)
+
+
+def std_mean(
+    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    correction: float | None = None, **names: Any,
+) -> tuple[Tensor, Tensor]:
+    """The standard deviation and the mean over all or some dimensions, as :func:`std`.
+
+    Raises:
+        RuntimeError: the elements are integers or bools.
+    """
+    if names:
+        dim, keepdim = numpy_names("std_mean", names, dim, keepdim)
+    return _spread("std_mean", _std_mean, input, dim, unbiased, keepdim, correction)
+
+
+# -- log-sum-exp ------------------------------------------------------------------------------------------------
+
+
+@operation("LogsumexpBackward0")
+def logsumexp_op(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    row = devices.logsumexp_axis(*axis_view(input, dims))
+    return fresh(row, reduced_shape(input._shape, dims, keepdim), input._type)
+
+
+@logsumexp_op.gradient("input")
+def _(grad, input, out, dims, keepdim):
+    return mul(restored(grad, dims, keepdim), exp(sub(input, restored(out, dims, keepdim))))
+
+
+def logsumexp(input: Tensor, dim: Any = None, keepdim: bool = False, **names: Any) -> Tensor:
+    """The logarithm of the sum of the exponentials over some dimensions, without overflow.
+
+    Raises:
+        TypeError: no dimensions are given.
+        NotImplementedError: the elements are complex.
+    """
+    if names:
+        dim, keepdim = numpy_names("logsumexp", names, dim, keepdim)
+    if dim is None:
+        raise TypeError("logsumexp() missing 1 required positional argument: 'dim'")
+    kind = input._type.dtype
+    if kind.is_complex:
+        raise NotImplementedError(
+            f"\"logsumexp_cpu\" not implemented for '{kind.legacy}' (shape {list(input._shape)})"
+        )
+    if not kind.is_floating_point:
+        input = convert(input, get_default_dtype())
+    return logsumexp_op(input, normal_dims(dim, len(input._shape)), keepdim)
+
+
+# -- without NaN ------------------------------------------------------------------------------------------------
+
+
+@operation("NansumBackward0")
+def nansum_op(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Tensor:
+    return fold("nansum", input, dims, keepdim, summed_type(input, kind))
+
+
+@nansum_op.gradient("input")
+def _(grad, input, dims, keepdim):
+    return mul(restored(grad, dims, keepdim), convert(eq(input, input), input.dtype))
+
+
+def nansum(
+    input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None, **names: Any
+) -> Tensor:
+    """The sum of the elements that are not NaN, over all or some dimensions.
+
+    Raises:
+        RuntimeError: the elements are complex.
+    """
+    if names:
+        dim, keepdim = numpy_names("nansum", names, dim, keepdim)
+    if input._type.dtype.is_complex:
+        raise RuntimeError(
+            f"nansum on CPU does not support complex inputs ({input.dtype}, shape {list(input._shape)})"
+        )
+    return nansum_op(
+        input, normal_dims(dim, len(input._shape)), keepdim, None if dtype is None else to_dtype(dtype)
+    )
+
+
+def nanmean(
+    input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None, **names: Any
+) -> Tensor:
+    """The mean of the elements that are not NaN, over all or some dimensions.
+
+    Raises:
+        RuntimeError: the elements are not floating-point numbers.
+    """
+    if names:
+        dim, keepdim = numpy_names("nanmean", names, dim, keepdim)
+    kind = input._type.dtype
+    if kind.category <= int64.category:
+        raise RuntimeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got {kind.legacy} "
+            f"(shape {list(input._shape)})"
+        )
+    total = nansum(input, dim, keepdim, dtype=dtype)
+    dims = normal_dims(dim, len(input._shape))
+    return div(total, fold("numbers", input.detach(), dims, keepdim, total._type))
+
+
+def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None, **names: Any) -> Tensor:
+    """How many elements are not 0, over all or some dimensions, as int64."""
+    if names:
+        dim, _ = numpy_names("count_nonzero", names, dim)
+    dims = normal_dims(dim, len(input._shape))
+    return fold("nonzero", input.detach(), dims, False, tensor_type(int64, input.device))
+
+
+for _function in (var, std, logsumexp, nansum, nanmean, count_nonzero):
+    public(_function)
+public(var_mean, method=False)
+public(std_mean, method=False)

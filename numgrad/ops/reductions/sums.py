@@ -1,0 +1,171 @@
+"""Sums, means and the questions whether any or all elements are true, over all or some dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import devices
+from ..._layout import normal_dims, numel
+from ..._tensor import Tensor, fresh
+from ..._types import TensorType, bool_, dtype, int64, tensor_type, to_dtype, uint8
+from ..pointwise.arithmetic import div
+from ..shapes.views import expand, expand_op, reshape
+from ..table import operation, public
+from .axes import all_dims, axis_view, numpy_names, reduced_shape, restored
+
+__all__ = [
+    "all", "any", "fold", "mean", "mean_all", "mean_dims", "sum", "sum_all", "sum_dims", "sum_to_shape", "summed_type",
+]
+
+
+def summed_type(input: Tensor, kind: dtype | None) -> TensorType:
+    """The type of a sum or product: the one asked for, or the input's, int64 for integers and bools."""
+    if kind is None:
+        kind = input._type.dtype if input._type.dtype.category > int64.category else int64
+    return tensor_type(kind, input.device)
+
+
+def fold(name: str, input: Tensor, dims: tuple[int, ...], keepdim: bool, type: TensorType) -> Tensor:
+    """The device's reduction ``name`` over some dimensions."""
+    return fresh(
+        devices.fold_axis(name, *axis_view(input, dims), type), reduced_shape(input._shape, dims, keepdim), type
+    )
+
+
+# -- sums -------------------------------------------------------------------------------------------------------
+
+
+def _sum(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Tensor:
+    type = summed_type(input, kind)
+    return fold("any" if type.dtype is bool_ else "sum", input, dims, keepdim, type)
+
+
+@operation("SumBackward0")
+def sum_all(input: Tensor, kind: dtype | None = None) -> Tensor:
+    return _sum(input, all_dims(input._shape), False, kind)
+
+
+@sum_all.gradient("input")
+def _(grad, input_shape):
+    return expand_op(grad, input_shape)
+
+
+@operation("SumBackward1")
+def sum_dims(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Tensor:
+    return _sum(input, dims, keepdim, kind)
+
+
+@sum_dims.gradient("input")
+def _(grad, input_shape, dims, keepdim):
+    return expand_op(restored(grad, dims, keepdim), input_shape)
+
+
+def sum(
+    input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None, **names: Any
+) -> Tensor:
+    """The sum of all elements, or over some dimensions, computed in ``dtype``.
+
+    Integers and bools are summed as int64 unless it says otherwise.
+    """
+    if names:
+        dim, keepdim = numpy_names("sum", names, dim, keepdim)
+    if dtype is not None:
+        dtype = to_dtype(dtype)
+    if dim is None and not keepdim:
+        return sum_all(input, dtype)
+    return sum_dims(input, normal_dims(dim, len(input._shape)), keepdim, dtype)
+
+
+def sum_to_shape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The sum over whatever broadcasting ``shape`` to the input's shape repeated."""
+    extra = len(input._shape) - len(shape)
+    dims = tuple(range(extra)) + tuple(
+        [extra + d for d, size in enumerate(shape) if size == 1 and input._shape[extra + d] != 1]
+    )
+    if not dims:
+        return input
+    return reshape(sum_dims(input, dims, True), shape)
+
+
+# -- means ------------------------------------------------------------------------------------------------------
+
+
+def _mean(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Tensor:
+    type = summed_type(input, kind)
+    return fresh(
+        devices.mean_axis(*axis_view(input, dims), type), reduced_shape(input._shape, dims, keepdim), type
+    )
+
+
+@operation("MeanBackward0")
+def mean_all(input: Tensor, kind: dtype | None = None) -> Tensor:
+    return _mean(input, all_dims(input._shape), False, kind)
+
+
+@mean_all.gradient("input")
+def _(grad, input_shape):
+    return expand(div(grad, float(numel(input_shape))), input_shape)
+
+
+@operation("MeanBackward1")
+def mean_dims(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Tensor:
+    return _mean(input, dims, keepdim, kind)
+
+
+@mean_dims.gradient("input")
+def _(grad, input_shape, dims, keepdim):
+    count = numel(tuple([input_shape[d] for d in dims]))
+    return expand(div(restored(grad, dims, keepdim), float(count)), input_shape)
+
+
+def mean(
+    input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None, **names: Any
+) -> Tensor:
+    """The mean of all elements, or over some dimensions, computed in ``dtype``.
+
+    Raises:
+        RuntimeError: that, or the input's dtype if none is given, is not floating-point or complex.
+    """
+    if names:
+        dim, keepdim = numpy_names("mean", names, dim, keepdim)
+    kind = input._type.dtype
+    if dtype is not None:
+        kind = dtype = to_dtype(dtype)
+    if kind.category <= int64.category:
+        which = "Input" if dtype is None else "Optional"
+        raise RuntimeError(
+            f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
+            f"Got: {kind.legacy} (shape {list(input._shape)})"
+        )
+    if dim is None and not keepdim:
+        return mean_all(input, dtype)
+    return mean_dims(input, normal_dims(dim, len(input._shape)), keepdim, dtype)
+
+
+# -- truth ------------------------------------------------------------------------------------------------------
+
+
+def _truth(name: str, input: Tensor, dim: int | Sequence[int] | None, keepdim: bool) -> Tensor:
+    nothing = isinstance(dim, Sequence) and len(dim) == 0  # unlike in a sum, no dimension stands for no dimension
+    dims = () if nothing else normal_dims(dim, len(input._shape))
+    kind = uint8 if input._type.dtype is uint8 else bool_
+    return fold(name, input, dims, keepdim, tensor_type(kind, input.device))
+
+
+def any(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, **names: Any) -> Tensor:
+    """Whether any element is not 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
+    if names:
+        dim, keepdim = numpy_names("any", names, dim, keepdim)
+    return _truth("any", input, dim, keepdim)
+
+
+def all(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, **names: Any) -> Tensor:
+    """Whether no element is 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
+    if names:
+        dim, keepdim = numpy_names("all", names, dim, keepdim)
+    return _truth("all", input, dim, keepdim)
+
+
+for _function in (sum, mean, any, all):
+    public(_function)

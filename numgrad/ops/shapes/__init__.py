@@ -1,0 +1,1 @@
+"""The same elements in other shapes and places: views, parts, joins, arrangements."""

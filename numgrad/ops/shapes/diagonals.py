@@ -1,0 +1,214 @@
+"""Diagonals of matrices: reading, placing, summing them, and the triangles on either side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import devices
+from ..._layout import normal_dim
+from ..._tensor import Tensor
+from ..._types import bool_
+from ..copying import contiguous_op, write
+from ..indexing.updating import updating
+from ..reductions.sums import sum_all
+from ..table import attach, operation, public
+from .dimensions import ravel
+from .parts import zeros_of
+from .views import expand_op, view_of
+
+__all__ = ["diag", "diag_embed", "diagflat", "diagonal", "trace", "tril", "triu"]
+
+
+@operation("DiagonalBackward0", view=True)
+def diagonal_op(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    return _diagonal(input, offset, dim1, dim2)
+
+
+def _diagonal(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    shape, strides = input._shape, input._element_strides()
+    down, right = max(-offset, 0), max(offset, 0)
+    length = max(min(shape[dim1] - down, shape[dim2] - right), 0)
+    kept = [d for d in range(len(shape)) if d not in (dim1, dim2)]
+    start = input._offset + (down * strides[dim1] + right * strides[dim2] if length else 0)
+    extents = [*[shape[d] for d in kept], length]
+    return view_of(input, extents, [*[strides[d] for d in kept], strides[dim1] + strides[dim2]], start)
+
+
+@operation("DiagonalBackward0_copy")
+def diagonal_copy(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    return contiguous_op.function(_diagonal(input, offset, dim1, dim2))
+
+
+@diagonal_op.gradient("input")
+@diagonal_copy.gradient("input")
+def _(grad, input_shape, offset, dim1, dim2):
+    return diagonal_backward(grad, input_shape, offset, dim1, dim2)
+
+
+@operation("DiagonalBackwardBackward0", inputs=["grad_output"])
+def diagonal_backward(grad_output: Tensor, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Tensor:
+    """Zeros of ``shape`` with the gradient on the diagonal."""
+    out = zeros_of(shape, grad_output._type)
+    write(_diagonal(out, offset, dim1, dim2), grad_output)
+    return out
+
+
+@diagonal_backward.gradient("grad_output")
+def _(grad, offset, dim1, dim2):
+    return diagonal_op(grad, offset, dim1, dim2)
+
+
+def _two_dims(dim1: int, dim2: int, rank: int) -> tuple[int, int]:
+    """Two dimensions counted from the front."""
+    first, second = normal_dim(dim1, rank), normal_dim(dim2, rank)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return first, second
+
+
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The diagonals of the matrices in two dimensions, as a last dimension; a view.
+
+    ``offset`` counts diagonals to the right of the main one (negative, below it).
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: the two are the same.
+    """
+    return diagonal_op(input, offset, *_two_dims(dim1, dim2, len(input._shape)))
+
+
+@operation("DiagEmbedBackward0")
+def diag_embed_op(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    side = input._shape[-1] + abs(offset)
+    shape = list(input._shape[:-1])
+    for dim in sorted((dim1, dim2)):
+        shape.insert(dim, side)
+    return diagonal_backward.function(input, tuple(shape), offset, dim1, dim2)
+
+
+@diag_embed_op.gradient("input")
+def _(grad, offset, dim1, dim2):
+    return diagonal_op(grad, offset, dim1, dim2)
+
+
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Matrices with the last dimension's elements on a diagonal and zeros elsewhere.
+
+    Raises:
+        IndexError: there is no such dimension in the result.
+        RuntimeError: the two are the same.
+    """
+    return diag_embed_op(input, offset, *_two_dims(dim1, dim2, len(input._shape) + 1 if input._shape else 0))
+
+
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """A matrix with a vector's elements on a diagonal; of a matrix, a copy of the diagonal.
+
+    Raises:
+        RuntimeError: the tensor is neither a vector nor a matrix.
+    """
+    rank = len(input._shape)
+    if rank == 1:
+        return diag_embed_op(input, diagonal, 0, 1)
+    if rank != 2:
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {rank}D (shape {list(input._shape)})")
+    return diagonal_copy(input, diagonal, 0, 1)
+
+
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """A matrix with all elements of a tensor, in a row, on a diagonal."""
+    return diag_embed_op(ravel(input), offset, 0, 1)
+
+
+@operation("TraceBackward0")
+def trace_op(input: Tensor) -> Tensor:
+    return sum_all.function(_diagonal(input, 0, 0, 1))
+
+
+@trace_op.gradient("input")
+def _(grad, input_shape):
+    return diagonal_backward(expand_op(grad, (min(input_shape),)), input_shape, 0, 0, 1)
+
+
+def trace(input: Tensor) -> Tensor:
+    """The sum of a matrix's diagonal; of integers as int64.
+
+    Raises:
+        RuntimeError: the tensor is no matrix.
+    """
+    if len(input._shape) != 2:
+        raise RuntimeError(
+            f"trace: expected a matrix, but got tensor with dim {len(input._shape)} (shape {list(input._shape)})"
+        )
+    if input.dtype is bool_:
+        raise NotImplementedError(f"\"trace\" not implemented for 'Bool' (shape {list(input._shape)})")
+    return trace_op(input)
+
+
+# -- triangles ----------------------------------------------------------------------------------------------------
+
+
+@updating("TrilBackward0")
+def tril_op(input: Tensor, diagonal: int) -> None:
+    devices.clear_triangle(input, diagonal, above=True)
+
+
+@updating("TriuBackward0")
+def triu_op(input: Tensor, diagonal: int) -> None:
+    devices.clear_triangle(input, diagonal, above=False)
+
+
+@tril_op.gradient("input")
+def _(grad, diagonal):
+    return tril_op(grad, diagonal)
+
+
+@triu_op.gradient("input")
+def _(grad, diagonal):
+    return triu_op(grad, diagonal)
+
+
+def _check_matrix(name: str, input: Tensor, diagonal: Any) -> None:
+    if len(input._shape) < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions (shape {list(input._shape)})")
+    if not isinstance(diagonal, int):
+        raise TypeError(f"{name}(): argument 'diagonal' must be int, not {type(diagonal).__name__}")
+
+
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+    """Matrices with zeros above a diagonal, which is counted from the main one to the right.
+
+    Raises:
+        RuntimeError: the tensor has fewer than two dimensions.
+    """
+    _check_matrix("tril", input, diagonal)
+    return tril_op(input, diagonal)
+
+
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+    """Matrices with zeros below a diagonal, which is counted from the main one to the right.
+
+    Raises:
+        RuntimeError: the tensor has fewer than two dimensions.
+    """
+    _check_matrix("triu", input, diagonal)
+    return triu_op(input, diagonal)
+
+
+def tril_(input: Tensor, diagonal: int = 0) -> Tensor:
+    """``tril`` in place: overwrites the tensor and returns it."""
+    _check_matrix("tril_", input, diagonal)
+    return tril_op.in_place(input, diagonal)
+
+
+def triu_(input: Tensor, diagonal: int = 0) -> Tensor:
+    """``triu`` in place: overwrites the tensor and returns it."""
+    _check_matrix("triu_", input, diagonal)
+    return triu_op.in_place(input, diagonal)
+
+
+for _function in (diagonal, diag, diag_embed, diagflat, trace, tril, triu):
+    public(_function)
+attach("tril_", tril_)
+attach("triu_", triu_)

@@ -1,0 +1,283 @@
+"""Dimensions merged, split, moved, added or repeated, by the views of ``shape``."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ... import _layout
+from ..._layout import normal_dim
+from ..._tensor import Tensor
+from ..._types import Size, size_of
+from ..copying import contiguous
+from ..pointwise.arithmetic import conj
+from ..table import attach, public
+from .views import (
+    alias,
+    expand,
+    permute_op,
+    reshape,
+    sizes_of,
+    transpose,
+    transpose_op,
+    unsqueeze_op,
+    view,
+)
+
+__all__ = [
+    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shapes", "broadcast_to", "flatten", "movedim", "ravel",
+    "unflatten",
+]
+
+
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """The dimensions from ``start_dim`` to ``end_dim`` as one; a 0-d tensor becomes one of a single element.
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: the first comes after the last.
+    """
+    shape = input._shape
+    first, last = normal_dim(start_dim, len(shape)), normal_dim(end_dim, len(shape))
+    if first > last:
+        raise RuntimeError(
+            "flatten() has invalid args: start_dim cannot come after end_dim "
+            f"(start_dim {start_dim}, end_dim {end_dim}, shape {list(shape)})"
+        )
+    if not shape:
+        return reshape(input, (1,))
+    if first == last:
+        return input
+    return reshape(input, (*shape[:first], _layout.numel(shape[first : last + 1]), *shape[last + 1 :]))
+
+
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    """One dimension as several, of the sizes given, one of which may be -1.
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: the sizes do not multiply to that of the dimension.
+    """
+    dim = normal_dim(dim, len(input._shape))
+    wanted = sizes_of((), sizes, "unflatten(): argument 'sizes'")
+    if not wanted:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    extent = input._shape[dim]
+    if wanted.count(-1) > 1:
+        raise RuntimeError(f"unflatten: only one dimension can be inferred, but got sizes {list(wanted)}")
+    known = _layout.numel(tuple([size for size in wanted if size != -1]))
+    if known != extent if -1 not in wanted else known == 0 or extent % known:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(wanted)} don't multiply up to the size of dim {dim} ({extent}) in the "
+            f"input tensor (shape {list(input._shape)})"
+        )
+    split = [extent // known if size == -1 else size for size in wanted]
+    return view(input, (*input._shape[:dim], *split, *input._shape[dim + 1 :]))
+
+
+def ravel(input: Tensor) -> Tensor:
+    """All elements in a row: on the same memory where they lie in row-major order, else copied."""
+    return view(contiguous(input), (-1,))
+
+
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """The dimensions ``source`` (one or several) moved to the places ``destination``, the others in their order.
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: a dimension is named twice, or the numbers of dimensions differ.
+    """
+    rank = len(input._shape)
+    given = [sizes_of((), d if isinstance(d, tuple | list) else (d,)) for d in (source, destination)]
+    if len(given[0]) != len(given[1]):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(given[0])} dims) should contain the same "
+            f"number of dims as destination ({list(given[1])} dims)"
+        )
+    origins, places = [[normal_dim(d, rank) for d in dims] for dims in given]
+    for name, dims, normal in zip(("source", "destination"), given, (origins, places), strict=True):
+        if len(set(normal)) != len(normal):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(dims)})")
+    if not rank:
+        return alias(input)
+    rest = iter([d for d in range(rank) if d not in origins])
+    moved = dict(zip(places, origins, strict=True))
+    return permute_op(input, tuple([moved[place] if place in moved else next(rest) for place in range(rank)]))
+
+
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Two dimensions exchanged: NumPy's name of ``transpose``."""
+    return transpose(input, axis0, axis1)
+
+
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Two dimensions exchanged: another name of ``transpose``."""
+    return transpose(input, dim0, dim1)
+
+
+# -- transposes ---------------------------------------------------------------------------------------------------
+
+
+def _reversed(self: Tensor) -> Tensor:
+    """The dimensions in reverse order."""
+    return permute_op(self, tuple(range(len(self._shape)))[::-1])
+
+
+def _check_matrices(input: Tensor, name: str) -> None:
+    if len(input._shape) == 1:
+        raise RuntimeError(
+            f"tensor.{name} is only supported on matrices or batches of matrices. Got {len(input._shape)}-D tensor."
+        )
+
+
+def _matrix_transposed(self: Tensor) -> Tensor:
+    """The last two dimensions exchanged."""
+    _check_matrices(self, "mT")
+    return transpose(self, -2, -1) if self._shape else transpose_op(self, 0, 0)
+
+
+def _adjoint_matrix(self: Tensor) -> Tensor:
+    """The last two dimensions exchanged, complex numbers conjugated."""
+    _check_matrices(self, "mH")
+    return conj(_matrix_transposed(self))
+
+
+def _conjugate_transposed(self: Tensor) -> Tensor:
+    """The conjugate transpose of a matrix."""
+    if len(self._shape) not in (0, 2):
+        hint = " For batches of matrices, consider using tensor.mH" if len(self._shape) > 2 else ""
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {len(self._shape)}-D tensor.{hint}"
+        )
+    return _adjoint_matrix(self)
+
+
+def adjoint(input: Tensor) -> Tensor:
+    """The last two dimensions exchanged, complex numbers conjugated.
+
+    Raises:
+        RuntimeError: the tensor is a vector.
+    """
+    _check_matrices(input, "adjoint()")
+    return _adjoint_matrix(input)
+
+
+# -- more dimensions ----------------------------------------------------------------------------------------------
+
+
+def _for_each(function: Callable[[Tensor], Tensor], name: str) -> Callable[..., Any]:
+    """The function for one tensor, several, or a sequence of them, which give a tuple."""
+
+    def call(*tensors: Any) -> Any:
+        several = len(tensors) != 1 or isinstance(tensors[0], tuple | list)
+        given = tensors[0] if several and len(tensors) == 1 else tensors
+        for tensor in given:
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(tensor).__name__}")
+        results = tuple([function(tensor) for tensor in given])
+        return results if several else results[0]
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = function.__doc__
+    return public(call, method=False)
+
+
+def _one_dimension(input: Tensor) -> Tensor:
+    """The tensor with at least one dimension; several tensors, also as a sequence, give a tuple."""
+    return input if input._shape else reshape(input, (1,))
+
+
+def _two_dimensions(input: Tensor) -> Tensor:
+    """The tensor with at least two dimensions, new ones in front; several tensors give a tuple."""
+    if not input._shape:
+        return reshape(input, (1, 1))
+    return unsqueeze_op(input, 0) if len(input._shape) == 1 else input
+
+
+def _three_dimensions(input: Tensor) -> Tensor:
+    """The tensor with at least three dimensions, a vector being (1, n, 1) and a matrix (n, m, 1)."""
+    if not input._shape:
+        return reshape(input, (1, 1, 1))
+    if len(input._shape) == 1:
+        return unsqueeze_op(unsqueeze_op(input, 0), 2)
+    return unsqueeze_op(input, 2) if len(input._shape) == 2 else input
+
+
+atleast_1d = _for_each(_one_dimension, "atleast_1d")
+atleast_2d = _for_each(_two_dimensions, "atleast_2d")
+atleast_3d = _for_each(_three_dimensions, "atleast_3d")
+
+
+def broadcast_to(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
+    """The tensor expanded to a shape: ``expand``, with NumPy's name."""
+    return expand(input, sizes_of(sizes, size, "broadcast_to(): argument 'size'"))
+
+
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape that tensors of these shapes (ints stand for one dimension) have when they are broadcast.
+
+    Raises:
+        RuntimeError: there is none.
+        ValueError: a size is negative.
+    """
+    normal = [(shape,) if isinstance(shape, int) else tuple(map(operator.index, shape)) for shape in shapes]
+    if any(extent < 0 for shape in normal for extent in shape):
+        raise ValueError("Attempting to broadcast a dimension with negative length!")
+    result = [1] * max(map(len, normal), default=0)
+    for number, shape in enumerate(normal):
+        for place in range(-1, -len(shape) - 1, -1):
+            if result[place] == 1:
+                result[place] = shape[place]
+            elif shape[place] not in (1, result[place]):
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {shape[place]} at {place}! Mismatching argument at "
+                    f"index {number} had {shape}; but expected shape should be broadcastable to {result}"
+                )
+    return size_of(tuple(result))
+
+
+# -- what a tensor is ---------------------------------------------------------------------------------------------
+
+
+def numel(input: Tensor) -> int:
+    """The number of elements."""
+    return _layout.numel(input._shape)
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether an object is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the one element is not zero.
+
+    Raises:
+        RuntimeError: the tensor has more or fewer elements than one.
+    """
+    return bool(input)
+
+
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape."""
+    return input._shape == other._shape
+
+
+def ndimension(self: Tensor) -> int:
+    """The number of dimensions."""
+    return len(self._shape)
+
+
+for _function in (flatten, unflatten, movedim, ravel, swapaxes, swapdims, adjoint, is_nonzero, is_same_size):
+    public(_function)
+public(broadcast_to)
+public(movedim, name="moveaxis")
+public(broadcast_shapes, method=False)
+public(is_tensor, method=False)
+public(numel)
+attach("ndimension", ndimension)
+attach("T", property(_reversed))
+attach("mT", property(_matrix_transposed))
+attach("H", property(_conjugate_transposed))
+attach("mH", property(_adjoint_matrix))

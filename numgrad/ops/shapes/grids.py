@@ -1,0 +1,149 @@
+"""Grids and products of sets: every combination of the elements of several vectors."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from ..._layout import numel
+from ..._tensor import Tensor, fresh
+from ..._types import int64, tensor_type
+from ..copying import convert, write
+from ..promotion import promote_types
+from ..table import operation, public, public_functions
+from .dimensions import flatten
+from .joining import checked_tensors, stack
+from .parts import slice_op, zeros_of
+from .views import expand_op, reshape, view
+
+__all__ = ["block_diag", "cartesian_prod", "combinations", "meshgrid"]
+
+
+def _given(tensors: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Tensors given one by one, or as one sequence."""
+    return tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
+
+
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """Each vector repeated along the dimensions of the others: the coordinates of the points of a grid.
+
+    With ``indexing="ij"`` (the default) the first vector runs along the rows, with ``"xy"`` along the columns.
+
+    Raises:
+        RuntimeError: there are none, one is no vector, or their dtypes differ.
+    """
+    vectors = checked_tensors("meshgrid", _given(tensors))
+    if not vectors:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if indexing not in (None, "ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    for vector in vectors:
+        if len(vector._shape) > 1:
+            raise RuntimeError(
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got shape {list(vector._shape)}"
+            )
+        if vector._type is not vectors[0]._type:
+            raise RuntimeError(
+                "meshgrid expects all tensors to have the same dtype "
+                f"(got {', '.join([str(v.dtype) for v in vectors])})"
+            )
+    swapped = indexing == "xy" and len(vectors) > 1
+    if swapped:
+        vectors = (vectors[1], vectors[0], *vectors[2:])
+    shape = tuple([numel(vector._shape) for vector in vectors])
+    grids = []
+    for place, vector in enumerate(vectors):
+        own = [1] * len(shape)
+        own[place] = -1
+        grids.append(expand_op(view(vector, own), shape))
+    if swapped:
+        grids[:2] = grids[1], grids[0]
+    return tuple(grids)
+
+
+def _vector(input: Any) -> Tensor:
+    if len(input._shape) != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input._shape)}")
+    return input
+
+
+def cartesian_prod(*tensors: Any) -> Tensor:
+    """The rows of all combinations of one element of each vector; of a single vector, the vector.
+
+    Raises:
+        RuntimeError: one is no vector.
+    """
+    vectors = [_vector(tensor) for tensor in checked_tensors("cartesian_prod", _given(tensors))]
+    if len(vectors) == 1:
+        return vectors[0]
+    return stack([flatten(grid) for grid in meshgrid(vectors, indexing="ij")], 1)
+
+
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """The rows of all choices of ``r`` elements of a vector, in their order.
+
+    Raises:
+        RuntimeError: the tensor is no vector, or ``r`` is negative.
+    """
+    count = _vector(input)._shape[0]
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return zeros_of((0,), input._type)
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    row = np.fromiter(itertools.chain.from_iterable(choose(range(count), r)), np.int64)
+    chosen = public_functions["index_select"](input, 0, fresh(row, row.shape, tensor_type(int64, input.device)))
+    return reshape(chosen, (-1, r) if row.size else (0, r))
+
+
+@operation("BlockDiagBackward0", inputs=["tensors"], sequence=True)
+def block_diag_op(tensors: tuple[Tensor, ...], shapes: tuple[tuple[int, ...], ...]) -> Tensor:
+    rows, columns = [sum(sizes) for sizes in zip(*map(_as_matrix, shapes), strict=True)]
+    out = zeros_of((rows, columns), tensors[0]._type)
+    for block, tensor in zip(_blocks(out, shapes, slice_op.function), tensors, strict=True):
+        write(block, expand_op.function(tensor, block._shape))
+    return out
+
+
+@block_diag_op.gradient("tensors")
+def _(grad, shapes):
+    return [reshape(block, shape) for block, shape in zip(_blocks(grad, shapes, slice_op), shapes, strict=True)]
+
+
+def _as_matrix(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (1,) * (2 - len(shape)) + shape
+
+
+def _blocks(matrix: Tensor, shapes: tuple[tuple[int, ...], ...], cut: Any) -> list[Tensor]:
+    """The parts of these shapes along the diagonal."""
+    blocks, row, column = [], 0, 0
+    for height, width in map(_as_matrix, shapes):
+        blocks.append(cut(cut(matrix, 0, row, row + height, 1), 1, column, column + width, 1))
+        row, column = row + height, column + width
+    return blocks
+
+
+def block_diag(*tensors: Any) -> Tensor:
+    """A matrix with the given ones along its diagonal and zeros elsewhere; a vector is a row, a number a 1x1 matrix.
+
+    Raises:
+        RuntimeError: a tensor has more than two dimensions.
+    """
+    given = checked_tensors("block_diag", _given(tensors))
+    if not given:
+        return public_functions["empty"](1, 0)
+    kind = given[0].dtype
+    for number, tensor in enumerate(given):
+        if len(tensor._shape) > 2:
+            raise RuntimeError(
+                "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
+                f"{number} has {len(tensor._shape)} dimensions (shape {list(tensor._shape)})"
+            )
+        kind = promote_types(kind, tensor.dtype)
+    return block_diag_op(tuple([convert(t, kind) for t in given]), tuple([t._shape for t in given]))
+
+
+for _function in (meshgrid, cartesian_prod, combinations, block_diag):
+    public(_function, method=False)

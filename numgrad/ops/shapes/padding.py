@@ -1,0 +1,144 @@
+"""Padding: more elements at the ends of the last dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ... import devices
+from ..._tensor import Tensor, fresh
+from ...autograd.grad_mode import GRAD, _Mode
+from ..copying import clone_op, fill_, write
+from ..table import operation
+from .joining import cat
+from .parts import flip_op, slice_op
+from .views import expand_op, sizes_of
+
+__all__ = ["pad"]
+
+
+@operation("ConstantPadNdBackward0")
+def constant_pad(input: Tensor, pad: tuple[int, ...], value: Any) -> Tensor:
+    """The input with ``value`` around it; a negative number in ``pad`` takes elements away."""
+    source, rank = input, len(input._shape)
+    for place, (low, high) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
+        dim = rank - 1 - place
+        source = slice_op.function(source, dim, max(-low, 0), input._shape[dim] - max(-high, 0), 1)
+    if not any(n > 0 for n in pad):
+        return clone_op.function(source)
+    shape = _padded_shape(input._shape, pad)
+    result = fresh(devices.empty(shape, input._type), shape, input._type)
+    with _Mode(GRAD, False):
+        fill_(result, value)
+    target = result
+    for place, low in enumerate(pad[::2]):
+        dim, start = rank - 1 - place, max(low, 0)
+        target = slice_op.function(target, dim, start, start + source._shape[dim], 1)
+    write(target, source)
+    result._counter[0] = 0
+    return result
+
+
+@constant_pad.gradient("input")
+def _(grad, pad):
+    return constant_pad(grad, tuple([-n for n in pad]), 0)
+
+
+def _padded_shape(shape: tuple[int, ...], pad: tuple[int, ...]) -> tuple[int, ...]:
+    extents = list(shape)
+    for place, (low, high) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
+        dim = len(shape) - 1 - place
+        # What is taken away must be there, whatever is added at the other end.
+        if extents[dim] + min(low, 0) + min(high, 0) < 0:
+            raise RuntimeError(
+                f"narrow(): length must be non-negative. (padding {list(pad)} of shape {list(shape)})"
+            )
+        extents[dim] += low + high
+    return tuple(extents)
+
+
+def _reflected(input: Tensor, dim: int, low: int, high: int) -> Tensor:
+    extent = input._shape[dim]
+    if low >= extent or high >= extent:
+        raise RuntimeError(
+            "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+            f"({low}, {high}) at dimension {dim} of input {list(input._shape)}"
+        )
+    front = flip_op(slice_op(input, dim, 1, 1 + low, 1), (dim,))
+    back = flip_op(slice_op(input, dim, extent - 1 - high, extent - 1, 1), (dim,))
+    return cat([front, input, back], dim)
+
+
+def _replicated(input: Tensor, dim: int, low: int, high: int) -> Tensor:
+    extent = input._shape[dim]
+    if extent == 0:
+        raise RuntimeError(f"Expected a non-empty dimension to replicate, but got input of shape {list(input._shape)}")
+
+    def repeated(index: int, count: int) -> Tensor:
+        edge = slice_op(input, dim, index, index + 1, 1)
+        return expand_op(edge, (*edge._shape[:dim], count, *edge._shape[dim + 1 :]))
+
+    return cat([repeated(0, low), input, repeated(extent - 1, high)], dim)
+
+
+def _circular(input: Tensor, dim: int, low: int, high: int) -> Tensor:
+    extent = input._shape[dim]
+    if low > extent or high > extent:
+        raise RuntimeError(
+            f"Padding value causes wrapping around more than once. (padding ({low}, {high}) at dimension {dim} of "
+            f"input {list(input._shape)})"
+        )
+    return cat([slice_op(input, dim, extent - low, extent, 1), input, slice_op(input, dim, 0, high, 1)], dim)
+
+
+_MODES: dict[str, Callable[[Tensor, int, int, int], Tensor]] = {
+    "reflect": _reflected, "replicate": _replicated, "circular": _circular,
+}
+
+
+def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
+    """The tensor with elements added, or taken away, at the ends of its last dimensions.
+
+    ``pad`` holds two numbers, before and after, for the last dimension, then two for the one before it, and so on.
+    The new elements are a constant ``value``, or made of the tensor's own: ``reflect`` mirrors them at the edge,
+    ``replicate`` repeats the edge, ``circular`` goes on at the other end.
+
+    Raises:
+        RuntimeError: there is an odd number of numbers, or more than the dimensions can take.
+        NotImplementedError: there is no such mode, or not for so many dimensions.
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"pad(): argument 'input' must be Tensor, not {type(input).__name__}")
+    widths = sizes_of((), pad, "pad(): argument 'pad'")
+    rank = len(input._shape)
+    if len(widths) % 2:
+        raise RuntimeError(f"Padding length must be divisible by 2 (pad {list(widths)})")
+    if len(widths) > 2 * rank:
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(widths)} and input of dimension {rank}"
+        )
+    if mode == "constant":
+        _padded_shape(input._shape, widths)
+        return constant_pad(input, widths, _as_value(0 if value is None else value, input))
+    if mode not in _MODES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if value not in (None, 0):
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if rank - len(widths) // 2 not in (1, 2) or not 0 < len(widths) <= 6:
+        raise NotImplementedError(
+            f"Padding size {len(widths)} is not supported for {rank}D input tensor (shape {list(input._shape)}): all "
+            "dimensions but the first, or but the first two, are padded, and those are 1 to 3"
+        )
+    result = input
+    for place, (low, high) in enumerate(zip(widths[::2], widths[1::2], strict=True)):
+        result = _MODES[mode](result, rank - 1 - place, low, high)
+    return result
+
+
+def _as_value(value: Any, input: Tensor) -> Any:
+    """The constant in the tensor's dtype."""
+    kind = input.dtype
+    if kind.is_floating_point or kind.is_complex:
+        return value
+    return bool(value) if kind.category == 0 else int(value)

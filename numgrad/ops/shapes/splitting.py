@@ -1,0 +1,249 @@
+"""Taking a tensor apart into pieces along a dimension, all of them views."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._layout import normal_dim
+from ..._tensor import Tensor
+from ..table import attach, operation, public
+from .joining import cat_op
+from .parts import slice_op, zeros_of
+from .views import view_of
+
+__all__ = ["chunk", "dsplit", "hsplit", "split", "split_with_sizes", "tensor_split", "vsplit"]
+
+
+def _pieces(input: Tensor, sizes: tuple[int, ...], dim: int) -> tuple[Tensor, ...]:
+    """Neighbouring ranges of indices of these lengths."""
+    shape, strides = input._shape, input._element_strides()
+    pieces, start = [], input._offset
+    for size in sizes:
+        pieces.append(view_of(input, (*shape[:dim], size, *shape[dim + 1 :]), strides, start))
+        start += size * strides[dim]
+    return tuple(pieces)
+
+
+def _even(extent: int, size: int) -> tuple[int, ...]:
+    """``extent`` in pieces of ``size``, the last of which may be smaller."""
+    whole, rest = divmod(extent, size) if size else (1, 0)
+    return (size,) * whole + ((rest,) if rest or not whole else ())
+
+
+def _joined(grad: Any, sizes: tuple[int, ...], dim: int) -> Tensor:
+    """The gradients of the pieces, None for those that have none, as one."""
+    grads = grad if isinstance(grad, list) else [grad]
+    given = next(g for g in grads if g is not None)
+    shape = given._shape
+    parts = [
+        zeros_of((*shape[:dim], size, *shape[dim + 1 :]), given._type) if g is None else g
+        for g, size in zip(grads, sizes, strict=True)
+    ]
+    return cat_op(tuple(parts), dim, sizes)
+
+
+@operation("SplitBackward0", view=True)
+def split_op(input: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...]:
+    return _pieces(input, _even(input._shape[dim], split_size), dim)
+
+
+@operation("UnsafeSplitBackward0")
+def unsafe_split_op(input: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...]:
+    """Pieces on the input's memory which autograd takes for copies."""
+    return _pieces(input, _even(input._shape[dim], split_size), dim)
+
+
+@split_op.gradient("input")
+@unsafe_split_op.gradient("input")
+def _(grad, input_shape, split_size, dim):
+    return _joined(grad, _even(input_shape[dim], split_size), dim)
+
+
+@operation("SplitWithSizesBackward0", view=True)
+def split_sizes_op(input: Tensor, sizes: tuple[int, ...], dim: int) -> tuple[Tensor, ...]:
+    return _pieces(input, sizes, dim)
+
+
+@operation("UnsafeSplitWithSizesBackward0")
+def unsafe_split_sizes_op(input: Tensor, sizes: tuple[int, ...], dim: int) -> tuple[Tensor, ...]:
+    """Pieces on the input's memory which autograd takes for copies."""
+    return _pieces(input, sizes, dim)
+
+
+@split_sizes_op.gradient("input")
+@unsafe_split_sizes_op.gradient("input")
+def _(grad, sizes, dim):
+    return _joined(grad, sizes, dim)
+
+
+def _checked_size(input: Tensor, split_size: int, dim: int) -> int:
+    """The dimension, counted from the front, if it can be split into pieces of this size."""
+    if not input._shape:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    dim = normal_dim(dim, len(input._shape))
+    if split_size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
+    if split_size == 0 and input._shape[dim]:
+        raise RuntimeError(
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {input._shape[dim]}"
+        )
+    return dim
+
+
+def _checked_sizes(input: Tensor, split_sizes: Any, dim: int) -> tuple[tuple[int, ...], int]:
+    """The sizes and the dimension, if the sizes are what it can be split into."""
+    if not isinstance(split_sizes, tuple | list):
+        given = type(split_sizes).__name__
+        raise TypeError(f"split_with_sizes(): argument 'split_sizes' must be tuple of ints, not {given}")
+    if not input._shape:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    dim = normal_dim(dim, len(input._shape))
+    sizes = tuple([size.__index__() for size in split_sizes])
+    if any(size < 0 for size in sizes):
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}"
+        )
+    if sum(sizes) != input._shape[dim]:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {input._shape[dim]} (input tensor's size at "
+            f"dimension {dim}), but got split_sizes={list(sizes)}"
+        )
+    return sizes, dim
+
+
+def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of the sizes given.
+
+    Raises:
+        RuntimeError: the sizes do not add up to that of the dimension.
+    """
+    return split_sizes_op(input, *_checked_sizes(input, split_sizes, dim))
+
+
+def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of one size, the last of which may be smaller, or of the sizes given.
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: the sizes do not add up to that of the dimension.
+    """
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"split(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
+    size = split_size_or_sections
+    if not isinstance(size, int):
+        return split_with_sizes(tensor, size, dim)
+    return split_op(tensor, size, _checked_size(tensor, size, dim))
+
+
+def _split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of one size, the last of which may be smaller, or of the sizes given: see ``numgrad.split``."""
+    return split(self, split_size, dim)
+
+
+def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """``split`` whose pieces autograd takes for copies, so that it does not notice when they are changed in place."""
+    if not isinstance(split_size, int):
+        raise TypeError(f"unsafe_split(): argument 'split_size' must be int, not {type(split_size).__name__}")
+    return unsafe_split_op(input, split_size, _checked_size(input, split_size, dim))
+
+
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """``split_with_sizes`` whose pieces autograd takes for copies."""
+    return unsafe_split_sizes_op(input, *_checked_sizes(input, split_sizes, dim))
+
+
+def _chunk_size(input: Tensor, chunks: int, dim: int) -> int:
+    """The size of all pieces but the last."""
+    if not input._shape:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    return -(-input._shape[normal_dim(dim, len(input._shape))] // chunks)
+
+
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """``chunks`` pieces of one size, the last of which may be smaller; perhaps fewer.
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: there would be no piece.
+    """
+    size = _chunk_size(input, chunks, dim)
+    return split(input, size, dim) if size else split_with_sizes(input, (0,) * chunks, dim)
+
+
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """``chunk`` whose pieces autograd takes for copies."""
+    size = _chunk_size(input, chunks, dim)
+    return unsafe_split(input, size, dim) if size else unsafe_split_with_sizes(input, (0,) * chunks, dim)
+
+
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """So many pieces, the first of which may be larger by one, or the pieces between the indices given.
+
+    Raises:
+        RuntimeError: the tensor has no dimensions, or there would be no piece.
+    """
+    if not input._shape:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    dim = normal_dim(dim, len(input._shape))
+    extent = input._shape[dim]
+    given = indices_or_sections
+    if isinstance(given, Tensor):
+        if given.dtype.kind != "i" or given.dtype.itemsize != 8:
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+                f"{given.dtype.legacy} (shape {list(given._shape)})"
+            )
+        given = given.tolist()
+    if isinstance(given, int):
+        if given < 1:
+            raise RuntimeError(f"number of sections must be larger than 0, got {given}")
+        size, larger = divmod(extent, given)
+        bounds = [n * size + min(n, larger) for n in range(1, given)]
+    else:
+        bounds = [index.__index__() for index in given]
+    starts, stops = [0, *bounds], [*bounds, extent]
+    pieces = []
+    for start, stop in zip(starts, stops, strict=True):
+        first, last, _ = slice(start, stop).indices(extent)
+        pieces.append(slice_op(input, dim, first, max(first, last), 1))
+    return tuple(pieces)
+
+
+def _split_along(input: Tensor, given: Any, dim: int, name: str, rank: int) -> tuple[Tensor, ...]:
+    """``tensor_split`` into equal pieces, of a tensor of at least ``rank`` dimensions."""
+    if len(input._shape) < rank:
+        raise RuntimeError(
+            f"torch.{name} requires a tensor with at least {rank} dimension, but got a tensor with "
+            f"{len(input._shape)} dimensions!"
+        )
+    if isinstance(given, int) and (given == 0 or input._shape[dim] % given):
+        raise RuntimeError(
+            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
+            f"{input._shape[dim]} is not divisible by the split_size {given}!"
+        )
+    return tensor_split(input, given, dim)
+
+
+def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """Equal pieces, or those between indices, along the columns (of a vector, its elements)."""
+    return _split_along(input, indices_or_sections, 0 if len(input._shape) == 1 else 1, "hsplit", 1)
+
+
+def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """Equal pieces, or those between indices, along the rows."""
+    return _split_along(input, indices_or_sections, 0, "vsplit", 2)
+
+
+def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """Equal pieces, or those between indices, along dimension 2."""
+    return _split_along(input, indices_or_sections, 2, "dsplit", 3)
+
+
+public(split, method=False)
+attach("split", _split_method)
+for _function in (
+    split_with_sizes, unsafe_split, unsafe_split_with_sizes, chunk, unsafe_chunk, tensor_split, hsplit, vsplit, dsplit,
+):
+    public(_function)

@@ -1,0 +1,410 @@
+"""Views of all elements in another shape or order of dimensions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from ..._layout import (
+    broadcast_shapes,
+    broadcast_strides,
+    contiguous_strides,
+    is_contiguous,
+    normal_dim,
+    normal_dims,
+    numel,
+    view_strides,
+)
+from ..._tensor import Tensor, fresh
+from ...autograd.grad_mode import GRAD, state
+from ..copying import contiguous
+from ..table import attach, operation, public
+
+__all__ = [
+    "alias", "broadcast_tensors", "expand", "expand_as", "expand_op", "passed_on", "permute", "permute_op", "reshape",
+    "sizes_of", "squeeze", "squeeze_dim", "squeeze_result", "t", "t_op", "transpose", "transpose_op", "unsafe_view",
+    "unsqueeze", "unsqueeze_op", "view", "view_as_shape", "view_of",
+]
+
+
+def view_of(input: Tensor, shape: Sequence[int], strides: Sequence[int], offset: int | None = None) -> Tensor:
+    """A tensor on the input's memory."""
+    sizes = tuple(shape)
+    out = fresh(None, sizes, input._type)
+    storage = out._storage = input._storage
+    start = out._offset = input._offset if offset is None else offset
+    count, out._strides = _memory(sizes, tuple(strides))
+    if count is not None:
+        out._flat = storage[start : start + count]
+    return out
+
+
+@functools.lru_cache(maxsize=4096)
+def _memory(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int | None, tuple[int, ...] | None]:
+    """How many elements lie in a row, None if they do not; and the strides, None for those of row-major order."""
+    count = numel(shape) if is_contiguous(shape, strides) else None
+    return count, None if strides == contiguous_strides(shape) else strides
+
+
+def passed_on(op: Any, grad: Tensor, *arguments: Any) -> Tensor:
+    """A view of all elements of a gradient: ``op(grad, *arguments)``, recorded where recording is on.
+
+    Where it is not, the result takes the place of the gradient: it may be overwritten if that could.
+    """
+    if state.mode & GRAD:
+        return op(grad, *arguments)
+    out = op.function(grad, *arguments)
+    out._shared = grad._shared or grad._view is not None
+    return out
+
+
+def _restored(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The gradient in the input's shape."""
+    return passed_on(view_as_shape, grad, shape) if grad._flat is not None else reshape(grad, shape)
+
+
+def sizes_of(sizes: tuple[Any, ...], named: Any = None, argument: str = "argument 'size'") -> tuple[int, ...]:
+    """Sizes or dimensions given one by one, as one sequence, or by name.
+
+    Raises:
+        TypeError: they are no ints, or not given.
+    """
+    if named is not None:
+        sizes = named
+    elif len(sizes) == 1 and isinstance(sizes[0], tuple | list):
+        sizes = tuple(sizes[0])
+    elif not sizes:
+        raise TypeError(f"{argument} is missing")
+    for size in sizes:
+        if size.__class__ is not int:
+            return tuple([_as_int(size, argument) for size in sizes])
+    return tuple(sizes)
+
+
+def _as_int(size: Any, argument: str) -> int:
+    if not hasattr(size, "__index__"):
+        raise TypeError(f"{argument} must be tuple of ints, not {type(size).__name__} ({size!r})")
+    return size.__index__()
+
+
+def _inferred(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """The sizes with a -1 replaced by what is left of ``count`` elements."""
+    if sizes and min(sizes) < 0:
+        if sizes.count(-1) > 1:
+            raise RuntimeError("only one dimension can be inferred")
+        for place, size in enumerate(sizes):
+            if size < -1:
+                raise RuntimeError(f"invalid shape dimension {size} at index {place} of shape {list(sizes)}")
+        rest = -numel(sizes)
+        if rest == 0 and count == 0:
+            raise RuntimeError(
+                f"cannot reshape tensor of {count} elements into shape {list(sizes)} because the unspecified "
+                "dimension size -1 can be any value and is ambiguous"
+            )
+        if rest == 0 or count % rest:
+            raise RuntimeError(f"shape '{list(sizes)}' is invalid for input of size {count}")
+        return tuple([count // rest if size == -1 else size for size in sizes])
+    if numel(sizes) != count:
+        raise RuntimeError(f"shape '{list(sizes)}' is invalid for input of size {count}")
+    return sizes
+
+
+@operation("ViewBackward0", view=True)
+def view_as_shape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
+    if input._flat is not None and input._strides is None:
+        out = fresh(input._flat, shape, input._type)
+        out._storage, out._offset = input._storage, input._offset
+        return out
+    strides = view_strides(input._shape, input._element_strides(), shape)
+    if strides is None:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
+            f"two contiguous subspaces): shape {list(input._shape)} with strides {list(input.stride())} cannot be "
+            f"viewed as {list(shape)}. Use .reshape(...) instead."
+        )
+    return view_of(input, shape, strides)
+
+
+@operation("ReshapeAliasBackward0", view=True)
+def reshape_alias(input: Tensor, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
+    """What reshape makes of a tensor with gaps, or in another order, that needs no copy all the same."""
+    return view_of(input, shape, strides)
+
+
+@view_as_shape.gradient("input")
+@reshape_alias.gradient("input")
+def _(grad, input_shape):
+    return _restored(grad, input_shape)
+
+
+@operation("UnsafeViewBackward0")
+def unsafe_view(input: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A reshaped tensor that takes over the memory of a contiguous intermediate result nobody else holds."""
+    return fresh(input._flat, shape, input._type)
+
+
+@unsafe_view.gradient("input")
+def _(grad, input_shape):
+    return _restored(grad, input_shape)
+
+
+@operation("AliasBackward0", view=True)
+def alias(input: Tensor) -> Tensor:
+    """The whole tensor as a view of itself."""
+    return view_of(input, input._shape, input._element_strides())
+
+
+@alias.gradient("input")
+def _(grad):
+    return grad
+
+
+def view(input: Tensor, *shape: Any, size: Any = None) -> Tensor:
+    """The same elements in another shape, on the same memory; one size may be -1.
+
+    Raises:
+        RuntimeError: the number of elements differs, or only a copy could have this shape.
+    """
+    sizes = sizes_of(shape, size, "view(): argument 'size'")
+    return view_as_shape(input, _inferred(sizes, numel(input._shape)))
+
+
+def view_as(input: Tensor, other: Tensor) -> Tensor:
+    """The same elements in the shape of ``other``, on the same memory."""
+    return view(input, other._shape)
+
+
+def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
+    """The same elements in another shape: on the same memory where possible, else copied.
+
+    Raises:
+        RuntimeError: the number of elements differs.
+    """
+    wanted = _inferred(sizes_of(sizes, shape, "reshape(): argument 'shape'"), numel(input._shape))
+    if input._flat is not None:
+        return view_as_shape(input, wanted)
+    strides = view_strides(input._shape, input._element_strides(), wanted)
+    if strides is None:
+        return unsafe_view(contiguous(input), wanted)
+    return reshape_alias(input, wanted, strides)
+
+
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    """The same elements in the shape of ``other``."""
+    return reshape(input, other._shape)
+
+
+@operation("PermuteBackward0", view=True)
+def permute_op(input: Tensor, dims: tuple[int, ...]) -> Tensor:
+    strides = input._element_strides()
+    return view_of(input, [input._shape[d] for d in dims], [strides[d] for d in dims])
+
+
+@permute_op.gradient("input")
+def _(grad, dims):
+    return passed_on(permute_op, grad, tuple([dims.index(d) for d in range(len(dims))]))
+
+
+def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
+    """The dimensions in another order.
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: they do not name each dimension once.
+    """
+    rank, given = len(input._shape), sizes_of(order, dims, "permute(): argument 'dims'")
+    if len(given) != rank:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {rank} is not equal to len(dims) = {len(given)}"
+        )
+    normal = tuple([normal_dim(d, rank) for d in given])
+    if len(set(normal)) != rank:
+        raise RuntimeError(
+            f"permute(): duplicate dims are not allowed. (dims {list(given)}, shape {list(input._shape)})"
+        )
+    return permute_op(input, normal)
+
+
+@operation("TransposeBackward0", view=True)
+def transpose_op(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    shape, strides = list(input._shape), list(input._element_strides())
+    if shape:
+        shape[dim0], shape[dim1] = shape[dim1], shape[dim0]
+        strides[dim0], strides[dim1] = strides[dim1], strides[dim0]
+    return view_of(input, shape, strides)
+
+
+@transpose_op.gradient("input")
+def _(grad, dim0, dim1):
+    return passed_on(transpose_op, grad, dim0, dim1)
+
+
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Two dimensions exchanged."""
+    rank = len(input._shape)
+    return transpose_op(input, normal_dim(dim0, rank), normal_dim(dim1, rank))
+
+
+@operation("TBackward0", view=True)
+def t_op(input: Tensor) -> Tensor:
+    return view_of(input, input._shape[::-1], input._element_strides()[::-1])
+
+
+@t_op.gradient("input")
+def _(grad):
+    return passed_on(t_op, grad)
+
+
+def t(input: Tensor) -> Tensor:
+    """The transpose of a matrix; a tensor of fewer dimensions as it is.
+
+    Raises:
+        RuntimeError: the tensor has more than two dimensions.
+    """
+    if len(input._shape) > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(input._shape)}D")
+    return t_op(input)
+
+
+def _squeezed(input: Tensor, dims: tuple[int, ...]) -> Tensor:
+    """The tensor without those of ``dims`` that have size 1."""
+    kept = [d for d, extent in enumerate(input._shape) if extent != 1 or d not in dims]
+    strides = input._element_strides()
+    return view_of(input, [input._shape[d] for d in kept], [strides[d] for d in kept])
+
+
+@operation("SqueezeBackward0", view=True)
+def squeeze_all(input: Tensor) -> Tensor:
+    return _squeezed(input, tuple(range(len(input._shape))))
+
+
+@operation("SqueezeBackward1", view=True)
+def squeeze_dim(input: Tensor, dim: int) -> Tensor:
+    return _squeezed(input, (dim,))
+
+
+@operation("SqueezeBackward2", view=True)
+def squeeze_dims(input: Tensor, dims: tuple[int, ...]) -> Tensor:
+    return _squeezed(input, dims)
+
+
+@operation("SqueezeBackward4")
+def squeeze_result(input: Tensor, dim: int) -> Tensor:
+    """A result of one row as a vector: it takes over the memory, as PyTorch's in-place squeeze does."""
+    out = fresh(input._flat, input._shape[:dim] + input._shape[dim + 1 :], input._type)
+    out._counter[0] = 1  # which counts as a change
+    return out
+
+
+@squeeze_all.gradient("input")
+@squeeze_dim.gradient("input")
+@squeeze_dims.gradient("input")
+@squeeze_result.gradient("input")
+def _(grad, input_shape):
+    return _restored(grad, input_shape)
+
+
+def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+    """The tensor without its dimensions of size 1, or without those of ``dim`` that have it."""
+    if dim is None:
+        return squeeze_all(input)
+    if isinstance(dim, int):
+        return squeeze_dim(input, normal_dim(dim, len(input._shape)))
+    return squeeze_dims(input, normal_dims(dim, len(input._shape)) if dim else ())
+
+
+@operation("UnsqueezeBackward0", view=True)
+def unsqueeze_op(input: Tensor, dim: int) -> Tensor:
+    shape, strides = input._shape, input._element_strides()
+    step = shape[dim] * strides[dim] if dim < len(shape) else 1
+    return view_of(input, (*shape[:dim], 1, *shape[dim:]), (*strides[:dim], step, *strides[dim:]))
+
+
+@unsqueeze_op.gradient("input")
+def _(grad, dim):
+    return passed_on(squeeze_dim, grad, dim)
+
+
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """The tensor with a further dimension of size 1 at ``dim``.
+
+    Raises:
+        IndexError: ``dim`` is beyond the dimensions that the result has.
+    """
+    return unsqueeze_op(input, normal_dim(dim, len(input._shape) + 1))
+
+
+@operation("ExpandBackward0", view=True)
+def expand_op(input: Tensor, shape: tuple[int, ...]) -> Tensor:
+    missing = len(shape) - len(input._shape)
+    strides = list(broadcast_strides(input._shape, input._element_strides(), shape))
+    for dim in range(missing - 1, -1, -1):
+        if shape[dim] == 1:
+            strides[dim] = shape[dim + 1] * strides[dim + 1] if dim + 1 < len(shape) else 1
+    return view_of(input, shape, strides)
+
+
+@expand_op.gradient("input")
+def _(grad):
+    return grad  # the engine sums over what was repeated
+
+
+def expand(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
+    """The tensor repeated along dimensions of size 1 (or new ones in front) without copying; -1 keeps a size.
+
+    Raises:
+        RuntimeError: a size other than 1 would have to change.
+    """
+    wanted = sizes_of(sizes, size, "expand(): argument 'size'")
+    missing = len(wanted) - len(input._shape)
+    if missing < 0:
+        raise RuntimeError(
+            f"expand({input._type.name}{{{list(input._shape)}}}, size={list(wanted)}): the number of sizes provided "
+            f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor "
+            f"({len(input._shape)})"
+        )
+    shape = []
+    for position, goal in enumerate(wanted):
+        extent = input._shape[position - missing] if position >= missing else None
+        if goal < 0 and extent is None:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({goal}) isn't allowed in a leading, non-existing dimension "
+                f"{position}"
+            )
+        if goal != -1 and (goal < 0 or extent not in (None, 1, goal)):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({goal}) must match the existing size ({extent}) at non-singleton "
+                f"dimension {position}.  Target sizes: {list(wanted)}.  Tensor sizes: {list(input._shape)}"
+            )
+        shape.append(extent if goal == -1 else goal)
+    return expand_op(input, tuple(shape))
+
+
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    """The tensor expanded to the shape of ``other``."""
+    return expand(input, other._shape)
+
+
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """The tensors, given one by one or as one sequence, expanded to their common shape.
+
+    Raises:
+        RuntimeError: they have none.
+    """
+    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+        tensors = tuple(tensors[0])
+    if not tensors:
+        raise RuntimeError("expected a non-empty list of Tensors")
+    shape = broadcast_shapes(*[tensor._shape for tensor in tensors])
+    return tuple([tensor if tensor._shape == shape else expand_op(tensor, shape) for tensor in tensors])
+
+
+public(broadcast_tensors, method=False)
+for _method in (reshape, permute, transpose, t, squeeze, unsqueeze):
+    public(_method)
+for _name, _function in {
+    "view": view, "view_as": view_as, "reshape_as": reshape_as, "expand": expand, "expand_as": expand_as,
+}.items():
+    attach(_name, _function)
