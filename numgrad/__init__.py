@@ -4,6 +4,7 @@ Python records the graph; every forward and backward step runs in a kernel that 
 PyTorch's: ``import numgrad as torch``.
 """
 
+import importlib
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
@@ -41,9 +42,7 @@ from .random import Generator, default_generator, initial_seed, manual_seed, see
 # The operations: each is exported where it is defined (``numgrad.ops``).
 globals().update(public_functions)
 
-from . import data, linalg, nn, optim, utils  # noqa: E402 - these use the operations
-from ._interchange import from_dlpack, to_dlpack  # noqa: E402
-from .serialization import load, save  # noqa: E402
+from ._interchange import from_dlpack, to_dlpack  # noqa: E402 - this uses the operations
 
 __version__ = "0.1.0"
 
@@ -61,9 +60,29 @@ __all__ = [
     *public_functions,
 ]
 
+#: What is imported when it is first asked for, to keep ``import numgrad`` fast: each name with the module that it is
+#: or that has it.
+_LATER = {
+    "data": "data", "linalg": "linalg", "load": "serialization", "nn": "nn", "optim": "optim",
+    "save": "serialization", "serialization": "serialization", "utils": "utils",
+}
+
 if TYPE_CHECKING:
+    from . import data, linalg, nn, optim, utils
+    from . import serialization as serialization
+    from .serialization import load, save
 
     def __getattr__(name: str) -> Any: ...
 
 else:
-    __getattr__ = missing_from(globals(), "torch")
+    _raise_missing = missing_from(globals(), "torch")
+
+    def __getattr__(name):
+        if name not in _LATER:
+            return _raise_missing(name)
+        module = importlib.import_module(f".{_LATER[name]}", __name__)
+        value = globals()[name] = module if name == _LATER[name] else getattr(module, name)
+        return value
+
+    def __dir__():
+        return sorted({*globals(), *_LATER})

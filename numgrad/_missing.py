@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib.resources
 from collections.abc import Callable, Iterable
@@ -36,6 +35,8 @@ def missing(owner: str, name: str, present: Iterable[str]) -> AttributeError:
     if not known:
         kind = "'Tensor' object" if owner == "Tensor" else f"module '{where}'"
         return AttributeError(f"{kind} has no attribute '{name}'")
+    import difflib  # which nothing else needs
+
     present = [other for other in present if not other.startswith("_")]
     near = [_INSTEAD[name]] if name in _INSTEAD else difflib.get_close_matches(name, present, 1, 0.65)
     hint = f"; the nearest that there is: {where}.{near[0]}" if near and near[0] in present else ""
@@ -48,6 +49,6 @@ def missing_from(namespace: dict[str, Any], owner: str) -> Callable[[str], Any]:
     def __getattr__(name: str) -> Any:  # noqa: N807 - the name that Python looks for
         if name.startswith("__"):
             raise AttributeError(f"module '{namespace['__name__']}' has no attribute '{name}'")
-        raise missing(owner, name, namespace)
+        raise missing(owner, name, {*namespace, *namespace.get("__all__", ())})  # some are not imported yet
 
     return __getattr__

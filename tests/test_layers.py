@@ -124,6 +124,36 @@ print(json.dumps({
     assert [name for name in result["modules"] if any(within(name, package) for package in cuda)] == []
 
 
+LATER = ("data", "linalg", "nn", "optim", "serialization", "utils")
+
+
+@pytest.mark.parametrize(
+    ("use", "loaded"),
+    [
+        ("pass", []),
+        ("dir(numgrad), hasattr(numgrad, 'no_such_name')", []),
+        ("numgrad.nn.Linear", ["nn"]),
+        ("from numgrad import linalg, load", ["linalg", "nn", "serialization"]),
+        ("import numgrad.utils.data as data; assert data is numgrad.utils.data", ["utils"]),
+        ("import pickle; pickle.loads(b'cnumgrad.optim.sgd\\nSGD\\n.')", ["optim"]),
+        ("from numgrad import *; nn.Linear, save, optim.SGD", list(LATER)),
+    ],
+)
+def test_what_is_loaded_when_it_is_first_asked_for(use, loaded):
+    program = f"""
+import json, sys
+import numgrad
+{use}
+print(json.dumps([name for name in {LATER} if f"numgrad.{{name}}" in sys.modules]))
+"""
+    assert in_subprocess(program) == loaded
+
+
+def test_names_that_are_loaded_later_are_listed():
+    listed = in_subprocess("import json, numgrad; print(json.dumps(dir(numgrad)))")
+    assert {*LATER, "load", "save", *numgrad.__all__} <= set(listed)
+
+
 def test_importing_numgrad_takes_a_tenth_of_a_second_more_than_numba(tmp_path):
     # Processor time, which other processes disturb less than the clock; with bytecode, as an installation has it.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

@@ -1,5 +1,8 @@
 """Layers, activations and losses as functions."""
 
+from typing import TYPE_CHECKING
+
+from ..._missing import missing_from
 from ...ops.indexing.one_hot import one_hot
 from ...ops.matrices.addmm import linear
 from ...ops.network.attention import scaled_dot_product_attention
@@ -71,3 +74,6 @@ __all__ = [
     "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
     "triplet_margin_loss", "triplet_margin_with_distance_loss",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = missing_from(globals(), "nn.functional")

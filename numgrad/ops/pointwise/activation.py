@@ -54,10 +54,15 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
     Raises:
         ValueError: ``min_val`` is greater than ``max_val``.
+        RuntimeError: a bound is negative and the tensor unsigned.
     """
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val ({min_val} and {max_val})")
     low, high = _whole(input, min_val, max_val)
+    if low < 0 and isinstance(input, Tensor) and not input.is_signed():
+        raise RuntimeError(
+            f"cannot do hardtanh on an unsigned type with negative limits: {input.dtype} (shape {list(input._shape)})"
+        )
     return activated("hardtanh", hardtanh_op, input, inplace, min_val=low, max_val=high)
 
 

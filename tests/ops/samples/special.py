@@ -17,7 +17,7 @@ sample("logaddexp2_op", np.logaddexp2, dtypes=FLOATS)
 sample("logit_op", lambda x: np.log(x / (1 - x.astype(float))), domain=UNIT, call=numgrad.logit)
 sample("logit_within", lambda x, eps: np.log(np.clip(x, eps, 1 - eps) / (1 - np.clip(x, eps, 1 - eps))), args=(0.3,),
        domain=UNIT, call=numgrad.logit)
-sample("xlogy", lambda x, y: x * np.log(y.astype(float)), domain=(ANY, POSITIVE), dtypes=FLOATS)
+sample("xlogy", lambda x, y: np.where((x == 0) & (y == y), 0, x * np.log(y.astype(float))), domain=(ANY, POSITIVE))
 sample("rsqrt", lambda x: 1 / np.sqrt(x), domain=POSITIVE)
 sample("erf", np.vectorize(math.erf, otypes="d"))
 sample("erfc", np.vectorize(math.erfc, otypes="d"))
