@@ -66,7 +66,7 @@ class Conversions:
         return iter(self.unbind(0))
 
     def __contains__(self, element: Any) -> bool:
-        if not isinstance(element, Conversions | bool | int | float | np.generic):
+        if not isinstance(element, Conversions | bool | int | float | complex | np.generic):
             raise RuntimeError(
                 f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._layout import normal_dim, numel
-from ._types import Size, device, dtype, layout, size_of, strided
+from ._types import Size, contiguous_format, device, dtype, layout, memory_format, size_of, strided
 
 __all__ = ["Description"]
 
@@ -52,8 +52,10 @@ class Description:
         """The place of the first element in the storage, in elements."""
         return self._offset
 
-    def is_contiguous(self) -> bool:
+    def is_contiguous(self, memory_format: memory_format = contiguous_format) -> bool:
         """Whether the elements lie in row-major order without gaps."""
+        if memory_format is not contiguous_format:
+            raise RuntimeError(f"is_contiguous() does not support memory format {memory_format}")
         return self._flat is not None
 
     @property

@@ -211,6 +211,9 @@ class memory_format:  # noqa: N801 - PyTorch's name
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
+    def __reduce__(self) -> str:
+        return self.name  # a global of this module: there is one object of each
+
 
 contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
 
@@ -220,6 +223,9 @@ class layout:  # noqa: N801 - PyTorch's name
 
     def __repr__(self) -> str:
         return "torch.strided"
+
+    def __reduce__(self) -> str:
+        return "strided"
 
 
 strided = layout()
@@ -235,13 +241,23 @@ class device:  # noqa: N801 - PyTorch's name
             type, index = str(type), None
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str or device, not {type.__class__.__name__}")
-        kind, _, number = type.partition(":")
+        kind, colon, number = type.partition(":")
         if kind != "cpu":
             raise RuntimeError(f"numgrad has no device '{type}' yet: it computes on 'cpu'")
-        if number and not number.isdigit():
-            raise RuntimeError(f"Invalid device string: '{type}'")
+        if colon:
+            if not number.isdecimal() or str(int(number)) != number:
+                raise RuntimeError(f"Invalid device string: '{type}'")
+            if index is not None:
+                raise RuntimeError(
+                    f"type (string) must not include an index because index was passed explicitly: {type}"
+                )
+            index = int(number)
+        if index is not None and not isinstance(index, int):
+            raise TypeError(f"device(): argument 'index' (position 2) must be int, not {index.__class__.__name__}")
+        if index is not None and index < 0:
+            raise RuntimeError(f"Device index must not be negative, but is {index}")
         self.type = kind
-        self.index = int(number) if number else index
+        self.index = index
 
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
@@ -292,6 +308,6 @@ def tensor_type(dtype: dtype, device: device = _CPU) -> TensorType:
     """The one TensorType of this dtype and device."""
     key = (dtype, device.type)
     found = TensorType._all.get(key)
-    if found is None:
-        found = TensorType._all[key] = TensorType(dtype, _CPU if device.type == "cpu" else device)
+    if found is None:  # setdefault: another thread may just have made it
+        found = TensorType._all.setdefault(key, TensorType(dtype, _CPU if device.type == "cpu" else device))
     return found

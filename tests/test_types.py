@@ -108,7 +108,7 @@ def test_device():
     assert pickle.loads(pickle.dumps(first)) == copy.deepcopy(first) == first
 
 
-@pytest.mark.parametrize("name", ["tpu", "cpu:x", "cpu:-1", ""])
+@pytest.mark.parametrize("name", ["tpu", "cpu:x", "cpu:-1", "cpu:", "cpu:01", "cpu:\N{SUPERSCRIPT TWO}", ""])
 def test_devices_that_are_not_there(name):
     with pytest.raises(RuntimeError, match=f"'{name}'"):
         device(name)
@@ -117,6 +117,27 @@ def test_devices_that_are_not_there(name):
 def test_a_device_is_named_by_a_string():
     with pytest.raises(TypeError, match="must be str or device, not float"):
         device(3.5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (("cpu", -1), RuntimeError, "index must not be negative, but is -1"),
+        (("cpu:0", 1), RuntimeError, "must not include an index because index was passed explicitly: cpu:0"),
+        (("cpu", "0"), TypeError, "argument 'index' .* must be int, not str"),
+    ],
+)
+def test_indices_that_no_device_has(arguments, error, message):
+    with pytest.raises(error, match=message):
+        device(*arguments)
+
+
+# --- memory format and layout -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("constant", [numgrad.contiguous_format, numgrad.preserve_format, numgrad.strided])
+def test_there_is_one_of_each(constant):
+    assert pickle.loads(pickle.dumps(constant)) is copy.deepcopy(constant) is copy.copy(constant) is constant
 
 
 # --- the older spellings ----------------------------------------------------------------

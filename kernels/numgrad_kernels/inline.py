@@ -22,7 +22,7 @@ import numpy as np
 
 from . import scalar
 
-__all__ = ["Inliner"]
+__all__ = ["Inliner", "syntax_tree"]
 
 
 class Inliner:
@@ -55,7 +55,7 @@ class Inliner:
         return ast.unparse(_Literals(self.compute).visit(self.expand(function, bound)))
 
     def expand(self, function: Callable[..., Any], arguments: Mapping[str, ast.expr]) -> ast.expr:
-        definition = copy.deepcopy(_definition(function))  # it is rewritten in place
+        definition = copy.deepcopy(syntax_tree(function))  # it is rewritten in place
         parameters = [parameter.arg for parameter in definition.args.args + definition.args.kwonlyargs]
         scope = _Scope(self, function, {name: arguments[name] for name in parameters})
         for statement in definition.body:
@@ -257,7 +257,7 @@ def _product(left: ast.expr, right: ast.expr) -> ast.expr:
 
 
 @functools.lru_cache(maxsize=1024)
-def _definition(function: Callable[..., Any]) -> ast.FunctionDef:
+def syntax_tree(function: Callable[..., Any]) -> ast.FunctionDef:
     """The syntax tree of a function, its docstring left out."""
     try:
         text = textwrap.dedent(inspect.getsource(function))

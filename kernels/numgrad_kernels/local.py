@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from numba.core import cgutils, types
-from numba.extending import intrinsic
 
-from .overloads import overloaded
+from .overloads import generated
 
 __all__ = ["array_at", "local_array"]
 
@@ -34,7 +33,7 @@ def array_at(address: int, start: int, count: int, dtype: Any) -> np.ndarray:
     return np.frombuffer(memoryview(memory), dtype)
 
 
-@intrinsic(prefer_literal=True)
+@generated(local_array, prefer_literal=True)
 def _stack_array(typing_context: Any, size: Any, dtype: Any) -> Any:
     if not isinstance(size, types.IntegerLiteral):
         return None
@@ -49,7 +48,7 @@ def _stack_array(typing_context: Any, size: Any, dtype: Any) -> Any:
     return result(size, dtype), generate
 
 
-@intrinsic
+@generated(array_at)
 def _window(typing_context: Any, address: Any, start: Any, count: Any, dtype: Any) -> Any:
     result = types.Array(dtype.dtype, 1, "C")
 
@@ -68,13 +67,3 @@ def _row(context: Any, builder: Any, kind: Any, data: Any, extent: Any) -> Any:
     array = make_array(kind)(context, builder)
     populate_array(array, data=data, shape=[extent], strides=[item], itemsize=item, meminfo=None)
     return array._getvalue()
-
-
-@overloaded(local_array)
-def _local_array(size, dtype):  # Numba compares the two signatures: no annotations
-    return lambda size, dtype: _stack_array(size, dtype)
-
-
-@overloaded(array_at)
-def _array_at(address, start, count, dtype):
-    return lambda address, start, count, dtype: _window(address, start, count, dtype)

@@ -1,19 +1,27 @@
-"""The text of a hand-written kernel, together with everything it calls, as one module for the kernel store."""
+"""The text of a hand-written kernel, everything it calls pasted in, as one module for the kernel store.
+
+Of several functions Numba compiles each for itself, with wrappers, and then once more as part of those that call it,
+which takes 50 to 100 ms for each: so one function is made of them.  What a call computes is put before the statement
+that it stands in, so it must not write what the rest of the statement reads.
+"""
 
 from __future__ import annotations
 
 import ast
-import inspect
-import textwrap
-from collections.abc import Callable, Mapping
+import builtins
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from . import local, scalar
+from .inline import syntax_tree
+
 __all__ = ["module_text"]
 
-#: Modules whose functions are imported by the text, not copied into it.
+#: Modules whose functions are imported by the text, not pasted into it.
 _IMPORTED = ("numgrad_kernels.scalar", "numgrad_kernels.local")
 
 
@@ -22,42 +30,45 @@ def module_text(
 ) -> str:
     """A module that defines ``kernel``, the given function, with ``T`` standing for the ``compute`` dtype.
 
-    Functions that it calls from its own package are copied in, so that the digest of the text covers them; those
+    Functions that it calls from its own package are pasted into it, so that the digest of the text covers them; those
     that ``parts`` names are replaced by the functions given there.
 
     Raises:
-        TypeError: the function uses a name that a kernel cannot have.
+        TypeError: the function uses a name that a kernel cannot have, or calls a function that cannot be pasted.
     """
-    collected = _Collected(compute, parts)
-    collected.add(function.__name__, function)
-    copies = collected.copies
-    root = copies.pop(function.__name__)
+    module = _Module(compute, parts)
+    kernel = copy.deepcopy(syntax_tree(function))
+    kernel.name = "kernel"
+    variables: dict[str, ast.expr] = {p.arg: ast.Name(p.arg, ast.Load()) for p in kernel.args.args}
+    module.taken.update(variables)
+    kernel.body = _Body(module, function, variables).block(kernel.body)
     lines = [f'"""{function.__name__}, computed in {compute}."""', ""]
-    lines += [*sorted(collected.imports), "", *sorted(collected.constants)]
-    for text in copies.values():
-        lines += ["", "", '@njit(error_model="numpy", fastmath={"contract"})', text]
-    lines += ["", "", root.replace(f"def {function.__name__}(", "def kernel(", 1)]
-    return "\n".join(lines) + "\n"
+    lines += [*sorted(module.imports), ""]
+    lines += [f"{name} = {value!r}" for name, value in sorted(module.constants.items())]
+    return "\n".join([*lines, "", "", ast.unparse(ast.fix_missing_locations(kernel))]) + "\n"
 
 
-class _Collected:
+class _Module:
+    """What the text has besides its function: imports, constants, and the names that are taken."""
+
     def __init__(self, compute: np.dtype, parts: Mapping[str, Any]):
         self.compute = compute
         self.parts = parts
         self.imports: set[str] = set()
-        self.constants: set[str] = set()
-        self.copies: dict[str, str] = {}
+        self.constants: dict[str, int | float] = {}
+        self.taken = {"kernel", "prange", "T", *vars(builtins), *vars(scalar), *vars(local)}
 
-    def add(self, name: str, function: Any) -> None:
-        """Copy a function, as ``name``, and what it names; callees come before their callers."""
-        text = textwrap.dedent(inspect.getsource(function)).rstrip()
-        for used in _global_names(text, function):
-            self._resolve(used, self.parts.get(used, function.__globals__[used]), function)
-        self.copies[name] = text.replace(f"def {function.__name__}(", f"def {name}(", 1)
-        if len(self.copies) > 1:
-            self.imports.add("from numba import njit")
+    def fresh(self, name: str) -> ast.Name:
+        """A variable called ``name`` or nearly so."""
+        free, number = name, 1
+        while free in self.taken:
+            number += 1
+            free = f"{name}{number}"
+        self.taken.add(free)
+        return ast.Name(free, ast.Load())
 
-    def _resolve(self, name: str, value: Any, function: FunctionType) -> None:
+    def add(self, name: str, value: Any, function: Callable[..., Any]) -> None:
+        """Have the text define ``name`` as ``function`` knows it."""
         if name == "T":
             element = "bool_" if self.compute.kind == "b" else self.compute.name
             self.imports.add(f"from numpy import {element} as T")
@@ -67,15 +78,116 @@ class _Collected:
             self.imports.add(f"from {value.__module__} import {name}")
         elif name == "prange":
             self.imports.add("from numba import prange")
-        elif isinstance(value, FunctionType):
-            if name not in self.copies:
-                self.add(name, value)
-        elif isinstance(value, int | float):
-            self.constants.add(f"{name} = {value!r}")
-        else:
+        elif not isinstance(value, int | float) or self.constants.setdefault(name, value) != value:
             raise TypeError(f"{function.__qualname__}: a kernel cannot use '{name}', which is a {type(value).__name__}")
 
 
-def _global_names(text: str, function: FunctionType) -> list[str]:
-    names = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
-    return sorted(name for name in names if name in function.__globals__)
+class _Body(ast.NodeTransformer):
+    """Rewrites the statements of one function: its variables get names of their own, and its calls become statements."""
+
+    def __init__(self, module: _Module, function: Callable[..., Any], variables: dict[str, ast.expr]):
+        self.module = module
+        self.function = function
+        self.variables = variables
+        self.locals = frozenset(function.__code__.co_varnames)
+        self.before: list[ast.stmt] = []  # what computes the calls of the statement in hand
+        self.always = True  # whether the expression in hand is computed once, whenever its statement runs
+
+    def block(self, statements: Iterable[ast.stmt]) -> list[ast.stmt]:
+        """The statements rewritten."""
+        result: list[ast.stmt] = []
+        for statement in statements:
+            self.before = before = []
+            rewritten = self._compound(statement) if hasattr(statement, "body") else self.visit(statement)
+            result += before
+            if not (isinstance(rewritten, ast.Expr) and isinstance(rewritten.value, ast.Name)):  # a call without value
+                result.append(rewritten)
+        return result
+
+    def _compound(self, statement: Any) -> ast.stmt:
+        if isinstance(statement, ast.For):
+            statement.iter = self.visit(statement.iter)
+            statement.target = self.visit(statement.target)
+        else:
+            self.always = isinstance(statement, ast.If)
+            statement.test = self.visit(statement.test)
+            self.always = True
+        statement.body = self.block(statement.body)
+        statement.orelse = self.block(statement.orelse)
+        return statement
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        name = node.id
+        if name in self.locals and name not in self.variables:
+            self.variables[name] = self.module.fresh(name)
+        if name in self.variables:
+            return copy.copy(self.variables[name])
+        if name in self.function.__globals__:
+            self.module.add(name, self._global(name), self.function)
+        return node
+
+    def _global(self, name: str) -> Any:
+        return self.module.parts.get(name, self.function.__globals__[name])
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        raise TypeError(f"{self.function.__qualname__}: a return in a kernel or inside a loop cannot be pasted")
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        return self._choice(node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        return self._choice(node)
+
+    def _choice(self, node: ast.expr) -> ast.expr:
+        always, self.always = self.always, False
+        self.generic_visit(node)
+        self.always = always
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if isinstance(node.func, ast.Name) and node.func.id in self.function.__globals__:
+            called = self._global(node.func.id)
+            if isinstance(called, FunctionType) and called.__module__ not in _IMPORTED:
+                return self._paste(called, [self.visit(argument) for argument in node.args])
+        return self.generic_visit(node)
+
+    def _paste(self, called: FunctionType, arguments: Sequence[ast.expr]) -> ast.expr:
+        """The value of a call, whose statements go before the statement in hand."""
+        text = copy.deepcopy(syntax_tree(called))
+        expression = isinstance(text.body[0], ast.Return)
+        if not (expression or self.always):
+            raise TypeError(f"{self.function.__qualname__}: '{called.__name__}' is called where it may not run once")
+        names = [node for statement in text.body for node in ast.walk(statement) if isinstance(node, ast.Name)]
+        variables: dict[str, ast.expr] = {}
+        for parameter, argument in zip(text.args.args, arguments, strict=True):
+            uses = [node for node in names if node.id == parameter.arg]
+            changed = any(isinstance(node.ctx, ast.Store) for node in uses)
+            repeated = not isinstance(argument, ast.Name | ast.Constant) and (len(uses) > 1 or not expression)
+            if changed or (repeated and self.always):
+                variables[parameter.arg] = self.module.fresh(parameter.arg)
+                self.before.append(ast.Assign([variables[parameter.arg]], argument))
+            else:
+                variables[parameter.arg] = argument
+        inner = _Body(self.module, called, variables)
+        if expression:
+            inner.before, inner.always = self.before, self.always
+            return inner.visit(text.body[0].value)  # type: ignore[attr-defined]
+        result = inner.variables[_RESULT] = self.module.fresh(called.__name__.lstrip("_"))
+        self.before += inner.block(_returning(text.body))
+        return result
+
+
+#: What a function's result is called in its statements: no variable of its own can be.
+_RESULT = "return"
+
+
+def _returning(statements: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements of a function with assignments in place of the returns that they end in."""
+    for number, statement in enumerate(statements):
+        before, after = statements[:number], statements[number + 1 :]
+        match statement:
+            case ast.Return(value=ast.expr() as value):
+                return [*before, ast.Assign([ast.Name(_RESULT, ast.Store())], value)]
+            case ast.If(test, [*_, ast.Return()] as body, orelse):
+                return [*before, ast.If(test, _returning(body), _returning([*orelse, *after]))]
+    return statements

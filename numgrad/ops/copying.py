@@ -40,7 +40,7 @@ from ..autograd.views import check_writable, record_inplace
 from .table import attach, operation, public, refuse_complex
 
 __all__ = [
-    "FillBackward2", "check_memory_format", "check_overlap", "clone", "contiguous", "convert", "copy_", "fill_",
+    "FillBackward2", "check_fits", "check_memory_format", "check_overlap", "clone", "contiguous", "convert", "copy_", "fill_",
     "kept_strides", "overlaps", "overwritten", "plain_number", "recorded_edges", "to", "write", "zero_",
 ]
 
@@ -314,9 +314,18 @@ def _fitting(value: Any, kind: dtype) -> Any:
         raise TypeError(f"fill_(): argument 'value' must be a number or a 0-d tensor, not {type(value).__name__}")
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise OverflowError(f"{value} is too large for a 64-bit integer")
+    check_fits(value, kind)
+    return plain_number(value)
+
+
+def check_fits(value: complex, kind: dtype) -> None:
+    """Raise if a number is too large for a dtype.
+
+    Raises:
+        RuntimeError: it is.
+    """
     if not _holds(kind, value):
         raise RuntimeError(f"value {value} cannot be converted to type {kind.name} without overflow")
-    return plain_number(value)
 
 
 def plain_number(value: Any) -> Any:

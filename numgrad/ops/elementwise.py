@@ -30,7 +30,7 @@ from ..autograd.anomaly_mode import forward_trace
 from ..autograd.grad_mode import ANOMALY, GRAD, state
 from ..autograd.graph import Node, edge_of
 from ..autograd.views import record_inplace
-from .copying import check_overlap, plain_number
+from .copying import check_fits, check_overlap, plain_number
 from .flat import FlatNode
 from .plan import Plan, PointwiseNode, kind_of, new_output, operand, passed_values
 from .promotion import number_dtype, result_dtype
@@ -198,7 +198,7 @@ class Pointwise(Op):
         compute, kind = self.compute_types(operands)
         if compute.kind in "bi":
             if statics is not self.statics:
-                _check_whole(statics)
+                _check_statics(statics, compute)
             if self.check_integers is not None:
                 self.check_integers(operands)
         shape = tensors[0]._shape
@@ -261,11 +261,12 @@ def _prepared(op: Pointwise, name: str, value: Any) -> Any:
     raise TypeError(f"{op.name}(): argument '{name}' must be Tensor or a number, not {type(value).__name__}")
 
 
-def _check_whole(statics: Mapping[str, Any]) -> None:
-    """Raise if a static number would be cut off to become an integer."""
+def _check_statics(statics: Mapping[str, Any], compute: dtype) -> None:
+    """Raise if a static number would be cut off, or wrap around, to become an integer."""
     for name, value in statics.items():
         if isinstance(value, float):
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+        check_fits(value, compute)
 
 
 def _check_target(target: Tensor, operands: Sequence[Tensor], shape: tuple[int, ...], kind: dtype) -> None:

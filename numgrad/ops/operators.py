@@ -36,7 +36,7 @@ def _quotient_of(self: Tensor, other: Any) -> Any:
 
 def _inverted(self: Tensor) -> Any:
     """``~self``."""
-    if self.is_floating_point():
+    if self._type.dtype.kind in "fc":
         raise TypeError(
             "~ (operator.invert) is only implemented on integer and Boolean-type tensors, "
             f"not on {self.dtype} (shape {list(self._shape)})"

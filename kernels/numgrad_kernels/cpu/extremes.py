@@ -22,32 +22,29 @@ LEAF = 4096
 COLUMNS = 256
 
 
-def _first_place(row, value):
-    """Where ``value`` stands first."""
+def _extreme_of(x, start, length):
+    """The place of the extreme of a stretch, in it."""
     place = 0
-    while place < row.size - 1 and not (row[place] == value or (isnan(value) and isnan(row[place]))):
-        place += 1
-    return place
-
-
-def _extreme_of(row):
-    """The place of the extreme of a stretch."""
-    place = 0
-    for low in range(0, row.size, LEAF):
-        best = row[place]
+    for low in range(0, length, LEAF):
+        best = x[np.uint64(start + place)]
         if isnan(best):
             break
-        leaf = row[low : low + LEAF]
-        value = fold(best, _fold_leaf(leaf, best, leaf[0]))
+        size = min(LEAF, length - low)
+        value = fold(best, _fold_leaf(x, start + low, size, best, best))
         if low == 0 or value != best:  # a NaN differs, too
-            place = low + _first_place(leaf, value)
+            place = low
+            element = x[np.uint64(start + place)]
+            while place < low + size - 1 and not (element == value or (isnan(value) and isnan(element))):
+                place += 1
+                element = x[np.uint64(start + place)]
     return place
 
 
 def extreme_leaves(x, places):
     """The places of the extremes of the stretches of LEAF elements."""
     for leaf in prange(places.size):
-        places[leaf] = leaf * LEAF + _extreme_of(x[leaf * LEAF : (leaf + 1) * LEAF])
+        low = leaf * LEAF
+        places[leaf] = low + _extreme_of(x, low, min(LEAF, x.size - low))
 
 
 def combine_extremes(x, places, out, indices):
@@ -64,7 +61,7 @@ def combine_extremes(x, places, out, indices):
 def extreme_rows(x, length, out, indices):
     """The extreme of each row and its place in it."""
     for row in prange(out.size):
-        place = _extreme_of(x[row * length : (row + 1) * length])
+        place = _extreme_of(x, row * length, length)
         out[row] = x[row * length + place]
         indices[row] = place
 
@@ -83,9 +80,9 @@ def extreme_columns(x, length, inner, out, indices):
             best[column] = x[base + column]
             index[column] = 0
         for row in range(1, length):
-            line = x[base + row * inner : base + row * inner + width]
+            line = np.uint64(base + row * inner)
             for column in range(width):
-                value = line[column]
+                value = x[line + np.uint64(column)]
                 present = best[column]
                 changes = (present == present) & (fold(present, value) != present)
                 best[column] = where(changes, value, present)

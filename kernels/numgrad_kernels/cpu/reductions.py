@@ -92,38 +92,34 @@ def smaller(left, right):
 
 # -- rows -------------------------------------------------------------------------------------------------------------
 #
-# Stretches are cut out of a row before they are looped over: only of an index that counts from 0 is it clear that it
-# is not negative, and counts from the end, so only such loops vectorise.
+# Places are unsigned: a signed index may count from the end, and to look whether it does keeps loops from vectorising.
 
 
-def _fold_leaf(row, parameter, initial):
-    """What a stretch of up to LEAF elements folds to.
-
-    The accumulators' own loops are of fixed lengths, so that each becomes a few instructions.
-    """
-    if row.size < 64:
-        total = initial
-        for value in row:
-            total = fold(total, term(value, parameter))
-        return total
+def _fold_leaf(x, start, length, parameter, initial):
+    """What a stretch of up to LEAF elements folds to."""
     lanes = local_array(64, T)
-    lanes[:] = initial
-    count = row.size // 64
-    for i in range(count):
+    whole = length // 64 * 64
+    total = initial
+    if whole:
         for j in range(64):
-            lanes[j] = fold(lanes[j], term(row[i * 64 + j], parameter))
-    rest = row[count * 64 :]
-    for j in range(rest.size):
-        lanes[j] = fold(lanes[j], term(rest[j], parameter))
-    for j in range(32):
-        lanes[j] = fold(lanes[j], lanes[j + 32])
-    for j in range(16):
-        lanes[j] = fold(lanes[j], lanes[j + 16])
-    for j in range(8):
-        lanes[j] = fold(lanes[j], lanes[j + 8])
-    for j in range(4):
-        lanes[j] = fold(lanes[j], lanes[j + 4])
-    return fold(fold(lanes[0], lanes[2]), fold(lanes[1], lanes[3]))
+            lanes[j] = initial
+        for i in range(0, whole, 64):
+            place = np.uint64(start + i)
+            for j in range(64):
+                lanes[j] = fold(lanes[j], term(x[place + np.uint64(j)], parameter))
+        place = np.uint64(start + whole)
+        for j in range(length - whole):
+            lanes[j] = fold(lanes[j], term(x[place + np.uint64(j)], parameter))
+        width = 32
+        while width:
+            for j in range(width):
+                lanes[j] = fold(lanes[j], lanes[j + width])
+            width //= 2
+        total = lanes[0]
+    else:
+        for i in range(length):
+            total = fold(total, term(x[np.uint64(start + i)], parameter))
+    return total
 
 
 def _push(levels, depth, leaf, total):
@@ -145,21 +141,11 @@ def _collapse(levels, depth):
     return total
 
 
-def _fold_stretch(row, parameter, initial):
-    """What any number of elements folds to, by pairs of equally long halves."""
-    if row.size <= LEAF:
-        return _fold_leaf(row, parameter, initial)
-    levels = local_array(64, T)
-    depth = 0
-    for leaf in range((row.size + LEAF - 1) // LEAF):
-        depth = _push(levels, depth, leaf, _fold_leaf(row[leaf * LEAF : (leaf + 1) * LEAF], parameter, initial))
-    return _collapse(levels, depth)
-
-
 def fold_leaves(x, parameters, initial, out):
     """What the stretches of LEAF elements of ``x`` fold to, with the one parameter there is."""
     for leaf in prange(out.size):
-        out[leaf] = _fold_leaf(x[leaf * LEAF : (leaf + 1) * LEAF], parameters[0], T(initial))
+        low = leaf * LEAF
+        out[leaf] = _fold_leaf(x, low, min(LEAF, x.size - low), parameters[0], T(initial))
 
 
 def combine_leaves(leaves, out):
@@ -175,7 +161,13 @@ def fold_rows(x, length, parameters, initial, out):
     """``out[r]`` is what row ``r`` of ``x``, seen as (rows, length), folds to, with its parameter or the only one."""
     step = int(parameters.size > 1)
     for row in prange(out.size):
-        out[row] = _fold_stretch(x[row * length : (row + 1) * length], parameters[row * step], T(initial))
+        levels = local_array(64, T)
+        depth = 0
+        for leaf in range(max(1, (length + LEAF - 1) // LEAF)):
+            low = leaf * LEAF
+            total = _fold_leaf(x, row * length + low, min(LEAF, length - low), parameters[row * step], T(initial))
+            depth = _push(levels, depth, leaf, total)
+        out[row] = _collapse(levels, depth)
 
 
 # -- columns ----------------------------------------------------------------------------------------------------------
@@ -199,15 +191,17 @@ def fold_columns(x, length, inner, parameters, initial, out):
         few = local_array(COLUMNS, T)
         for column in range(width):
             parameter[column] = parameters[(place + column) * step]
-        total[:] = T(initial)
+            total[column] = T(initial)
         for start in range(0, length, 4096):
-            many[:] = T(initial)
+            for column in range(width):
+                many[column] = T(initial)
             for begin in range(start, min(length, start + 4096), 64):
-                few[:] = T(initial)
+                for column in range(width):
+                    few[column] = T(initial)
                 for row in range(begin, min(length, begin + 64)):
-                    line = x[base + row * inner : base + row * inner + width]
+                    line = np.uint64(base + row * inner)
                     for column in range(width):
-                        few[column] = fold(few[column], term(line[column], parameter[column]))
+                        few[column] = fold(few[column], term(x[line + np.uint64(column)], parameter[column]))
                 for column in range(width):
                     many[column] = fold(many[column], few[column])
             for column in range(width):

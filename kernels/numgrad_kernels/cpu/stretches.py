@@ -24,7 +24,8 @@ def largest(x, start, length):
     whole = length // 32 * 32
     if whole:
         lanes = local_array(32, T)
-        lanes[:] = best
+        for j in range(32):
+            lanes[j] = best
         for i in range(0, whole, 32):
             place = np.uint64(start + i)
             for j in range(32):
@@ -33,7 +34,7 @@ def largest(x, start, length):
         for j in range(32):
             best = lanes[j] if lanes[j] > best else best
     for i in range(whole, length):
-        value = x[start + i]
+        value = x[np.uint64(start + i)]
         best = value if value > best else best
     return best
 
@@ -54,14 +55,15 @@ def total(x, start, length):
     lanes = local_array(32, T)
     whole = length // 32 * 32
     for low in range(0, whole, BLOCK):
-        lanes[:] = T(0)
+        for j in range(32):
+            lanes[j] = T(0)
         for i in range(low, min(whole, low + BLOCK), 32):
             place = np.uint64(start + i)
             for j in range(32):
                 lanes[j] += x[place + np.uint64(j)]
         result += _lanes_sum(lanes)
     for i in range(whole, length):
-        result += x[start + i]
+        result += x[np.uint64(start + i)]
     return result
 
 
@@ -71,12 +73,14 @@ def products(x, a, y, b, start, length):
     lanes = local_array(32, T)
     whole = length // 32 * 32
     for low in range(0, whole, BLOCK):
-        lanes[:] = T(0)
+        for j in range(32):
+            lanes[j] = T(0)
         for i in range(low, min(whole, low + BLOCK), 32):
             place = np.uint64(start + i)
             for j in range(32):
                 lanes[j] += (x[place + np.uint64(j)] - a) * (y[place + np.uint64(j)] - b)
         result += _lanes_sum(lanes)
     for i in range(whole, length):
-        result += (x[start + i] - a) * (y[start + i] - b)
+        place = np.uint64(start + i)
+        result += (x[place] - a) * (y[place] - b)
     return result

@@ -243,7 +243,8 @@ def elu_op(input, *, alpha=1, scale=1, input_scale=1):
 @elu_op.gradient("input")
 def _(grad, input, alpha, scale, input_scale):
     slope = alpha * scale * input_scale
-    at_most_0 = where(input == 0, grad * slope, grad * exp(input * input_scale) * slope)  # at 0 it does not bend
+    negative = where(input <= 0, input, 0)  # lest the exponential, which is not chosen, spoil its derivative by overflow
+    at_most_0 = where(input == 0, grad * slope, grad * exp(negative * input_scale) * slope)  # at 0 it does not bend
     return where(input <= 0, at_most_0, grad * scale)
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from numgrad_kernels import scalar
 
 from ..._tensor import Tensor
-from ..._types import dtype
+from ..._types import bool_
+from ..copying import check_fits
 from ..elementwise import pointwise
 from ..overloads import overload
 from ..promotion import result_dtype
@@ -19,7 +18,7 @@ from .comparison import where
 __all__ = ["clamp", "clamp_max", "clamp_min"]
 
 
-@pointwise("ClampBackward0", dtypes="if", export=False)
+@pointwise("ClampBackward0", export=False)
 def clamp_op(input, min, max):
     """``input``, but at least ``min``, and at most ``max``, which prevails."""
     return scalar.minimum(scalar.maximum(input, min), max)
@@ -76,6 +75,27 @@ _clamp_by_numbers = overload(clamp_op, "ClampBackward1")
 _clamp_min_by_number = overload(clamp_min_op, "ClampMinBackward0")
 _clamp_max_by_number = overload(clamp_max_op, "ClampMaxBackward0")
 
+#: ``clamp`` with one bound: a tensor, or a number.
+_above, _below = overload(clamp_min_op, "ClampBackward0"), overload(clamp_max_op, "ClampBackward0")
+_above_number, _below_number = overload(clamp_min_op, "ClampBackward1"), overload(clamp_max_op, "ClampBackward1")
+
+
+def _bounded(op: Any, inplace: bool, input: Tensor, *bounds: Any) -> Tensor:
+    """The operation with these bounds.
+
+    Raises:
+        RuntimeError, NotImplementedError: one is a number that the result cannot hold, or the result is bool.
+    """
+    if not all(isinstance(bound, Tensor) for bound in bounds):
+        kind = result_dtype([input, *bounds])
+        if kind is bool_:
+            name = op.op.name.replace("_op", "_scalar_cpu")
+            raise NotImplementedError(f"\"{name}\" not implemented for 'Bool' (shape {list(input._shape)})")
+        for bound in bounds:
+            if not isinstance(bound, Tensor):
+                check_fits(bound, kind)
+    return (op.inplace if inplace else op)(input, *bounds)
+
 
 def _clamp(input: Tensor, min: Any, max: Any, inplace: bool) -> Tensor:
     bounds = [bound for bound in (min, max) if bound is not None]
@@ -90,17 +110,13 @@ def _clamp(input: Tensor, min: Any, max: Any, inplace: bool) -> Tensor:
             "clamp(): 'min' and 'max' must both be numbers or both be Tensors, not "
             f"{type(min).__name__} and {type(max).__name__}"
         )
-    low, high = _extremes(result_dtype([input, *bounds]))
-    op = clamp_op if tensors == len(bounds) else _clamp_by_numbers
-    return (op.inplace if inplace else op)(input, low if min is None else min, high if max is None else max)
-
-
-def _extremes(kind: dtype) -> tuple[float, float]:
-    """Bounds that no number of this dtype is outside of."""
-    if kind.kind != "i":
-        return (False, True) if kind.kind == "b" else (-float("inf"), float("inf"))
-    limits = np.iinfo(kind.numpy)
-    return int(limits.min), int(limits.max)
+    if len(bounds) == 2:
+        op = clamp_op if tensors == 2 else _clamp_by_numbers
+    elif max is None:
+        op = _above if tensors else _above_number
+    else:
+        op = _below if tensors else _below_number
+    return _bounded(op, inplace, input, *bounds)
 
 
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
@@ -121,22 +137,22 @@ def _clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     """``input``, but at least ``min``, a number or a tensor."""
-    return clamp_min_op(input, min) if isinstance(min, Tensor) else _clamp_min_by_number(input, min)
+    return _bounded(clamp_min_op if isinstance(min, Tensor) else _clamp_min_by_number, False, input, min)
 
 
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """``input``, but at most ``max``, a number or a tensor."""
-    return clamp_max_op(input, max) if isinstance(max, Tensor) else _clamp_max_by_number(input, max)
+    return _bounded(clamp_max_op if isinstance(max, Tensor) else _clamp_max_by_number, False, input, max)
 
 
 def _clamp_min_(input: Tensor, min: Any) -> Tensor:
     """``clamp_min`` in place."""
-    return (clamp_min_op if isinstance(min, Tensor) else _clamp_min_by_number).inplace(input, min)
+    return _bounded(clamp_min_op if isinstance(min, Tensor) else _clamp_min_by_number, True, input, min)
 
 
 def _clamp_max_(input: Tensor, max: Any) -> Tensor:
     """``clamp_max`` in place."""
-    return (clamp_max_op if isinstance(max, Tensor) else _clamp_max_by_number).inplace(input, max)
+    return _bounded(clamp_max_op if isinstance(max, Tensor) else _clamp_max_by_number, True, input, max)
 
 
 for _function in (clamp, clamp_min, clamp_max):

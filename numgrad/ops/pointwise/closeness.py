@@ -38,6 +38,8 @@ def isclose(
         if not tolerance >= 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
     if input.dtype.kind in "bi":
+        if rtol == atol == 0:
+            return eq(input, other)  # float64 would not tell large integers apart
         input, other = convert(input, float64), convert(other, float64)
     return isclose_op(input, other, rtol=rtol, atol=atol, equal_nan=int(equal_nan))
 
