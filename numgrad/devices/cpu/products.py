@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._layout import numel
 from ..memory import empty_row
+from .blas import one_thread_for
 
 __all__ = ["add_to", "batch_product", "product"]
 
@@ -18,14 +19,18 @@ def product(left: Any, right: Any, shape: tuple[int, ...]) -> np.ndarray:
     A transposed operand is given to BLAS as it lies; one with gaps is copied.
     """
     out = empty_row(numel(shape), left._type.numpy)
-    np.dot(left._array(), right._array(), out.reshape(shape))
+    one, other = left._array(), right._array()
+    with one_thread_for(one.size // max(one.shape[-1], 1), one.shape[-1], other.size // max(other.shape[0], 1)):
+        np.dot(one, other, out.reshape(shape))
     return out
 
 
 def batch_product(left: Any, right: Any, shape: tuple[int, ...]) -> np.ndarray:
     """The products, as one row, of two stacks of matrices."""
     out = empty_row(numel(shape), left._type.numpy)
-    np.matmul(_for_blas(left._array()), _for_blas(right._array()), out=out.reshape(shape))
+    one, other = _for_blas(left._array()), _for_blas(right._array())
+    with one_thread_for(one.shape[-2], one.shape[-1], other.shape[-1]):
+        np.matmul(one, other, out=out.reshape(shape))
     return out
 
 
