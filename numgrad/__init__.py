@@ -46,16 +46,17 @@ from ._interchange import from_dlpack, to_dlpack  # noqa: E402 - this uses the o
 
 __version__ = "0.1.0"
 
+newaxis = None
 float, double = float32, float64
 short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
 
 __all__ = [
     "Generator", "Size", "Tensor", "autograd", "bool", "cdouble", "cfloat", "complex64", "complex128",
-    "contiguous_format", "data", "default_generator", "device", "double", "dtype", "e", "enable_grad", "finfo",
+    "contiguous_format", "cuda", "data", "default_generator", "device", "double", "dtype", "e", "enable_grad", "finfo",
     "float", "float32", "float64", "from_dlpack", "get_default_dtype", "iinfo", "inf", "initial_seed", "int",
     "int8", "int16", "int32", "int64", "is_grad_enabled", "layout", "linalg", "load", "long", "manual_seed",
-    "memory_format", "nan", "nn", "no_grad", "optim", "pi", "preserve_format", "random", "save", "seed",
+    "memory_format", "nan", "newaxis", "nn", "no_grad", "optim", "pi", "preserve_format", "random", "save", "seed",
     "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "strided", "to_dlpack", "uint8", "utils",
     *public_functions,
 ]
@@ -63,12 +64,12 @@ __all__ = [
 #: What is imported when it is first asked for, to keep ``import numgrad`` fast: each name with the module that it is
 #: or that has it.
 _LATER = {
-    "data": "data", "linalg": "linalg", "load": "serialization", "nn": "nn", "optim": "optim",
+    "cuda": "cuda", "data": "data", "linalg": "linalg", "load": "serialization", "nn": "nn", "optim": "optim",
     "save": "serialization", "serialization": "serialization", "utils": "utils",
 }
 
 if TYPE_CHECKING:
-    from . import data, linalg, nn, optim, utils
+    from . import cuda, data, linalg, nn, optim, utils
     from . import serialization as serialization
     from .serialization import load, save
 

@@ -12,14 +12,15 @@ from __future__ import annotations
 import json
 import math
 import zlib
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ._interchange import warn_of_hooks
 from ._layout import contiguous_strides, is_contiguous, numel, overlaps_itself
+from ._naming import class_name
 from ._tensor import Tensor, strided
 from ._types import Size, device, dtype, tensor_type
 from .nn.parameter import Parameter
@@ -28,6 +29,9 @@ __all__ = ["read_header", "write_header"]
 
 #: The version of what the header says.
 _VERSION = 1
+
+#: The classes of the mappings that can be stored, by name.
+_MAPPINGS: dict[str, Callable[[dict[Any, Any]], Any]] = {"dict": dict, "OrderedDict": OrderedDict, "Counter": Counter}
 
 
 def write_header(state: Any) -> tuple[str, dict[str, np.ndarray]]:
@@ -113,13 +117,13 @@ class _Writer:
         self._open.add(id(value))
         if kind in (list, tuple, Size):
             result = [kind.__name__, [self.encoded(x, f"{place}[{n}]", (*path, str(n))) for n, x in enumerate(value)]]
-        elif kind in (dict, OrderedDict):
+        elif kind in _MAPPINGS.values():
             result = [kind.__name__, self._items(value, place, path)]
             if kind is OrderedDict and vars(value):  # a state_dict's _metadata
                 result.append(self._items(vars(value), f"{place}.__dict__", path))
         else:
             raise TypeError(
-                f"{place}: a {_full_name(kind)} cannot be saved{_advice(value)}. A state is made of tensors, dicts, "
+                f"{place}: a {class_name(kind)} cannot be saved{_advice(value)}. A state is made of tensors, dicts, "
                 "lists, tuples, numbers, strings, bytes and None"
             )
         self._open.discard(id(value))
@@ -138,7 +142,7 @@ class _Writer:
             return number
         if type(tensor) not in (Tensor, Parameter):
             raise TypeError(
-                f"{place}: a {_full_name(type(tensor))} cannot be saved, its class being unknown when it is read. "
+                f"{place}: a {class_name(type(tensor))} cannot be saved, its class being unknown when it is read. "
                 "Save its detach()"
             )
         warn_of_hooks(tensor)
@@ -205,10 +209,6 @@ class _Writer:
             yield sorted(members), start, end
 
 
-def _full_name(kind: type) -> str:
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-
-
 def _advice(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return ": give numgrad.from_numpy(array)"
@@ -248,8 +248,8 @@ class _Reader:
         if kind in ("list", "tuple", "Size"):
             items = [self.decoded(item) for item in parts[0]]
             return items if kind == "list" else tuple(items) if kind == "tuple" else Size(items)
-        if kind in ("dict", "OrderedDict"):
-            result = dict(self._pairs(parts[0])) if kind == "dict" else OrderedDict(self._pairs(parts[0]))
+        if kind in _MAPPINGS:
+            result = _MAPPINGS[kind](dict(self._pairs(parts[0])))
             for attributes in parts[1:]:
                 vars(result).update(self._pairs(attributes))
             return result

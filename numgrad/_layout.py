@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 __all__ = [
-    "broadcast_shapes", "broadcast_strides", "contiguous_strides", "is_contiguous", "loop_nest", "normal_dim",
-    "normal_dims", "numel", "output_strides", "overlaps_itself", "view_strides",
+    "all_dims", "broadcast_shapes", "broadcast_strides", "contiguous_strides", "is_contiguous", "loop_nest",
+    "normal_dim", "normal_dims", "numel", "output_strides", "overlaps_itself", "view_strides",
 ]
 
 Ints = tuple[int, ...]
@@ -43,6 +43,11 @@ def is_contiguous(shape: Ints, strides: Ints) -> bool:
     return True
 
 
+def all_dims(shape: Ints) -> Ints:
+    """The numbers of all dimensions."""
+    return tuple(range(len(shape)))
+
+
 def normal_dim(dim: int, rank: int) -> int:
     """``dim`` counted from the front.
 
@@ -61,8 +66,8 @@ def normal_dims(dims: Any, rank: int) -> Ints:
     """The dimensions named by ``dims`` (None or empty for all), each once, counted from the front, ascending."""
     if dims is None:
         return tuple(range(rank))
-    if isinstance(dims, int):
-        dims = (dims,)
+    if hasattr(dims, "__index__"):
+        dims = (dims.__index__(),)
     if len(dims) == 0:
         return tuple(range(rank))
     normal = [normal_dim(dim, rank) for dim in dims]

@@ -23,6 +23,7 @@ import numpy as np
 from ._tensor import Tensor
 from ._types import get_default_dtype
 from .ops.creation.from_data import from_array, tensor
+from .ops.reductions.norms import vector_norm
 from .ops.table import attach, public_functions
 
 __all__: list[str] = []
@@ -138,8 +139,11 @@ def _dot(a, b):
 
 
 def _norm(x, ord=None, axis=None, keepdims=False):
-    _only(ord is None)
-    return ops.sqrt(ops.sum(ops.mul(x, x), axis, keepdims))
+    of_vectors = x.ndim == 1 if axis is None else isinstance(axis, int)
+    _only(ord is None or (of_vectors and isinstance(ord, int | float)))
+    if not (x.is_floating_point() or x.is_complex()):
+        x = x.to(get_default_dtype())
+    return vector_norm(x, 2 if ord is None else ord, axis, keepdims)
 
 
 def _take(a, indices, axis=None):

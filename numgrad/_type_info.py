@@ -11,7 +11,19 @@ from ._types import dtype, get_default_dtype, real_of, to_dtype
 __all__ = ["finfo", "iinfo"]
 
 
-class finfo:  # noqa: N801 - PyTorch's name
+class _Limits:
+    """The limits of a dtype; equal to those of the same dtype."""
+
+    dtype: str
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.dtype == self.dtype
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.dtype))
+
+
+class finfo(_Limits):  # noqa: N801 - PyTorch's name
     """The limits of a floating-point dtype, by default the default one; of a complex one those of its parts.
 
     Attributes:
@@ -45,7 +57,7 @@ class finfo:  # noqa: N801 - PyTorch's name
         return f"finfo({values}, dtype={self.dtype})"
 
 
-class iinfo:  # noqa: N801 - PyTorch's name
+class iinfo(_Limits):  # noqa: N801 - PyTorch's name
     """The limits of an integer dtype.
 
     Attributes:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._layout import normal_dim
+from ._missing import missing_from
 from ._tensor import Tensor
 from ._types import to_dtype
 from .ops.copying import convert
@@ -76,3 +77,7 @@ def norm(
     if isinstance(ord, str):
         raise RuntimeError(f"linalg.norm: Order {ord} is one of matrices, but dim names {len(dims)} dimensions")
     return vector_norm(A, ord, dims, keepdim, dtype=dtype)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = missing_from(globals(), "linalg")

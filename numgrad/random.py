@@ -14,7 +14,7 @@ import numpy as np
 from . import devices
 from ._types import to_device
 
-__all__ = ["Generator", "default_generator", "initial_seed", "manual_seed", "seed"]
+__all__ = ["Generator", "default_generator", "given_or_default", "initial_seed", "manual_seed", "seed"]
 
 #: The seed of a generator that was not given one.
 _DEFAULT_SEED = 67280421310721
@@ -220,6 +220,19 @@ def _empty(size: int, dtype: np.dtype) -> np.ndarray:
 
 default_generator = Generator()
 default_generator.seed()
+
+
+def given_or_default(generator: Any) -> Generator:
+    """The generator that an argument ``generator`` stands for: None for the default one.
+
+    Raises:
+        TypeError: it is no generator.
+    """
+    if generator is None:
+        return default_generator
+    if not isinstance(generator, Generator):
+        raise TypeError(f"argument 'generator' must be numgrad.Generator, not {type(generator).__name__}")
+    return generator
 
 
 def _restored(state: bytes) -> Generator:

@@ -47,10 +47,10 @@ def _library() -> Any:
 def save(obj: Any, f: File) -> None:
     """Write ``obj`` to a file, a safetensors file that :func:`load` reads.
 
-    ``obj`` is a tensor, or dicts, OrderedDicts, lists and tuples, however nested, of tensors, Parameters, numbers
-    (infinite, NaN, complex and NumPy's, too), strings, bytes, None, Sizes, dtypes and devices; a ``state_dict`` for
-    one.  Tensors keep their dtype, strides, attributes and ``requires_grad``, and those that overlapped in memory do so
-    again; ``grad`` and the graph are not stored.
+    ``obj`` is a tensor, or dicts, OrderedDicts, Counters, lists and tuples, however nested, of tensors, Parameters,
+    numbers (infinite, NaN, complex and NumPy's, too), strings, bytes, None, Sizes, dtypes and devices; a ``state_dict``
+    for one.  Tensors keep their dtype, strides, attributes and ``requires_grad``, and those that overlapped in memory
+    do so again; ``grad`` and the graph are not stored.
 
     A file given by name is replaced in one step, once all is written; if that fails, the old file stays.
 
@@ -83,7 +83,7 @@ def _replace(path: str, data: bytes) -> None:
         with open(path, "wb") as file:
             file.write(data)
         return
-    temporary = f"{path}.{os.urandom(8).hex()}.tmp"
+    temporary = os.path.join(directory, f".{os.urandom(8).hex()}.tmp")
     try:
         with open(temporary, "xb") as file:
             file.write(data)

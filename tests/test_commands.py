@@ -60,6 +60,14 @@ def test_a_saved_model_scores_as_it_did(tmp_path):
     assert "none" in missing.stderr
 
 
+@pytest.mark.parametrize("option", ["--save", "--plot"])
+def test_a_directory_that_does_not_exist_is_noticed_before_the_training(tmp_path, option):
+    result = run("train", "digits", option, str(tmp_path / "none" / "file.svg"))
+    assert result.returncode == 1
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("python -m numgrad train: error: the directory of")
+
+
 def test_runs_are_drawn(tmp_path):
     picture = tmp_path / "runs.svg"
     result = run("train", "digits", "--epochs", "2", "--seeds", "2", "--hidden", "16", "--plot", str(picture))
@@ -82,6 +90,7 @@ def test_the_table_of_operations():
     assert everything.returncode == 0, everything.stderr
     assert everything.stdout.splitlines()[-1] == f"{len(ops)} operations"
     assert len(re.findall(r"^\w+\(.*\)  \w+Backward\d\w*$", everything.stdout, re.MULTILINE)) == len(ops)
+    assert run("ops", "bce").stdout.count("  BinaryCrossEntropyBackward0\n") == 2  # of each element, and reduced
     unknown = run("ops", "tanhh")
     assert unknown.returncode == 1
     assert "tanhh: the table has no such operation" in unknown.stdout

@@ -167,6 +167,8 @@ def test_limits():
     assert numgrad.finfo().dtype == "float32"
     assert (byte.min, byte.max, byte.bits, byte.dtype) == (0, 255, 8, "uint8")
     assert repr(numgrad.iinfo(numgrad.int8)) == "iinfo(min=-128, max=127, dtype=int8)"
+    assert single == numgrad.finfo(numgrad.complex64) != numgrad.finfo(numgrad.float64)
+    assert len({byte, numgrad.iinfo(numgrad.uint8), single}) == 2
     assert repr(single).startswith("finfo(resolution=1e-06, min=-3.40282e+38, max=3.40282e+38, eps=1.19209e-07")
     for info, wrong in ((numgrad.finfo, numgrad.int32), (numgrad.iinfo, numgrad.float32), (numgrad.iinfo, BOOL)):
         with pytest.raises(TypeError, match="info"):
@@ -338,3 +340,19 @@ def test_like_pytorch(first, second):
         else:
             assert str(found.dtype) == str(expected.dtype), what
             np.testing.assert_allclose(found.numpy(), expected.resolve_conj().numpy(), 1e-6, 1e-6, err_msg=what)
+
+
+def test_what_a_dtype_is_asked_as_functions():
+    assert numgrad.is_complex(numgrad.tensor([1j]))
+    assert numgrad.is_floating_point(numgrad.ones(2))
+    assert not numgrad.is_signed(numgrad.ones(2, dtype=numgrad.uint8))
+    with pytest.raises(TypeError, match=r"is_complex\(\): argument 'input' must be Tensor, not int"):
+        numgrad.is_complex(3)
+
+
+def test_type_as():
+    x = numgrad.tensor([1.5, -2.5])
+    assert x.type_as(x) is x
+    assert x.type_as(numgrad.tensor(1)).tolist() == [1, -2]
+    with pytest.raises(TypeError, match=r"type_as\(\): argument 'other' must be Tensor, not dtype"):
+        x.type_as(numgrad.int64)

@@ -60,6 +60,7 @@ CALLS = {
     "cumprod": lambda a: np.cumprod(a, axis=1),
     "norm": lambda a: np.linalg.norm(a),
     "norm over an axis": lambda a: np.linalg.norm(a, axis=1, keepdims=True),
+    "norm of another order": lambda a: np.linalg.norm(a[0], 1) + np.linalg.norm(a, np.inf, axis=0),
     "reshape": lambda a: np.reshape(a, (3, -1)),
     "reshape to a row": lambda a: np.reshape(a, -1),
     "ravel": lambda a: np.ravel(a),
@@ -256,6 +257,14 @@ def test_functions_without_an_operation():
     assert np.reshape(x, (3, 2), order="F").tolist() == A.reshape(3, 2, order="F").tolist()
     assert np.select([A > 1], [x]).tolist() == np.where(A > 1, A, 0).tolist()
     assert [part.tolist() for part in np.meshgrid(x[0], A[0])] == [part.tolist() for part in np.meshgrid(A[0], A[0])]
+
+
+def test_norms_of_other_numbers():
+    assert np.linalg.norm(tensor([3 + 4j, 0j])).tolist() == 5.0
+    assert np.linalg.norm(tensor([3, 4])).tolist() == 5.0
+    x = numgrad.zeros(3, requires_grad=True)
+    np.linalg.norm(x).backward()
+    assert x.grad.tolist() == [0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import math
 import os
 import pickle
 import sys
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 
 import numpy as np
 import pytest
@@ -61,6 +61,7 @@ VALUES = [
     "text \u00e9 \U0001f600 \"\\", b"", b"\x00\xff", numgrad.float32, numgrad.bool, numgrad.device("cpu"),
     numgrad.Size([2, 3]), (), [], {}, (1, (2, [3])), {1: "a", "1": "b", None: 2.5, (1, "x"): 3, 0.5: 4},
     np.float64(2.5), np.float32(0.1), np.int8(-3), np.bool_(True), OrderedDict([("b", 1), ("a", 2)]),
+    Counter({2: 1, 4: 3}),
 ]  # fmt: skip
 
 
@@ -378,6 +379,12 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert load(path) == "old"
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path):
+    path = tmp_path / ("x" * 250)
+    save(1, path)
+    assert load(path) == 1
 
 
 def test_mode_and_links_are_kept(tmp_path):

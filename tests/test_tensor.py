@@ -74,6 +74,13 @@ def test_strides_of_new_tensors_count_empty_dimensions_as_one(shape, strides):
     assert zeros(shape).is_contiguous()
 
 
+def test_only_the_row_major_format_is_asked_for(matrix):
+    assert matrix.is_contiguous(memory_format=numgrad.contiguous_format)
+    assert not matrix.t().is_contiguous(memory_format=numgrad.contiguous_format)
+    with pytest.raises(RuntimeError, match=r"does not support memory format torch\.preserve_format"):
+        matrix.is_contiguous(memory_format=numgrad.preserve_format)
+
+
 def test_contiguous_gives_the_tensor_itself_or_a_row_major_copy(matrix):
     assert matrix.contiguous() is matrix
     copied = matrix.t().contiguous()
@@ -246,6 +253,8 @@ def test_contains(matrix):
     assert 5.5 not in matrix
     assert tensor(6.0) in matrix
     assert np.float64(2) in matrix
+    assert 5 + 0j in matrix
+    assert 5 + 1j not in matrix
     assert tensor([4.0, 0.0, 0.0]) in matrix  # wherever broadcasting finds an equal element
     assert 1 not in zeros(0)
     assert 5 in matrix.requires_grad_()

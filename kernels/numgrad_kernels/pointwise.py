@@ -122,7 +122,7 @@ def kernel_text(program: Program, rank: int, parallel: bool) -> str:
     lines += ["", ""]
 
     if parallel:
-        lines += ['@njit(error_model="numpy", fastmath={"contract"})']
+        lines += ['@njit(error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True, no_cfunc_wrapper=True)']
     lines += [f"def {'loop' if parallel else 'kernel'}({signature}):"]
     for operand in scalars:
         variable = variables[operand.name]

@@ -83,7 +83,7 @@ class _Module:
 
 
 class _Body(ast.NodeTransformer):
-    """Rewrites the statements of one function: its variables get names of their own, and its calls become statements."""
+    """Rewrites the statements of one function: its variables get names of their own, its calls become statements."""
 
     def __init__(self, module: _Module, function: Callable[..., Any], variables: dict[str, ast.expr]):
         self.module = module
@@ -97,7 +97,8 @@ class _Body(ast.NodeTransformer):
         """The statements rewritten."""
         result: list[ast.stmt] = []
         for statement in statements:
-            self.before = before = []
+            before: list[ast.stmt] = []
+            self.before = before
             rewritten = self._compound(statement) if hasattr(statement, "body") else self.visit(statement)
             result += before
             if not (isinstance(rewritten, ast.Expr) and isinstance(rewritten.value, ast.Name)):  # a call without value

@@ -20,14 +20,17 @@ _DIFFERENCE = "Unlike PyTorch"
 
 def print_ops(names: list[str]) -> bool:
     """Print the entries called ``names``, or all; return whether each name has one."""
-    known = {public_name(op): op for op in ops.values()}
-    wanted = names if names else sorted(known)
-    for name in wanted:
-        op = known.get(name)
-        print(f"{name}: the table has no such operation" if op is None else "\n".join(entry(op)))
+    known: dict[str, list[Op]] = {}
+    for op in ops.values():
+        known.setdefault(public_name(op), []).append(op)  # there may be an entry and its "_op"
+    for name in names if names else sorted(known):
+        for op in known.get(name, ()):
+            print("\n".join(entry(op)))
+        if name not in known:
+            print(f"{name}: the table has no such operation")
     if not names:
         print(f"{len(ops)} operations")
-    return all(name in known for name in wanted)
+    return known.keys() >= set(names)
 
 
 def public_name(op: Op) -> str:

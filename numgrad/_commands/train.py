@@ -47,6 +47,9 @@ def train_digits(
     """
     if plot is not None:
         import matplotlib  # noqa: F401 - if it is not installed, that is to be known before the training
+    for file in filter(None, (save, plot)):  # and so is this
+        if not Path(file).absolute().parent.is_dir():
+            raise FileNotFoundError(f"the directory of {file} does not exist")
 
     started = time.perf_counter()
     histories = []

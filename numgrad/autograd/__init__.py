@@ -5,8 +5,9 @@ Nothing in this package knows an operation; see ``numgrad.ops`` for those.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .._missing import missing_from
 from . import anomaly_mode, function, grad_mode, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .engine import run_backward
@@ -64,13 +65,15 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
     """The gradients of ``outputs`` (their sum, weighted with ``grad_outputs``) with respect to ``inputs``.
 
     Nothing is accumulated in any ``grad``.  An input that the outputs do not depend on is an error unless
-    ``allow_unused``, and then has the gradient None, or zeros with ``materialize_grads``.
+    ``allow_unused``, and then has the gradient None, or zeros with ``materialize_grads``.  ``only_inputs`` is there for
+    old programs and does nothing.
 
     Raises:
         RuntimeError: as :func:`backward`, or an input is unused.
@@ -141,3 +144,7 @@ def _places(inputs: tuple[Any, ...]) -> list[tuple[Any, int]]:
             )
         places.append(edge)
     return places
+
+
+if not TYPE_CHECKING:
+    __getattr__ = missing_from(globals(), "autograd")

@@ -21,7 +21,7 @@ class RemovableHandle:
 
     def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]):
         self._hooks = hooks
-        self.id = next(_ids)
+        self.id = next(number for number in _ids if number not in hooks)  # a dictionary from a pickle has its own
         hooks[self.id] = hook
 
     def remove(self) -> None:

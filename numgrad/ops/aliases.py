@@ -7,11 +7,13 @@ from typing import Any
 
 from .._tensor import Tensor
 from .._types import bool_
-from .copying import copy_
+from .copying import clone, copy_
+from .matrices import addmm  # noqa: F401 - it defines, as two of the next do, what has an in-place form
 from .overloads import overload
 from .pointwise import clamping, comparison, rounding, special, trigonometric  # noqa: F401 - they define what has a second name
 from .pointwise.arithmetic import sign
 from .pointwise.integers import invert_bits
+from .reductions import products, scans  # noqa: F401
 from .table import attach, public, public_functions
 
 #: The second names of functions, methods and in-place methods.
@@ -66,6 +68,23 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "
     attach(f"{_name}_", _truth_in_place(_name))
 
 
+def _overwritten(name: str) -> Callable[..., Tensor]:
+    """The method that overwrites a tensor with what the method ``name`` gives."""
+    function = getattr(Tensor, name)
+
+    def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        kept = clone(self) if self.requires_grad else self  # a rule may need the values that are overwritten
+        return copy_(self, function(kept, *args, **kwargs))
+
+    call.__name__ = call.__qualname__ = f"{name}_"
+    call.__doc__ = f"``{name}`` in place: overwrites the tensor and returns it."
+    return call
+
+
+for _name in ("addbmm", "addmm", "addmv", "addr", "baddbmm", "cumprod", "cumsum"):
+    attach(f"{_name}_", _overwritten(_name))
+
+
 def _bitwise_not_(self: Tensor) -> Tensor:
     """``bitwise_not`` in place."""
     return self.logical_not_() if self.dtype is bool_ else invert_bits.inplace(self)
@@ -79,5 +98,5 @@ for _alias, _name in ALIASES.items():
         if hasattr(Tensor, _name + _suffix):
             attach(_alias + _suffix, getattr(Tensor, _name + _suffix))
 
-for _name in FUNCTIONS_IN_PLACE:
+for _name in (*FUNCTIONS_IN_PLACE, "detach", "detach_", "is_complex", "is_floating_point", "is_signed"):
     public(getattr(Tensor, _name), name=_name)

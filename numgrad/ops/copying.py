@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import devices
 from .._layout import broadcast_shapes, contiguous_strides, output_strides
-from .._tensor import Tensor, check_in_place, fresh, strided
+from .._tensor import Tensor, check_in_place, strided
 from .._types import (
     TensorType,
     bool_,
@@ -37,11 +37,13 @@ from ..autograd.grad_mode import GRAD, state
 from ..autograd.graph import Node, edge_of
 from ..autograd.operations import operations
 from ..autograd.views import check_writable, record_inplace
-from .table import attach, operation, public, refuse_complex
+from .new import empty_of, filled_of
+from .table import attach, check_tensors, operation, public, refuse_complex
 
 __all__ = [
-    "FillBackward2", "check_fits", "check_memory_format", "check_overlap", "clone", "contiguous", "convert", "copy_", "fill_",
-    "kept_strides", "overlaps", "overwritten", "plain_number", "recorded_edges", "to", "write", "zero_",
+    "FillBackward2", "check_fits", "check_memory_format", "check_overlap", "clone", "clone_op", "contiguous",
+    "contiguous_op", "convert", "copy_", "fill_", "kept_strides", "overlaps", "overwritten", "plain_number",
+    "recorded_edges", "to", "write", "zero_",
 ]
 
 
@@ -63,12 +65,12 @@ def _fill_program(number: type, target: dtype) -> devices.Program:
 
 def _copied(input: Tensor, type: TensorType, strides: tuple[int, ...]) -> Tensor:
     if input._flat is not None:
-        out = fresh(devices.empty(input._shape, type), input._shape, type)
+        out = empty_of(input._shape, type)
         write(out, input)
         return out
     number = devices.as_number(input)
     if number is not None and input._type is type:
-        return fresh(devices.filled(input._shape, number, type), input._shape, type)
+        return filled_of(input._shape, number, type)
     out = strided(devices.empty(input._shape, type), input._shape, strides, 0, type)
     write(out, input)
     return out
@@ -202,12 +204,19 @@ def type_(self: Tensor, dtype: Any = None) -> Any:
     return self._type.name if dtype is None else convert(self, to_dtype(dtype))
 
 
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor converted to the dtype of ``other``; itself if it has that."""
+    check_tensors("type_as", other=other)
+    return convert(self, other.dtype)
+
+
 def cpu(self: Tensor) -> Tensor:
     """The tensor in the CPU's memory, which is where it is."""
     return self
 
 
 attach("type", type_)
+attach("type_as", type_as)
 attach("cpu", cpu)
 
 

@@ -14,10 +14,11 @@ from .._tensor import Tensor
 from ..autograd.graph import Node
 from .elementwise import Pointwise
 from .flat import FlatNode
+from .outputs import write_out
 from .recorder import inplace_recorder, operator, recorder
-from .table import attach, public
+from .table import attach, check_tensors, public
 
-__all__ = ["check_tensors", "of_tensors", "overload", "undifferentiated"]
+__all__ = ["of_tensors", "overload", "undifferentiated"]
 
 
 def overload(call: Any, node: str) -> Any:
@@ -42,12 +43,13 @@ def of_tensors(call: Any) -> Callable[[Any, Any], Tensor]:
     name = call.op.name.removesuffix("_op")
     short = operator(call.op)
 
-    def checked(input, other):
-        check_tensors(name, input, other)
-        return short(input, other)
+    def checked(input, other, *, out=None):
+        check_tensors(name, input=input, other=other)
+        result = short(input, other)
+        return result if out is None else write_out(name, out, result)
 
     def in_place(input, other):
-        check_tensors(name, input, other)
+        check_tensors(name, input=input, other=other)
         return call.inplace(input, other)
 
     for function, own_name in ((checked, name), (in_place, f"{name}_")):
@@ -58,13 +60,6 @@ def of_tensors(call: Any) -> Callable[[Any, Any], Tensor]:
         in_place.__doc__ = call.inplace.__doc__
         attach(f"{name}_", in_place)
     return checked
-
-
-def check_tensors(name: str, input: Any, other: Any) -> None:
-    """Raise unless both arguments are tensors."""
-    for parameter, value in (("input", input), ("other", other)):
-        if not isinstance(value, Tensor):
-            raise TypeError(f"{name}(): argument '{parameter}' must be Tensor, not {type(value).__name__}")
 
 
 class _Undifferentiated(Node):

@@ -13,12 +13,13 @@ from .._tensor import Tensor, fresh, strided
 from .._types import TensorType, dtype, tensor_type
 from ..autograd.grad_mode import GRAD, _Mode, state
 from ..autograd.graph import edge_of
+from .new import filled_of
 from .table import OpNode, Rule, parameters, public_functions
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise
 
-__all__ = ["Plan", "PointwiseNode", "kind_of", "new_output", "operand"]
+__all__ = ["Plan", "PointwiseNode", "kind_of", "new_output", "operand", "passed_values"]
 
 
 class Plan:
@@ -121,7 +122,7 @@ class PointwiseNode(OpNode):
         if isinstance(value, Tensor) or name not in self.op.inputs:
             return value
         type = tensor_type(self.compute, self.type.device)
-        return fresh(devices.filled((), value, type), (), type)
+        return filled_of((), value, type)
 
     def _compute(self, gradient: Tensor, values: list[Any]) -> list[Tensor]:
         """All computed gradients, by one kernel."""

@@ -9,6 +9,7 @@ from .._layout import numel, output_strides
 from .._tensor import Tensor, fresh, strided
 from ..autograd.operations import operations
 from . import copying
+from .new import filled_of
 from .pointwise import arithmetic as pointwise
 from .pointwise import comparison
 from .reductions import sums as reduction
@@ -26,7 +27,7 @@ def _zeros(shape: tuple[int, ...], type: Any, strides: tuple[int, ...] | None = 
 
 
 def _ones(shape: tuple[int, ...], type: Any) -> Tensor:
-    return fresh(devices.filled(shape, 1, type), shape, type)
+    return filled_of(shape, 1, type)
 
 
 #: Elements up to which a gradient that repeats one value is written out: a short row is worth more than its memory.

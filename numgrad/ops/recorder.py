@@ -18,12 +18,13 @@ from .._types import default_dtype_changed, tensor_type
 from ..autograd.grad_mode import GRAD, state
 from ..autograd.graph import edge_of
 from .flat import Recipe
+from .outputs import write_out
 from .plan import kind_of
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise
 
-__all__ = ["inplace_recorder", "operator", "recorder", "unary"]
+__all__ = ["OPERANDS", "inplace_recorder", "operator", "recorder", "unary"]
 
 #: What may stand beside a tensor in an expression.
 OPERANDS = (Tensor, bool, int, float, complex, np.ndarray, np.generic)
@@ -54,6 +55,13 @@ def _completed(op: Pointwise, statics: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**op.statics, **{name: as_number(op, name, value) for name, value in statics.items()}}
 
 
+def _with_keywords(op: Pointwise, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """The operation with static numbers, or with ``out``, the tensor to overwrite with its result."""
+    out = keywords.pop("out", None)
+    result = op.run(operands, _completed(op, keywords) if keywords else op.statics)
+    return result if out is None else write_out(op.name.removesuffix("_op"), out, result)
+
+
 def recorder(op: Pointwise) -> Callable[..., Any]:
     """The function that users call."""
     call = _function_of(op)
@@ -71,18 +79,17 @@ def _function_of(op: Pointwise) -> Callable[..., Any]:
         return _choice(op)
 
     def call(*operands, **statics):
-        return run(operands, _completed(op, statics) if statics else defaults)
+        return _with_keywords(op, operands, statics) if statics else run(operands, defaults)
 
     return call
 
 
 def _unary_with(op: Pointwise) -> Callable[..., Any]:
     """The operation on one operand that takes static numbers."""
-    run = op.run
     short = unary(op, op.statics)
 
     def call(input, **statics):
-        return run((input,), _completed(op, statics)) if statics else short(input)
+        return _with_keywords(op, (input,), statics) if statics else short(input)
 
     return call
 
@@ -92,8 +99,10 @@ def _binary(op: Pointwise) -> Callable[..., Any]:
     short = operator(op)
 
     def call(input, other, **statics):
-        if statics or not isinstance(input, Tensor):
-            return run((input, other), _completed(op, statics) if statics else defaults)
+        if statics:
+            return _with_keywords(op, (input, other), statics)
+        if not isinstance(input, Tensor):
+            return run((input, other), defaults)
         result = short(input, other)
         return run((input, other), defaults) if result is NotImplemented else result  # which raises
 
@@ -164,7 +173,9 @@ def unary(op: Pointwise, statics: Mapping[str, Any]) -> Callable[[Any], Any]:
     shortcut = _Shortcut(op, statics)
     known, run, recorded = shortcut.known, op.run, op.differentiable
 
-    def call(input):
+    def call(input, *, out=None):
+        if out is not None:
+            return write_out(op.name, out, run((input,), statics))
         if not isinstance(input, Tensor) or input._flat is None:
             return run((input,), statics)
         type = input._type

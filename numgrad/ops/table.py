@@ -26,7 +26,10 @@ from ..autograd.graph import MAYBE, Node, edge_of
 from ..autograd.saved import freed_error, modified_error, restored_output
 from ..autograd.views import View
 
-__all__ = ["Op", "OpNode", "attach", "operation", "ops", "parameters", "public", "public_functions", "refuse_complex"]
+__all__ = [
+    "Op", "OpNode", "Rule", "attach", "check_tensors", "operation", "ops", "parameters", "public", "public_functions",
+    "refuse_complex",
+]
 
 #: Every operation by its key (its function's name).
 ops: dict[str, Op] = {}
@@ -91,7 +94,8 @@ def public(
 ) -> Callable[..., Any]:
     """Export ``function`` as ``numgrad.<name>`` and, unless told otherwise, as a method of Tensor.
 
-    A method is given a tensor, but a function may be given anything: unless it ``checks`` that itself, it is wrapped.
+    A method is given a tensor, but a function may be given anything, and ``out``, too: unless it ``checks`` that
+    itself, as pointwise operations do, it is wrapped.
     """
     name = name or function.__name__
     wrapped = method and not checks and not hasattr(function, "op")
@@ -103,12 +107,34 @@ def public(
 
 def _checked(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     @functools.wraps(function)
-    def call(input: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(input: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         if not isinstance(input, Tensor):
-            raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
-        return function(input, *args, **kwargs)
+            raise _no_tensor(name, "input", input)
+        result = function(input, *args, **kwargs)
+        return result if out is None else _write_out(name, out, result)
 
     return call
+
+
+def _write_out(name: str, out: Any, result: Any) -> Any:
+    from .outputs import write_out  # which is made of operations
+
+    return write_out(name, out, result)
+
+
+def check_tensors(name: str, /, **arguments: Any) -> None:
+    """Raise unless all arguments of the function ``name``, given by the names of their parameters, are tensors.
+
+    Raises:
+        TypeError: one is not.
+    """
+    for parameter, value in arguments.items():
+        if not isinstance(value, Tensor):
+            raise _no_tensor(name, parameter, value)
+
+
+def _no_tensor(name: str, parameter: str, value: Any) -> TypeError:
+    return TypeError(f"{name}(): argument '{parameter}' must be Tensor, not {type(value).__name__}")
 
 
 def refuse_complex(name: str, kind: dtype, shape: tuple[int, ...], into: Tensor | None = None) -> None:

@@ -177,7 +177,8 @@ class _Plan:
 
     def _row(self, one: Tensor, param: Tensor, strides: Strides) -> np.ndarray:
         if one._shape != param._shape or one._type is not param._type:
-            raise _mismatch("state", one, param)
+            advice = "; load_state_dict(state_dict()) converts it" if one._shape == param._shape else ""
+            raise _mismatch("state", one, param, advice)
         row = _row_of(one, strides)
         if row is None:
             with no_grad():
@@ -256,8 +257,8 @@ def _overlap(params: Sequence[Tensor]) -> bool:
     return any(stop > start for (_, stop), (start, _) in itertools.pairwise(bounds))
 
 
-def _mismatch(what: str, one: Tensor, param: Tensor) -> RuntimeError:
+def _mismatch(what: str, one: Tensor, param: Tensor, advice: str = "") -> RuntimeError:
     return RuntimeError(
         f"the {what} of a parameter of shape {list(param._shape)} and type {param._type.name} has shape "
-        f"{list(one._shape)} and type {one._type.name}"
+        f"{list(one._shape)} and type {one._type.name}{advice}"
     )

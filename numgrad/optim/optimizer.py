@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 import functools
-import itertools
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .._naming import type_name
 from .._tensor import Tensor
 from ..autograd.hooks import RemovableHandle
 
@@ -72,7 +72,7 @@ class Optimizer:
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                + _typename(params)
+                + type_name(params)
             )
         self.state = defaultdict(dict)
         self.param_groups = []
@@ -136,7 +136,7 @@ class Optimizer:
         for param in params:
             if not isinstance(param, Tensor):
                 raise TypeError(
-                    f"optimizer can only optimize Tensors, but one of the params is {_typename(param)}"
+                    f"optimizer can only optimize Tensors, but one of the params is {type_name(param)}"
                 )
             if not (param.is_leaf or param.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
@@ -185,7 +185,7 @@ class Optimizer:
         ``"state"`` holds, by the parameter's number, what is kept for it; ``"param_groups"`` the groups, with their
         parameters' numbers under ``"params"``.  The tensors in it are the optimizer's own, not copies.
         """
-        for hook in self._state_dict_pre_hooks.values():
+        for hook in list(self._state_dict_pre_hooks.values()):
             hook(self)
         numbers: dict[int, int] = {}
         groups = []
@@ -198,7 +198,7 @@ class Optimizer:
             groups.append({**packed, "params": [numbers[id(param)] for param in group["params"]]})
         state = {numbers[id(key)] if isinstance(key, Tensor) else key: kept for key, kept in self.state.items()}
         result = {"state": state, "param_groups": groups}
-        for hook in self._state_dict_post_hooks.values():
+        for hook in list(self._state_dict_post_hooks.values()):
             replaced = hook(self, result)
             result = result if replaced is None else replaced
         return result
@@ -213,7 +213,7 @@ class Optimizer:
             ValueError: the number of groups, or of parameters in a group, is another.
         """
         state_dict = state_dict.copy()
-        for hook in self._load_state_dict_pre_hooks.values():
+        for hook in list(self._load_state_dict_pre_hooks.values()):
             replaced = hook(self, state_dict)
             state_dict = state_dict if replaced is None else replaced
         saved = copy.deepcopy(state_dict["param_groups"])
@@ -240,7 +240,7 @@ class Optimizer:
             if "param_names" in own:
                 other.setdefault("param_names", own["param_names"])
         self.__setstate__({"state": state, "param_groups": saved})
-        for hook in self._load_state_dict_post_hooks.values():
+        for hook in list(self._load_state_dict_post_hooks.values()):
             hook(self)
 
     # -- hooks --------------------------------------------------------------------------------------------
@@ -292,7 +292,7 @@ def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
         optimizer = args[0]
         if optimizer._stepping:  # a subclass's step calls this one
             return function(*args, **kwargs)
-        for hook in itertools.chain(_pre_hooks.values(), optimizer._step_pre_hooks.values()):
+        for hook in [*_pre_hooks.values(), *optimizer._step_pre_hooks.values()]:  # a copy: a hook may remove itself
             replaced = hook(optimizer, args, kwargs)
             if replaced is not None:
                 if not (isinstance(replaced, tuple) and len(replaced) == 2):
@@ -305,7 +305,7 @@ def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
             result = function(*args, **kwargs)
         finally:
             optimizer._stepping = False
-        for hook in itertools.chain(optimizer._step_post_hooks.values(), _post_hooks.values()):
+        for hook in [*optimizer._step_post_hooks.values(), *_post_hooks.values()]:
             hook(optimizer, args, kwargs)
         return result
 
@@ -322,11 +322,3 @@ def _fitted(value: Any, param: Tensor, key: Any = None) -> Any:
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):
         return type(value)(_fitted(item, param) for item in value)  # type: ignore[call-arg]
     return value
-
-
-def _typename(value: Any) -> str:
-    """What PyTorch's messages call the type of a value."""
-    if isinstance(value, Tensor):
-        return value._type.name
-    kind = type(value)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"

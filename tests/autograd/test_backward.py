@@ -342,3 +342,10 @@ def test_only_the_way_to_the_inputs_is_gone_through(x, y):
     grad(total, x)  # frees what it goes through, which leaves the way to y
     right.sum().backward()
     assert y.grad is not None
+
+
+def test_grad_takes_its_arguments_in_pytorchs_order():
+    x, unused = numgrad.ones(2, requires_grad=True), numgrad.ones(1, requires_grad=True)
+    found = numgrad.autograd.grad((x * x).sum(), (x, unused), None, True, False, True, True)
+    assert found[0].tolist() == [2.0, 2.0]
+    assert found[1] is None

@@ -1,5 +1,7 @@
 """Hooks of modules: when they are called, with what, and what becomes of what they return."""
 
+from collections import OrderedDict
+
 import pytest
 from nn_models import refusal
 
@@ -269,3 +271,13 @@ def test_registration_hooks():
             handle.remove()
     module.late = nn.Identity()
     assert seen == [("parameter", "w"), ("buffer", "b"), ("module", "s")]
+
+
+def test_hooks_from_a_pickle_stay_when_others_are_registered():
+    module = nn.Identity()
+    handle = module.register_forward_hook(len)
+    module._forward_hooks = OrderedDict({handle.id + 1: module._forward_hooks.pop(handle.id)})  # from another process
+    added = module.register_forward_hook(print)
+    assert list(module._forward_hooks.values()) == [len, print]
+    added.remove()
+    assert list(module._forward_hooks.values()) == [len]

@@ -116,6 +116,10 @@ def test_a_number_may_have_been_kept_as_a_vector():
     net = Net(torch)
     net.load_state_dict({**net.state_dict(), "scale": torch.tensor([4.0])})
     assert net.scale.item() == 4.0
+    for shape in ([0], [2]):
+        with pytest.raises(RuntimeError, match="size mismatch for scale"):
+            net.load_state_dict({**net.state_dict(), "scale": torch.ones(shape)})
+    assert net.scale.item() == 4.0
 
 
 # --- extra state, overriding ------------------------------------------------------------

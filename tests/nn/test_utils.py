@@ -83,3 +83,6 @@ def test_parameters_as_a_vector(parameters):
     assert refusal(lambda: utils.vector_to_parameters(3, parameters)) == (
         "TypeError: expected torch.Tensor, but got: int"
     )
+    before = [parameter.tolist() for parameter in parameters]
+    assert refusal(lambda: utils.vector_to_parameters(torch.ones(4), parameters)).startswith("RuntimeError")
+    assert [parameter.tolist() for parameter in parameters] == before

@@ -227,6 +227,37 @@ def test_the_largest_of_nothing_is_an_error(name):
     assert (result if name.startswith("arg") else result.values).shape == (0,)
 
 
+@pytest.mark.parametrize(("dim", "expected"), [(1, [-INF, -INF, INF]), (None, [INF, INF, INF])])
+def test_the_derivative_of_a_variance_without_degrees_of_freedom(dim, expected):
+    x = tensor([[1.0, 2.0, 6.0]], requires_grad=True)
+    with pytest.warns(UserWarning, match="degrees of freedom"):
+        x.var(dim, correction=3).sum().backward()
+    assert x.grad.tolist() == [expected]
+
+
+def test_dimensions_may_be_numpy_integers():
+    x, one = numgrad.tensor([[1.0, 2.0]]), np.int64(1)
+    assert x.sum(one).tolist() == [3]
+    assert x.amax(one).tolist() == [2]
+    assert x.softmax(one).sum(one).tolist() == [1]
+    assert x.squeeze(np.int64(0)).shape == (2,)
+    assert x.repeat_interleave(np.int64(2), one).tolist() == [[1, 1, 2, 2]]
+
+
+@pytest.mark.parametrize(("dtype", "expected"), [("int64", -(2**63)), ("int32", -(2**31)), ("int16", 0), ("uint8", 0)])
+def test_the_median_of_no_integers(dtype, expected):
+    assert numgrad.empty(0, dtype=getattr(numgrad, dtype)).median().item() == expected
+
+
+def test_searching_refuses_what_has_no_order():
+    row = numgrad.tensor([1.0, 2.0])
+    for rows, values in ((row.cfloat(), row), (row, row.cfloat())):
+        with pytest.raises(NotImplementedError, match=r"searchsorted.*'ComplexFloat'"):
+            numgrad.searchsorted(rows, values)
+    with pytest.raises(TypeError, match="'sorted_sequence' must be Tensor, not list"):
+        numgrad.searchsorted([1.0, 2.0], row)
+
+
 # -- integers and bools -------------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 import numgrad
@@ -81,6 +82,17 @@ def test_bounds(x):
     y = tensor([0.0, 1.0, 2.0, NAN], requires_grad=True)
     y.clamp(0, 1).sum().backward()
     assert y.grad.tolist() == [1, 1, 0, 0]
+    low = tensor([1.0, INF], requires_grad=True)
+    tensor([0.0, 0.0]).clamp(min=low).sum().backward()
+    assert low.grad.tolist() == [1, 1]
+    truths = tensor([True, False])
+    assert truths.clamp(max=truths.logical_not()).tolist() == [False, False]
+    for clamped in (truths.clamp_min, truths.clamp, lambda bound: truths.clone().clamp_(max=bound)):
+        with pytest.raises(NotImplementedError, match=r"scalar_cpu.*Bool"):
+            clamped(True)
+    assert tensor([1.0, 5.0]).clamp(max=np.float32(2)).tolist() == [1, 2]
+    with pytest.raises(TypeError, match="must be numbers or Tensors, not NoneType"):
+        numgrad.clamp_min(x, None)
     with pytest.raises(RuntimeError, match="At least one of 'min' or 'max'"):
         x.clamp()
     with pytest.raises(TypeError, match="both be numbers or both be Tensors"):
@@ -95,8 +107,32 @@ def test_closeness():
     assert numgrad.equal(y[:1], tensor([1]))
     assert not numgrad.equal(y[:1], y[:0])
     assert numgrad.allclose(tensor([10, 20]), tensor([11, 20]), atol=1)
+    assert not numgrad.isclose(tensor([2**53]), tensor([2**53 + 1]), rtol=0, atol=0)
     with pytest.raises(RuntimeError, match="Float did not match Long"):
         numgrad.isclose(y, tensor([1, 2, 3]))
+
+
+@pytest.mark.parametrize("function", [activation.elu, activation.selu, activation.celu])
+def test_a_second_derivative_is_spoilt_by_no_exponential_that_is_not_chosen(function):
+    x = tensor([1000.0, INF, 0.5], requires_grad=True)
+    (slope,) = numgrad.autograd.grad(function(x).sum(), x, create_graph=True)
+    (curvature,) = numgrad.autograd.grad(slope.sum(), x)
+    assert curvature.tolist() == [0, 0, 0]
+
+
+def test_integers_refuse_numbers_that_they_cannot_hold():
+    x = tensor([1, 2], dtype=numgrad.uint8)
+    calls = [
+        lambda: x.clamp(max=300), lambda: x.clamp_min(-300), lambda: x.clamp_(0, 300), lambda: x.pow(300),
+        lambda: numgrad.add(x, x, alpha=300), lambda: activation.threshold(x, 300, 0),
+        lambda: numgrad.where(x > 1, x, 300),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(RuntimeError, match=r"value -?300 cannot be converted to type uint8 without overflow"):
+            call()
+    assert x.tolist() == [1, 2]
+    assert x.clamp(min=-1).tolist() == [255, 255]  # as in PyTorch: a negative number wraps around
+    assert numgrad.where(x > 1, x, 7).tolist() == [7, 2]
 
 
 @pytest.mark.parametrize(

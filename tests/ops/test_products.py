@@ -177,3 +177,26 @@ def test_errors(number):
     with pytest.raises(kind) as caught:
         call(*tensors((3, 4), (4,), (2, 3, 4)))
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["addbmm", "addmm", "addmv", "addr", "baddbmm", "cumsum", "cumprod"])
+def test_in_place(name):
+    a, v, b = numgrad.arange(4.0).reshape(2, 2), numgrad.tensor([2.0, 3.0]), numgrad.arange(8.0).reshape(2, 2, 2)
+    target, others = {
+        "addbmm": (a, (b, b)), "addmm": (a, (a + 1, a)), "addmv": (v, (a, v)), "addr": (a, (v, v)),
+        "baddbmm": (b, (b, b)),
+    }.get(name, (a, (0,)))
+    expected = getattr(target, name)(*others)
+    changed = target.clone()
+    assert getattr(changed, f"{name}_")(*others) is changed
+    assert numgrad.equal(changed, expected)
+    start = target.clone().requires_grad_()
+    grown = start * 1
+    getattr(grown, f"{name}_")(*others).sum().backward()
+    (slope,) = numgrad.autograd.grad(getattr(start, name)(*others).sum(), start)
+    assert numgrad.equal(start.grad, slope)
+
+
+def test_what_does_not_fit_in_place():
+    with pytest.raises(RuntimeError, match=r"tensor \[2\] must match the existing size \[2, 2\]"):
+        numgrad.zeros(2).addmm_(numgrad.ones(2, 2), numgrad.ones(2, 2))

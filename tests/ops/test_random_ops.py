@@ -241,3 +241,17 @@ m.randn_like(m.ones(3, 7).t())
                 found, expected = (eval(program, {"m": m}) for m in (numgrad, torch))
                 assert str(found.dtype) == str(expected.dtype), program
                 np.testing.assert_allclose(found.numpy(), expected.numpy(), 5e-6, 1e-6, err_msg=program)
+
+
+def test_randint_like_takes_its_bounds_by_name():
+    numgrad.manual_seed(0)
+    expected = numgrad.randint(2, 5, (2, 3), dtype=numgrad.float32)
+    numgrad.manual_seed(0)
+    assert numgrad.equal(numgrad.randint_like(numgrad.zeros(2, 3), low=2, high=5), expected)
+
+
+def test_the_module_of_random_numbers_has_the_default_generators_state():
+    state = numgrad.random.get_rng_state()
+    drawn = numgrad.rand(3)
+    numgrad.random.set_rng_state(state)
+    assert numgrad.equal(numgrad.rand(3), drawn)

@@ -181,6 +181,7 @@ def test_what_a_tensor_is():
 ERRORS = [
     (lambda x: x.flatten(2, 1), RuntimeError, "start_dim cannot come after end_dim"),
     (lambda x: x.unflatten(1, (2, 2)), RuntimeError, "don't multiply up to the size of dim 1 (3)"),
+    (lambda x: numgrad.tensor(1.0).unflatten(0, (1,)), RuntimeError, "tensor has no dimensions"),
     (lambda x: x.movedim((0, 0), (0, 1)), RuntimeError, "repeated dim in `source` ([0, 0])"),
     (lambda x: x.permute(0, 0, 1), RuntimeError, "duplicate dims are not allowed"),
     (lambda x: x.permute("a"), TypeError, "must be tuple of ints, not str"),
@@ -217,3 +218,41 @@ def test_errors(number):
         call(x)
     assert words in str(caught.value)
     assert np.array_equal(x.numpy(), X)
+
+
+def test_cat_and_stack_take_numpys_axis():
+    x = numgrad.ones(2, 3)
+    assert numgrad.cat([x, x], axis=-1).shape == (2, 6)
+    assert numgrad.stack([x, x], axis=1).shape == (2, 2, 3)
+    with pytest.raises(TypeError, match="multiple values for argument 'dim'"):
+        numgrad.cat([x, x], 1, axis=1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "wrap", "expected"),
+    [
+        ((2, 3), False, [[7, 0, 0], [0, 7, 0]]),
+        ((5, 2), False, [[7, 0], [0, 7], [0, 0], [0, 0], [0, 0]]),
+        ((5, 2), True, [[7, 0], [0, 7], [0, 0], [7, 0], [0, 7]]),
+        ((2, 2, 2), False, [[[7, 0], [0, 0]], [[0, 0], [0, 7]]]),
+        ((0, 2), True, []),
+    ],
+)
+def test_fill_diagonal(shape, wrap, expected):
+    x = numgrad.zeros(shape, dtype=numgrad.int64)
+    assert x.fill_diagonal_(7, wrap) is x
+    assert x.tolist() == expected
+
+
+def test_fill_diagonal_of_what_has_none():
+    with pytest.raises(RuntimeError, match=r"dimensions must larger than 1 \(shape \[3\]\)"):
+        numgrad.zeros(3).fill_diagonal_(1)
+    with pytest.raises(RuntimeError, match=r"all dimensions of input must be of equal length \(shape \[2, 2, 3\]\)"):
+        numgrad.zeros(2, 2, 3).fill_diagonal_(1)
+
+
+def test_a_filled_diagonal_has_no_gradient():
+    x = numgrad.ones(2, 2, requires_grad=True)
+    y = x * 3
+    y.fill_diagonal_(0).sum().backward()
+    assert x.grad.tolist() == [[0, 3], [3, 0]]

@@ -227,6 +227,36 @@ def test_loaded_state_takes_the_dtype_of_the_parameter():
     assert optimizer.state[x]["step"].item() == 1  # the two share nothing
 
 
+@pytest.mark.parametrize("make", [lambda p: optim.SGD(p, lr=0.1, momentum=0.9), optim.Adam, optim.Adagrad])
+def test_parameters_given_another_dtype_after_a_step(make):
+    model = numgrad.nn.Linear(2, 1)
+    optimizer = stepped(make(model.parameters()), *model.parameters())
+    model.double()
+    before = [param.tolist() for param in model.parameters()]
+    message = r"\[1, 2\] and type torch.DoubleTensor has .* torch.FloatTensor; load_state_dict\(state_dict\(\)\)"
+    with pytest.raises(RuntimeError, match=message):
+        optimizer.step()
+    assert [param.tolist() for param in model.parameters()] == before
+    optimizer.load_state_dict(optimizer.state_dict())
+    stepped(optimizer, *model.parameters())
+    assert [param.dtype for param in model.parameters()] == [numgrad.float64] * 2
+    assert all(now != was for now, was in zip([param.tolist() for param in model.parameters()], before, strict=True))
+
+
+@pytest.mark.parametrize(("shape", "what"), [((3,), "state"), ((2,), "gradient")])
+def test_what_does_not_fit_a_parameter_is_refused(shape, what):
+    p = leaf()
+    optimizer = stepped(optim.Adam([p]), p)
+    p.grad = None
+    p.data = numgrad.ones(3)
+    optimizer.state[p]["exp_avg"] = numgrad.ones(3 if what == "gradient" else 2)
+    optimizer.state[p]["exp_avg_sq"] = numgrad.ones(3)
+    p._grad = numgrad.ones(shape)
+    with pytest.raises(RuntimeError, match=rf"the {what} of a parameter of shape \[3\].* has shape \[2\] .*Tensor$"):
+        optimizer.step()
+    assert p.tolist() == [1, 1, 1]
+
+
 def test_an_older_state_dict_is_completed():
     x = leaf()
     optimizer = stepped(optim.AdamW([x], lr=0.5), x)
@@ -343,6 +373,31 @@ def test_hooks_of_state_dicts():
     optimizer.load_state_dict(saved)
     assert order[-1] == 1.0
     assert saved["param_groups"][0]["lr"] == 0.5
+
+
+def test_a_hook_may_remove_itself():
+    optimizer, seen = optim.SGD([leaf()], lr=0.1), []
+
+    def once(name):
+        def hook(*args):
+            seen.append(name)
+            handles[name].remove()
+
+        return hook
+
+    handles = {
+        name: register(once(name))
+        for name, register in {
+            "pre": optimizer.register_step_pre_hook,
+            "post": optimizer.register_step_post_hook,
+            "out": optimizer.register_state_dict_pre_hook,
+            "in": optimizer.register_load_state_dict_post_hook,
+        }.items()
+    }
+    for _ in range(2):
+        optimizer.step()
+        optimizer.load_state_dict(optimizer.state_dict())
+    assert seen == ["pre", "post", "out", "in"]
 
 
 def test_the_base_makes_no_steps():

@@ -122,6 +122,26 @@ def test_the_iterator():
             next(iterator)
 
 
+@pytest.mark.parametrize("iterable", [False, True])
+@pytest.mark.parametrize("batch_size", [None, 1])
+def test_after_an_error_the_next_sample_comes(iterable, batch_size):
+    def broken(samples):
+        if samples in (2, [2]):
+            raise ValueError("sample 2 cannot be collated")
+        return samples
+
+    data = Counting() if iterable else range(7)
+    iterator, seen = iter(DataLoader(data, batch_size=batch_size, collate_fn=broken)), []
+    for _ in range(7):
+        try:
+            seen.append(next(iterator))
+        except ValueError as error:
+            seen.append(str(error))
+    wanted = [0, 1, "sample 2 cannot be collated", 3, 4, 5, 6]
+    assert seen == [[sample] if batch_size and isinstance(sample, int) else sample for sample in wanted]
+    assert list(iterator) == []
+
+
 # -- rows of tensors, read at once -----------------------------------------------------------------------
 
 

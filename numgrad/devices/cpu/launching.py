@@ -1,4 +1,4 @@
-"""The CPU: NumPy's memory, Numba's kernels, serial below a size and parallel above it."""
+"""Memory for tensors, and kernels run on it: serially below a size, on several threads above it."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from ...ops.network.binary_losses import soft_margin, soft_margin_loss_op
 from ...ops.network.distances import pairwise_distance
 from ...ops.network.reducing import reduced, refuse_gradient
 from ...ops.pointwise.comparison import minimum, where
-from ...ops.shapes.views import broadcast_tensors
+from ...ops.shapes.dimensions import broadcast_tensors
 from .reduction import reduction_of
 
 __all__ = [

@@ -6,23 +6,29 @@ import warnings
 
 from ..._tensor import Tensor
 
-__all__ = ["check_sizes", "reduction_of"]
+__all__ = ["check_sizes", "newer_reduction", "reduction_of"]
 
 
 def reduction_of(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
-    """The reduction meant; ``size_average`` and ``reduce`` are PyTorch's older way to say it, and win with a warning.
+    """The reduction meant by a loss's arguments.
 
     Raises:
         ValueError: it is not "none", "mean" or "sum".
     """
+    reduction = newer_reduction(reduction, size_average, reduce)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return reduction
+
+
+def newer_reduction(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
+    """The reduction as newer programs name it; what older ones say instead wins, with a warning."""
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
         warnings.warn(
             f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
-            stacklevel=3,
+            stacklevel=4,
         )
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
     return reduction
 
 

@@ -8,7 +8,7 @@ from ..._tensor import Tensor
 from ...autograd.grad_mode import no_grad
 from ...ops.network.reducing import reduced
 from ...ops.network.regression_losses import huber, huber_loss_op, mse, mse_loss_op, smooth_l1, smooth_l1_loss_op
-from ...ops.shapes.views import broadcast_tensors
+from ...ops.shapes.dimensions import broadcast_tensors
 from .reduction import check_sizes, reduction_of
 
 __all__ = ["gaussian_nll_loss", "huber_loss", "l1_loss", "mse_loss", "poisson_nll_loss", "smooth_l1_loss"]

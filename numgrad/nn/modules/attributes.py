@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..._naming import type_name
 from ..._tensor import Tensor
 from ...autograd.hooks import RemovableHandle
 from ..parameter import Buffer, Parameter
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Attributes", "register_module_buffer_registration_hook", "register_module_module_registration_hook",
-    "register_module_parameter_registration_hook", "type_name",
+    "register_module_parameter_registration_hook",
 ]
 
 #: Hooks called as ``hook(module, name, value)`` before anything of that kind is registered.
@@ -40,18 +41,10 @@ def register_module_module_registration_hook(hook: Callable[..., Any]) -> Remova
 
 
 def _after_hooks(kind: str, module: Any, name: str, value: Any) -> Any:
-    for hook in _registration_hooks[kind].values():
+    for hook in list(_registration_hooks[kind].values()):
         new = hook(module, name, value)
         value = value if new is None else new
     return value
-
-
-def type_name(value: Any) -> str:
-    """The name of a value's type as error messages give it."""
-    if isinstance(value, Tensor):
-        return value._type.name
-    kind = type(value)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 class Attributes:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from ..._tensor import Tensor
 from .. import functional
+from ..functional.reduction import newer_reduction
 from .module import Module
 
 __all__ = [
@@ -25,13 +25,7 @@ class _Loss(Module):
 
     def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
         super().__init__()
-        if size_average is not None or reduce is not None:
-            reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-            warnings.warn(
-                f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
-                stacklevel=3,
-            )
-        self.reduction = reduction
+        self.reduction = newer_reduction(reduction, size_average, reduce)
 
 
 class _WeightedLoss(_Loss):

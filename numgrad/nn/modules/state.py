@@ -200,7 +200,7 @@ class State(Traversal):
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
                 f"checkpoint but received {type(given)}"
             )
-        if not present._shape and len(given._shape) == 1:
+        if not present._shape and given._shape == (1,):
             given = given[0]  # a number, as older programs kept it
         if given._shape != present._shape:
             return (

@@ -20,11 +20,14 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
 
     Raises:
         TypeError: it is no tensor.
+        RuntimeError: it has too few elements; no parameter is changed.
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
-    start = 0
+    parts, start = [], 0
     for parameter in parameters:
         stop = start + parameter.numel()
-        parameter.data = vec[start:stop].view_as(parameter).data
+        parts.append((parameter, vec[start:stop].view_as(parameter).data))
         start = stop
+    for parameter, part in parts:
+        parameter.data = part

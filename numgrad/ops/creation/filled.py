@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import devices, random
+from ... import random
 from ..._layout import numel, output_strides
 from ..._tensor import Tensor, fresh, strided
 from ..._types import (
@@ -25,12 +25,13 @@ from ..._types import (
 )
 from ...autograd.grad_mode import GRAD, _Mode
 from ..copying import fill_
+from ..new import empty_of, zeros_of
 from ..promotion import number_dtype
-from ..table import attach, public
+from ..table import attach, check_tensors, public
 
 __all__ = [
-    "arange", "as_size", "empty", "empty_of", "eye", "finished", "full", "laid_out_as", "ones", "rand", "randn",
-    "zeros",
+    "arange", "as_size", "empty", "empty_like", "eye", "finished", "full", "full_like", "laid_out_as", "ones",
+    "ones_like", "rand", "randn", "zeros", "zeros_like",
 ]
 
 
@@ -72,15 +73,6 @@ def finished(result: Tensor, requires_grad: bool) -> Tensor:
 # -- filled -----------------------------------------------------------------------------------------------------
 
 
-def empty_of(shape: tuple[int, ...], type: TensorType) -> Tensor:
-    """A tensor on uninitialised memory."""
-    return fresh(devices.empty(shape, type), shape, type)
-
-
-def _zeros(shape: tuple[int, ...], type: TensorType) -> Tensor:
-    return fresh(devices.zeros(shape, type), shape, type)
-
-
 def _filled(shape: tuple[int, ...], value: Any, type: TensorType) -> Tensor:
     result = empty_of(shape, type)
     with _Mode(GRAD, False):
@@ -93,7 +85,7 @@ def zeros(
     *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """A tensor of zeros."""
-    return finished(_zeros(as_size(sizes, size), _type(dtype, device)), requires_grad)
+    return finished(zeros_of(as_size(sizes, size), _type(dtype, device)), requires_grad)
 
 
 def ones(
@@ -126,7 +118,7 @@ def eye(
 ) -> Tensor:
     """A matrix with ones on the diagonal and zeros elsewhere."""
     rows, columns = as_size((n, n if m is None else m))
-    result = _zeros((rows, columns), _type(dtype, device))
+    result = zeros_of((rows, columns), _type(dtype, device))
     count = min(rows, columns)
     with _Mode(GRAD, False):
         fill_(strided(result._storage, (count,), (columns + 1,), 0, result._type), 1)
@@ -239,9 +231,7 @@ def _random(
 ) -> Tensor:
     if type.dtype.kind in "bi":
         raise NotImplementedError(f'"{draw}" not implemented for \'{type.dtype.legacy}\' (shape {list(size)})')
-    source = random.default_generator if generator is None else generator
-    if not isinstance(source, random.Generator):
-        raise TypeError(f"argument 'generator' must be numgrad.Generator, not {source.__class__.__name__}")
+    source = random.given_or_default(generator)
     if type.dtype.is_complex:  # the real and imaginary parts in turn; of normal ones each has half the variance
         row = getattr(source, draw)(2 * numel(size), real_of(type.dtype).numpy)
         row = (row * row.dtype.type(math.sqrt(0.5)) if draw != "uniform" else row).view(type.numpy)
@@ -277,11 +267,6 @@ def randn(
 # -- like another -----------------------------------------------------------------------------------------------
 
 
-def _check_tensor(name: str, input: Any) -> None:
-    if not isinstance(input, Tensor):
-        raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
-
-
 def laid_out_as(input: Tensor, made: Tensor) -> Tensor:
     """The new tensor with its dimensions in the order in which the input's lie in memory."""
     if input._strides is None:
@@ -294,7 +279,7 @@ def _like(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     def like(
         input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
     ) -> Tensor:
-        _check_tensor(name, input)
+        check_tensors(name, input=input)
         made = function(input._shape, dtype=input.dtype if dtype is None else dtype, device=device)
         return finished(laid_out_as(input, made), requires_grad)
 
@@ -312,18 +297,17 @@ rand_like = _like(rand, "rand_like")
 
 def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """``numgrad.randn`` of the shape and, unless one is given, the dtype of another tensor."""
-    _check_tensor("randn_like", input)
+    check_tensors("randn_like", input=input)
     draw = "normal" if input._flat is not None else "normal_pairs"
     made = _random(draw, input._shape, _type(dtype, device, input.dtype), None, False)
     return finished(laid_out_as(input, made), requires_grad)
-
 
 
 def full_like(
     input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """``numgrad.full`` of the shape and, unless one is given, the dtype of another tensor."""
-    _check_tensor("full_like", input)
+    check_tensors("full_like", input=input)
     made = full(input._shape, fill_value, dtype=input.dtype if dtype is None else dtype, device=device)
     return finished(laid_out_as(input, made), requires_grad)
 

@@ -21,11 +21,12 @@ from ..._types import (
     to_device,
     to_dtype,
 )
+from ..new import empty_of
 from ..promotion import number_dtype, promote_types
 from ..table import attach, public
-from .filled import as_size, empty_of, finished
+from .filled import as_size, finished
 
-__all__ = ["as_tensor", "from_numpy", "legacy_tensor", "tensor"]
+__all__ = ["as_tensor", "from_array", "from_numpy", "legacy_tensor", "tensor"]
 
 
 def from_array(array: np.ndarray) -> Tensor:

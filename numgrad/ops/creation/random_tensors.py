@@ -10,27 +10,20 @@ import numpy as np
 from ... import random
 from ..._layout import broadcast_shapes, numel, output_strides
 from ..._tensor import Tensor, check_in_place, fresh, strided
-from ..._types import bool_, dtype, float32, float64, int64, tensor_type, to_device, to_dtype, uint8
+from ..._types import bool_, dtype, float32, float64, int64, tensor_type, to_device, to_dtype
 from ...autograd.grad_mode import GRAD, _Mode, state
 from ...autograd.graph import Node, edge_of
 from ...autograd.operations import operations
 from ..copying import FillBackward2, contiguous, overwritten, recorded_edges, write
+from ..new import empty_of
 from ..pointwise.arithmetic import add, mul
 from ..reductions.extremes import max as largest
 from ..reductions.extremes import min as smallest
 from ..shapes.views import expand
 from ..table import attach, public
-from .filled import as_size, empty, empty_of, finished, laid_out_as
+from .filled import as_size, empty, finished, laid_out_as
 
-__all__ = ["bernoulli", "multinomial", "normal", "randint", "randperm"]
-
-
-def _source(generator: Any) -> random.Generator:
-    if generator is None:
-        return random.default_generator
-    if not isinstance(generator, random.Generator):
-        raise TypeError(f"argument 'generator' must be numgrad.Generator, not {type(generator).__name__}")
-    return generator
+__all__ = ["bernoulli", "bernoulli_", "exponential_", "multinomial", "normal", "randint", "randperm"]
 
 
 # -- filling in place ---------------------------------------------------------------------------------------------
@@ -79,7 +72,7 @@ def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> 
     _check_floating(self, "check_uniform_bounds")
     if not low <= high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
-    source = _source(generator)
+    source = random.given_or_default(generator)
     return _overwrite(
         self, lambda: source.uniform(self.numel(), self._type.numpy, low, high), _UniformBackward0
     )
@@ -90,7 +83,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
     _check_floating(self, "normal_kernel_cpu")
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    source = _source(generator)
+    source = random.given_or_default(generator)
     draw = source.normal if self._flat is not None else source.normal_pairs
     return _overwrite(
         self, lambda: draw(self.numel(), self._type.numpy, float(mean), float(std)), _NormalBackward0
@@ -121,7 +114,7 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> T
         high = 2 if kind is bool_ else _EXACT[kind] + 1 if kind in _EXACT else np.iinfo(kind.numpy).max + 1
     low, high = int(low), int(high)
     _check_range(low, high, kind)
-    source = _source(generator)
+    source = random.given_or_default(generator)
     return _overwrite(self, lambda: source.integers(self.numel(), low, high, wide), _RandomBackward0)
 
 
@@ -143,7 +136,7 @@ def _check_probability(p: float) -> None:
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Fill the tensor with ones, each with probability ``p`` (a number or a tensor that broadcasts), and zeros."""
-    source = _source(generator)
+    source = random.given_or_default(generator)
     if isinstance(p, Tensor):
         probabilities = contiguous(expand(p.detach(), self._shape))
         values = _bernoulli(probabilities, source)
@@ -157,7 +150,7 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Te
     _check_floating(self, "exponential_")
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    source = _source(generator)
+    source = random.given_or_default(generator)
     return _overwrite(
         self, lambda: source.exponential(self.numel(), self._type.numpy, float(lambd)), _ExponentialBackward0
     )
@@ -205,10 +198,16 @@ def randint(
 
 
 def randint_like(
-    input: Tensor, *bounds: int, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    input: Tensor,
+    *bounds: int,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **named_bounds: Any,
 ) -> Tensor:
     """``randint`` of the shape and, unless one is given, the dtype of another tensor."""
-    made = randint(*bounds, input._shape, dtype=input.dtype if dtype is None else dtype, device=device)
+    kind = input.dtype if dtype is None else dtype
+    made = randint(*bounds, size=input._shape, dtype=kind, device=device, **named_bounds)
     return finished(laid_out_as(input, made), requires_grad)
 
 
@@ -225,7 +224,7 @@ def randperm(
     highest = _EXACT.get(kind.dtype) or np.iinfo(kind.numpy).max
     if size - 1 > highest:
         raise RuntimeError(f"value cannot be converted to type {kind.dtype.name} without overflow: {size} numbers")
-    order = _source(generator).permutation(size)
+    order = random.given_or_default(generator).permutation(size)
     return finished(fresh(order.astype(kind.numpy, copy=False), (size,), kind), requires_grad)
 
 
@@ -266,7 +265,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
     Raises:
         RuntimeError: a standard deviation is negative.
     """
-    source = _source(generator)
+    source = random.given_or_default(generator)
     tensors = [value for value in (mean, std) if isinstance(value, Tensor)]
     if not tensors:
         if size is None:
@@ -309,7 +308,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -
     Raises:
         RuntimeError: a probability is not in [0, 1].
     """
-    source = _source(generator)
+    source = random.given_or_default(generator)
     if p is None:
         values = _bernoulli(contiguous(input.detach()), source)
     else:
@@ -339,7 +338,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
             f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {num_samples} of shape "
             f"{list(input._shape)}"
         )
-    source = _source(generator)
+    source = random.given_or_default(generator)
     weights = np.atleast_2d(input.detach()._array())
     if weights.size:
         if not (np.isfinite(weights).all() and weights.min() >= 0):
@@ -362,39 +361,3 @@ for _function in (randint, randint_like, randperm, normal):
     public(_function, method=False)
 public(bernoulli)
 public(multinomial)
-
-# -- the generators' states ---------------------------------------------------------------------------------------
-
-
-def get_state(self: random.Generator) -> Tensor:
-    """The state, as the 5056 bytes that PyTorch would give, in a uint8 tensor."""
-    data = np.frombuffer(self.state_bytes(), np.uint8).copy()
-    return fresh(data, data.shape, tensor_type(uint8))
-
-
-def set_state(self: random.Generator, new_state: Tensor) -> random.Generator:
-    """Go on from a state that ``get_state``, or PyTorch's, gave.
-
-    Raises:
-        TypeError, RuntimeError: it is no such state.
-    """
-    if not isinstance(new_state, Tensor) or new_state.dtype is not uint8:
-        raise TypeError("RNG state must be a torch.ByteTensor")
-    self.set_state_bytes(new_state._array().tobytes())
-    return self
-
-
-def get_rng_state() -> Tensor:
-    """The state of the default generator, a uint8 tensor."""
-    return get_state(random.default_generator)
-
-
-def set_rng_state(new_state: Tensor) -> None:
-    """Have the default generator go on from a state."""
-    set_state(random.default_generator, new_state)
-
-
-random.Generator.get_state = get_state  # type: ignore[attr-defined]
-random.Generator.set_state = set_state  # type: ignore[attr-defined]
-public(get_rng_state, method=False)
-public(set_rng_state, method=False)

@@ -14,11 +14,12 @@ from ..._layout import broadcast_shapes
 from ..._tensor import Tensor, fresh
 from ..._types import bool_, int32, int64, tensor_type, uint8
 from ..copying import contiguous, convert
+from ..new import zeros_of
 from ..table import operation, public
 from .places import part_shape, pick, put
 from .updating import check_no_sharing, number_as, updating
 
-__all__ = ["Selection", "index_op", "index_put_op", "mask_places", "selected", "write_selected"]
+__all__ = ["Selection", "index_backward", "index_op", "index_put_op", "mask_places", "selected", "write_selected"]
 
 Ints = tuple[int, ...]
 
@@ -36,7 +37,7 @@ def _(grad, places, input_shape, dims, distinct):
 @operation("IndexPutImplBackward0", inputs=["grad_output", "places"], nondifferentiable=["places"])
 def index_backward(grad_output: Tensor, places: Tensor, shape: Ints, dims: Ints, distinct: bool) -> Tensor:
     """Zeros of ``shape`` with the gradient added at the places."""
-    out = fresh(devices.zeros(shape, grad_output._type), shape, grad_output._type)
+    out = zeros_of(shape, grad_output._type)
     put(out, places, dims, grad_output, not distinct, distinct)
     return out
 

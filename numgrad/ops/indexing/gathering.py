@@ -9,10 +9,11 @@ from ..._layout import broadcast_shapes, normal_dim, numel
 from ..._tensor import Tensor, fresh
 from ..._types import int32, int64
 from ..copying import contiguous, convert, write
+from ..new import filled_of, zeros_of
 from ..pointwise.arithmetic import mul
 from ..shapes.parts import slice_op
 from ..shapes.views import expand, reshape
-from ..table import operation, public
+from ..table import check_tensors, operation, public
 from .advanced import index_backward, index_op
 from .places import pick
 
@@ -54,7 +55,7 @@ def _(grad, index, input_shape, dim):
 @operation("ScatterAddBackward0", inputs=["src", "index"], nondifferentiable=["index"])
 def scatter_zeros(src: Tensor, index: Tensor, shape: tuple[int, ...], dim: int) -> Tensor:
     """Zeros of ``shape`` with the elements of ``src``, which has the index's shape, added where it points."""
-    out = fresh(devices.zeros(shape, src._type), shape, src._type)
+    out = zeros_of(shape, src._type)
     scatter_into(out, index, src, dim, "add")
     return out
 
@@ -90,8 +91,7 @@ def check_index_dtype(index: Any, name: str) -> Tensor:
     Raises:
         TypeError, RuntimeError: it is no tensor of int32 or int64.
     """
-    if not isinstance(index, Tensor):
-        raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type(index).__name__}")
+    check_tensors(name, index=index)
     if index.dtype not in (int32, int64):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index, not {index.dtype}")
     return convert(index, int64)
@@ -145,8 +145,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     Raises:
         RuntimeError: the indices are not int64, have another number of dimensions, or lead outside.
     """
-    if not isinstance(indices, Tensor):
-        raise TypeError(f"take_along_dim(): argument 'indices' must be Tensor, not {type(indices).__name__}")
+    check_tensors("take_along_dim", indices=indices)
     if indices.dtype is not int64:
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.legacy}"
@@ -206,7 +205,7 @@ def _scaled(rows: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq:
     padded = 0 <= padding_idx < count
     if not padded and not scale_grad_by_freq:
         return rows
-    factors = fresh(devices.filled((count, 1), 1, rows._type), (count, 1), rows._type)
+    factors = filled_of((count, 1), 1, rows._type)
     if scale_grad_by_freq:
         factors._flat[:] = 1 / devices.counts(contiguous(indices)._flat, count)
     if padded:
@@ -230,10 +229,9 @@ def embedding(
         IndexError: an index is not in [0, rows).
         RuntimeError: the weight is no matrix, or the indices have another dtype.
     """
+    check_tensors("embedding", weight=weight, indices=indices)
     if len(weight._shape) != 2:
         raise RuntimeError(f"'weight' must be 2-D, not of shape {list(weight._shape)}")
-    if not isinstance(indices, Tensor):
-        raise TypeError(f"embedding(): argument 'indices' must be Tensor, not {type(indices).__name__}")
     if indices.dtype not in (int32, int64):
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "

@@ -6,15 +6,17 @@ import warnings
 from typing import Any
 
 from ... import devices
-from ..._layout import broadcast_shapes, numel
+from ..._layout import all_dims, broadcast_shapes, numel
 from ..._tensor import Tensor, fresh
 from ..._types import bool_, int32, int64, tensor_type, to_dtype, uint8
-from ..copying import contiguous, convert
+from ..copying import check_fits, contiguous, convert
+from ..new import empty_of, zeros_of
 from ..pointwise.comparison import choose
+from ..promotion import result_dtype
 from ..shapes.views import expand, unsqueeze
-from ..table import attach, operation, public, public_functions
+from ..table import attach, check_tensors, operation, public, public_functions
 from .advanced import mask_places
-from .places import all_dims, pick, put
+from .places import pick, put
 from .updating import check_no_sharing, in_place, number_as, updating
 
 __all__ = ["argwhere", "masked_fill", "masked_scatter", "masked_select", "nonzero"]
@@ -34,7 +36,7 @@ def masked_fill_tensor(input: Tensor, mask: Tensor, value: Tensor) -> Tensor:
 
 def _filled(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     shape = broadcast_shapes(input._shape, mask._shape)
-    out = fresh(devices.empty(shape, input._type), shape, input._type)
+    out = empty_of(shape, input._type)
     _fill(input, mask, value, out)
     return out
 
@@ -64,8 +66,7 @@ def _check_filling(input: Tensor, mask: Any, value: Any) -> Any:
     Raises:
         TypeError, RuntimeError: the mask is no bool tensor, or the value no number.
     """
-    if not isinstance(mask, Tensor):
-        raise TypeError(f"masked_fill(): argument 'mask' must be Tensor, not {type(mask).__name__}")
+    check_tensors("masked_fill", mask=mask)
     if mask.dtype is not bool_:
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
     if not isinstance(value, Tensor):
@@ -109,7 +110,7 @@ def masked_select_op(input: Tensor, mask: Tensor) -> Tensor:
 @masked_select_op.gradient("input")
 def _(grad, mask, input_shape):
     shape = broadcast_shapes(input_shape, mask._shape)
-    zeros = fresh(devices.zeros(shape, grad._type), shape, grad._type)
+    zeros = zeros_of(shape, grad._type)
     return masked_scatter_op(zeros, mask, grad)  # the engine sums over what was repeated
 
 
@@ -141,7 +142,7 @@ def masked_scatter_backward(grad_output: Tensor, mask: Tensor, shape: tuple[int,
 
 @masked_scatter_backward.gradient("grad_output")
 def _(grad, mask, grad_output_shape):
-    zeros = fresh(devices.zeros(grad_output_shape, grad._type), grad_output_shape, grad._type)
+    zeros = zeros_of(grad_output_shape, grad._type)
     return masked_scatter_op(zeros, mask, grad)
 
 
@@ -151,17 +152,14 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     Raises:
         TypeError, RuntimeError: the mask is no bool tensor, or the shapes do not fit.
     """
-    if not isinstance(mask, Tensor):
-        raise TypeError(f"masked_select(): argument 'mask' must be Tensor, not {type(mask).__name__}")
+    check_tensors("masked_select", mask=mask)
     if mask.dtype is not bool_:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, not {mask.dtype}")
     return masked_select_op(input, mask)
 
 
 def _check_scattering(input: Tensor, mask: Any, source: Any) -> None:
-    for name, given in (("mask", mask), ("source", source)):
-        if not isinstance(given, Tensor):
-            raise TypeError(f"masked_scatter(): argument '{name}' must be Tensor, not {type(given).__name__}")
+    check_tensors("masked_scatter", mask=mask, source=source)
     if mask.dtype is not bool_:
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype}")
     if source.dtype is not input.dtype:
@@ -207,10 +205,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
     Raises:
         TypeError: the condition is no tensor, or only one of the others is given.
-        RuntimeError: the condition is no bool tensor, or the shapes do not fit.
+        RuntimeError: the condition is no bool tensor, the shapes do not fit, or a number is too large for the result.
     """
-    if not isinstance(condition, Tensor):
-        raise TypeError(f"where(): argument 'condition' must be Tensor, not {type(condition).__name__}")
+    check_tensors("where", condition=condition)
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
     if input is None or other is None:
@@ -227,6 +224,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.legacy}"
         )
+    for number, beside in ((input, other), (other, input)):
+        if number.__class__ is int and isinstance(beside, Tensor):
+            check_fits(number, result_dtype((number, beside)))
     return choose(condition, input, other)
 
 

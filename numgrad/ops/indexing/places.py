@@ -18,14 +18,9 @@ from ..._tensor import Tensor, fresh, strided
 from ..copying import contiguous
 from ..shapes.views import expand_op
 
-__all__ = ["all_dims", "part_shape", "pick", "put"]
+__all__ = ["part_shape", "pick", "put"]
 
 Ints = tuple[int, ...]
-
-
-def all_dims(shape: Ints) -> Ints:
-    """All dimensions: places in the flattened tensor."""
-    return tuple(range(len(shape)))
 
 
 def _first(dims: Ints) -> int:

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ... import devices
 from ..._layout import normal_dim
-from ..._tensor import Tensor, fresh
+from ..._tensor import Tensor
 from ..._types import bool_
 from ..copying import convert, write
+from ..new import filled_of
 from ..pointwise.arithmetic import div, mul
 from ..pointwise.comparison import eq, where
 from ..pointwise.integers import floor_divide
 from ..shapes.parts import slice_op
-from ..table import attach, public
+from ..table import attach, check_tensors, public
 from .gathering import along, check_index_dtype, check_within, gather_op, scatter_into, scatter_zeros
 from .updating import check_no_sharing, number_as, updating
 
@@ -87,7 +87,7 @@ def _identity(input: Tensor, reduce: str) -> Any:
 def _counts(like: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
     """How many elements each one of the result is the mean of; 1 where it is of none."""
     ones = number_as(1, like)
-    counts = fresh(devices.filled(like._shape, 1, like._type), like._shape, like._type)
+    counts = filled_of(like._shape, 1, like._type)
     if not include_self:
         scatter_into(counts, index, number_as(0, like), dim, "set")
     scatter_into(counts, index, ones, dim, "add")
@@ -150,6 +150,8 @@ def _checked(name: str, input: Tensor, dim: int, index: Tensor, src: Any) -> tup
         RuntimeError: dtypes, shapes or an index do not fit.
     """
     index = check_index_dtype(index, name)
+    if src is not None:
+        check_tensors(name, src=src)
     rank = len(input._shape)
     dim = normal_dim(dim, rank)
     if src is not None and src.dtype is not input.dtype:
@@ -190,7 +192,7 @@ def _scatter_call(
         if reduce is None:
             return scatter_value, (input, index, dim, given)
         number = number_as(given, input)
-        src = fresh(devices.filled(index._shape, number.item(), input._type), index._shape, input._type)
+        src = filled_of(index._shape, number.item(), input._type)
     else:
         if reduce is not None:
             warnings.warn(

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from ... import devices
-from ..._layout import normal_dim, numel
+from ..._layout import all_dims, normal_dim, numel
 from ..._tensor import Tensor, fresh
 from ..._types import int64
 from ..copying import contiguous
+from ..new import zeros_of
 from ..pointwise.arithmetic import mul
 from ..shapes.views import reshape
-from ..table import attach, operation, public, public_functions
+from ..table import attach, check_tensors, operation, public, public_functions
 from .gathering import check_index_dtype
-from .places import all_dims, pick, put
+from .places import pick, put
 from .updating import check_no_sharing, number_as, updating
 
 __all__ = ["index_add", "index_copy", "index_fill", "index_select", "take"]
@@ -32,11 +33,7 @@ def index_select_op(input: Tensor, index: Tensor, dim: int) -> Tensor:
 
 @index_select_op.gradient("input")
 def _(grad, dim, index, input_shape):
-    return index_add_op(_zeros(input_shape, grad), index, grad, dim, 1)
-
-
-def _zeros(shape: tuple[int, ...], like: Tensor) -> Tensor:
-    return fresh(devices.zeros(shape, like._type), shape, like._type)
+    return index_add_op(zeros_of(input_shape, grad._type), index, grad, dim, 1)
 
 
 @updating("IndexAddBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"])
@@ -97,7 +94,7 @@ def take_op(input: Tensor, index: Tensor) -> Tensor:
 
 @take_op.gradient("input")
 def _(grad, index, input_shape):
-    return put_op(_zeros(input_shape, grad), index, grad, True)
+    return put_op(zeros_of(input_shape, grad._type), index, grad, True)
 
 
 @updating("PutBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"], kept=True)
@@ -107,7 +104,7 @@ def put_op(input: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> No
 
 @put_op.gradient("input")
 def _(grad, index, accumulate):
-    return grad if accumulate else put_op(grad, index, _zeros(index._shape, grad), False)
+    return grad if accumulate else put_op(grad, index, zeros_of(index._shape, grad._type), False)
 
 
 @put_op.gradient("source")
@@ -160,11 +157,10 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 def _added(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> tuple[Any, ...]:
     """The checked arguments of the entry."""
+    check_tensors("index_add_", source=source)
     index = check_index_dtype(index, "index_add_")
     dim = normal_dim(dim, len(input._shape))
     index = _vector(input, index, "index_add_(): Index is supposed to be a vector")
-    if not isinstance(source, Tensor):
-        raise TypeError(f"index_add_(): argument 'source' must be Tensor, not {type(source).__name__}")
     if source.dtype is not input.dtype:
         raise RuntimeError(
             f"index_add_(): self ({input.dtype.legacy}) and source ({source.dtype.legacy}) must have the same scalar "
@@ -211,6 +207,7 @@ def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha:
 
 def _copied(input: Tensor, dim: int, index: Tensor, source: Tensor) -> tuple[Any, ...]:
     """The checked arguments of the entry."""
+    check_tensors("index_copy_", index=index, source=source)
     if index.dtype is not int64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.legacy}")
     if source.dtype is not input.dtype:
@@ -259,6 +256,7 @@ def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
 
 def _filled(input: Tensor, dim: int, index: Tensor, value: Any) -> tuple[Any, tuple[Any, ...]]:
     """The entry to use and its checked arguments."""
+    check_tensors("index_fill_", index=index)
     if index.dtype is not int64:
         raise IndexError(f"index_fill_(): Expected dtype int64 for index, not {index.dtype}")
     dim = normal_dim(dim, len(input._shape))
@@ -296,8 +294,7 @@ def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 
 def _check_flat_index(input: Tensor, index: Tensor, name: str) -> None:
-    if not isinstance(index, Tensor):
-        raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type(index).__name__}")
+    check_tensors(name, index=index)
     if index.dtype is not int64:
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {index.dtype.legacy}")
     count = numel(input._shape)
@@ -318,6 +315,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 
 def _put(input: Tensor, index: Tensor, source: Tensor) -> None:
+    check_tensors("put_", source=source)
     _check_flat_index(input, index, "put_")
     if numel(source._shape) != numel(index._shape):
         raise IndexError(

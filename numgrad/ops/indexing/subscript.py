@@ -1,7 +1,7 @@
 """Reading and assigning with ``tensor[...]``.
 
 Integers, slices, ``None`` and ``...`` make views, one after the other; tensors, arrays and lists of integers or bools
-select elements of what these leave (``advanced_indexing``).
+select elements of what these leave (``advanced``).
 """
 
 from __future__ import annotations

@@ -7,11 +7,12 @@ from typing import Any
 
 from ... import devices
 from ..._layout import contiguous_strides
-from ..._tensor import Tensor, check_in_place, fresh, strided
+from ..._tensor import Tensor, check_in_place, strided
 from ...autograd.anomaly_mode import forward_trace
 from ...autograd.grad_mode import ANOMALY, GRAD, state
 from ...autograd.views import record_inplace
 from ..copying import clone, fill_, kept_strides, recorded_edges, write
+from ..new import empty_of, filled_of
 from ..table import operation, parameters
 
 __all__ = ["check_no_sharing", "in_place", "number_as", "updating"]
@@ -81,8 +82,8 @@ def number_as(value: Any, like: Tensor) -> Tensor:
         TypeError, RuntimeError: it is no number, or one that the dtype cannot hold.
     """
     if value.__class__ in (bool, int, float) and like._type.dtype.is_floating_point and -1e30 < value < 1e30:
-        return fresh(devices.filled((), value, like._type), (), like._type)  # which fill_ would find to fit
-    return fill_(fresh(devices.empty((), like._type), (), like._type), value)
+        return filled_of((), value, like._type)  # which fill_ would find to fit
+    return fill_(empty_of((), like._type), value)
 
 
 def check_no_sharing(target: Tensor, *sources: Tensor) -> None:

@@ -17,8 +17,8 @@ from ..plan import new_output
 from ..pointwise.arithmetic import add, conj
 from ..promotion import result_dtype
 from ..shapes.views import expand, expand_op, passed_on, permute_op, reshape, t, t_op, transpose_op, unsqueeze_op, view
-from ..table import operation, parameters, public
-from .checks import check_matrices, check_stacks, check_tensors, refuse_bools, scalar_name, shapes_text
+from ..table import check_tensors, operation, parameters, public
+from .checks import check_matrices, check_stacks, refuse_bools, scalar_name, shapes_text
 from .matmul import (
     bmm_op,
     by_columns,

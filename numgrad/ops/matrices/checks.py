@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..._tensor import Tensor
 from ..._types import bool_, dtype
 
-__all__ = ["check_matrices", "check_stacks", "check_tensors", "refuse_bools", "scalar_name", "shapes_text"]
+__all__ = ["check_matrices", "check_stacks", "refuse_bools", "scalar_name", "shapes_text"]
 
 _SCALARS = {
     "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
@@ -24,17 +22,6 @@ def scalar_name(kind: dtype) -> str:
 def shapes_text(*tensors: Tensor) -> str:
     """The tensors' shapes, for an error message."""
     return f"(shapes {', '.join([str(list(tensor._shape)) for tensor in tensors])})"
-
-
-def check_tensors(name: str, **operands: Any) -> None:
-    """Raise unless all operands, given by the names of their parameters, are tensors.
-
-    Raises:
-        TypeError: one is not.
-    """
-    for parameter, operand in operands.items():
-        if not isinstance(operand, Tensor):
-            raise TypeError(f"{name}(): argument '{parameter}' must be Tensor, not {type(operand).__name__}")
 
 
 def refuse_bools(kernel: str, *tensors: Tensor) -> None:

@@ -11,8 +11,8 @@ from ..copying import contiguous
 from ..pointwise.arithmetic import mul
 from ..reductions.sums import sum as sum_of
 from ..shapes.views import permute_op, reshape, unsafe_view, view
-from ..table import public
-from .checks import check_tensors, shapes_text
+from ..table import check_tensors, public
+from .checks import shapes_text
 from .matmul import dot, matmul, mm
 
 __all__ = ["chain_matmul", "inner", "kron", "outer", "tensordot"]

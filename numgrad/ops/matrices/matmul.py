@@ -24,8 +24,8 @@ from ..shapes.views import (
     unsqueeze,
     unsqueeze_op,
 )
-from ..table import attach, operation, public, public_functions
-from .checks import check_matrices, check_stacks, check_tensors, refuse_bools, scalar_name, shapes_text
+from ..table import attach, check_tensors, operation, public, public_functions
+from .checks import check_matrices, check_stacks, refuse_bools, scalar_name, shapes_text
 
 __all__ = [
     "bmm", "bmm_op", "by_columns", "dot", "left_gradient", "matmul", "mm", "mm_op", "mv", "mv_op", "outer_product",

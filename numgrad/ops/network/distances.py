@@ -8,7 +8,7 @@ from ...autograd.grad_mode import no_grad
 from ..copying import clone, convert
 from ..promotion import promote_types
 from ..shapes.views import expand_op
-from ..table import public
+from ..table import check_tensors, public
 
 __all__ = ["cosine_similarity", "pairwise_distance"]
 
@@ -25,6 +25,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) 
         RuntimeError: the dtypes are not floating-point, or the shapes do not broadcast.
         IndexError: there is no such dimension.
     """
+    check_tensors("cosine_similarity", x1=x1, x2=x2)
     kind = promote_types(x1.dtype, x2.dtype)
     if not kind.is_floating_point:
         raise RuntimeError(
@@ -54,9 +55,10 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06
         eps: keeps the difference from 0, where the norm has no derivative.
         keepdim: whether the last dimension stays, with size 1.
     """
+    check_tensors("pairwise_distance", x1=x1, x2=x2)
     last = len(broadcast_shapes(x1._shape, x2._shape)) - 1
     return (x1 - x2 + eps).norm(p, last, keepdim)
 
 
-public(cosine_similarity, method=False, checks=True)
-public(pairwise_distance, method=False, checks=True)
+public(cosine_similarity, method=False)
+public(pairwise_distance, method=False)

@@ -14,7 +14,7 @@ from ..._types import dtype
 from ..copying import contiguous
 from ..pointwise.arithmetic import add, div, mul, neg, pow, sqrt, sub
 from ..reductions.sums import mean_dims, sum_to_shape
-from ..table import operation, public
+from ..table import check_tensors, operation, public
 
 __all__ = ["layer_norm", "rms_norm"]
 
@@ -157,6 +157,7 @@ def layer_norm(
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the input is not of floating-point numbers.
     """
+    check_tensors("layer_norm", input=input)
     shape = _checked_shape(input, normalized_shape, weight=weight, bias=bias)
     if not input.is_floating_point():
         raise NotImplementedError(
@@ -190,6 +191,7 @@ def rms_norm(
         RuntimeError: the shapes do not fit.
         NotImplementedError: the input is not of floating-point numbers.
     """
+    check_tensors("rms_norm", input=input)
     shape = _checked_shape(input, normalized_shape, weight=weight)
     if not input.is_floating_point():
         raise NotImplementedError(
@@ -201,5 +203,5 @@ def rms_norm(
     return out if weight is None else mul(out, weight)
 
 
-public(layer_norm, method=False, checks=True)
-public(rms_norm, method=False, checks=True)
+public(layer_norm, method=False)
+public(rms_norm, method=False)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ... import devices
-from ..._layout import normal_dim, numel
+from ..._layout import normal_dim
 from ..._tensor import Tensor, fresh
 from ..._types import to_dtype
 from ..copying import contiguous, convert
+from ..indexing.gathering import along
 from ..pointwise.arithmetic import exp, mul, neg, sub
 from ..pointwise.comparison import eq, where
 from ..reductions.extremes import max_dim
@@ -18,19 +19,14 @@ from ..table import operation, public
 __all__ = ["log_softmax", "safe_softmax", "softmax"]
 
 
-def _axis(shape: tuple[int, ...], dim: int) -> tuple[int, int]:
-    """The length of a dimension and the number of elements from one of its indices to the next."""
-    return (shape[dim], numel(shape[dim + 1 :])) if shape else (1, 1)
-
-
 def _forward(input: Tensor, dim: int, logarithm: bool) -> Tensor:
-    axis = _axis(input._shape, dim)
+    axis = along(input._shape, dim)
     return fresh(devices.softmax_axis(contiguous(input)._flat, *axis, logarithm), input._shape, input._type)
 
 
 def _backward(grad_output: Tensor, output: Tensor, dim: int, logarithm: bool) -> Tensor:
     rows = contiguous(grad_output)._flat, contiguous(output)._flat
-    axis = _axis(output._shape, dim)
+    axis = along(output._shape, dim)
     return fresh(devices.softmax_backward_axis(*rows, *axis, logarithm), output._shape, output._type)
 
 
@@ -103,7 +99,7 @@ def _(grad, out, dim):
 
 
 def _prepared(input: Tensor, dim: int, dtype: Any, name: str) -> tuple[Tensor, int]:
-    if not isinstance(dim, int):
+    if not hasattr(dim, "__index__"):
         raise TypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
     if dtype is not None:
         input = convert(input, to_dtype(dtype))

@@ -17,7 +17,7 @@ from ..._types import bool_
 from ..elementwise import pointwise
 from ..overloads import overload
 from ..shapes.views import reshape
-from ..table import attach, public
+from ..table import attach, check_tensors, public
 from . import comparison
 from .arithmetic import abs, div, exp, sigmoid, sub, tanh
 from .comparison import where
@@ -209,9 +209,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     Raises:
         RuntimeError: the weight's shape or dtype does not fit.
     """
-    for name, value in (("input", input), ("weight", weight)):
-        if not isinstance(value, Tensor):
-            raise TypeError(f"prelu(): argument '{name}' must be Tensor, not {type(value).__name__}")
+    check_tensors("prelu", input=input, weight=weight)
     if input.dtype is not weight.dtype:
         raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype.legacy} and {weight.dtype.legacy}")
     shape, given = input._shape, weight._shape
@@ -243,7 +241,7 @@ def elu_op(input, *, alpha=1, scale=1, input_scale=1):
 @elu_op.gradient("input")
 def _(grad, input, alpha, scale, input_scale):
     slope = alpha * scale * input_scale
-    negative = where(input <= 0, input, 0)  # lest the exponential, which is not chosen, spoil its derivative by overflow
+    negative = where(input <= 0, input, 0)  # elsewhere the exponential may overflow, and 0 times infinity is NaN
     at_most_0 = where(input == 0, grad * slope, grad * exp(negative * input_scale) * slope)  # at 0 it does not bend
     return where(input <= 0, at_most_0, grad * scale)
 

@@ -14,9 +14,15 @@ from ..._tensor import Tensor
 from ..._types import bool_, get_default_dtype, int64
 from ..copying import convert
 from ..elementwise import pointwise
+from ..outputs import write_out
 from ..recorder import unary
 from ..table import attach, public
 from .comparison import where
+
+__all__ = [
+    "abs", "add", "conj", "conj_physical", "div", "exp", "log", "log_one_plus_exp", "mul", "neg", "pow", "pow_",
+    "pow_number", "pow_tensor", "reciprocal", "rsub", "sigmoid", "sign", "sqrt", "sub", "tanh",
+]
 
 _ARITHMETIC_ON_BOOL = {
     bool_: "Subtraction, the `-` operator, with two bool tensors is not supported. "
@@ -31,7 +37,6 @@ _NEGATIVE_ON_BOOL = {
     "the `~` or `logical_not()` operator instead."
 }
 _EXPONENTS = {"exponent": frozenset({0, 0.5, 1, 2, 3, -0.5, -1, -2})}
-
 
 
 @pointwise("ConjPhysicalBackward0", dtypes="bifc")
@@ -218,12 +223,14 @@ def _(grad, input, exponent, out):
     return grad * conj(slope)
 
 
-def pow(input: Any, exponent: Any) -> Tensor:
+def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
     """``input ** exponent``, either of which may be a number.
 
     Raises:
         RuntimeError: an integer tensor to a negative integer power.
     """
+    if out is not None:
+        return write_out("pow", out, pow(input, exponent))
     short = _powers.get((exponent.__class__, exponent)) if exponent.__class__ in (int, float) else None
     if short is not None and isinstance(input, Tensor) and input._type.dtype.is_floating_point:
         return short(input)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from numgrad_kernels import scalar
 
 from ..._tensor import Tensor
@@ -18,7 +20,7 @@ from .comparison import where
 __all__ = ["clamp", "clamp_max", "clamp_min"]
 
 
-@pointwise("ClampBackward0", export=False)
+@pointwise("ClampBackward0", dtypes="if", export=False)
 def clamp_op(input, min, max):
     """``input``, but at least ``min``, and at most ``max``, which prevails."""
     return scalar.minimum(scalar.maximum(input, min), max)
@@ -84,8 +86,13 @@ def _bounded(op: Any, inplace: bool, input: Tensor, *bounds: Any) -> Tensor:
     """The operation with these bounds.
 
     Raises:
+        TypeError: one is neither a tensor nor a number.
         RuntimeError, NotImplementedError: one is a number that the result cannot hold, or the result is bool.
     """
+    bounds = tuple([bound.item() if isinstance(bound, np.generic) else bound for bound in bounds])
+    for bound in bounds:
+        if not isinstance(bound, Tensor | int | float):
+            raise TypeError(f"clamp(): 'min' and 'max' must be numbers or Tensors, not {type(bound).__name__}")
     if not all(isinstance(bound, Tensor) for bound in bounds):
         kind = result_dtype([input, *bounds])
         if kind is bool_:
@@ -100,9 +107,6 @@ def _bounded(op: Any, inplace: bool, input: Tensor, *bounds: Any) -> Tensor:
 def _clamp(input: Tensor, min: Any, max: Any, inplace: bool) -> Tensor:
     bounds = [bound for bound in (min, max) if bound is not None]
     tensors = sum(isinstance(bound, Tensor) for bound in bounds)
-    for bound in bounds:
-        if not isinstance(bound, Tensor | int | float):
-            raise TypeError(f"clamp(): 'min' and 'max' must be numbers or Tensors, not {type(bound).__name__}")
     if not bounds:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if len(bounds) == 2 and tensors == 1 and any(isinstance(bound, Tensor) and bound._shape for bound in bounds):

@@ -8,8 +8,7 @@ from ..._tensor import Tensor
 from ..._types import float64
 from ..copying import convert
 from ..elementwise import pointwise
-from ..overloads import check_tensors
-from ..table import public
+from ..table import check_tensors, public
 from .comparison import eq
 
 __all__ = ["allclose", "equal", "isclose"]
@@ -31,7 +30,7 @@ def isclose(
     Raises:
         RuntimeError: the dtypes differ, or a tolerance is negative.
     """
-    check_tensors("isclose", input, other)
+    check_tensors("isclose", input=input, other=other)
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.dtype.legacy} did not match {other.dtype.legacy}")
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
@@ -53,7 +52,7 @@ def allclose(
 
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and equal elements; NaN equals nothing."""
-    check_tensors("equal", input, other)
+    check_tensors("equal", input=input, other=other)
     return input._shape == other._shape and _holds_everywhere(eq(input, other))
 
 

@@ -11,6 +11,11 @@ from ..._types import bool_
 from ..elementwise import pointwise
 from ..overloads import of_tensors
 
+__all__ = [
+    "choose", "eq", "fmax", "fmax_op", "fmin", "fmin_op", "ge", "gt", "isfinite", "isinf", "isnan", "isneginf",
+    "isposinf", "le", "lt", "maximum", "maximum_op", "minimum", "minimum_op", "ne", "relu", "relu_backward", "where",
+]
+
 # -- choosing ---------------------------------------------------------------------------------------------------
 
 

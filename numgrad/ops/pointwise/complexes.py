@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from numgrad_kernels import scalar
 
-from ... import devices
 from ..._layout import broadcast_shapes
-from ..._tensor import Tensor, fresh, strided
+from ..._tensor import Tensor, strided
 from ..._types import complex_of, real_of, tensor_type
 from ..copying import write
 from ..elementwise import pointwise
-from ..table import attach, operation, public
+from ..new import empty_of
+from ..table import attach, check_tensors, operation, public
 from .comparison import eq, ne
 
 __all__ = ["angle", "complex", "imag", "real", "view_as_complex", "view_as_real"]
@@ -111,7 +111,7 @@ def imag(input: Tensor) -> Tensor:
 @operation("ComplexBackward0", inputs=["real", "imag"])
 def complex_op(real: Tensor, imag: Tensor, shape: tuple[int, ...]) -> Tensor:
     kind = tensor_type(complex_of(real.dtype), real.device)
-    out = fresh(devices.empty(shape, kind), shape, kind)
+    out = empty_of(shape, kind)
     write(real_op.function(out), real)
     write(imag_op.function(out), imag)
     return out
@@ -133,6 +133,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     Raises:
         RuntimeError: the dtypes differ, or are not floating-point ones.
     """
+    check_tensors("complex", real=real, imag=imag)
     if not (real.is_floating_point() and imag.is_floating_point()):
         raise RuntimeError(
             "Expected both inputs to be Half, Float or Double tensors but got "
@@ -175,7 +176,7 @@ def is_conj(input: Tensor) -> bool:
 
 public(real, method=False)
 public(imag, method=False)
-public(complex, method=False, checks=True)
+public(complex, method=False)
 for _function in (view_as_real, view_as_complex):
     public(_function, method=False)
 public(isreal)

@@ -12,7 +12,7 @@ from ..._tensor import Tensor
 from ..elementwise import pointwise
 from ..shapes.joining import cat
 from ..shapes.parts import slice_op
-from ..table import operation
+from ..table import check_tensors, operation
 from .arithmetic import exp, mul, sigmoid, tanh
 from .comparison import where
 from .special import erfc, log1p
@@ -22,8 +22,7 @@ __all__ = ["activated", "gelu", "glu", "hardsigmoid", "hardswish", "mish", "silu
 
 def activated(name: str, op: Any, input: Any, inplace: bool = False, **numbers: float) -> Tensor:
     """An activation function's operation on its argument ``input``, perhaps in place."""
-    if not isinstance(input, Tensor):
-        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    check_tensors(name, input=input)
     return (op.inplace if inplace else op)(input, **numbers)
 
 
@@ -165,8 +164,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     Raises:
         RuntimeError: the dimension's size is odd.
     """
-    if not isinstance(input, Tensor):
-        raise TypeError(f"glu(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    check_tensors("glu", input=input)
     shape = input._shape
     if not shape:
         raise RuntimeError("glu does not support scalars because halving size must be even")

@@ -14,7 +14,7 @@ from ..overloads import of_tensors, undifferentiated
 from ..table import attach, public
 from .comparison import eq
 
-__all__ = ["bitwise_not", "check_divisor", "floor_divide", "floor_quotient", "remainder"]
+__all__ = ["bitwise_not", "check_divisor", "floor_divide", "floor_quotient", "invert_bits", "remainder"]
 
 
 # -- division ---------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from numgrad_kernels import scalar
 
 from ..._tensor import Tensor
 from ..elementwise import pointwise
-from ..table import attach, public
+from ..table import attach, check_tensors, public
 from .comparison import where
 
 __all__ = ["addcdiv", "addcmul", "lerp"]
@@ -37,8 +37,7 @@ def _(grad, input, end):
 
 
 def _check_lerp(input: Tensor, end: Any, weight: Any) -> None:
-    if not isinstance(end, Tensor):
-        raise TypeError(f"lerp(): argument 'end' must be Tensor, not {type(end).__name__}")
+    check_tensors("lerp", end=end)
     for name, value in (("end", end), ("weight", weight)):
         if isinstance(value, Tensor) and value.dtype is not input.dtype:
             raise RuntimeError(f"expected dtype {input.dtype} for `{name}` but got dtype {value.dtype}")
@@ -107,12 +106,12 @@ def _(grad, tensor1, tensor2, value):
 
 
 def _product(inplace: bool, input: Tensor, tensor1: Any, tensor2: Any, value: float) -> Tensor:
-    _check("addcmul", tensor1, tensor2)
+    check_tensors("addcmul", tensor1=tensor1, tensor2=tensor2)
     return (addcmul_op.inplace if inplace else addcmul_op)(input, tensor1, tensor2, value=value)
 
 
 def _quotient(inplace: bool, input: Tensor, tensor1: Any, tensor2: Any, value: float) -> Tensor:
-    _check("addcdiv", tensor1, tensor2)
+    check_tensors("addcdiv", tensor1=tensor1, tensor2=tensor2)
     if tensor1.dtype.kind in "bi" and tensor2.dtype.kind in "bi":
         raise RuntimeError(
             f"Integer division with addcdiv is not supported ({tensor1.dtype} and {tensor2.dtype}, shapes "
@@ -120,12 +119,6 @@ def _quotient(inplace: bool, input: Tensor, tensor1: Any, tensor2: Any, value: f
             "div(tensor1, tensor2, rounding_mode='trunc')"
         )
     return (addcdiv_op.inplace if inplace else addcdiv_op)(input, tensor1, tensor2, value=value)
-
-
-def _check(name: str, tensor1: Any, tensor2: Any) -> None:
-    for parameter, value in (("tensor1", tensor1), ("tensor2", tensor2)):
-        if not isinstance(value, Tensor):
-            raise TypeError(f"{name}(): argument '{parameter}' must be Tensor, not {type(value).__name__}")
 
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:

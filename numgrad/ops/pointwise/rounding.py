@@ -11,8 +11,9 @@ from numgrad_kernels import scalar
 from ..._tensor import Tensor
 from ..._types import bool_
 from ..elementwise import pointwise
+from ..outputs import write_out
 from ..overloads import undifferentiated
-from ..table import attach, public
+from ..table import attach, check_tensors, public
 from . import arithmetic as p
 from .comparison import isfinite, where
 from .integers import check_divisor, floor_quotient
@@ -169,9 +170,7 @@ def _(grad):
 
 
 def _check_heaviside(input: Any, values: Any) -> None:
-    for name, value in (("input", input), ("values", values)):
-        if not isinstance(value, Tensor):
-            raise TypeError(f"heaviside(): argument '{name}' must be Tensor, not {type(value).__name__}")
+    check_tensors("heaviside", input=input, values=values)
     if input.dtype is not values.dtype:
         raise RuntimeError(
             f"heaviside is not yet implemented for tensors with different dtypes ({input.dtype} and {values.dtype})."
@@ -224,7 +223,7 @@ def _rounded(rounding_mode: Any) -> Any:
     return truncated_quotient if rounding_mode == "trunc" else floor_quotient
 
 
-def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Tensor:
     """``input / other``; with a ``rounding_mode`` the quotient rounded towards 0 ("trunc") or downwards ("floor").
 
     Integers are divided as floating-point numbers if they are not rounded.
@@ -232,7 +231,8 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     Raises:
         RuntimeError: there is no such mode, or an integer would be divided by zero.
     """
-    return p.div(input, other) if rounding_mode is None else _rounded(rounding_mode)(input, other)
+    result = p.div(input, other) if rounding_mode is None else _rounded(rounding_mode)(input, other)
+    return result if out is None else write_out("div", out, result)
 
 
 def _div_(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
@@ -270,4 +270,3 @@ def _(grad):
 @fmod.gradient("other")
 def _(grad, input, other):
     return -grad * truncated_quotient(input, other)
-

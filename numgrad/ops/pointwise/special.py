@@ -19,7 +19,7 @@ from ..table import attach, public
 from .arithmetic import conj, exp, log, pow, pow_, sigmoid
 from .comparison import where
 
-__all__ = ["float_power", "logaddexp", "logaddexp2", "logit", "square", "xlogy"]
+__all__ = ["erfc", "float_power", "log1p", "logaddexp", "logaddexp2", "logit", "rsqrt", "square", "xlogy"]
 
 _LN2, _LN10 = math.log(2), math.log(10)
 _ERF_SLOPE = 2 / math.sqrt(math.pi)

@@ -14,14 +14,9 @@ from ..indexing.gathering import scatter_zeros
 from ..shapes.views import permute_op, unsqueeze_op
 
 __all__ = [
-    "all_dims", "axis_view", "check_not_empty", "index_tensor", "numpy_names", "one_dim", "picked_gradient",
-    "reduced_shape", "restored", "result_type",
+    "axis_view", "check_not_empty", "index_tensor", "numpy_names", "one_dim", "picked_gradient",
+    "reduced_shape", "restored", "return_type",
 ]
-
-
-def all_dims(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The numbers of all dimensions."""
-    return tuple(range(len(shape)))
 
 
 def axis_view(input: Tensor, dims: tuple[int, ...]) -> tuple[Any, int, int, int]:
@@ -95,7 +90,7 @@ def check_not_empty(input: Tensor, name: str, dim: int | None) -> None:
         )
 
 
-def result_type(name: str, *fields: str) -> Any:
+def return_type(name: str, *fields: str) -> Any:
     """A named tuple that prints as PyTorch's ``torch.return_types``."""
     made = namedtuple(name, fields or ("values", "indices"))  # type: ignore[misc]
 

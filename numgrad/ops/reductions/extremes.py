@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import devices
-from ..._layout import normal_dim, normal_dims, numel
+from ..._layout import all_dims, normal_dim, normal_dims, numel
 from ..._tensor import Tensor, fresh
 from ..._types import bool_
 from ..copying import contiguous, convert
@@ -15,7 +15,6 @@ from ..pointwise.comparison import eq, isnan, where
 from ..shapes.views import expand, reshape
 from ..table import operation, public
 from .axes import (
-    all_dims,
     axis_view,
     check_not_empty,
     index_tensor,
@@ -24,14 +23,16 @@ from .axes import (
     picked_gradient,
     reduced_shape,
     restored,
-    result_type,
+    return_type,
 )
 from .sums import fold, sum_all, sum_dims
 
-__all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "max", "min", "refuse_complex_order", "shared_evenly"]
+__all__ = [
+    "amax", "amin", "aminmax", "argmax", "argmin", "max", "max_dim", "min", "refuse_complex_order", "shared_evenly",
+]
 
-_max_result, _min_result = result_type("max"), result_type("min")
-_aminmax_result = result_type("aminmax", "min", "max")
+_max_result, _min_result = return_type("max"), return_type("min")
+_aminmax_result = return_type("aminmax", "min", "max")
 
 
 def refuse_complex_order(input: Tensor, kernel: str) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from ... import devices
+from ..._layout import all_dims
 from ..._tensor import Tensor, fresh
 from ..._types import bool_, dtype, to_dtype
 from ..copying import contiguous, convert
 from ..pointwise.arithmetic import div, mul
 from ..shapes.views import reshape
 from ..table import operation, public
-from .axes import all_dims, axis_view, numpy_names, one_dim, restored
+from .axes import axis_view, numpy_names, one_dim, restored
 from .sums import all, fold, summed_type
 
 __all__ = ["cumprod", "linear_recurrence", "prod", "shift"]

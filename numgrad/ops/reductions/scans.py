@@ -10,14 +10,14 @@ from ..._types import dtype, to_dtype
 from ..indexing.gathering import scatter_zeros
 from ..pointwise.arithmetic import exp, mul, sub
 from ..table import operation, public
-from .axes import axis_view, index_tensor, numpy_names, one_dim, result_type
+from .axes import axis_view, index_tensor, numpy_names, one_dim, return_type
 from .extremes import refuse_complex_order
 from .products import linear_recurrence, shift
 from .sums import summed_type
 
 __all__ = ["cummax", "cummin", "cumsum", "logcumsumexp"]
 
-_cummax_result, _cummin_result = result_type("cummax"), result_type("cummin")
+_cummax_result, _cummin_result = return_type("cummax"), return_type("cummin")
 
 
 @operation("CumsumBackward0")

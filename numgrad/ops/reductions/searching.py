@@ -12,7 +12,7 @@ from ..._types import float32, float64, int32, int64, tensor_type
 from ..copying import contiguous, convert
 from ..creation.from_data import tensor
 from ..promotion import promote_types
-from ..table import public
+from ..table import check_tensors, public
 from .axes import axis_view, index_tensor, one_dim
 from .extremes import refuse_complex_order
 
@@ -108,6 +108,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if weights is None:
         counts = devices.bincount(row, None, minlength)
         return index_tensor(counts, (counts.size,), input)
+    check_tensors("bincount", weights=weights)
     if weights._shape != input._shape:
         raise RuntimeError(
             "weights should be 1-d and have the same length as input: "
@@ -160,6 +161,7 @@ def searchsorted(
     Raises:
         RuntimeError: the shapes do not fit, or ``side`` is neither "left" nor "right", or contradicts ``right``.
     """
+    check_tensors("searchsorted", sorted_sequence=sorted_sequence)
     if side not in (None, "left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
@@ -186,6 +188,8 @@ def searchsorted(
                 f"{list(own)} and got sorter tensor {list(sorter._shape)}"
             )
         rows = rows.gather(-1, sorter)
+    refuse_complex_order(rows, "searchsorted_out_cpu")
+    refuse_complex_order(values, "searchsorted_out_cpu")
     length = own[-1]
     count = numel(wanted) if len(own) == 1 else wanted[-1]
     kinds = rows._type.dtype, values._type.dtype
@@ -203,6 +207,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     Raises:
         RuntimeError: the boundaries are not one row.
     """
+    check_tensors("bucketize", boundaries=boundaries)
     if len(boundaries._shape) != 1:
         raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({len(boundaries._shape)})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
@@ -210,5 +215,5 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 
 for _function in (unique, unique_consecutive, bincount, histc):
     public(_function)
-public(searchsorted, method=False, checks=True)
-public(bucketize, method=False, checks=True)
+public(searchsorted, method=False)
+public(bucketize, method=False)

@@ -7,7 +7,7 @@ from typing import Any
 from ... import devices
 from ..._layout import numel
 from ..._tensor import Tensor, fresh, strided
-from ..._types import bool_, int64, tensor_type
+from ..._types import bool_, int32, int64, tensor_type
 from ..copying import contiguous, kept_strides
 from ..indexing.gathering import scatter_zeros
 from ..shapes.views import permute_op
@@ -20,15 +20,15 @@ from .axes import (
     one_dim,
     picked_gradient,
     reduced_shape,
-    result_type,
+    return_type,
 )
 from .extremes import refuse_complex_order, shared_evenly
 
 __all__ = ["argsort", "kthvalue", "median", "mode", "msort", "nanmedian", "sort", "topk"]
 
-_sort_result, _topk_result, _kthvalue_result = result_type("sort"), result_type("topk"), result_type("kthvalue")
-_median_result, _nanmedian_result = result_type("median"), result_type("nanmedian")
-_mode_result = result_type("mode")
+_sort_result, _topk_result, _kthvalue_result = return_type("sort"), return_type("topk"), return_type("kthvalue")
+_median_result, _nanmedian_result = return_type("median"), return_type("nanmedian")
+_mode_result = return_type("mode")
 
 # -- sorting ----------------------------------------------------------------------------------------------------
 
@@ -210,12 +210,13 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, **name
 
 def _median_of_all(input: Tensor, past_nan: bool) -> Tensor:
     if numel(input._shape) == 0:
-        return input.new_full((), float("nan")) if input.is_floating_point() else input.new_full((), _NOTHING)
+        return input.new_full((), float("nan") if input.is_floating_point() else _NAN_AS.get(input.dtype, 0))
     values, _ = devices.median_axis(contiguous(input)._flat, 1, numel(input._shape), 1, past_nan)
     return fresh(values, (), input._type)
 
 
-_NOTHING = -(2**63)  # what PyTorch's conversion of NaN gives
+#: What the processor's conversion of NaN gives: of int32 and int64 the smallest number, of others 0.
+_NAN_AS = {int32: -(2**31), int64: -(2**63)}
 
 
 @operation("MedianBackward0")

@@ -14,10 +14,9 @@ from ..copying import convert
 from ..pointwise.arithmetic import add, div, exp, mul, sub
 from ..pointwise.comparison import eq, where
 from ..pointwise.complexes import imag, real
-from ..shapes.views import expand
 from ..table import operation, public
 from .axes import axis_view, numpy_names, reduced_shape, restored
-from .sums import fold, mean_dims, summed_type
+from .sums import fold, mean_dims, mean_gradient, summed_type
 
 __all__ = [
     "count_nonzero", "logsumexp", "nanmean", "nansum", "std", "std_mean", "var", "var_mean",
@@ -40,9 +39,10 @@ def _var_gradient(grad: Tensor, input: Tensor, dims: tuple[int, ...], correction
     grad = restored(grad, dims, keepdim)
     distance = sub(input, mean_dims(input, dims, True))
     freedom = numel(tuple([input._shape[d] for d in dims])) - correction
-    if freedom <= 0:  # as in PyTorch; the mean's place is undefined, everything else infinitely far
+    if freedom <= 0 and len(dims) == len(input._shape):
+        # As in PyTorch, where all is reduced: the mean's place is undefined, everything else infinitely far.
         return mul(grad, where(eq(distance, 0), float("nan"), float("inf")))
-    return mul(mul(grad, 2 / freedom), distance)
+    return mul(mul(grad, 2 / freedom if freedom else float("inf")), distance)
 
 
 def _std_gradient(
@@ -51,11 +51,6 @@ def _std_gradient(
     """The gradient of the root of the variance, 0 where that is 0."""
     of_variance = where(eq(out, 0), 0, div(grad, mul(out, 2)))
     return _var_gradient(of_variance, input, dims, correction, keepdim)
-
-
-def _mean_gradient(grad: Tensor, shape: tuple[int, ...], dims: tuple[int, ...], keepdim: bool) -> Tensor:
-    count = numel(tuple([shape[d] for d in dims]))
-    return expand(div(restored(grad, dims, keepdim), float(count)), shape)
 
 
 @operation("VarBackward0")
@@ -88,7 +83,7 @@ def _(grad, input, dims, correction, keepdim):
     spread, mean = grad
     if mean is None:
         return _var_gradient(spread, input, dims, correction, keepdim)
-    of_mean = _mean_gradient(mean, input._shape, dims, keepdim)
+    of_mean = mean_gradient(mean, input._shape, dims, keepdim)
     return of_mean if spread is None else add(of_mean, _var_gradient(spread, input, dims, correction, keepdim))
 
 
@@ -102,7 +97,7 @@ def _(grad, input, std, dims, correction, keepdim):
     spread, mean = grad
     if mean is None:
         return _std_gradient(spread, input, std, dims, correction, keepdim)
-    of_mean = _mean_gradient(mean, input._shape, dims, keepdim)
+    of_mean = mean_gradient(mean, input._shape, dims, keepdim)
     if spread is None:
         return of_mean
     return add(of_mean, _std_gradient(spread, input, std, dims, correction, keepdim))

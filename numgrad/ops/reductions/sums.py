@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import devices
-from ..._layout import normal_dims, numel
+from ..._layout import all_dims, normal_dims, numel
 from ..._tensor import Tensor, fresh
 from ..._types import TensorType, bool_, dtype, int64, tensor_type, to_dtype, uint8
 from ..pointwise.arithmetic import div
 from ..shapes.views import expand, expand_op, reshape
 from ..table import operation, public
-from .axes import all_dims, axis_view, numpy_names, reduced_shape, restored
+from .axes import axis_view, numpy_names, reduced_shape, restored
 
 __all__ = [
-    "all", "any", "fold", "mean", "mean_all", "mean_dims", "sum", "sum_all", "sum_dims", "sum_to_shape", "summed_type",
+    "all", "any", "fold", "mean", "mean_all", "mean_dims", "mean_gradient", "sum", "sum_all", "sum_dims",
+    "sum_to_shape", "summed_type",
 ]
 
 
@@ -114,7 +115,7 @@ def mean_dims(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype |
 
 
 @mean_dims.gradient("input")
-def _(grad, input_shape, dims, keepdim):
+def mean_gradient(grad, input_shape, dims, keepdim):
     count = numel(tuple([input_shape[d] for d in dims]))
     return expand(div(restored(grad, dims, keepdim), float(count)), input_shape)
 

@@ -8,15 +8,17 @@ from ... import devices
 from ..._layout import normal_dim
 from ..._tensor import Tensor
 from ..._types import bool_
-from ..copying import contiguous_op, write
+from ..copying import contiguous_op, fill_, write
 from ..indexing.updating import updating
+from ..new import zeros_of
 from ..reductions.sums import sum_all
 from ..table import attach, operation, public
 from .dimensions import ravel
-from .parts import zeros_of
+from .parts import narrow
 from .views import expand_op, view_of
+from .windows import as_strided
 
-__all__ = ["diag", "diag_embed", "diagflat", "diagonal", "trace", "tril", "triu"]
+__all__ = ["diag", "diag_embed", "diagflat", "diagonal", "diagonal_op", "trace", "tril", "triu"]
 
 
 @operation("DiagonalBackward0", view=True)
@@ -208,7 +210,28 @@ def triu_(input: Tensor, diagonal: int = 0) -> Tensor:
     return triu_op.in_place(input, diagonal)
 
 
+def fill_diagonal_(input: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Overwrite the main diagonal with a number; of a tall matrix, with ``wrap``, also those that go on below it.
+
+    Raises:
+        RuntimeError: the tensor has fewer than two dimensions, or more of different sizes.
+    """
+    shape = input._shape
+    if len(shape) < 2:
+        raise RuntimeError(f"dimensions must larger than 1 (shape {list(shape)})")
+    if len(shape) > 2:
+        if len(set(shape)) > 1:
+            raise RuntimeError(f"all dimensions of input must be of equal length (shape {list(shape)})")
+        fill_(as_strided(input, shape[:1], (sum(input._element_strides()),)), fill_value)
+        return input
+    rows, columns = shape
+    for start in range(0, rows, columns + 1) if wrap else (0,):
+        fill_(diagonal(narrow(input, 0, start, rows - start)), fill_value)
+    return input
+
+
 for _function in (diagonal, diag, diag_embed, diagflat, trace, tril, triu):
     public(_function)
+attach("fill_diagonal_", fill_diagonal_)
 attach("tril_", tril_)
 attach("triu_", triu_)

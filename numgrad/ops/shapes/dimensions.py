@@ -1,4 +1,4 @@
-"""Dimensions merged, split, moved, added or repeated, by the views of ``shape``."""
+"""Dimensions merged, split, moved, added or repeated, by the views of ``views``."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from ..._tensor import Tensor
 from ..._types import Size, size_of
 from ..copying import contiguous
 from ..pointwise.arithmetic import conj
-from ..table import attach, public
+from ..table import attach, check_tensors, public
 from .views import (
     alias,
     expand,
+    expand_op,
     permute_op,
     reshape,
     sizes_of,
@@ -26,8 +27,8 @@ from .views import (
 )
 
 __all__ = [
-    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shapes", "broadcast_to", "flatten", "movedim", "ravel",
-    "unflatten",
+    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shapes", "broadcast_tensors", "broadcast_to", "flatten",
+    "movedim", "ravel", "unflatten",
 ]
 
 
@@ -57,9 +58,11 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
     Raises:
         IndexError: there is no such dimension.
-        RuntimeError: the sizes do not multiply to that of the dimension.
+        RuntimeError: the tensor is 0-d, or the sizes do not multiply to that of the dimension.
     """
     dim = normal_dim(dim, len(input._shape))
+    if not input._shape:
+        raise RuntimeError("unflatten: dimension specified as 0 but tensor has no dimensions")
     wanted = sizes_of((), sizes, "unflatten(): argument 'sizes'")
     if not wanted:
         raise RuntimeError("unflatten: sizes must be non-empty")
@@ -173,8 +176,7 @@ def _for_each(function: Callable[[Tensor], Tensor], name: str) -> Callable[..., 
         several = len(tensors) != 1 or isinstance(tensors[0], tuple | list)
         given = tensors[0] if several and len(tensors) == 1 else tensors
         for tensor in given:
-            if not isinstance(tensor, Tensor):
-                raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(tensor).__name__}")
+            check_tensors(name, input=tensor)
         results = tuple([function(tensor) for tensor in given])
         return results if several else results[0]
 
@@ -212,6 +214,20 @@ atleast_3d = _for_each(_three_dimensions, "atleast_3d")
 def broadcast_to(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     """The tensor expanded to a shape: ``expand``, with NumPy's name."""
     return expand(input, sizes_of(sizes, size, "broadcast_to(): argument 'size'"))
+
+
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """The tensors, given one by one or as one sequence, expanded to their common shape.
+
+    Raises:
+        RuntimeError: they have none.
+    """
+    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+        tensors = tuple(tensors[0])
+    if not tensors:
+        raise RuntimeError("expected a non-empty list of Tensors")
+    shape = _layout.broadcast_shapes(*[tensor._shape for tensor in tensors])
+    return tuple([tensor if tensor._shape == shape else expand_op(tensor, shape) for tensor in tensors])
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
@@ -274,6 +290,7 @@ for _function in (flatten, unflatten, movedim, ravel, swapaxes, swapdims, adjoin
 public(broadcast_to)
 public(movedim, name="moveaxis")
 public(broadcast_shapes, method=False)
+public(broadcast_tensors, method=False)
 public(is_tensor, method=False)
 public(numel)
 attach("ndimension", ndimension)

@@ -11,11 +11,12 @@ from ..._layout import numel
 from ..._tensor import Tensor, fresh
 from ..._types import int64, tensor_type
 from ..copying import convert, write
+from ..new import zeros_of
 from ..promotion import promote_types
 from ..table import operation, public, public_functions
 from .dimensions import flatten
 from .joining import checked_tensors, stack
-from .parts import slice_op, zeros_of
+from .parts import slice_op
 from .views import expand_op, reshape, view
 
 __all__ = ["block_diag", "cartesian_prod", "combinations", "meshgrid"]

@@ -10,13 +10,16 @@ from ... import devices
 from ..._layout import normal_dim, numel
 from ..._tensor import Tensor, fresh
 from ..copying import convert, write
+from ..new import empty_of, zeros_of
+from ..outputs import write_out
 from ..promotion import promote_types
+from ..reductions.axes import numpy_names
 from ..table import operation, public
 from .dimensions import atleast_1d, atleast_2d, atleast_3d
-from .parts import slice_op, zeros_of
+from .parts import slice_op
 from .views import reshape, unsqueeze_op, view_of
 
-__all__ = ["cat", "cat_op", "stack", "unbind"]
+__all__ = ["cat", "cat_op", "checked_tensors", "stack", "unbind"]
 
 
 @operation("UnbindBackward0", view=True)
@@ -53,7 +56,7 @@ def cat_op(tensors: tuple[Tensor, ...], dim: int, extents: tuple[int, ...]) -> T
     size = numel(shape)
     if not devices.worth_threads(size):
         return fresh(devices.joined(tensors, dim, shape, size), shape, first._type)
-    out = fresh(devices.empty(shape, first._type), shape, first._type)
+    out = empty_of(shape, first._type)
     start = 0
     for tensor, extent in zip(tensors, extents, strict=True):
         write(slice_op.function(out, dim, start, start + extent, 1), tensor)
@@ -82,13 +85,19 @@ def checked_tensors(name: str, tensors: Any) -> tuple[Tensor, ...]:
     return tuple(tensors)
 
 
-def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, **names: Any) -> Tensor:
     """The tensors joined along an existing dimension, in the dtype that all can be converted to.
+
+    The dimension may be called ``axis``, as NumPy calls it.
 
     Raises:
         ValueError: there are none.
         RuntimeError: their other sizes differ.
     """
+    if names:
+        dim, _ = numpy_names("cat", names, dim, empty=0)
+    if out is not None:
+        return write_out("cat", out, cat(tensors, dim))
     given = checked_tensors("cat", tensors)
     if not given:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -129,12 +138,16 @@ def _(grad, dim):
     return list(unbind_op(grad, dim))
 
 
-def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """The tensors, all of one shape, joined along a new dimension.
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, **names: Any) -> Tensor:
+    """The tensors, all of one shape, joined along a new dimension, which may be called ``axis``.
 
     Raises:
         RuntimeError: there are none, or their shapes differ.
     """
+    if names:
+        dim, _ = numpy_names("stack", names, dim, empty=0)
+    if out is not None:
+        return write_out("stack", out, stack(tensors, dim))
     given = checked_tensors("stack", tensors)
     if not given:
         raise RuntimeError("stack expects a non-empty TensorList")

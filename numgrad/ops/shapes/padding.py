@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ... import devices
-from ..._tensor import Tensor, fresh
+from ..._tensor import Tensor
 from ...autograd.grad_mode import GRAD, _Mode
 from ..copying import clone_op, fill_, write
-from ..table import operation
+from ..new import empty_of
+from ..table import check_tensors, operation
 from .joining import cat
 from .parts import flip_op, slice_op
 from .views import expand_op, sizes_of
@@ -27,7 +27,7 @@ def constant_pad(input: Tensor, pad: tuple[int, ...], value: Any) -> Tensor:
     if not any(n > 0 for n in pad):
         return clone_op.function(source)
     shape = _padded_shape(input._shape, pad)
-    result = fresh(devices.empty(shape, input._type), shape, input._type)
+    result = empty_of(shape, input._type)
     with _Mode(GRAD, False):
         fill_(result, value)
     target = result
@@ -107,8 +107,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
         RuntimeError: there is an odd number of numbers, or more than the dimensions can take.
         NotImplementedError: there is no such mode, or not for so many dimensions.
     """
-    if not isinstance(input, Tensor):
-        raise TypeError(f"pad(): argument 'input' must be Tensor, not {type(input).__name__}")
+    check_tensors("pad", input=input)
     widths = sizes_of((), pad, "pad(): argument 'pad'")
     rank = len(input._shape)
     if len(widths) % 2:

@@ -6,18 +6,13 @@ from typing import Any
 
 from ... import devices
 from ..._layout import normal_dim, normal_dims
-from ..._tensor import Tensor, fresh, strided
-from ..._types import TensorType
+from ..._tensor import Tensor, strided
 from ..copying import kept_strides, write
+from ..new import zeros_of
 from ..table import attach, operation, public
 from .views import sizes_of, view_of
 
-__all__ = ["at_index", "flip", "flip_op", "narrow", "select", "select_op", "slice_op", "zeros_of"]
-
-
-def zeros_of(shape: tuple[int, ...], type: TensorType) -> Tensor:
-    """A new tensor of zeros."""
-    return fresh(devices.zeros(shape, type), shape, type)
+__all__ = ["at_index", "flip", "flip_op", "narrow", "select", "select_op", "slice_op"]
 
 
 @operation("SelectBackward0", view=True)

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ... import devices
 from ..._layout import normal_dim, numel
 from ..._tensor import Tensor, fresh
 from ..._types import int32, int64
 from ..copying import contiguous, contiguous_op, write
+from ..new import empty_of
 from ..reductions.sums import sum_dims
-from ..table import attach, operation, public, public_functions
+from ..table import attach, check_tensors, operation, public, public_functions
 from .dimensions import flatten
 from .parts import flip_op, slice_op
 from .views import expand_op, reshape, sizes_of, transpose_op, unsqueeze_op, view_as_shape, view_of
@@ -26,7 +26,7 @@ def roll_op(input: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Te
     if not dims:
         row = contiguous(input)
         return view_as_shape(roll_op.function(view_as_shape(row, (numel(row._shape),)), shifts, (0,)), row._shape)
-    out = fresh(devices.empty(input._shape, input._type), input._shape, input._type)
+    out = empty_of(input._shape, input._type)
     # Along each dimension two stretches change places: (where it starts, where it goes, how long it is).
     stretches = []
     for dim, total in _total_shifts(input._shape, shifts, dims).items():
@@ -120,7 +120,7 @@ def _interleaved(shape: tuple[int, ...], repeats: tuple[int, ...]) -> tuple[int,
 def repeat_op(input: Tensor, repeats: tuple[int, ...]) -> Tensor:
     pairs = _interleaved(input._shape, repeats)
     shape = tuple([often * extent for often, extent in zip(pairs[::2], pairs[1::2], strict=True)])
-    out = fresh(devices.empty(shape, input._type), shape, input._type)
+    out = empty_of(shape, input._type)
     if numel(shape):
         own = (0,) * (len(repeats) - len(input._shape)) + input._element_strides()
         steps = [step for pair in zip((0,) * len(own), own, strict=True) for step in pair]
@@ -179,7 +179,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
         input = flatten(input)
     dim = normal_dim(dim, len(input._shape))
     extent = input._shape[dim]
-    if isinstance(repeats, int):
+    if isinstance(repeats, int | np.integer):
         if repeats < 0:
             raise RuntimeError(f"Repeats must be non-negative (got {repeats})")
         if output_size not in (None, extent * repeats):
@@ -206,8 +206,7 @@ def _checked_repeats(repeats: Any) -> Tensor:
         TypeError: they are no tensor.
         RuntimeError, NotImplementedError: they have more dimensions, or another dtype.
     """
-    if not isinstance(repeats, Tensor):
-        raise TypeError(f"repeat_interleave(): argument 'repeats' must be Tensor, not {type(repeats).__name__}")
+    check_tensors("repeat_interleave", repeats=repeats)
     if len(repeats._shape) > 1:
         raise RuntimeError(f"repeats must be 0-dim or 1-dim tensor (shape {list(repeats._shape)})")
     if repeats.dtype not in (int32, int64):

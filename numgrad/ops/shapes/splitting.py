@@ -6,9 +6,10 @@ from typing import Any
 
 from ..._layout import normal_dim
 from ..._tensor import Tensor
-from ..table import attach, operation, public
+from ..new import zeros_of
+from ..table import attach, check_tensors, operation, public
 from .joining import cat_op
-from .parts import slice_op, zeros_of
+from .parts import slice_op
 from .views import view_of
 
 __all__ = ["chunk", "dsplit", "hsplit", "split", "split_with_sizes", "tensor_split", "vsplit"]
@@ -127,8 +128,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
         IndexError: there is no such dimension.
         RuntimeError: the sizes do not add up to that of the dimension.
     """
-    if not isinstance(tensor, Tensor):
-        raise TypeError(f"split(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
+    check_tensors("split", tensor=tensor)
     size = split_size_or_sections
     if not isinstance(size, int):
         return split_with_sizes(tensor, size, dim)

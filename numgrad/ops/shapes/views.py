@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._layout import (
-    broadcast_shapes,
     broadcast_strides,
     contiguous_strides,
     is_contiguous,
@@ -19,10 +18,10 @@ from ..._layout import (
 from ..._tensor import Tensor, fresh
 from ...autograd.grad_mode import GRAD, state
 from ..copying import contiguous
-from ..table import attach, operation, public
+from ..table import attach, check_tensors, operation, public
 
 __all__ = [
-    "alias", "broadcast_tensors", "expand", "expand_as", "expand_op", "passed_on", "permute", "permute_op", "reshape",
+    "alias", "expand", "expand_as", "expand_op", "passed_on", "permute", "permute_op", "reshape",
     "sizes_of", "squeeze", "squeeze_dim", "squeeze_result", "t", "t_op", "transpose", "transpose_op", "unsafe_view",
     "unsqueeze", "unsqueeze_op", "view", "view_as_shape", "view_of",
 ]
@@ -172,6 +171,7 @@ def view(input: Tensor, *shape: Any, size: Any = None) -> Tensor:
 
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """The same elements in the shape of ``other``, on the same memory."""
+    check_tensors("view_as", other=other)
     return view(input, other._shape)
 
 
@@ -192,6 +192,7 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
 
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """The same elements in the shape of ``other``."""
+    check_tensors("reshape_as", other=other)
     return reshape(input, other._shape)
 
 
@@ -310,7 +311,7 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """The tensor without its dimensions of size 1, or without those of ``dim`` that have it."""
     if dim is None:
         return squeeze_all(input)
-    if isinstance(dim, int):
+    if not isinstance(dim, Sequence):
         return squeeze_dim(input, normal_dim(dim, len(input._shape)))
     return squeeze_dims(input, normal_dims(dim, len(input._shape)) if dim else ())
 
@@ -384,24 +385,10 @@ def expand(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
 
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """The tensor expanded to the shape of ``other``."""
+    check_tensors("expand_as", other=other)
     return expand(input, other._shape)
 
 
-def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """The tensors, given one by one or as one sequence, expanded to their common shape.
-
-    Raises:
-        RuntimeError: they have none.
-    """
-    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
-        tensors = tuple(tensors[0])
-    if not tensors:
-        raise RuntimeError("expected a non-empty list of Tensors")
-    shape = broadcast_shapes(*[tensor._shape for tensor in tensors])
-    return tuple([tensor if tensor._shape == shape else expand_op(tensor, shape) for tensor in tensors])
-
-
-public(broadcast_tensors, method=False)
 for _method in (reshape, permute, transpose, t, squeeze, unsqueeze):
     public(_method)
 for _name, _function in {

@@ -18,9 +18,10 @@ from ..._layout import normal_dim, numel, overlaps_itself
 from ..._tensor import Tensor, strided
 from ..copying import contiguous_op, write
 from ..creation.filled import ones
+from ..new import zeros_of
 from ..pointwise.arithmetic import add, div
 from ..table import attach, operation, public
-from .parts import select_op, zeros_of
+from .parts import select_op
 from .views import view_of
 
 __all__ = ["add_strided", "as_strided", "unfold"]

@@ -1,5 +1,8 @@
 """Data sets, the order in which they are read, and batches of their samples."""
 
+from typing import TYPE_CHECKING
+
+from ..._missing import missing_from
 from .collate import default_collate, default_convert
 from .dataloader import DataLoader, get_worker_info
 from .dataset import (
@@ -26,3 +29,6 @@ __all__ = [
     "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
     "WeightedRandomSampler", "default_collate", "default_convert", "get_worker_info", "random_split",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = missing_from(globals(), "utils.data")

@@ -155,14 +155,13 @@ class _BatchIterator(Iterator[Any]):
     """One pass over the data set of a loader."""
 
     def __init__(self, loader: DataLoader[Any]):
-        # In PyTorch's order, because each of these may draw random numbers.
-        indices = iter(loader.sampler if loader.batch_sampler is None else loader.batch_sampler)
-        draw_seed(loader.generator)  # for PyTorch's workers, even if there are none
         self._loader = loader
-        if isinstance(loader.dataset, IterableDataset):
-            self._batches = self._following(iter(loader.dataset), indices)
-        else:
-            self._batches = self._chosen(indices)
+        self._collate = loader.collate_fn
+        self._batched = loader.batch_sampler is not None
+        # In PyTorch's order, because each of these may draw random numbers.
+        self._indices = iter(loader.batch_sampler if self._batched else loader.sampler)
+        draw_seed(loader.generator)  # for PyTorch's workers, even if there are none
+        self._samples = iter(loader.dataset) if isinstance(loader.dataset, IterableDataset) else None
 
     def __iter__(self) -> _BatchIterator:
         return self
@@ -171,31 +170,26 @@ class _BatchIterator(Iterator[Any]):
         return len(self._loader)
 
     def __next__(self) -> Any:
-        return next(self._batches)
+        """The next batch, or sample; if making it raised an exception, the one after it comes next."""
+        index = next(self._indices)
+        return self._chosen(index) if self._samples is None else self._following(self._samples, index)
 
-    def _chosen(self, indices: Iterator[Any]) -> Iterator[Any]:
-        """The batches, or samples, at indices."""
-        loader = self._loader
-        dataset, collate = loader.dataset, loader.collate_fn
-        if loader.batch_sampler is None:
-            for index in indices:
-                yield collate(dataset[index])
-            return
-        for several in indices:
-            batch = _rows(dataset, several) if collate is default_collate else None
-            yield collate(_samples(dataset, several)) if batch is None else batch
+    def _chosen(self, index: Any) -> Any:
+        """The batch at some indices, or the sample at one."""
+        dataset, collate = self._loader.dataset, self._collate
+        if not self._batched:
+            return collate(dataset[index])
+        batch = _rows(dataset, index) if collate is default_collate else None
+        return collate(_samples(dataset, index)) if batch is None else batch
 
-    def _following(self, samples: Iterator[Any], indices: Iterator[Any]) -> Iterator[Any]:
-        """Batches of samples that follow one another, or the samples; of the indices only the number matters."""
-        loader = self._loader
-        if loader.batch_sampler is None:
-            yield from map(loader.collate_fn, samples)
-            return
-        for several in indices:
-            batch = list(itertools.islice(samples, len(several)))
-            if not batch or (loader.drop_last and len(batch) < len(several)):
-                return
-            yield loader.collate_fn(batch)
+    def _following(self, samples: Iterator[Any], index: Any) -> Any:
+        """The next batch, or sample, where samples follow one another; of the indices only the number matters."""
+        if not self._batched:
+            return self._collate(next(samples))
+        batch = list(itertools.islice(samples, len(index)))
+        if not batch or (self._loader.drop_last and len(batch) < len(index)):
+            raise StopIteration
+        return self._collate(batch)
 
 
 class _Endless(Sampler[None]):

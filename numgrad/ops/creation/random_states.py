@@ -1,0 +1,48 @@
+"""The states of random generators, as tensors of bytes in PyTorch's layout."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import random
+from ..._tensor import Tensor, fresh
+from ..._types import tensor_type, uint8
+from ..table import public
+
+__all__ = ["get_rng_state", "set_rng_state"]
+
+
+
+def get_state(self: random.Generator) -> Tensor:
+    """The state, as the 5056 bytes that PyTorch would give, in a uint8 tensor."""
+    data = np.frombuffer(self.state_bytes(), np.uint8).copy()
+    return fresh(data, data.shape, tensor_type(uint8))
+
+
+def set_state(self: random.Generator, new_state: Tensor) -> random.Generator:
+    """Go on from a state that ``get_state``, or PyTorch's, gave.
+
+    Raises:
+        TypeError, RuntimeError: it is no such state.
+    """
+    if not isinstance(new_state, Tensor) or new_state.dtype is not uint8:
+        raise TypeError("RNG state must be a torch.ByteTensor")
+    self.set_state_bytes(new_state._array().tobytes())
+    return self
+
+
+def get_rng_state() -> Tensor:
+    """The state of the default generator, a uint8 tensor."""
+    return get_state(random.default_generator)
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Have the default generator go on from a state."""
+    set_state(random.default_generator, new_state)
+
+
+random.Generator.get_state = get_state  # type: ignore[attr-defined]
+random.Generator.set_state = set_state  # type: ignore[attr-defined]
+random.get_rng_state, random.set_rng_state = get_rng_state, set_rng_state  # type: ignore[attr-defined]
+public(get_rng_state, method=False)
+public(set_rng_state, method=False)

@@ -1,0 +1,26 @@
+"""New tensors on memory of their own: uninitialised, zeroed, filled with a number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import devices
+from .._tensor import Tensor, fresh
+from .._types import TensorType
+
+__all__ = ["empty_of", "filled_of", "zeros_of"]
+
+
+def empty_of(shape: tuple[int, ...], type: TensorType) -> Tensor:
+    """A tensor on uninitialised memory."""
+    return fresh(devices.empty(shape, type), shape, type)
+
+
+def zeros_of(shape: tuple[int, ...], type: TensorType) -> Tensor:
+    """A tensor of zeros."""
+    return fresh(devices.zeros(shape, type), shape, type)
+
+
+def filled_of(shape: tuple[int, ...], value: Any, type: TensorType) -> Tensor:
+    """A tensor that repeats a number, which its dtype can hold."""
+    return fresh(devices.filled(shape, value, type), shape, type)

@@ -1,0 +1,44 @@
+"""Results written where the caller says, as the argument ``out`` of PyTorch's functions asks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..autograd.grad_mode import GRAD, state
+from .copying import convert, copy_
+from .table import check_tensors
+
+__all__ = ["write_out"]
+
+
+def write_out(name: str, out: Any, result: Any) -> Any:
+    """Overwrite ``out``, a tensor or as many as the function ``name`` gave, with its result; returns ``out``.
+
+    A tensor without elements takes the shape of the result.
+
+    Raises:
+        RuntimeError: a gradient would have to be recorded, the shapes differ, or the dtype cannot hold the result.
+    """
+    if isinstance(result, tuple):
+        if not isinstance(out, tuple | list) or len(out) != len(result):
+            raise TypeError(f"{name}(): argument 'out' must be tuple of {len(result)} Tensors")
+        written = [write_out(name, target, part) for target, part in zip(out, result, strict=True)]
+        return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
+    check_tensors(name, out=out)
+    if state.mode & GRAD and (result.requires_grad or out.requires_grad):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            f"arguments requires grad (shapes {list(result._shape)}, {list(out._shape)})."
+        )
+    kind = out.dtype
+    if result.dtype.category > kind.category:
+        raise RuntimeError(f"result type {result.dtype.legacy} can't be cast to the desired output type {kind.legacy}")
+    if out._shape == result._shape:
+        return copy_(out, result)
+    if out.numel() or out._view is not None:
+        raise RuntimeError(f"{name}(): out has shape {list(out._shape)}, but the result has {list(result._shape)}")
+    made = convert(result, kind).contiguous()
+    out._storage, out._offset, out._flat = made._storage, made._offset, made._flat
+    out._shape, out._strides = made._shape, made._strides
+    out._counter[0] += 1
+    return out

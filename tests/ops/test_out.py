@@ -1,0 +1,69 @@
+"""Results written into a tensor that the caller gives as ``out``."""
+
+import pytest
+
+import numgrad as ng
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda x, out: ng.exp(x * 0, out=out), [[1.0, 1.0], [1.0, 1.0]]),
+        (lambda x, out: ng.add(x, x, out=out), [[0.0, 2.0], [4.0, 6.0]]),
+        (lambda x, out: ng.add(x, 1, alpha=2, out=out), [[2.0, 3.0], [4.0, 5.0]]),
+        (lambda x, out: ng.clamp(x, 1, 2, out=out), [[1.0, 1.0], [2.0, 2.0]]),
+        (lambda x, out: ng.div(x, 2, out=out), [[0.0, 0.5], [1.0, 1.5]]),
+        (lambda x, out: ng.maximum(x, x.T, out=out), [[0.0, 2.0], [2.0, 3.0]]),
+        (lambda x, out: ng.matmul(x, x, out=out), [[2.0, 3.0], [6.0, 11.0]]),
+        (lambda x, out: ng.cumsum(x, 0, out=out), [[0.0, 1.0], [2.0, 4.0]]),
+        (lambda x, out: ng.cat([x[:1], x[:1]], out=out), [[0.0, 1.0], [0.0, 1.0]]),
+        (lambda x, out: ng.stack([x[1], x[0]], out=out), [[2.0, 3.0], [0.0, 1.0]]),
+    ],
+    ids=["exp", "add", "alpha", "clamp", "div", "maximum", "matmul", "cumsum", "cat", "stack"],
+)
+def test_the_result_is_written_into_out(call, expected):
+    out = ng.full((2, 2), -1.0)
+    assert call(ng.arange(4.0).reshape(2, 2), out) is out
+    assert out.tolist() == expected
+    assert out._version == 1
+
+
+def test_out_may_be_an_operand_and_a_view():
+    x = ng.arange(4.0).reshape(2, 2)
+    ng.mul(x[0], 10, out=x[1])
+    assert ng.add(x, 1, out=x).tolist() == [[1.0, 2.0], [1.0, 11.0]]
+
+
+def test_several_results():
+    values, indices = ng.empty(2), ng.empty(2, dtype=ng.int64)
+    found = ng.max(ng.tensor([[1.0, 3.0], [5.0, 4.0]]), 1, out=(values, indices))
+    assert found.values is values
+    assert found.indices is indices
+    assert (values.tolist(), indices.tolist()) == ([3.0, 5.0], [1, 0])
+    with pytest.raises(TypeError, match="'out' must be tuple of 2 Tensors"):
+        ng.max(ng.ones(2, 2), 1, out=values)
+
+
+def test_an_empty_out_takes_the_shape_of_the_result():
+    x, out = ng.arange(4.0).reshape(2, 2), ng.empty(0)
+    assert ng.add(x.T, 1, out=out) is out
+    assert out.tolist() == [[1.0, 3.0], [2.0, 4.0]]
+    assert out.is_contiguous()
+    out.zero_()
+    assert x.tolist() == [[0.0, 1.0], [2.0, 3.0]]
+
+
+def test_what_cannot_be_written():
+    x, out = ng.ones(2), ng.zeros(2)
+    with pytest.raises(TypeError, match=r"^add\(\): argument 'out' must be Tensor, not int$"):
+        ng.add(x, x, out=3)
+    with pytest.raises(RuntimeError, match=r"result type Float can't be cast to the desired output type Long"):
+        ng.add(x, x, out=out.long())
+    with pytest.raises(RuntimeError, match=r"mm\(\): out has shape \[2\], but the result has \[1, 1\]"):
+        ng.mm(x[None], x[:, None], out=out)
+    for given, target in ((ng.ones(2, requires_grad=True), out), (x, ng.ones(2, requires_grad=True))):
+        with pytest.raises(RuntimeError, match=r"functions with out=... arguments don't support automatic diff"):
+            ng.exp(given, out=target)
+    assert out.tolist() == [0.0, 0.0]
+    with ng.no_grad():
+        assert ng.exp(ng.zeros(2, requires_grad=True), out=out).tolist() == [1.0, 1.0]
