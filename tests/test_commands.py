@@ -91,6 +91,14 @@ def test_the_table_of_operations():
     assert everything.stdout.splitlines()[-1] == f"{len(ops)} operations"
     assert len(re.findall(r"^\w+\(.*\)  \w+Backward\d\w*$", everything.stdout, re.MULTILINE)) == len(ops)
     assert run("ops", "bce").stdout.count("  BinaryCrossEntropyBackward0\n") == 2  # of each element, and reduced
+    served = run("ops", "sum")
+    assert served.returncode == 0, served.stderr
+    first, summary, *entries = served.stdout.splitlines()
+    assert first.startswith("sum(input, dim=None, keepdim=False")
+    assert "sum of all elements" in summary
+    assert [line for line in entries if not line.startswith(" ")] == [
+        "sum_all(input, kind=None)  SumBackward0", "sum_dims(input, dims, keepdim, kind=None)  SumBackward1",
+    ]
     unknown = run("ops", "tanhh")
     assert unknown.returncode == 1
     assert "tanhh: the table has no such operation" in unknown.stdout

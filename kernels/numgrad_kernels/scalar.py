@@ -23,10 +23,12 @@ from typing import Any
 import numpy as np
 
 from . import libm, polynomials
-from .instructions import Value, instruction, select
+from .circular import *  # noqa: F403
+from .instructions import instruction, select
 from .overloads import compiled_as, in_python, jitable, overloaded
+from .remainders import *  # noqa: F403
 
-_sqrt, _trunc = instruction("llvm.sqrt"), instruction("llvm.trunc")
+_sqrt = instruction("llvm.sqrt")
 
 
 # --- exponentials and logarithms
@@ -175,93 +177,6 @@ def pow(x: Any, y: Any) -> Any:
     return in_python(_python_power, x, y, floating=False)
 
 
-# --- circular and hyperbolic functions
-
-
-@compiled_as(libm.function("sin"), complexes=np.sin)
-def sin(x: Any) -> Any:
-    """Sine of an angle in radians."""
-    return in_python(np.sin, x)
-
-
-@compiled_as(libm.function("cos"), complexes=np.cos)
-def cos(x: Any) -> Any:
-    """Cosine of an angle in radians."""
-    return in_python(np.cos, x)
-
-
-@compiled_as(libm.function("tan"), complexes=np.tan)
-def tan(x: Any) -> Any:
-    """Tangent of an angle in radians."""
-    return in_python(np.tan, x)
-
-
-@compiled_as(libm.function("asin"), complexes=np.arcsin)
-def asin(x: Any) -> Any:
-    """The angle from -pi/2 to pi/2 whose sine is x."""
-    return in_python(np.arcsin, x)
-
-
-@compiled_as(libm.function("acos"), complexes=np.arccos)
-def acos(x: Any) -> Any:
-    """The angle from 0 to pi whose cosine is x."""
-    return in_python(np.arccos, x)
-
-
-@compiled_as(libm.function("atan"), complexes=np.arctan)
-def atan(x: Any) -> Any:
-    """The angle from -pi/2 to pi/2 whose tangent is x."""
-    return in_python(np.arctan, x)
-
-
-@compiled_as(libm.function("atan2"))
-def atan2(y: Any, x: Any) -> Any:
-    """The angle from -pi to pi of the point (x, y)."""
-    return in_python(np.arctan2, y, x)
-
-
-@compiled_as(libm.function("hypot"))
-def hypot(x: Any, y: Any) -> Any:
-    """The distance of the point (x, y) from the origin, without overflow; infinite if x or y is."""
-    return in_python(np.hypot, x, y)
-
-
-@compiled_as(libm.function("sinh"), complexes=np.sinh)
-def sinh(x: Any) -> Any:
-    """Hyperbolic sine."""
-    return in_python(np.sinh, x)
-
-
-@compiled_as(libm.function("cosh"), complexes=np.cosh)
-def cosh(x: Any) -> Any:
-    """Hyperbolic cosine."""
-    return in_python(np.cosh, x)
-
-
-@compiled_as(polynomials.tanh, complexes=np.tanh)
-def tanh(x: Any) -> Any:
-    """Hyperbolic tangent."""
-    return in_python(np.tanh, x)
-
-
-@compiled_as(libm.function("asinh"), complexes=np.arcsinh)
-def asinh(x: Any) -> Any:
-    """Inverse of the hyperbolic sine."""
-    return in_python(np.arcsinh, x)
-
-
-@compiled_as(libm.function("acosh"), complexes=np.arccosh)
-def acosh(x: Any) -> Any:
-    """Inverse of the hyperbolic cosine: NaN below 1."""
-    return in_python(np.arccosh, x)
-
-
-@compiled_as(libm.function("atanh"), complexes=np.arctanh)
-def atanh(x: Any) -> Any:
-    """Inverse of the hyperbolic tangent: infinite at -1 and 1, NaN outside."""
-    return in_python(np.arctanh, x)
-
-
 # --- special functions
 
 
@@ -408,86 +323,6 @@ def _same(x: Any) -> Any:
 def conj(x: Any) -> Any:
     """The complex conjugate; of a real number the number itself."""
     return x.conjugate()
-
-
-# --- whole numbers and remainders
-
-
-def _python_rounded(ufunc: Any, x: Any) -> Any:
-    return in_python(lambda x: ufunc(x) if isinstance(x, np.floating) else x, x, floating=False)
-
-
-@compiled_as(instruction("llvm.floor"), integers=_same)
-def floor(x: Any) -> Any:
-    """The largest whole number not above x."""
-    return _python_rounded(np.floor, x)
-
-
-@compiled_as(instruction("llvm.ceil"), integers=_same)
-def ceil(x: Any) -> Any:
-    """The smallest whole number not below x."""
-    return _python_rounded(np.ceil, x)
-
-
-@compiled_as(instruction("llvm.nearbyint"), integers=_same)
-def round(x: Any) -> Any:
-    """The nearest whole number; of two equally near the even one."""
-    return _python_rounded(np.rint, x)
-
-
-@compiled_as(_trunc, integers=_same)
-def trunc(x: Any) -> Any:
-    """x without its fraction."""
-    return _python_rounded(np.trunc, x)
-
-
-@jitable
-def _integer_quotient(x: Any, y: Any) -> Any:
-    quotient = x // y
-    return type(x)(quotient + 1 if quotient < 0 and quotient * y != x else quotient)
-
-
-def _python_quotient(x: Any, y: Any) -> Any:
-    return np.trunc(x / y) if isinstance(x, np.floating) else _integer_quotient(x, y)
-
-
-@compiled_as(lambda x, y: _trunc(x / y), integers=_integer_quotient)
-def truncated_quotient(x: Any, y: Any) -> Any:
-    """x / y without its fraction, as C divides integers; of integers by zero it is 0."""
-    return in_python(_python_quotient, x, y, floating=False)
-
-
-@jitable
-def _integer_fmod(x: Any, y: Any) -> Any:
-    rest = x % y
-    return type(x)(rest - y if rest != 0 and (x < 0) != (rest < 0) else rest)
-
-
-@compiled_as(lambda x, y: x % y, integers=_integer_fmod)
-def fmod(x: Any, y: Any) -> Any:
-    """The exact remainder of x / y, with the sign of x as in C. By zero it is NaN, or 0 for integers."""
-    return in_python(np.fmod, x, y, floating=False)
-
-
-def _float_remainder(x: Value, y: Value) -> Value:
-    rest = x % y
-    return select((rest != 0) & ((rest < 0) ^ (y < 0)), rest + y, rest)
-
-
-def _python_remainder(x: Any, y: Any) -> Any:
-    rest = np.fmod(x, y)
-    return rest + y if rest != 0 and (rest < 0) != (y < 0) else rest
-
-
-@jitable
-def _integer_remainder(x: Any, y: Any) -> Any:
-    return type(x)(x % y)
-
-
-@compiled_as(_float_remainder, integers=_integer_remainder)
-def remainder(x: Any, y: Any) -> Any:
-    """The remainder of x / y, with the sign of y as in Python. By zero it is NaN, or 0 for integers."""
-    return in_python(_python_remainder, x, y, floating=False)
 
 
 _FROM_LIBM = [

@@ -22,7 +22,7 @@ from .inline import syntax_tree
 __all__ = ["module_text"]
 
 #: Modules whose functions are imported by the text, not pasted into it.
-_IMPORTED = ("numgrad_kernels.scalar", "numgrad_kernels.local")
+_IMPORTED = tuple(f"numgrad_kernels.{name}" for name in ("scalar", "circular", "remainders", "local"))
 
 
 def module_text(

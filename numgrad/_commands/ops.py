@@ -14,23 +14,34 @@ from numgrad.ops.table import Op
 
 __all__ = ["entry", "print_ops"]
 
+#: How the names end of several entries that serve one public function.
+_KINDS = ("all", "dim", "dims", "number", "tensor")
+
 #: How a docstring's paragraph on differences begins.
 _DIFFERENCE = "Unlike PyTorch"
 
 
 def print_ops(names: list[str]) -> bool:
-    """Print the entries called ``names``, or all; return whether each name has one."""
+    """Print the entries called ``names``, or all; return whether there is something of each name.
+
+    A public function without an entry of its name is printed with the entries that serve it by kinds of argument.
+    """
     known: dict[str, list[Op]] = {}
     for op in ops.values():
         known.setdefault(public_name(op), []).append(op)  # there may be an entry and its "_op"
     for name in names if names else sorted(known):
         for op in known.get(name, ()):
             print("\n".join(entry(op)))
-        if name not in known:
+        if name not in known and name in public_functions:
+            function = public_functions[name]
+            print(f"{_signature(name, function)}\n    {(inspect.getdoc(function) or '').partition(chr(10))[0]}")
+            for op in [op for kind in _KINDS for op in known.get(f"{name}_{kind}", ())]:
+                print("\n".join(entry(op)))
+        elif name not in known:
             print(f"{name}: the table has no such operation")
     if not names:
         print(f"{len(ops)} operations")
-    return known.keys() >= set(names)
+    return {*known, *public_functions} >= set(names)
 
 
 def public_name(op: Op) -> str:
@@ -40,9 +51,7 @@ def public_name(op: Op) -> str:
 
 def entry(op: Op) -> Iterator[str]:
     """The lines about an operation: signature, node and formula; the gradient of each input; differences."""
-    parameters = inspect.signature(op.function).parameters.values()
-    signature = ", ".join(str(parameter.replace(annotation=parameter.empty)) for parameter in parameters)
-    yield f"{public_name(op)}({signature})  {op.node_class.__name__}"
+    yield f"{_signature(public_name(op), op.function)}  {op.node_class.__name__}"
     if isinstance(op, Pointwise):
         yield f"    = {formula(op.function)}"
     for name in op.inputs:
@@ -52,6 +61,11 @@ def entry(op: Op) -> Iterator[str]:
         for paragraph in (text or "").split("\n\n"):
             if paragraph.startswith(_DIFFERENCE):
                 yield f"    {' '.join(paragraph.split())}"
+
+
+def _signature(name: str, function: Callable[..., Any]) -> str:
+    parameters = inspect.signature(function).parameters.values()
+    return f"{name}({', '.join(str(parameter.replace(annotation=parameter.empty)) for parameter in parameters)})"
 
 
 def formula(function: Callable[..., Any]) -> str:

@@ -186,7 +186,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
             raise RuntimeError(
                 f"repeat_interleave: Invalid output_size, expected {extent * repeats} but got {output_size}"
             )
-        shape = (*input._shape[: dim + 1], repeats, *input._shape[dim + 1 :])
+        shape = (*input._shape[: dim + 1], int(repeats), *input._shape[dim + 1 :])
         return flatten(contiguous_op(expand_op(unsqueeze_op(input, dim + 1), shape)), dim, dim + 1)
     counts = _checked_repeats(repeats)
     if counts._shape in ((), (1,)):
