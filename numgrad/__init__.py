@@ -9,7 +9,7 @@ from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
 from . import autograd, random
-from ._missing import missing_from
+from ._missing import missing_from, say_what_is_missing
 from ._print import set_printoptions
 from ._tensor import Tensor
 from ._type_info import finfo, iinfo
@@ -41,6 +41,7 @@ from .random import Generator, default_generator, initial_seed, manual_seed, see
 
 # The operations: each is exported where it is defined (``numgrad.ops``).
 globals().update(public_functions)
+say_what_is_missing(Tensor)
 
 from ._interchange import from_dlpack, to_dlpack  # noqa: E402 - this uses the operations
 

@@ -7,7 +7,7 @@ import importlib.resources
 from collections.abc import Callable, Iterable
 from typing import Any
 
-__all__ = ["missing", "missing_from"]
+__all__ = ["missing", "missing_from", "say_what_is_missing"]
 
 #: What to use in place of names that have no like-named neighbour.
 _INSTEAD = {
@@ -33,14 +33,43 @@ def missing(owner: str, name: str, present: Iterable[str]) -> AttributeError:
     where = "Tensor" if owner == "Tensor" else f"numgrad.{owner}".removesuffix(".torch")
     known = not name.startswith("_") and name in _names().get(owner, ())
     if not known:
-        kind = "'Tensor' object" if owner == "Tensor" else f"module '{where}'"
-        return AttributeError(f"{kind} has no attribute '{name}'")
+        return AttributeError(f"module '{where}' has no attribute '{name}'")
     import difflib  # which nothing else needs
 
     present = [other for other in present if not other.startswith("_")]
     near = [_INSTEAD[name]] if name in _INSTEAD else difflib.get_close_matches(name, present, 1, 0.65)
     hint = f"; the nearest that there is: {where}.{near[0]}" if near and near[0] in present else ""
     return AttributeError(f"PyTorch has '{name}', but {where} has it not yet{hint}")
+
+
+class _Missing:
+    """An attribute of instances that there is not."""
+
+    __slots__ = ("name", "owner")
+
+    def __init__(self, owner: str, name: str):
+        self.owner = owner
+        self.name = name
+
+    def __get__(self, instance: Any, cls: type) -> Any:
+        if instance is None:
+            raise AttributeError(f"type object '{cls.__name__}' has no attribute '{self.name}'")
+        raise missing(self.owner, self.name, dir(instance))
+
+
+def say_what_is_missing(cls: type) -> None:
+    """Have instances of a class of PyTorch's raise the error of :func:`missing` for the names that it lacks.
+
+    They are attributes that raise it, and not a ``__getattr__``: with one, Python looks up all others more slowly.
+    """
+    absent = frozenset(name for name in _names()[cls.__name__] if not hasattr(cls, name))
+    for name in absent:
+        setattr(cls, name, _Missing(cls.__name__, name))
+
+    def __dir__(self: Any) -> list[str]:  # noqa: N807 - the name that Python looks for
+        return [name for name in object.__dir__(self) if name not in absent]
+
+    cls.__dir__ = __dir__  # type: ignore[method-assign, assignment]
 
 
 def missing_from(namespace: dict[str, Any], owner: str) -> Callable[[str], Any]:

@@ -20,6 +20,7 @@ import numgrad
         (numgrad.cuda, "memory_allocated", "PyTorch has 'memory_allocated', but numgrad.cuda has it not yet"),
         (numgrad.ones(2), "half", "PyTorch has 'half', but Tensor has it not yet; .*: Tensor.float$"),
         (numgrad.ones(2), "no_such_name", "^'Tensor' object has no attribute 'no_such_name'$"),
+        (numgrad.Tensor, "half", "^type object 'Tensor' has no attribute 'half'$"),
     ],
 )
 def test_a_name_that_is_missing(owner, name, message):
@@ -33,3 +34,24 @@ def test_private_names_are_simply_absent():
     assert not hasattr(numgrad.ones(2), "_no_such_name")
     with pytest.raises(ImportError):
         from numgrad import no_such_name  # noqa: F401
+
+
+def test_what_is_missing_is_not_listed():
+    assert "half" not in dir(numgrad.ones(2))
+    assert {"relu", "backward", "shape"} <= set(dir(numgrad.ones(2)))
+    assert not hasattr(numgrad.ones(2), "half")
+
+
+def test_missing_names_cost_the_others_nothing():
+    # With a __getattr__ in the class, CPython gives up its fast way to every attribute.
+    assert not any("__getattr__" in vars(cls) for cls in numgrad.Tensor.__mro__)
+
+
+def test_a_subclass_may_have_them():
+    class Half(numgrad.Tensor):
+        def half(self):
+            return 0.5
+
+    x = numgrad.ones(2)
+    x.__class__ = Half
+    assert x.half() == 0.5
