@@ -86,6 +86,8 @@ def test_the_table_of_operations():
     ]
     assert "gradient of other: grad * conj(input)" in result.stdout
     assert "softmax(input, dim)  SoftmaxBackward0" in result.stdout
+    assert "Unlike PyTorch: complex numbers have no derivatives yet." in result.stdout
+    assert "Unlike PyTorch, which leaves it open" in run("ops", "topk").stdout
     everything = run("ops")
     assert everything.returncode == 0, everything.stderr
     assert everything.stdout.splitlines()[-1] == f"{len(ops)} operations"

@@ -269,6 +269,13 @@ def test_complex_of_two_parts():
         numgrad.complex(tensor([1]), tensor([1]))
 
 
+def test_polar():
+    z = numgrad.polar(tensor([1.0, 2.0]), tensor([0.0, np.pi / 2]))
+    np.testing.assert_allclose(z.numpy(), [1, 2j], atol=1e-6)
+    with pytest.raises(RuntimeError, match="Expected"):
+        numgrad.polar(tensor([1.0]), tensor([0.0]).double())
+
+
 def test_python_and_complex_numbers():
     assert tensor(2 - 1j).item() == 2 - 1j
     assert complex(tensor(2 - 1j)) == 2 - 1j

@@ -57,6 +57,8 @@ def entry(op: Op) -> Iterator[str]:
     for name in op.inputs:
         rule = op.rules.get(name)
         yield f"    gradient of {name}: {'none' if rule is None else formula(rule)}"
+    if op.rules and isinstance(op, Pointwise) and "c" in op.dtypes:
+        yield f"    {_DIFFERENCE}: complex numbers have no derivatives yet."
     for text in {inspect.getdoc(op.function), inspect.getdoc(public_functions.get(public_name(op)))}:
         for paragraph in (text or "").split("\n\n"):
             if paragraph.startswith(_DIFFERENCE):

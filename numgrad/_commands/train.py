@@ -46,7 +46,10 @@ def train_digits(
     accuracy on the held-out fifths, in [0, 1].
     """
     if plot is not None:
-        import matplotlib  # noqa: F401 - if it is not installed, that is to be known before the training
+        try:
+            import matplotlib  # noqa: F401 - if it is not installed, that is to be known before the training
+        except ImportError as error:
+            raise ImportError(f"--plot needs matplotlib: install the extra 'plot' ({error})") from None
     for file in filter(None, (save, plot)):  # and so is this
         if not Path(file).absolute().parent.is_dir():
             raise FileNotFoundError(f"the directory of {file} does not exist")

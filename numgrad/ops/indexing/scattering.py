@@ -272,6 +272,8 @@ def scatter_reduce(
 ) -> Tensor:
     """A copy in which the elements of ``src`` with one index are reduced to one.
 
+    Unlike PyTorch, "amax" and "amin" without ``include_self`` share the gradient among the sources alone.
+
     Args:
         index: int32 or int64, as for :func:`scatter`.
         reduce: "sum", "prod", "mean" (of integers rounded down), "amax" or "amin".

@@ -11,9 +11,11 @@ from ..copying import write
 from ..elementwise import pointwise
 from ..new import empty_of
 from ..table import attach, check_tensors, operation, public
+from .arithmetic import mul
 from .comparison import eq, ne
+from .trigonometric import cos, sin
 
-__all__ = ["angle", "complex", "imag", "real", "view_as_complex", "view_as_real"]
+__all__ = ["angle", "complex", "imag", "polar", "real", "view_as_complex", "view_as_real"]
 
 
 def _parts(input: Tensor, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Tensor:
@@ -127,13 +129,8 @@ def _(grad):
     return imag(grad)
 
 
-def complex(real: Tensor, imag: Tensor) -> Tensor:
-    """Complex numbers from their real and imaginary parts, which have one floating-point dtype and broadcast.
-
-    Raises:
-        RuntimeError: the dtypes differ, or are not floating-point ones.
-    """
-    check_tensors("complex", real=real, imag=imag)
+def _check_parts(name: str, real: Tensor, imag: Tensor) -> None:
+    check_tensors(name, real=real, imag=imag)
     if not (real.is_floating_point() and imag.is_floating_point()):
         raise RuntimeError(
             "Expected both inputs to be Half, Float or Double tensors but got "
@@ -144,8 +141,27 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
             f"Expected object of scalar type {real.dtype.legacy} but got scalar type {imag.dtype.legacy} for second "
             "argument"
         )
+
+
+def complex(real: Tensor, imag: Tensor) -> Tensor:
+    """Complex numbers from their real and imaginary parts, which have one floating-point dtype and broadcast.
+
+    Raises:
+        RuntimeError: the dtypes differ, or are not floating-point ones.
+    """
+    _check_parts("complex", real, imag)
     shape = broadcast_shapes(real._shape, imag._shape)
     return complex_op(real, imag, shape)
+
+
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
+    """Complex numbers of this magnitude and angle, ``abs * cos(angle) + abs * sin(angle) * 1j``.
+
+    Raises:
+        RuntimeError: the dtypes differ, or are not floating-point ones.
+    """
+    _check_parts("polar", abs, angle)
+    return complex(mul(abs, cos(angle)), mul(abs, sin(angle)))
 
 
 @pointwise("AngleBackward0", result="float", real=True, dtypes="bifc", inplace=False)
@@ -177,6 +193,7 @@ def is_conj(input: Tensor) -> bool:
 public(real, method=False)
 public(imag, method=False)
 public(complex, method=False)
+public(polar, method=False)
 for _function in (view_as_real, view_as_complex):
     public(_function, method=False)
 public(isreal)

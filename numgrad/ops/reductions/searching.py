@@ -58,6 +58,8 @@ def unique(
 ) -> Any:
     """The different elements, or slices along ``dim``, in ascending order.
 
+    Unlike PyTorch's, the results have no node that would raise an error in backward.
+
     No NaN equals another.  The results are not differentiable.
 
     Args:

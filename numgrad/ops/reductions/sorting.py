@@ -122,6 +122,8 @@ def topk(
 ) -> Any:
     """The ``k`` largest (or smallest) elements along a dimension, in order, and where they stood.
 
+    Unlike PyTorch, which leaves it open, among equal elements the first index is given.
+
     Of equal elements the first are taken; a NaN counts as larger than everything.
 
     Raises:
@@ -193,6 +195,8 @@ def _check_ordered(input: Tensor, name: str, bools: bool = False) -> None:
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, **names: Any) -> Any:
     """The ``k``-th smallest element along a dimension (``k`` from 1), and its index.
 
+    Unlike PyTorch, which leaves it open, among equal elements the first index is given.
+
     Raises:
         RuntimeError, IndexError: there is none.
     """
@@ -235,6 +239,8 @@ nanmedian_all.gradient("input")(shared_evenly)
 
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False, **names: Any) -> Any:
     """The median of all elements, or with ``dim`` the medians along it and their indices.
+
+    Unlike PyTorch, which leaves it open, among equal elements the first index is given.
 
     Of an even number of elements it is the lower of the two in the middle.  Where there is a NaN it is NaN.
 
