@@ -259,5 +259,5 @@ def test_long_rows_and_columns(expression, dtype, length):
         expected = program(expression)(torch, torch.from_numpy(values.astype("f8")))
         pairs = zip(found, expected, strict=True) if isinstance(expected, tuple) else [(found, expected)]
         for one, other in pairs:
-            rounded = 2e-3 if "prod" in expression else 2e-5  # 100 000 factors near 1 are rounded alike
+            rounded = 5e-3 if "prod" in expression else 2e-5  # 100 000 factors near 1 are rounded alike
             np.testing.assert_allclose(one.numpy(), other.numpy(), rounded if dtype == "float32" else 1e-13)
