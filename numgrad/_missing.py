@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-import importlib.resources
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 __all__ = ["missing", "missing_from", "say_what_is_missing"]
@@ -20,7 +20,7 @@ _INSTEAD = {
 @functools.cache
 def _names() -> dict[str, frozenset[str]]:
     """PyTorch's public names by the class or module that has them."""
-    text = importlib.resources.files("numgrad").joinpath("pytorch_names.txt").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("pytorch_names.txt").read_text(encoding="utf-8")
     sections = text.split("\n[")[1:]
     return {owner: frozenset(names.split()) for owner, _, names in (section.partition("]") for section in sections)}
 

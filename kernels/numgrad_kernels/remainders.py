@@ -13,7 +13,7 @@ _trunc = instruction("llvm.trunc")
 
 
 @jitable
-def _same(x: Any) -> Any:
+def same(x: Any) -> Any:
     return x
 
 
@@ -21,25 +21,25 @@ def _python_rounded(ufunc: Any, x: Any) -> Any:
     return in_python(lambda x: ufunc(x) if isinstance(x, np.floating) else x, x, floating=False)
 
 
-@compiled_as(instruction("llvm.floor"), integers=_same)
+@compiled_as(instruction("llvm.floor"), integers=same)
 def floor(x: Any) -> Any:
     """The largest whole number not above x."""
     return _python_rounded(np.floor, x)
 
 
-@compiled_as(instruction("llvm.ceil"), integers=_same)
+@compiled_as(instruction("llvm.ceil"), integers=same)
 def ceil(x: Any) -> Any:
     """The smallest whole number not below x."""
     return _python_rounded(np.ceil, x)
 
 
-@compiled_as(instruction("llvm.nearbyint"), integers=_same)
+@compiled_as(instruction("llvm.nearbyint"), integers=same)
 def round(x: Any) -> Any:
     """The nearest whole number; of two equally near the even one."""
     return _python_rounded(np.rint, x)
 
 
-@compiled_as(_trunc, integers=_same)
+@compiled_as(_trunc, integers=same)
 def trunc(x: Any) -> Any:
     """x without its fraction."""
     return _python_rounded(np.trunc, x)

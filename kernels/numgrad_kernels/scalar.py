@@ -27,6 +27,7 @@ from .circular import *  # noqa: F403
 from .instructions import instruction, select
 from .overloads import compiled_as, in_python, jitable, overloaded
 from .remainders import *  # noqa: F403
+from .remainders import same
 
 _sqrt = instruction("llvm.sqrt")
 
@@ -314,12 +315,7 @@ def _conjugate(x: Any) -> Any:
     return x.conjugate()
 
 
-@jitable
-def _same(x: Any) -> Any:
-    return x
-
-
-@compiled_as(_same, integers=_same, complexes=_conjugate)
+@compiled_as(same, integers=same, complexes=_conjugate)
 def conj(x: Any) -> Any:
     """The complex conjugate; of a real number the number itself."""
     return x.conjugate()

@@ -39,9 +39,6 @@ from .table import Op, attach, public, public_functions, refuse_complex
 
 __all__ = ["Pointwise", "pointwise"]
 
-#: Python numbers, which are passed to a kernel as they are.
-NUMBERS = frozenset({bool, int, float, complex})
-
 
 class Pointwise(Op):
     """A pointwise entry of the table.
@@ -108,7 +105,7 @@ class Pointwise(Op):
     def node_classes(self, operands: Sequence[Any]) -> tuple[type[Node], type[FlatNode]]:
         """The classes of the nodes that record the operation on these operands: in the general way and in the short."""
         for place, classes in self.numbers.items():
-            if operands[place].__class__ in NUMBERS:
+            if operands[place].__class__ in devices.NUMBERS:
                 return classes
         return self.node_class, self.flat_node_class
 
@@ -136,7 +133,7 @@ class Pointwise(Op):
             RuntimeError, NotImplementedError: the operation is not defined for that dtype.
         """
         key = tuple([
-            v.__class__ if v.__class__ in NUMBERS else v._type if v._shape else (v._type,) for v in operands
+            v.__class__ if v.__class__ in devices.NUMBERS else v._type if v._shape else (v._type,) for v in operands
         ])
         found = self.types.get(key)
         if found is None:
@@ -250,7 +247,7 @@ class Pointwise(Op):
 
 def _prepared(op: Pointwise, name: str, value: Any) -> Any:
     """An operand as a tensor or a Python number."""
-    if isinstance(value, Tensor) or value.__class__ in NUMBERS:
+    if isinstance(value, Tensor) or value.__class__ in devices.NUMBERS:
         return value
     if isinstance(value, np.generic):
         return value.item()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._naming import type_name
-from .._tensor import Tensor
+from .._tensor import Tensor, forget_gradients
 from ..autograd.hooks import RemovableHandle
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]
@@ -166,16 +166,7 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or overwrite them with zeros."""
         for group in self.param_groups:
-            for param in group["params"]:
-                if set_to_none:
-                    param._grad = None
-                elif param._grad is not None:
-                    grad = param._grad
-                    if grad.grad_fn is not None:
-                        grad.detach_()
-                    else:
-                        grad.requires_grad_(False)
-                    grad.zero_()
+            forget_gradients(group["params"], set_to_none)
 
     # -- saving and loading -------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """What ``forward`` and ``backward`` of a Function share: attributes, saved tensors, who needs a gradient."""
 
 import pytest
+from autograd_functions import Cube, Exp
 
 from numgrad import ones, tensor
 from numgrad.autograd import Function
@@ -9,35 +10,6 @@ from numgrad.autograd import Function
 @pytest.fixture
 def x():
     return tensor([1.0, 2.0], requires_grad=True)
-
-
-class Exp(Function):
-    """Saves its result."""
-
-    @staticmethod
-    def forward(ctx, x):
-        result = x.exp()
-        ctx.save_for_backward(result)
-        return result
-
-    @staticmethod
-    def backward(ctx, g):
-        (result,) = ctx.saved_tensors
-        return g * result
-
-
-class Cube(Function):
-    """Saves its input."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**3
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return g * 3 * x**2
 
 
 def test_attributes_of_the_context(x):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from autograd_functions import Cube, Exp
 from ops.gradients import check_gradients
 
 import numgrad
@@ -13,35 +14,6 @@ from numgrad.autograd.function import once_differentiable
 @pytest.fixture
 def x():
     return tensor([1.0, 2.0], requires_grad=True)
-
-
-class Exp(Function):
-    """Saves its result."""
-
-    @staticmethod
-    def forward(ctx, x):
-        result = x.exp()
-        ctx.save_for_backward(result)
-        return result
-
-    @staticmethod
-    def backward(ctx, g):
-        (result,) = ctx.saved_tensors
-        return g * result
-
-
-class Cube(Function):
-    """Saves its input."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**3
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return g * 3 * x**2
 
 
 class SumAndProduct(Function):

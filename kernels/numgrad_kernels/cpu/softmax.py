@@ -122,8 +122,28 @@ def log_softmax_columns(x, length, inner, out):
                 out[line + np.uint64(column)] = x[line + np.uint64(column)] - top[column] - sums[column]
 
 
-def softmax_backward_columns(grad, y, length, inner, out):
-    """``y * (grad - sum(grad * y))``, for each column."""
+def summed(grad, y):
+    """What the gradient of softmax sums along the axis."""
+    return grad * y
+
+
+def gradient(grad, y, whole):
+    """The gradient of softmax, from what was summed."""
+    return y * (grad - whole)
+
+
+def summed_of_logarithm(grad, y):
+    """What the gradient of the logarithm of softmax sums along the axis."""
+    return grad
+
+
+def gradient_of_logarithm(grad, y, whole):
+    """The gradient of the logarithm of softmax, from what was summed."""
+    return grad - exp(y) * whole
+
+
+def backward_columns(grad, y, length, inner, out):
+    """``y * (grad - sum(grad * y))``, or what else ``summed`` and ``gradient`` say, for each column."""
     strips = (inner + COLUMNS - 1) // COLUMNS
     for piece in prange(y.size // (length * inner) * strips):
         first = piece % strips * COLUMNS
@@ -137,36 +157,12 @@ def softmax_backward_columns(grad, y, length, inner, out):
             for row in range(begin, min(length, begin + 64)):
                 line = np.uint64(base + row * inner)
                 for column in range(width):
-                    part[column] += grad[line + np.uint64(column)] * y[line + np.uint64(column)]
+                    place = line + np.uint64(column)
+                    part[column] += summed(grad[place], y[place])
             for column in range(width):
                 sums[column] += part[column]
         for row in range(length):
             line = np.uint64(base + row * inner)
             for column in range(width):
                 place = line + np.uint64(column)
-                out[place] = y[place] * (grad[place] - sums[column])
-
-
-def log_softmax_backward_columns(grad, y, length, inner, out):
-    """``grad - exp(y) * sum(grad)``, for each column."""
-    strips = (inner + COLUMNS - 1) // COLUMNS
-    for piece in prange(y.size // (length * inner) * strips):
-        first = piece % strips * COLUMNS
-        width = min(COLUMNS, inner - first)
-        base = piece // strips * length * inner + first
-        sums = local_array(COLUMNS, T)
-        part = local_array(COLUMNS, T)
-        sums[:] = T(0)
-        for begin in range(0, length, 64):
-            part[:] = T(0)
-            for row in range(begin, min(length, begin + 64)):
-                line = np.uint64(base + row * inner)
-                for column in range(width):
-                    part[column] += grad[line + np.uint64(column)]
-            for column in range(width):
-                sums[column] += part[column]
-        for row in range(length):
-            line = np.uint64(base + row * inner)
-            for column in range(width):
-                place = line + np.uint64(column)
-                out[place] = grad[place] - exp(y[place]) * sums[column]
+                out[place] = gradient(grad[place], y[place], sums[column])

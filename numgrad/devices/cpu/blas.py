@@ -10,6 +10,7 @@ threads multiply at once, the last to leave gives BLAS its threads back.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 from typing import Any
@@ -54,17 +55,7 @@ class _OneThread:
             library.set_num_threads(number)
 
 
-class _AsItIs:
-    """A context that changes nothing."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *error: object) -> None:
-        pass
-
-
-_one_thread, _as_it_is = _OneThread(), _AsItIs()
+_one_thread, _as_it_is = _OneThread(), contextlib.nullcontext()
 
 
 def one_thread_for(rows: int, inner: int, columns: int) -> Any:

@@ -20,8 +20,8 @@ from ..._layout import loop_nest, numel
 from ..memory import empty_row, filled_row, zero_row
 
 __all__ = [
-    "PARALLEL_FROM", "Row", "add_rows", "as_number", "empty", "filled", "flat_launcher", "launch", "number_type",
-    "run_pointwise", "share_elements", "worth_threads", "zeros",
+    "NUMBERS", "PARALLEL_FROM", "Row", "add_rows", "as_number", "empty", "filled", "flat_launcher", "launch",
+    "number_type", "run_pointwise", "share_elements", "worth_threads", "zeros",
 ]
 
 #: Elements from which a pointwise kernel is run on several threads.
@@ -57,7 +57,7 @@ def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) 
     shape = outs[0]._shape
     rows = []
     for value in (*values, *outs):
-        if value.__class__ in _NUMBERS:
+        if value.__class__ in NUMBERS:
             rows.append(value)
         elif value._flat is not None and (value._shape is shape or value._shape == shape):
             rows.append(value._flat)
@@ -68,7 +68,8 @@ def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) 
     _pointwise_kernel(program, 1, True, worth_threads(size)).entry(*rows)
 
 
-_NUMBERS = frozenset({bool, int, float, complex})
+#: The classes of numbers, which are passed to a kernel as they are.
+NUMBERS = frozenset({bool, int, float, complex})
 
 
 def _run_strided(program: Program, values: Sequence[Any], outs: Sequence[Any]) -> None:
@@ -77,7 +78,7 @@ def _run_strided(program: Program, values: Sequence[Any], outs: Sequence[Any]) -
     if size == 0:
         return
     everything = (*values, *outs)
-    tensors = [value for value in everything if value.__class__ not in _NUMBERS]
+    tensors = [value for value in everything if value.__class__ not in NUMBERS]
     sizes, steps = loop_nest(
         shape,
         tuple([(t._shape, t._strides) for t in tensors]),
@@ -86,7 +87,7 @@ def _run_strided(program: Program, values: Sequence[Any], outs: Sequence[Any]) -
     arguments = []
     step = iter(steps)
     for value in everything:
-        if value.__class__ in _NUMBERS:
+        if value.__class__ in NUMBERS:
             arguments.append(value)
         else:
             kind = value._type.numpy

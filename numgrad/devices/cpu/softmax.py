@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from numgrad_kernels.cpu import softmax
@@ -10,6 +13,12 @@ from ..memory import empty_row
 from .launching import launch
 
 __all__ = ["softmax_axis", "softmax_backward_axis"]
+
+
+#: What takes the place of softmax's own functions in the kernel of the logarithm's gradient.
+_LOGARITHM: dict[str, Callable[..., Any]] = {
+    "summed": softmax.summed_of_logarithm, "gradient": softmax.gradient_of_logarithm,
+}
 
 
 def softmax_axis(flat: np.ndarray, length: int, inner: int, logarithm: bool) -> np.ndarray:
@@ -30,8 +39,8 @@ def softmax_backward_axis(
     """The gradient of :func:`softmax_axis`, from that of its result and the result."""
     out = empty_row(grad.size, grad.dtype)
     if inner > 1 and grad.size:
-        columns = softmax.log_softmax_backward_columns if logarithm else softmax.softmax_backward_columns
-        launch(columns, grad.dtype, grad, result, length, inner, out, size=grad.size)
+        parts = _LOGARITHM if logarithm else {}
+        launch(softmax.backward_columns, grad.dtype, grad, result, length, inner, out, size=grad.size, **parts)
     elif grad.size:
         rows = softmax.log_softmax_backward_rows if logarithm else softmax.softmax_backward_rows
         launch(rows, grad.dtype, grad, result, length, out, size=grad.size)

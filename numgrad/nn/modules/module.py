@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Self
 
-from ..._tensor import Tensor
+from ..._tensor import Tensor, forget_gradients
 from ..._types import device as device_class
 from ..._types import dtype as dtype_class
 from ..._types import float32, float64, to_device, to_dtype
@@ -98,18 +98,7 @@ class Module(State, Hooks):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or overwrite them with zeros."""
-        for parameter in self.parameters():
-            gradient = parameter.grad
-            if gradient is None:
-                continue
-            if set_to_none:
-                parameter.grad = None
-            else:
-                if gradient.grad_fn is not None:
-                    gradient.detach_()
-                else:
-                    gradient.requires_grad_(False)
-                gradient.zero_()
+        forget_gradients(self.parameters(), set_to_none)
 
     def apply(self, fn: Callable[[Module], None]) -> Self:
         """Call ``fn`` with every module below this one, children first, and with this one; returns the module."""
