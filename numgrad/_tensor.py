@@ -15,7 +15,7 @@ from ._conversions import Conversions
 from ._description import Description
 from ._layout import contiguous_strides, is_contiguous, numel, overlaps_itself
 from ._types import TensorType, bool_, complex_of, get_default_dtype, int64
-from .autograd.graph import MAYBE, edge_of
+from .autograd.node import MAYBE, edge_of
 from .autograd.hooks import RemovableHandle
 from .autograd.tensor_hooks import TensorHooks
 from .autograd.variable import reshaped_gradient

@@ -13,7 +13,7 @@ from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .engine import run_backward
 from .function import Function
 from .grad_mode import enable_grad, no_grad, set_grad_enabled
-from .graph import edge_of
+from .node import edge_of
 from .operations import operations
 from .variable import Variable, check_gradient, is_tensor, mismatch, ones_for
 

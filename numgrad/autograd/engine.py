@@ -20,7 +20,7 @@ from typing import Any
 
 from .anomaly_mode import check_gradients, explain_failure
 from .grad_mode import ANOMALY, GRAD, state
-from .graph import AccumulateGrad, Edge, Node
+from .node import AccumulateGrad, Edge, Node
 from .operations import operations
 
 __all__ = ["run_backward"]

@@ -8,7 +8,7 @@ from weakref import ref
 
 from .anomaly_mode import forward_trace
 from .grad_mode import ANOMALY, GRAD, _Mode, state
-from .graph import Node, edge_of
+from .node import Node, edge_of
 from .operations import operations
 from .saved import freed_error, modified_error, restored_output
 from .variable import is_tensor

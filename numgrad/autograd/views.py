@@ -14,7 +14,7 @@ from typing import Any
 
 from .._layout import overlaps_itself
 from .grad_mode import GRAD, _Mode, state
-from .graph import MAYBE, Edge, Node, edge_of
+from .node import MAYBE, Edge, Node, edge_of
 from .operations import operations
 from .saved import freed_error
 from .tensor_hooks import move_retained

@@ -34,7 +34,7 @@ from .._types import (
 )
 from .._types import device as place
 from ..autograd.grad_mode import GRAD, state
-from ..autograd.graph import Node, edge_of
+from ..autograd.node import Node, edge_of
 from ..autograd.operations import operations
 from ..autograd.views import check_writable, record_inplace
 from .new import empty_of, filled_of

@@ -28,7 +28,7 @@ from .._types import (
 )
 from ..autograd.anomaly_mode import forward_trace
 from ..autograd.grad_mode import ANOMALY, GRAD, state
-from ..autograd.graph import Node, edge_of
+from ..autograd.node import Node, edge_of
 from ..autograd.views import record_inplace
 from .copying import check_fits, check_overlap, plain_number
 from .flat import FlatNode

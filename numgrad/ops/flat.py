@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import devices
 from .._tensor import Tensor, fresh
 from .._types import TensorType
-from ..autograd.graph import next_sequence
+from ..autograd.node import next_sequence
 from ..autograd.saved import freed_error
 from .plan import Plan, PointwiseNode
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._tensor import Tensor
-from ..autograd.graph import Node
+from ..autograd.node import Node
 from .elementwise import Pointwise
 from .flat import FlatNode
 from .outputs import write_out

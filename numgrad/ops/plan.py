@@ -12,7 +12,7 @@ from .._layout import contiguous_strides, output_strides
 from .._tensor import Tensor, fresh, strided
 from .._types import TensorType, dtype, tensor_type
 from ..autograd.grad_mode import GRAD, _Mode, state
-from ..autograd.graph import edge_of
+from ..autograd.node import edge_of
 from .new import filled_of
 from .table import OpNode, Rule, parameters, public_functions
 

@@ -16,7 +16,7 @@ from .. import devices
 from .._tensor import Tensor, fresh
 from .._types import default_dtype_changed, tensor_type
 from ..autograd.grad_mode import GRAD, state
-from ..autograd.graph import edge_of
+from ..autograd.node import edge_of
 from .flat import Recipe
 from .outputs import write_out
 from .plan import kind_of

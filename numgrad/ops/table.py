@@ -22,7 +22,7 @@ from .._tensor import Tensor
 from .._types import dtype
 from ..autograd.anomaly_mode import forward_trace
 from ..autograd.grad_mode import ANOMALY, GRAD, state
-from ..autograd.graph import MAYBE, Node, edge_of
+from ..autograd.node import MAYBE, Node, edge_of
 from ..autograd.saved import freed_error, modified_error, restored_output
 from ..autograd.views import View
 

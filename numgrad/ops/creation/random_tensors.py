@@ -12,7 +12,7 @@ from ..._layout import broadcast_shapes, numel, output_strides
 from ..._tensor import Tensor, check_in_place, fresh, strided
 from ..._types import bool_, dtype, float32, float64, int64, tensor_type, to_device, to_dtype
 from ...autograd.grad_mode import GRAD, _Mode, state
-from ...autograd.graph import Node, edge_of
+from ...autograd.node import Node, edge_of
 from ...autograd.operations import operations
 from ..copying import FillBackward2, contiguous, overwritten, recorded_edges, write
 from ..new import empty_of

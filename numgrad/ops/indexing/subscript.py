@@ -15,7 +15,7 @@ import numpy as np
 from ..._tensor import Tensor, fresh, strided
 from ..._types import bool_, int64, tensor_type, uint8
 from ...autograd.grad_mode import GRAD, state
-from ...autograd.graph import MAYBE, edge_of
+from ...autograd.node import MAYBE, edge_of
 from ...autograd.views import View
 from ..copying import clone, convert, copy_, fill_, overlaps
 from ..creation.from_data import tensor

@@ -1,0 +1,199 @@
+"""The nodes of the graph that backward walks.
+
+A node stands for one recorded operation and knows how to turn gradients of its outputs into gradients of its
+inputs.  It points at the nodes that made its inputs, so the graph is held from the outputs and goes when they do.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable
+from typing import Any
+from weakref import ref
+
+from .grad_mode import GRAD, state
+from .hooks import RemovableHandle
+from .operations import operations
+from .tensor_hooks import TensorHooks
+
+__all__ = ["MAYBE", "AccumulateGrad", "Edge", "Node", "edge_of", "next_sequence"]
+
+#: A node and the number of its output, or None where no gradient flows.
+Edge = tuple["Node", int] | None
+
+#: The number of the next node.  It is taken after the node's edges are known, so a larger number is never an
+#: ancestor of a smaller one, in whatever thread they were made.
+next_sequence = itertools.count().__next__
+
+
+class Attachments:
+    """What few nodes have: hooks, metadata, the traceback of the call that recorded the node."""
+
+    __slots__ = ("forward_trace", "metadata", "post_hooks", "pre_hooks", "tensor_hooks")
+
+    def __init__(self) -> None:
+        self.pre_hooks: dict[int, Callable[..., Any]] = {}
+        self.post_hooks: dict[int, Callable[..., Any]] = {}
+        self.tensor_hooks = TensorHooks()
+        self.metadata: dict[Any, Any] = {}
+        self.forward_trace: str | None = None
+
+
+class Node:
+    """One recorded operation.
+
+    Attributes that the engine uses: ``edges`` (one per input), ``sequence``, and for each output its shape and
+    TensorType (``shape`` and ``type`` for the first, ``more_outputs`` for the others).  ``more_outputs`` and
+    ``attached`` are None for most nodes, which the engine makes use of.
+    """
+
+    __slots__ = ("attached", "edges", "more_outputs", "sequence", "shape", "type")
+
+    #: Whether the tensors that ``apply`` returns are its own, so that their memory may be reused: true of the op
+    #: table's rules unless they return the incoming gradient or a view.
+    makes_fresh_gradients = True
+    #: Whether ``apply`` is called even if no gradient arrived for any output.
+    wants_undefined = False
+    #: In some nodes a function ``run_row(node, row, release)`` that does what ``apply`` does, without recording, for
+    #: a gradient of just the output's shape and type given as the bare row of its elements, and returns such rows
+    #: for inputs that are of that shape and type, too; None alone if ``apply`` is to be called after all.  With
+    #: ``release`` it drops what was saved.
+    run_row: Callable[[Any, Any, bool], Any] | None = None
+
+    def __init__(self, edges: tuple[Edge, ...], shape: tuple[int, ...], type: Any):
+        self.edges = edges
+        self.shape = shape
+        self.type = type
+        self.more_outputs: tuple[tuple[tuple[int, ...], Any], ...] | None = None
+        self.attached: Attachments | None = None
+        self.sequence = next_sequence()
+
+    def apply(self, gradient: Any) -> tuple[Any, ...]:
+        """The gradients of the inputs, given that of the output (a list of them, where there are several).
+
+        An input without an edge, or that gets no gradient, has None.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define apply")
+
+    def release(self) -> None:
+        """Drop what was saved for backward: the pass over this node is done."""
+
+    def output(self, number: int) -> tuple[tuple[int, ...], Any]:
+        """Shape and TensorType of an output."""
+        if number == 0 or not self.more_outputs:
+            return self.shape, self.type
+        return self.more_outputs[number - 1]
+
+    def attachments(self) -> Attachments:
+        """The node's hooks and metadata, to add to."""
+        if self.attached is None:
+            self.attached = Attachments()
+        return self.attached
+
+    def __call__(self, *gradients: Any) -> Any:
+        results = self.apply(list(gradients) if self.more_outputs else gradients[0])
+        return results[0] if len(results) == 1 else results
+
+    def name(self) -> str:
+        """The name of the node, such as ``MulBackward0``."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """For each input, the node that made it and which of that node's outputs it is; ``(None, 0)`` if none."""
+        return tuple((None, 0) if edge is None else edge for edge in self.edges)
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for whatever one wants to attach to the node."""
+        return self.attachments().metadata
+
+    @property
+    def requires_grad(self) -> bool:
+        """Always true: what needs no gradient is not recorded."""
+        return True
+
+    def register_hook(self, hook: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]) -> RemovableHandle:
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; what it returns replaces grad_inputs."""
+        return RemovableHandle(self.attachments().post_hooks, hook)
+
+    def register_prehook(self, hook: Callable[[tuple[Any, ...]], Any]) -> RemovableHandle:
+        """Call ``hook(grad_outputs)`` before the node runs; what it returns replaces grad_outputs."""
+        return RemovableHandle(self.attachments().pre_hooks, hook)
+
+    #: The name under which PyTorch's older releases list the method that ``register_hook`` calls.
+    _register_hook_dict = register_hook
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(f"<{type(self).__name__} at {id(self):#x}>")
+
+
+class AccumulateGrad(Node):
+    """The end of a path: adds what arrives to the ``grad`` of a leaf, which it holds and which holds it weakly."""
+
+    __slots__ = ("__weakref__", "variable")
+
+    def __init__(self, variable: Any):
+        super().__init__((), variable._shape, variable._type)
+        self.more_outputs = ()  # no further ones; but unlike None it keeps the engine from storing and passing on
+        self.variable = variable
+
+    def name(self) -> str:
+        """PyTorch's name of this node."""
+        return "torch::autograd::AccumulateGrad"
+
+    def apply(self, gradient: Any) -> tuple[Any, ...]:
+        with _leaves:
+            _accumulate(self.variable, gradient)
+        return ()
+
+
+#: One lock for all leaves: they may be shared by graphs that are recorded, or run backward, in several threads.
+_leaves = threading.RLock()
+
+
+def _accumulate(variable: Any, gradient: Any) -> None:
+    """Add ``gradient`` to ``variable.grad``, taking the gradient's own memory where nobody else holds it."""
+    present = variable._grad
+    if present is None:
+        if variable._flat is not None and gradient._flat is None:
+            gradient = operations.copy(gradient)  # a gradient lies in memory as its leaf does
+        elif gradient._shared or gradient._view is not None:
+            gradient = operations.clone(gradient)
+        variable._grad = gradient
+    elif state.mode & GRAD:
+        variable._grad = operations.add(present, gradient)
+    else:
+        operations.add_(present, gradient)
+
+
+#: The value of ``_requires_grad`` in a view that had no gradient to pass on when it was made: its base may be
+#: given one later, so its edge is to be asked for.
+MAYBE = 2
+
+
+def edge_of(tensor: Any) -> Edge:
+    """Where the gradient of ``tensor`` goes: to the node that made it, to its AccumulateGrad, or nowhere."""
+    edge = tensor._edge
+    flag = tensor._requires_grad
+    if tensor._view is not None and (edge is not None or flag == MAYBE):
+        return tensor._view.edge(tensor)
+    return leaf_edge(tensor) if edge is None and flag else edge
+
+
+def leaf_edge(tensor: Any) -> Edge:
+    """The edge to the AccumulateGrad of a leaf that requires a gradient, made on first use."""
+    weak = tensor._accumulator
+    node = weak() if weak is not None else None
+    if node is None:
+        with _leaves:  # another thread may have made it in the meantime
+            weak = tensor._accumulator
+            node = weak() if weak is not None else None
+            if node is None:
+                node = AccumulateGrad(tensor)
+                tensor._accumulator = ref(node)
+    return node, 0
