@@ -10,6 +10,7 @@ import numpy as np
 
 from ._tensor import Tensor, strided
 from ._types import to_device
+from .autograd.hooks import is_unserializable
 from .ops.creation.from_data import from_array, from_numpy
 from .ops.table import attach
 
@@ -146,11 +147,14 @@ attach("__dlpack_device__", _dlpack_device)
 
 def warn_of_hooks(tensor: Tensor) -> None:
     """Warn that what is stored of a tensor does not include its hooks."""
-    if tensor._hooks is None:
-        return
-    for hooks in tensor._hooks.hooks.values():
-        for hook in hooks.values():
-            warnings.warn(f"backward hook {hook!r} on tensor will not be serialized.", UserWarning, stacklevel=3)
+    for hook in (tensor._backward_hooks or {}).values():
+        if not is_unserializable(hook):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized. If this is expected, you can decorate "
+                "the function with @torch.utils.hooks.unserializable_hook to suppress this warning",
+                UserWarning,
+                stacklevel=3,
+            )
 
 
 def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
-from weakref import ref
 
 import numpy as np
 
 from . import _print, autograd
 from ._conversions import Conversions
 from ._description import Description
+from ._gradient_hooks import GradientHooks
 from ._layout import contiguous_strides, is_contiguous, numel, overlaps_itself
 from ._types import TensorType, bool_, complex_of, get_default_dtype, int64
-from .autograd.node import MAYBE, edge_of
-from .autograd.hooks import RemovableHandle
-from .autograd.tensor_hooks import TensorHooks
+from .autograd.grad_mode import inference_blocks
+from .autograd.inference_tensors import check_may_require_grad, is_inference, new_counter
+from .autograd.node import MAYBE
 from .autograd.variable import reshaped_gradient
 from .autograd.views import check_writable
 
-__all__ = ["Tensor", "check_in_place", "forget_gradients", "fresh", "strided"]
+__all__ = ["Tensor", "check_differentiable", "check_in_place", "forget_gradients", "fresh", "strided"]
 
 _new = object.__new__
 
 
-class Tensor(Description, Conversions):
+class Tensor(Description, Conversions, GradientHooks):
     """An n-dimensional array that can record what is done with it.
 
     Made by :func:`numgrad.tensor` and its sisters; calling ``Tensor(data)`` is PyTorch's older spelling for a
@@ -91,7 +91,9 @@ class Tensor(Description, Conversions):
     def requires_grad(self) -> bool:
         """Whether operations on this tensor are recorded."""
         flag = self._requires_grad
-        return edge_of(self) is not None if self._view is not None and flag else bool(flag)
+        if flag == MAYBE:  # a view requires a gradient if its base does
+            return self._edge is not None or bool(self._view.base._requires_grad)
+        return bool(flag)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -102,16 +104,9 @@ class Tensor(Description, Conversions):
                 "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
                 "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
-        if value and self._type.dtype.is_complex:
-            raise RuntimeError(
-                f"numgrad has no derivatives of complex numbers yet: a tensor of {self._type.dtype} (shape "
-                f"{list(self._shape)}) cannot require gradients"
-            )
-        if value and not self._type.dtype.is_floating_point:
-            raise RuntimeError(
-                "only Tensors of floating point dtype can require gradients, "
-                f"not {self._type.dtype} (shape {list(self._shape)})"
-            )
+        if value:
+            check_differentiable(self, "only Tensors of floating point and complex dtype")
+            check_may_require_grad(self)
         self._requires_grad = bool(value) if value or self._view is None else MAYBE
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -120,6 +115,8 @@ class Tensor(Description, Conversions):
             given = type(requires_grad).__name__
             raise TypeError(f"requires_grad_(): argument 'requires_grad' must be bool, not {given}")
         if not (requires_grad and self.grad_fn is not None):
+            if requires_grad:
+                check_differentiable(self, "only Tensors of floating point dtype")
             self.requires_grad = requires_grad
         return self
 
@@ -156,51 +153,25 @@ class Tensor(Description, Conversions):
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             if not isinstance(value, Tensor):
-                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value)}")
+                given = type(value).__name__
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {given}")
             if value is self:
                 raise RuntimeError("can't assign Variable as its own grad")
             if value._type is not self._type:
                 raise RuntimeError(
-                    f"assigned grad has data of a different type: {value._type.name}, expected {self._type.name}"
+                    f"attempting to assign a gradient with dtype '{value.dtype.legacy}' to a tensor with grad_dtype "
+                    f"'{self.dtype.legacy}'. The gradient must have the tensor's dtype."
                 )
             if value._shape != self._shape:
                 raise RuntimeError(
-                    f"assigned grad has data of a different size: {list(value._shape)}, "
-                    f"expected {list(self._shape)}"
+                    f"attempting to assign a gradient of size '{list(value._shape)}' to a tensor of size "
+                    f"'{list(self._shape)}'. Please ensure that the gradient and the tensor are the same size"
                 )
         self._grad = value
 
     @grad.deleter
     def grad(self) -> None:
         self._grad = None
-
-    def retain_grad(self) -> None:
-        """Have backward fill in ``grad`` although this tensor is not a leaf."""
-        if not self.requires_grad:
-            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        node = self.grad_fn
-        if node is not None:
-            node.attachments().tensor_hooks.retained[self.output_nr] = ref(self)
-
-    @property
-    def retains_grad(self) -> bool:
-        """Whether ``retain_grad`` was called on this non-leaf tensor."""
-        node = self.grad_fn
-        if node is None or node.attached is None:
-            return False
-        weak = node.attached.tensor_hooks.retained.get(self.output_nr)
-        return weak is not None and weak() is self
-
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call ``hook(gradient)`` whenever this tensor's gradient is computed; what it returns replaces it."""
-        if not self.requires_grad:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        node = self.grad_fn
-        if node is not None:
-            return RemovableHandle(node.attachments().tensor_hooks.of_output(self.output_nr), hook)
-        if self._hooks is None:
-            self._hooks = TensorHooks()
-        return RemovableHandle(self._hooks.of_output(0), hook)
 
     def backward(
         self,
@@ -209,10 +180,11 @@ class Tensor(Description, Conversions):
         create_graph: bool = False,
         inputs: Any = None,
     ) -> None:
-        """Compute the gradients of this tensor and add them to the ``grad`` of the leaves.
+        """Compute the gradients of this tensor and add them to the ``grad`` of the leaves, or of ``inputs`` only.
 
         ``gradient`` (of this tensor's shape) may be left out for a tensor of one element.  For the sake of older
-        programs it may also have another shape with as many elements, or one that broadcasts; that warns.
+        programs it may also have another shape with as many elements, or one that broadcasts; that warns.  The other
+        arguments and the errors are those of :func:`numgrad.autograd.backward`.
         """
         if gradient is not None:
             gradient = reshaped_gradient(self, gradient)
@@ -236,7 +208,7 @@ class Tensor(Description, Conversions):
     def data(self) -> Tensor:
         """The same elements without the graph; in-place changes through it are not noticed by autograd."""
         tensor = self._alias()
-        tensor._counter = [0]
+        tensor._counter = self._counter.__class__((0,))
         return tensor
 
     @data.setter
@@ -250,11 +222,23 @@ class Tensor(Description, Conversions):
             )
         for name in ("_flat", "_offset", "_shape", "_storage", "_strides", "_type"):
             setattr(self, name, getattr(value, name))
+        if is_inference(self) or is_inference(value):
+            self._counter = value._counter.__class__((0,))
         self._accumulator = None
+
+    def is_inference(self) -> bool:
+        """Whether this is an inference tensor: made in inference mode, and no view of a normal tensor."""
+        return is_inference(self)
 
     @property
     def _version(self) -> int:
-        """How many in-place operations have changed the elements."""
+        """How many in-place operations have changed the elements.
+
+        Raises:
+            RuntimeError: this is an inference tensor.
+        """
+        if is_inference(self):
+            raise RuntimeError("Inference tensors do not track version counter.")
         return self._counter[0]
 
     @property
@@ -344,7 +328,7 @@ def fresh(flat: Any, shape: tuple[int, ...], type: TensorType) -> Tensor:
     tensor._flat = tensor._storage = flat
     tensor._shape = shape
     tensor._type = type
-    tensor._counter = [0]
+    tensor._counter = new_counter() if inference_blocks else [0]
     tensor._offset = 0
     tensor._requires_grad = tensor._shared = False
     tensor._strides = tensor._edge = tensor._grad = tensor._view = tensor._hooks = tensor._accumulator = None
@@ -370,14 +354,33 @@ def _text(tensor: Tensor) -> str:
     default = get_default_dtype()
     hidden = (default,) if numel(tensor._shape) == 0 else (default, complex_of(default), int64, bool_)
     suffixes = []
-    node = tensor.grad_fn
-    if node is not None:
-        suffixes.append(f"grad_fn=<{type(node).__name__}>")
+    try:
+        name = None if tensor.grad_fn is None else type(tensor.grad_fn).__name__
+    except RuntimeError:  # a view that cannot follow the change of its base
+        name = "Invalid"
+    if name is not None:
+        suffixes.append(f"grad_fn=<{name}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
     return _print.tensor_text(
         tensor._array(), dtype_text=None if kind in hidden else repr(kind), suffixes=suffixes
     )
+
+
+def check_differentiable(tensor: Tensor, which: str) -> None:
+    """Raise unless tensors of this dtype have derivatives; ``which`` says for the message what tensors have.
+
+    Raises:
+        RuntimeError: they have none.
+    """
+    kind = tensor._type.dtype
+    if kind.is_complex:
+        raise RuntimeError(
+            f"numgrad has no derivatives of complex numbers yet: a tensor of {kind} (shape {list(tensor._shape)}) "
+            "cannot require gradients"
+        )
+    if not kind.is_floating_point:
+        raise RuntimeError(f"{which} can require gradients, not {kind} (shape {list(tensor._shape)})")
 
 
 def check_in_place(tensor: Tensor, *others: Tensor) -> None:

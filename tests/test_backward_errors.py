@@ -25,7 +25,7 @@ def check(scene, action, error, words):
 
 
 def test_a_scalar_is_needed_where_no_gradient_is_given(scene):
-    words = ["grad can be implicitly created only for scalar outputs", "[2, 3]"]
+    words = ["grad can be implicitly created only for scalar outputs"]
     for call in (
         lambda s: s.root.backward(),
         lambda s: autograd.backward(s.root),
@@ -69,9 +69,9 @@ def test_gradients_and_roots_are_tensors(scene, bad):
         lambda s: autograd.backward(s.root, [bad]),
         lambda s: autograd.grad(s.root, s.leaf, [bad]),
         lambda s: autograd.backward(bad),
-        lambda s: autograd.grad(s.loss, bad),
     ):
         check(scene, call, TypeError, [])
+    check(scene, lambda s: autograd.grad(s.loss, [bad]), RuntimeError, ["all inputs have to be Tensors"])
 
 
 @pytest.mark.parametrize("given", [(2,), (3, 2, 1, 2), (4, 3), (0,), (2, 2, 3)])
@@ -138,8 +138,8 @@ def test_counts_of_roots_and_gradients(scene):
     check(
         scene, lambda s: autograd.backward([s.loss], [None, None]), RuntimeError, ["1 tensors and 2 gradients"]
     )
-    check(scene, lambda s: s.loss.backward(inputs=[]), RuntimeError, ["'inputs'", "cannot be empty"])
-    check(scene, lambda s: autograd.grad(s.loss, []), RuntimeError, ["'inputs'", "cannot be empty"])
+    check(scene, lambda s: s.loss.backward(inputs=[]), RuntimeError, ["`inputs`", "cannot be empty"])
+    check(scene, lambda s: autograd.grad(s.loss, []), RuntimeError, ["`inputs`", "cannot be empty"])
 
 
 # --- graphs that cannot be gone through -------------------------------------------------

@@ -53,10 +53,10 @@ def test_requires_grad_of_a_result_cannot_be_changed(leaf):
 @pytest.mark.parametrize("dtype", [numgrad.int64, numgrad.bool])
 def test_only_floating_point_tensors_can_require_gradients(dtype):
     x = zeros(2, 3, dtype=dtype)
-    words = "only Tensors of floating point dtype can require gradients", repr(dtype), "[2, 3]"
-    with refused(RuntimeError, [x], *words):
+    words = repr(dtype), "[2, 3]"
+    with refused(RuntimeError, [x], "only Tensors of floating point and complex dtype can require gradients", *words):
         x.requires_grad = True
-    with refused(RuntimeError, [x], *words):
+    with refused(RuntimeError, [x], "only Tensors of floating point dtype can require gradients", *words):
         x.requires_grad_()
     x.requires_grad_(False)
     assert not x.requires_grad
@@ -101,10 +101,10 @@ def test_grad_can_be_assigned_and_removed():
     [
         (3, TypeError, ["assigned grad expected to be a Tensor or None", "int"]),
         ([0.0, 0.0], TypeError, ["assigned grad expected to be a Tensor or None", "list"]),
-        (zeros(3), RuntimeError, ["assigned grad has data of a different size", "[3]", "[2]"]),
-        (zeros(1, 2), RuntimeError, ["assigned grad has data of a different size", "[1, 2]", "[2]"]),
-        (zeros(2, dtype=numgrad.float64), RuntimeError, ["a different type", "DoubleTensor", "FloatTensor"]),
-        (zeros(2, dtype=numgrad.int64), RuntimeError, ["a different type", "LongTensor", "FloatTensor"]),
+        (zeros(3), RuntimeError, ["attempting to assign a gradient of size", "[3]", "[2]"]),
+        (zeros(1, 2), RuntimeError, ["attempting to assign a gradient of size", "[1, 2]", "[2]"]),
+        (zeros(2, dtype=numgrad.float64), RuntimeError, ["a gradient with dtype", "Double", "Float"]),
+        (zeros(2, dtype=numgrad.int64), RuntimeError, ["a gradient with dtype", "Long", "Float"]),
     ],
 )
 def test_a_grad_that_does_not_fit_is_refused(leaf, value, error, words):

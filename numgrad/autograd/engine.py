@@ -15,18 +15,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
 from .anomaly_mode import check_gradients, explain_failure
-from .grad_mode import ANOMALY, GRAD, state
+from .grad_mode import ANOMALY, state, with_recording
 from .node import AccumulateGrad, Edge, Node
+from .node_hooks import mark_shared, run_post_hooks, run_pre_hooks
 from .operations import operations
 
 __all__ = ["run_backward"]
 
 #: Passes nested in one thread (a backward called inside a backward) before the next gets a thread of its own.
 NESTING = 30
+
+#: Notes that an error gets on its way out of passes that are nested deeply.
+NOTES = 10
 
 _by_sequence = attrgetter("sequence")
 
@@ -56,11 +61,12 @@ def run_backward(
 
 
 def _in_thread(function: Callable[[], list[Any]]) -> list[Any]:
+    """Call ``function`` in a thread that takes this one's place: it has its modes."""
     outcome: list[Any] = []
-    mode = state.mode
+    modes = {**state.__dict__, "depth": 0}
 
     def target() -> None:
-        state.mode = mode
+        state.__dict__.update(modes)
         try:
             outcome.append((function(), None))
         except BaseException as error:  # handed to the waiting thread
@@ -69,10 +75,13 @@ def _in_thread(function: Callable[[], list[Any]]) -> list[Any]:
     thread = threading.Thread(target=target)
     thread.start()
     thread.join()
-    (result, error), = outcome
-    if error is not None:
+    result, error = outcome.pop()
+    if error is None:
+        return result
+    try:
         raise error
-    return result
+    finally:
+        del error  # which holds this frame
 
 
 class _Pass:
@@ -96,21 +105,31 @@ class _Pass:
         self.buffers: dict[Node, Any] = {}
         #: Edges into each AccumulateGrad that have not delivered yet.
         self.pending: dict[AccumulateGrad, int] = {}
+        #: What to call at the end.
+        self.callbacks: list[Callable[[], Any]] = []
+        self.annotated = False
+        #: What hooks that wait for several gradients have seen so far.
+        self.waiting: dict[Any, Any] = {}
 
     def run(self) -> list[Any]:
         before = state.mode
-        state.mode = before | GRAD if self.create_graph else before & ~GRAD
+        state.mode = with_recording(before, self.create_graph)
         state.depth += 1
+        outer, state.current_pass = state.current_pass, self
         try:
             order = self._collect()
             if self.captures is not None:
                 order = self._leading_to_captures(order)
+            self.order = order
             for edge, gradient in self.roots:
                 if edge is not None:
                     self._deliver(edge, gradient)
             self._walk(order)
+            for callback in self.callbacks:  # which may queue others
+                callback()
         finally:
             state.depth -= 1
+            state.current_pass = outer
             state.mode = before
             self.buffers.clear()
         return [self.captured.get(place) for place in self.captures or ()]
@@ -143,16 +162,26 @@ class _Pass:
 
     def _leading_to_captures(self, order: list[Node]) -> list[Node]:
         """The nodes that must run for a gradient to reach every captured place, and the captured nodes."""
-        wanted = {node for node, _ in self.captures or ()}
+        wanted: dict[Node, list[int]] = {}
+        for node, number in self.captures or ():
+            wanted.setdefault(node, []).append(number)
         leading: set[Node] = set()
         for node in reversed(order):
             for edge in node.edges:
                 if edge is not None and (edge[0] in leading or edge[0] in wanted):
                     leading.add(node)
                     break
+        if self.accumulate:
+            leading.update(wanted)  # backward(inputs=) runs what it is asked for, unlike grad
         self.leading = leading
         self.wanted = wanted
         return [node for node in order if node in leading or node in wanted]
+
+    @cached_property
+    def numbers(self) -> set[int]:
+        """The sequence numbers of the nodes that run in this pass, or at which a gradient is asked for."""
+        leaves = self.pending if self.captures is None else self.pending.keys() & self.wanted.keys()
+        return {node.sequence for node in (*self.order, *leaves)}
 
     def _walk(self, order: Iterable[Node]) -> None:
         buffers = self.buffers
@@ -163,58 +192,62 @@ class _Pass:
         release = not self.retain_graph
         capturing = self.captures is not None
         rows_allowed = plain and not self.create_graph and not capturing
-        for node in order:
-            gradient = take(node, None)
-            attached = node.attached
-            run_row = node.run_row
-            if run_row is not None and rows_allowed and attached is None and gradient is not None:
-                row = gradient if gradient.__class__ is Row else row_of(gradient)
-                results = None if row is None else run_row(node, row, release)
-                if results is not None:
-                    for edge, result in zip(node.edges, results):  # noqa: B905 - of one length; strict= costs time
-                        if edge is not None:
-                            target = edge[0]
-                            if result is row:
-                                result = gradient  # a tensor may be marked as shared
-                            if target.more_outputs is None and target not in buffers:
-                                buffers[target] = result
-                            else:
-                                self._deliver_row(edge, result, node)
-                    continue
-            if gradient.__class__ is Row:
-                gradient = operations.tensor(gradient, node.shape, node.type)
-            if attached is not None and gradient is not None:
-                gradient = attached.tensor_hooks.run(node, gradient)
-            if capturing:
-                if node in self.wanted:
+        try:
+            for node in order:
+                gradient = take(node, None)
+                attached = node.attached
+                run_row = node.run_row
+                if run_row is not None and rows_allowed and attached is None and gradient is not None:
+                    row = gradient if gradient.__class__ is Row else row_of(gradient)
+                    results = None if row is None else run_row(node, row, release)
+                    if results is not None:
+                        for edge, result in zip(node.edges, results):  # noqa: B905 - of one length; strict= costs time
+                            if edge is not None:
+                                target = edge[0]
+                                if result is row:
+                                    result = gradient  # a tensor may be marked as shared
+                                if target.more_outputs is None and target not in buffers:
+                                    buffers[target] = result
+                                else:
+                                    self._deliver_row(edge, result, node)
+                        continue
+                if gradient.__class__ is Row:
+                    gradient = operations.tensor(gradient, node.shape, node.type)
+                if capturing and node in self.wanted and node in self.leading:
+                    self._capture(node, gradient)  # as in PyTorch, without what the hooks of its tensors make of it
+                if attached is not None:
+                    gradient = attached.tensor_hooks.run(node, gradient)
+                if capturing and node not in self.leading:
                     self._capture(node, gradient)
-                if node not in self.leading:
                     continue
-            if gradient is None and not node.wants_undefined:
-                self._skip(node)
-                continue
-            gradients = node.apply(gradient) if plain and attached is None else self._apply(node, gradient)
-            if release:
-                node.release()
-            shared = not node.makes_fresh_gradients
-            for edge, result in zip(node.edges, gradients):  # noqa: B905 - of one length; strict= costs time
-                if edge is None:
+                if gradient is None and attached is None and not node.wants_undefined:
+                    self._skip(node)
                     continue
-                target = edge[0]
-                # The common case of _deliver: one output, and nothing to convert or to finish.
-                if (
-                    result is not None
-                    and not shared
-                    and target.more_outputs is None
-                    and (result._shape is target.shape or result._shape == target.shape)
-                    and result._type is target.type
-                    and target not in buffers
-                ):
-                    buffers[target] = result
-                else:
-                    if shared and result is not None:
-                        result._shared = True
-                    deliver(edge, result, node)
+                gradients = node.apply(gradient) if plain and attached is None else self._apply(node, gradient)
+                if release:
+                    node.release()
+                shared = not node.makes_fresh_gradients
+                for edge, result in zip(node.edges, gradients):  # noqa: B905 - of one length; strict= costs time
+                    if edge is None:
+                        continue
+                    target = edge[0]
+                    # The common case of _deliver: one output, and nothing to convert or to finish.
+                    if (
+                        result is not None
+                        and not shared
+                        and target.more_outputs is None
+                        and (result._shape is target.shape or result._shape == target.shape)
+                        and result._type is target.type
+                        and target not in buffers
+                    ):
+                        buffers[target] = result
+                    else:
+                        if shared and result is not None:
+                            result._shared = True
+                        deliver(edge, result, node)
+        except Exception as error:
+            self._annotate(error, node, gradient)
+            raise
 
     def _deliver_row(self, edge: tuple[Node, int], result: Any, node: Node) -> None:
         """Deliver what a node made of a row to a place that wants more than a plain store."""
@@ -238,18 +271,33 @@ class _Pass:
         anomaly = state.mode & ANOMALY
         attached = node.attached
         if attached is not None and attached.pre_hooks:
-            gradient = _run_pre_hooks(node, attached.pre_hooks, gradient)
+            gradient = run_pre_hooks(node, attached.pre_hooks, gradient)
         try:
-            gradients: Sequence[Any] = node.apply(gradient)
+            if gradient is None and not node.wants_undefined:
+                gradients: Sequence[Any] = (None,) * len(node.edges)
+            else:
+                gradients = node.apply(gradient)
         except Exception:
             if anomaly:
                 explain_failure(node)
             raise
         if attached is not None and attached.post_hooks:
-            gradients = _run_post_hooks(node, attached.post_hooks, gradients, gradient)
+            gradients = run_post_hooks(node, attached.post_hooks, self._fit_all(node, gradients), gradient)
         if anomaly:
             check_gradients(node, gradients, operations.is_bad)
         return gradients
+
+    def _fit_all(self, node: Node, gradients: Sequence[Any]) -> tuple[Any, ...]:
+        """The gradients that a node has made, in shape and dtype of its inputs; None where this pass needs none."""
+        results: list[Any] = []
+        for edge, gradient in zip(node.edges, gradients, strict=True):
+            if edge is None or gradient is None:
+                results.append(None)
+                continue
+            target, number = edge
+            used = self.captures is None or target in self.leading or target in self.wanted
+            results.append(_fit(gradient, *target.output(number), node, edge) if used else None)
+        return tuple(results)
 
     def _deliver(self, edge: tuple[Node, int], gradient: Any, source: Node | None = None) -> None:
         """Add a gradient, from the node ``source``, to what has arrived at the end of an edge."""
@@ -282,22 +330,41 @@ class _Pass:
 
     def _finish_leaf(self, node: AccumulateGrad) -> None:
         gradient = self.buffers.pop(node, None)
-        if gradient is None or (self.captures is not None and node not in self.wanted):
+        if self.captures is not None and node not in self.wanted:
             return
         hooks = node.variable._hooks
-        if hooks is not None:
-            gradient = hooks.run(node, gradient)
-        if self.accumulate:
-            self._apply(node, gradient)
-        else:
-            self._capture(node, gradient)
+        try:
+            if hooks is not None:
+                gradient = hooks.run(node, gradient)
+            if self.accumulate:
+                self._apply(node, gradient)
+            else:
+                self._capture(node, gradient)
+        except Exception as error:
+            self._annotate(error, node, gradient)
+            raise
 
     def _capture(self, node: Node, gradient: Any) -> None:
-        for place in self.captures or ():
-            if place[0] is node:
-                value = gradient if not node.more_outputs or gradient is None else gradient[place[1]]
-                _mark_shared([value])
-                self.captured[place] = value
+        for number in self.wanted[node]:
+            value = gradient if not node.more_outputs or gradient is None else gradient[number]
+            mark_shared([value])
+            self.captured[node, number] = value
+
+
+    def _annotate(self, error: Exception, node: Node, gradient: Any) -> None:
+        """Add to an error at which node it was raised; for passes inside one another the innermost comes first."""
+        notes = getattr(error, "__notes__", ())
+        note = f"Raised in backward at {node.name()}, given {_described(node, gradient)}."
+        if not self.annotated and len(notes) < NOTES and note not in notes:
+            error.add_note(note)
+        self.annotated = True
+
+
+def _described(node: Node, gradient: Any) -> str:
+    if isinstance(gradient, list):
+        shapes = ", ".join(["None" if g is None else str(list(g._shape)) for g in gradient])
+        return f"gradients of the shapes {shapes}"
+    return "no gradient" if gradient is None else f"a gradient of shape {list(node.shape)}"
 
 
 def _fit(gradient: Any, shape: tuple[int, ...], type: Any, source: Node | None, edge: Edge) -> Any:
@@ -306,51 +373,11 @@ def _fit(gradient: Any, shape: tuple[int, ...], type: Any, source: Node | None, 
     if extra < 0 or any(
         wanted not in (1, extent) for wanted, extent in zip(shape, gradient._shape[extra:], strict=True)
     ):
-        name, index = ("backward", 0) if source is None else (source.name(), source.edges.index(edge))
+        name, index = "backward", 0
+        if source is not None:
+            name, index = source.name(), next(n for n, other in enumerate(source.edges) if other is edge)
         raise RuntimeError(
             f"Function {name} returned an invalid gradient at index {index} - got {list(gradient._shape)} "
             f"but expected shape compatible with {list(shape)}"
         )
     return operations.fit(gradient, shape, type)
-
-
-def _run_pre_hooks(node: Node, hooks: dict[int, Any], gradient: Any) -> Any:
-    several = bool(node.more_outputs)
-    gradients = tuple(gradient) if several else (gradient,)
-    _mark_shared(gradients)
-    for hook in list(hooks.values()):
-        replaced = hook(gradients)
-        if replaced is not None:
-            gradients = _replaced(hook, replaced, len(gradients))
-    return list(gradients) if several else gradients[0]
-
-
-def _replaced(hook: Callable[..., Any], gradients: Any, count: int) -> tuple[Any, ...]:
-    """What a hook of a node returned, as a tuple of ``count`` gradients."""
-    gradients = gradients if isinstance(gradients, tuple) else (gradients,)
-    if len(gradients) != count:
-        name = getattr(hook, "__name__", repr(hook))
-        raise RuntimeError(
-            f"hook '{name}' has returned an incorrect number of values (got {len(gradients)}, but expected {count})"
-        )
-    return gradients
-
-
-def _mark_shared(gradients: Iterable[Any]) -> None:
-    """A hook may keep what it is given."""
-    for gradient in gradients:
-        if gradient is not None:
-            gradient._shared = True
-
-
-def _run_post_hooks(
-    node: Node, hooks: dict[int, Any], gradients: Sequence[Any], gradient: Any
-) -> Sequence[Any]:
-    arrived = tuple(gradient) if bool(node.more_outputs) else (gradient,)
-    results: Sequence[Any] = tuple(gradients)
-    _mark_shared(results)
-    for hook in list(hooks.values()):
-        replaced = hook(results, arrived)
-        if replaced is not None:
-            results = _replaced(hook, replaced, len(results))
-    return results

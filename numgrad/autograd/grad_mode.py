@@ -1,23 +1,40 @@
-"""Whether operations are recorded: one word per thread that every op call tests."""
+"""Whether operations are recorded: one word per thread that every op call tests, and what sets it."""
 
 from __future__ import annotations
 
-import functools
-import inspect
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-__all__ = ["ANOMALY", "GRAD", "enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled", "state"]
+from .mode_decorator import ModeDecorator
+
+__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
 
 #: Bits of ``state.mode``.  An op call looks at the whole word once; only GRAD set is the common case.
 GRAD = 1
 ANOMALY = 2
+INFERENCE = 4
+SAVED_HOOKS = 8  # functions pack what is saved for backward
+#: In inference mode GRAD is never set, whatever is asked for; this is what ``is_grad_enabled()`` then says.
+GRAD_WANTED = 16
+
+_RECORDING = GRAD | GRAD_WANTED
+_OTHERS = ~_RECORDING
+
+#: As long as the inference modes that are entered, in whatever thread: new tensors look at their thread's mode only
+#: if there are any.
+inference_blocks: list[None] = []
 
 
 class _State(threading.local):
     mode = GRAD
     depth = 0  # how many backward passes this thread is inside of
+    current_pass: Any = None  # the innermost of them
+    multithreading = True
+    #: The pairs of hooks that pack and unpack what is saved, the innermost last, and the error for entering one.
+    saved_hooks: tuple[Any, ...] = ()
+    saved_hooks_refused: str | None = None
+    before_write: Callable[[Any], None] | None = None  # called with a tensor that is about to be changed in place
 
 
 state = _State()
@@ -25,95 +42,210 @@ state = _State()
 
 def is_grad_enabled() -> bool:
     """Whether operations on tensors that require gradients are recorded in this thread."""
-    return state.mode & GRAD != 0
+    return state.mode & _RECORDING != 0
 
 
-class _Mode:
-    """A context manager, and a decorator of functions and generators, that sets bits of the thread's word."""
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is in inference mode."""
+    return state.mode & INFERENCE != 0
+
+
+def is_multithreading_enabled() -> bool:
+    """What ``set_multithreading_enabled`` was told in this thread; True at first."""
+    return state.multithreading
+
+
+def with_recording(mode: int, on: bool) -> int:
+    """The word ``mode`` with recording switched on or off.
+
+    The context managers below have this written out where a call would be a good part of what they cost.
+    """
+    if not on:
+        return mode & _OTHERS
+    return mode | (GRAD_WANTED if mode & INFERENCE else GRAD)
+
+
+class _Mode(ModeDecorator):
+    """A context manager and decorator that sets bits of the thread's word."""
+
+    _before: Any = None  # (the word to go back to, the same of the block around it that entered this very object)
 
     def __init__(self, bits: int, on: bool):
         self._bits = bits
         self._on = on
-        self._before: list[int] = []
+
+    def clone(self) -> _Mode:
+        return _Mode(self._bits, self._on)
 
     def __enter__(self) -> None:
-        self._before.append(state.mode)
-        state.mode = state.mode | self._bits if self._on else state.mode & ~self._bits
+        mode = state.mode
+        self._before = mode, self._before
+        state.mode = mode | self._bits if self._on else mode & ~self._bits
 
     def __exit__(self, *exception: Any) -> None:
-        state.mode = self._before.pop()
-
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        if inspect.isgeneratorfunction(function):
-            return self._wrap_generator(function)
-
-        @functools.wraps(function)
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
-            with _Mode(self._bits, self._on):
-                return function(*args, **kwargs)
-
-        return wrapped
-
-    def _wrap_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The mode holds while the generator's own code runs, not while it is suspended."""
-
-        @functools.wraps(function)
-        def wrapped(*args: Any, **kwargs: Any) -> Iterator[Any]:
-            generator = function(*args, **kwargs)
-            sent: Any = None
-            error: BaseException | None = None
-            while True:
-                try:
-                    with _Mode(self._bits, self._on):
-                        value = generator.send(sent) if error is None else generator.throw(error)
-                except StopIteration as stop:
-                    return stop.value
-                sent = error = None
-                try:
-                    sent = yield value
-                except GeneratorExit:
-                    with _Mode(self._bits, self._on):
-                        generator.close()
-                    raise
-                except BaseException as thrown:
-                    error = thrown
-
-        return wrapped
+        before, self._before = self._before
+        bits = self._bits
+        state.mode = state.mode & ~bits | before & bits
 
 
-class _BareDecorator(_Mode):
+class _BareDecorator(ModeDecorator):
     """A mode that may also decorate without parentheses: ``@no_grad``."""
 
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
-        return super().__new__(cls) if function is None else cls()(function)
+    _before: Any = None
+
+    def __new__(cls, orig_func: Callable[..., Any] | None = None) -> Any:
+        return object.__new__(cls) if orig_func is None else cls()(orig_func)
+
+    def __exit__(self, *exception: Any) -> None:
+        before, self._before = self._before
+        mode = state.mode
+        if before & _RECORDING:
+            state.mode = mode | (GRAD_WANTED if mode & INFERENCE else GRAD)
+        else:
+            state.mode = mode & _OTHERS
 
 
 class no_grad(_BareDecorator):  # noqa: N801 - PyTorch's name
-    """``with no_grad():`` or ``@no_grad()``: operations are not recorded."""
+    """``with no_grad():``, ``@no_grad()`` or ``@no_grad``: operations are not recorded, in this thread.
 
-    def __init__(self) -> None:
-        super().__init__(GRAD, False)
+    What is computed has ``requires_grad=False``, even from inputs that require gradients.  Tensors made with
+    ``requires_grad=True``, and parameters, require gradients all the same.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([1.0], requires_grad=True)
+        >>> with numgrad.no_grad():
+        ...     y = x * 2
+        >>> y.requires_grad
+        False
+    """
+
+    def __enter__(self) -> None:
+        mode = state.mode
+        self._before = mode, self._before
+        state.mode = mode & _OTHERS
 
 
 class enable_grad(_BareDecorator):  # noqa: N801 - PyTorch's name
-    """``with enable_grad():`` or ``@enable_grad()``: operations are recorded, also inside ``no_grad``."""
+    """``with enable_grad():``, ``@enable_grad()`` or ``@enable_grad``: operations are recorded, also in ``no_grad``.
 
-    def __init__(self) -> None:
-        super().__init__(GRAD, True)
-
-
-class set_grad_enabled(_Mode):  # noqa: N801 - PyTorch's name
-    """Switch recording on or off, at once and until the end of the ``with`` block if there is one."""
-
-    def __init__(self, mode: bool):
-        super().__init__(GRAD, bool(mode))
-        self._outside = state.mode
-        state.mode = state.mode | GRAD if mode else state.mode & ~GRAD
+    In inference mode nothing is recorded all the same.
+    """
 
     def __enter__(self) -> None:
-        self._before.append(self._outside)
-        state.mode = state.mode | GRAD if self._on else state.mode & ~GRAD
+        mode = state.mode
+        self._before = mode, self._before
+        state.mode = mode | (GRAD_WANTED if mode & INFERENCE else GRAD)
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        state.mode = self._outside
-        return super().__call__(function)
+
+class set_grad_enabled(ModeDecorator):  # noqa: N801 - PyTorch's name
+    """Switch recording on or off in this thread: at once, and until the end of the ``with`` block if there is one.
+
+    As a decorator it switches for the decorated function's calls only.
+
+    Raises:
+        TypeError: ``mode`` is no bool.
+    """
+
+    def __init__(self, mode: bool):
+        if mode.__class__ is not bool:
+            raise _no_bool("set_grad_enabled", mode)
+        before = state.mode
+        self._outside = before & _RECORDING != 0
+        self.mode = mode
+        state.mode = (before | (GRAD_WANTED if before & INFERENCE else GRAD)) if mode else before & _OTHERS
+
+    def __call__(self, orig_func: Any) -> Any:
+        state.mode = with_recording(state.mode, self._outside)
+        return super().__call__(orig_func)
+
+    def __enter__(self) -> None:
+        mode = state.mode
+        if (mode & _RECORDING != 0) is not self.mode:  # this object was made, and entered later
+            state.mode = with_recording(mode, self.mode)
+
+    def __exit__(self, *exception: Any) -> None:
+        state.mode = with_recording(state.mode, self._outside)
+
+    def clone(self) -> set_grad_enabled:
+        return self.__class__(self.mode)
+
+    def __repr__(self) -> str:
+        return f"numgrad.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
+
+
+class inference_mode(ModeDecorator):  # noqa: N801 - PyTorch's name
+    """``with inference_mode():``, ``@inference_mode()`` or ``@inference_mode``: ``no_grad`` for good.
+
+    Nothing is recorded, and what is computed or made here, the inference tensors, can not be recorded later either:
+    outside they may be read and computed with, but neither be changed in place nor saved for backward; ``clone()``
+    makes a normal tensor of one.  A view of a normal tensor is a normal tensor.
+
+    Args:
+        mode: False goes back to normal inside inference mode, with recording on.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.ones(2, requires_grad=True)
+        >>> with numgrad.inference_mode():
+        ...     y = x * 2
+        >>> y.requires_grad, y.is_inference()
+        (False, True)
+    """
+
+    _before: Any = None
+
+    def __new__(cls, mode: Any = True) -> Any:
+        return object.__new__(cls) if isinstance(mode, bool) else cls()(mode)
+
+    def __init__(self, mode: bool = True):
+        self.mode = mode
+
+    def __enter__(self) -> None:
+        mode = state.mode
+        self._before = mode, self._before
+        if self.mode:
+            inference_blocks.append(None)
+            state.mode = mode & _OTHERS | INFERENCE
+        else:
+            state.mode = mode & ~(INFERENCE | GRAD_WANTED) | GRAD
+
+    def __exit__(self, *exception: Any) -> None:
+        before, self._before = self._before
+        bits = _RECORDING | INFERENCE
+        state.mode = state.mode & ~bits | before & bits
+        if self.mode:
+            inference_blocks.pop()
+
+    def clone(self) -> inference_mode:
+        return self.__class__(self.mode)
+
+
+class set_multithreading_enabled(ModeDecorator):  # noqa: N801 - PyTorch's name
+    """Set a flag, at once and until the end of the ``with`` block if there is one, that changes nothing else.
+
+    It is there for programs written for PyTorch: backward always runs in the thread that calls it.
+
+    Raises:
+        TypeError: ``mode`` is no bool.
+    """
+
+    def __init__(self, mode: bool):
+        if mode.__class__ is not bool:
+            raise _no_bool("set_multithreading_enabled", mode)
+        self._outside = state.multithreading
+        self.mode = mode
+        state.multithreading = mode
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: Any) -> None:
+        state.multithreading = self._outside
+
+    def clone(self) -> set_multithreading_enabled:
+        return self.__class__(self.mode)
+
+
+def _no_bool(name: str, mode: Any) -> TypeError:
+    return TypeError(f"{name}(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")

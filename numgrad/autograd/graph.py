@@ -2,6 +2,73 @@
 
 from __future__ import annotations
 
-from .node import Node
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
-__all__ = ["Node"]
+from .inference_tensors import is_inference
+from .multi_grad import register_multi_grad_hook
+from .node import Node, edge_of
+from .saved_hooks import (
+    allow_mutation_on_saved_tensors,
+    disable_saved_tensors_hooks,
+    save_on_cpu,
+    saved_tensors_hooks,
+)
+from .variable import is_tensor
+
+__all__ = [
+    "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
+    "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
+]
+
+
+class GradientEdge(NamedTuple):
+    """A place in the graph where a gradient arrives: a node and the number of its output.
+
+    It stands for a tensor among the outputs and inputs of :func:`numgrad.autograd.grad` and ``backward``.  It holds
+    the graph behind it, but of tensors only the leaves.
+    """
+
+    node: Node
+    output_nr: int
+    #: Keeps alive what the node needs, where the node does not; None here, where every node holds what it needs.
+    ownership_token: Any = None
+
+
+def get_gradient_edge(tensor: Any) -> GradientEdge:
+    """The place where the gradient of ``tensor`` arrives: at its ``grad_fn``, or a leaf's AccumulateGrad.
+
+    Raises:
+        RuntimeError: the tensor does not require a gradient.
+    """
+    edge = edge_of(tensor) if tensor.requires_grad else None
+    if edge is None:
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require gradients (its shape is "
+            f"{list(tensor._shape)})"
+        )
+    return GradientEdge(*edge)
+
+
+def increment_version(tensor: Any) -> None:
+    """Tell autograd that a tensor, or each of several, was written to by other means than its operations.
+
+    Backward then refuses to compute with what it saved of them.  Inference tensors have no version to increment.
+
+    Raises:
+        RuntimeError: what is given is neither a tensor nor tensors.
+    """
+    if is_tensor(tensor):
+        tensor = (tensor,)
+    elif not isinstance(tensor, Iterable):
+        raise RuntimeError(
+            f"increment_version expect a Iterable[Tensor] as input, but got {type(tensor).__name__}"
+        )
+    for each in tensor:
+        if not is_tensor(each):
+            raise RuntimeError(
+                "increment_version expects each element of the iterable to be a tensor, but got "
+                f"{type(each).__name__}"
+            )
+        if not is_inference(each):
+            each._counter[0] += 1

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import ref
 
-from .grad_mode import GRAD, state
-from .hooks import RemovableHandle
-from .operations import operations
-from .tensor_hooks import TensorHooks
+from .._types import Size, device, dtype, size_of
+from .accumulation import accumulate
+from .hooks import Hooks, RemovableHandle, add_hook
+from .tensor_hooks import TensorHooks, run_post_accumulate_hooks
 
 __all__ = ["MAYBE", "AccumulateGrad", "Edge", "Node", "edge_of", "next_sequence"]
 
@@ -27,14 +28,24 @@ Edge = tuple["Node", int] | None
 next_sequence = itertools.count().__next__
 
 
+class InputMetadata(NamedTuple):
+    """What a gradient that comes to a node looks like."""
+
+    shape: Size
+    dtype: dtype
+    device: device
+    is_nested_tensor: bool = False
+    is_cpp_nested_tensor: bool = False
+
+
 class Attachments:
     """What few nodes have: hooks, metadata, the traceback of the call that recorded the node."""
 
     __slots__ = ("forward_trace", "metadata", "post_hooks", "pre_hooks", "tensor_hooks")
 
     def __init__(self) -> None:
-        self.pre_hooks: dict[int, Callable[..., Any]] = {}
-        self.post_hooks: dict[int, Callable[..., Any]] = {}
+        self.pre_hooks: Hooks = OrderedDict()
+        self.post_hooks: Hooks = OrderedDict()
         self.tensor_hooks = TensorHooks()
         self.metadata: dict[Any, Any] = {}
         self.forward_trace: str | None = None
@@ -115,15 +126,36 @@ class Node:
         return True
 
     def register_hook(self, hook: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]) -> RemovableHandle:
-        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; what it returns replaces grad_inputs."""
-        return RemovableHandle(self.attachments().post_hooks, hook)
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run.
+
+        ``grad_inputs`` has one gradient per entry of ``next_functions``, of the shape and dtype of that input, None
+        where there is none; ``grad_outputs`` one per output.  What the hook returns, unless None, is a tuple that
+        replaces ``grad_inputs``.  The hook must not change what it is given.
+
+        Raises:
+            RuntimeError: in backward, if a gradient returned differs in number, shape or dtype, or one that is None
+                is given a value.
+            TypeError: in backward, if what is returned is not a tuple of tensors and None.
+        """
+        return add_hook(self.attachments().post_hooks, hook)
 
     def register_prehook(self, hook: Callable[[tuple[Any, ...]], Any]) -> RemovableHandle:
-        """Call ``hook(grad_outputs)`` before the node runs; what it returns replaces grad_outputs."""
-        return RemovableHandle(self.attachments().pre_hooks, hook)
+        """Call ``hook(grad_outputs)`` before the node runs, after the hooks of the tensors that are its outputs.
 
-    #: The name under which PyTorch's older releases list the method that ``register_hook`` calls.
-    _register_hook_dict = register_hook
+        What it returns, unless None, is a tuple that replaces ``grad_outputs``; the same errors as in
+        :meth:`register_hook`.
+        """
+        return add_hook(self.attachments().pre_hooks, hook)
+
+    def _sequence_nr(self) -> int:
+        """The node's place in the order of recording: backward runs the highest numbers first."""
+        return self.sequence
+
+    @property
+    def _input_metadata(self) -> tuple[InputMetadata, ...]:
+        """Shape, dtype and device of the gradient of each output."""
+        outputs = [self.output(number) for number in range(1 + len(self.more_outputs or ()))]
+        return tuple([InputMetadata(size_of(shape), type.dtype, type.device) for shape, type in outputs])
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
@@ -137,6 +169,8 @@ class AccumulateGrad(Node):
 
     __slots__ = ("__weakref__", "variable")
 
+    wants_undefined = True  # for the hooks
+
     def __init__(self, variable: Any):
         super().__init__((), variable._shape, variable._type)
         self.more_outputs = ()  # no further ones; but unlike None it keeps the engine from storing and passing on
@@ -147,28 +181,17 @@ class AccumulateGrad(Node):
         return "torch::autograd::AccumulateGrad"
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
-        with _leaves:
-            _accumulate(self.variable, gradient)
+        variable = self.variable
+        if gradient is not None and variable._requires_grad:
+            with _leaves:
+                accumulate(variable, gradient)
+        if variable._hooks is not None:
+            run_post_accumulate_hooks(variable)
         return ()
 
 
 #: One lock for all leaves: they may be shared by graphs that are recorded, or run backward, in several threads.
 _leaves = threading.RLock()
-
-
-def _accumulate(variable: Any, gradient: Any) -> None:
-    """Add ``gradient`` to ``variable.grad``, taking the gradient's own memory where nobody else holds it."""
-    present = variable._grad
-    if present is None:
-        if variable._flat is not None and gradient._flat is None:
-            gradient = operations.copy(gradient)  # a gradient lies in memory as its leaf does
-        elif gradient._shared or gradient._view is not None:
-            gradient = operations.clone(gradient)
-        variable._grad = gradient
-    elif state.mode & GRAD:
-        variable._grad = operations.add(present, gradient)
-    else:
-        operations.add_(present, gradient)
 
 
 #: The value of ``_requires_grad`` in a view that had no gradient to pass on when it was made: its base may be

@@ -32,6 +32,10 @@ class Operations:
     add_rows: Callable[[Any, Any], None] = None  # type: ignore[assignment]
     #: ``overwrite(view, value)``: copy ``value`` (zeros for None) into a view, recorded where recording is on.
     overwrite: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
+    #: ``regarded(tensor, shape, strides)``: the same memory as a tensor of another shape and other strides.
+    regarded: Callable[[Any, tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
+    #: ``stack(tensors)``: along a new first dimension.
+    stack: Callable[[Any], Any] = None  # type: ignore[assignment]
     #: ``is_bad(gradient)``: whether an element is NaN.
     is_bad: Callable[[Any], bool] = None  # type: ignore[assignment]
 

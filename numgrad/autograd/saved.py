@@ -1,17 +1,38 @@
-"""Tensors saved for backward: what was saved, at which version, and the error when it was changed since.
+"""Tensors saved for backward: what was saved, at which version, in which form, and the errors when they are gone.
 
 A node keeps, for each thing it saves, the value and the version it had.  An input is kept as the tensor itself;
 the node's own output as an alias without a graph (the tensor would hold the node that holds it), whose edge is put
-back when it is unpacked.  Things that are no tensors have the version None.
+back when it is unpacked.  Where hooks are in force, what the pack hook made of the tensor is kept instead, with the
+version PACKED.  Things that are no tensors have the version None.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import ref
 
 from .anomaly_mode import is_anomaly_enabled
+from .grad_mode import GRAD, SAVED_HOOKS, no_grad, state
+from .node import AccumulateGrad, Node, edge_of
+from .variable import is_tensor
 
-__all__ = ["freed_error", "modified_error", "restored_output"]
+__all__ = [
+    "PACKED", "SavedTensor", "SavingNode", "freed_error", "keep", "modified_error", "operation_name", "restore",
+    "restored_output",
+]
+
+#: In place of a version: the tensor is kept as a pack hook returned it.
+PACKED = -1
+
+#: A pack hook and an unpack hook.
+Hooks = tuple[Callable[[Any], Any], Callable[[Any], Any]]
+
+
+def operation_name(node: Any) -> str:
+    """What a node is called in messages: ``Mul`` for ``MulBackward0``, ``Pow1`` for ``PowBackward1``."""
+    return re.sub(r"Backward0?(\d*)$", r"\1", node.name())
 
 
 def modified_error(node: Any, tensor: Any, version: int, is_output: bool) -> RuntimeError:
@@ -19,7 +40,7 @@ def modified_error(node: Any, tensor: Any, version: int, is_output: bool) -> Run
     kind = f"[{tensor._type.name} {list(tensor._shape)}]"
     edge = (node, 0) if is_output else tensor._edge
     if edge is not None:
-        kind += f", which is output {edge[1]} of {edge[0].name()},"
+        kind += f", which is output {edge[1]} of {operation_name(edge[0])},"
     if is_anomaly_enabled():
         hint = (
             "Hint: the backtrace further above shows the operation that failed to compute its gradient. "
@@ -28,7 +49,7 @@ def modified_error(node: Any, tensor: Any, version: int, is_output: bool) -> Run
     else:
         hint = (
             "Hint: enable anomaly detection to find the operation that failed to compute its gradient, "
-            "with torch.autograd.set_detect_anomaly(True)."
+            "with torch.autograd.set_detect_anomaly(True, check_nan=False)."
         )
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
@@ -46,9 +67,166 @@ def freed_error() -> RuntimeError:
     )
 
 
+def keep(tensor: Any, number: int | None = None) -> tuple[Any, int]:
+    """What a node keeps of a tensor, its output ``number`` or (None) one of its inputs, and the version of that."""
+    value = tensor if number is None else tensor._alias()
+    if state.mode & SAVED_HOOKS:
+        return PackedTensor(value, number, state.saved_hooks[-1]), PACKED
+    return value, value._counter[0]
+
+
+def restore(node: Any, value: Any, version: int, number: int | None, in_graph: int = True) -> Any:
+    """The tensor again of which ``keep`` gave ``value`` and ``version``.
+
+    The node's own output gets its place in the graph again only with ``in_graph``.
+
+    Raises:
+        RuntimeError: it was modified in place since.
+        TypeError: an unpack hook did not return a tensor.
+    """
+    if version == PACKED:
+        return value.tensor(node)
+    if value._counter[0] != version:
+        raise modified_error(node, value, version, number is not None)
+    if number is not None and in_graph and value._type.dtype.is_floating_point:
+        return restored_output(node, value, number)
+    return value
+
+
 def restored_output(node: Any, alias: Any, number: int = 0) -> Any:
     """The node's own output, as it was when it was saved: the alias with its edge put back."""
     tensor = alias._alias()
     tensor._edge = (node, number)
     tensor._requires_grad = True
     return tensor
+
+
+class PackedTensor:
+    """A saved tensor in the form that a pack hook gave it, with its place in the graph."""
+
+    __slots__ = ("edge", "number", "packed", "shape", "unpack_hook")
+
+    def __init__(self, tensor: Any, number: int | None, hooks: Hooks):
+        pack_hook, self.unpack_hook = hooks
+        self.number = number
+        self.shape = tensor._shape
+        self.edge = None if number is not None else edge_of(tensor)
+        version = tensor._counter[0]
+        with no_grad():
+            self.packed = pack_hook(tensor)
+        if tensor._counter[0] != version:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+                "cannot be modified by in-place operations as this can lead to unexpected side-effects. "
+                f"(It was given a tensor of shape {list(tensor._shape)}.)"
+            )
+
+    def tensor(self, node: Any) -> Any:
+        """What the unpack hook returns, in the place in the graph that the saved tensor had."""
+        with no_grad():
+            value = self.unpack_hook(self.packed)
+        if not is_tensor(value):
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(value).__name__}"
+            )
+        if value._shape != self.shape:
+            raise RuntimeError(
+                f"a saved tensor of shape {list(self.shape)} was packed, but unpack_hook returned one of shape "
+                f"{list(value._shape)}"
+            )
+        if self.number is not None:
+            return restored_output(node, value, self.number) if value.dtype.is_floating_point else value
+        tensor = value._alias()
+        if self.edge is not None:
+            tensor._requires_grad = True
+            if isinstance(self.edge[0], AccumulateGrad):
+                tensor._accumulator = ref(self.edge[0])
+            else:
+                tensor._edge = self.edge
+        return tensor
+
+
+class SavingNode(Node):
+    """A node that saves tensors: ``saved`` has the values (None once freed), ``versions`` the version of each."""
+
+    __slots__ = ("saved", "versions")
+
+    saved: tuple[Any, ...] | None
+    versions: Sequence[int | None]
+
+    def saved_output(self, place: int) -> int | None:
+        """Which of the node's outputs was saved at this place; None for anything else."""
+        raise NotImplementedError(f"{type(self).__name__} does not define saved_output")
+
+    def unpack_place(self, place: int) -> Any:
+        """What was saved at one place.
+
+        Raises:
+            RuntimeError: it was freed by an earlier backward, or was changed in place since.
+        """
+        saved = self.saved  # another thread may release it
+        if saved is None:
+            raise freed_error()
+        value, version = saved[place], self.versions[place]
+        return value if version is None else restore(self, value, version, self.saved_output(place))
+
+    def pack_place(self, place: int, hooks: Hooks) -> None:
+        """Have one saved tensor packed by these hooks."""
+        assert self.saved is not None
+        saved, versions = list(self.saved), list(self.versions)
+        saved[place] = PackedTensor(saved[place], self.saved_output(place), hooks)
+        versions[place] = PACKED
+        self.saved, self.versions = tuple(saved), tuple(versions)
+
+    def is_packed(self, place: int) -> bool:
+        """Whether hooks are in force for one saved tensor."""
+        return self.versions[place] == PACKED
+
+
+class SavedTensor:
+    """A tensor saved by a node, to which hooks can be attached; ``grad_fn._raw_saved_<name>`` gives it."""
+
+    __slots__ = ("_node", "_place")
+
+    def __init__(self, node: SavingNode, place: int | None):
+        self._node = node
+        self._place = place  # None where there is no tensor
+
+    def register_hooks(
+        self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]
+    ) -> None:
+        """Keep what ``pack_hook(tensor)`` returns, now, and give ``unpack_hook`` that to have the tensor back.
+
+        Raises:
+            RuntimeError: nothing is saved here (any more), or hooks are attached already.
+            TypeError: a hook cannot be called.
+        """
+        check_hooks(pack_hook, unpack_hook)
+        node, place = self._node, self._place
+        if place is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+        if node.saved is None:
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the "
+                "graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need "
+                "to backward through the graph a second time or if you need to access saved variables after calling "
+                "backward."
+            )
+        if node.is_packed(place):
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
+                "hooks is allowed at a time."
+            )
+        node.pack_place(place, (pack_hook, unpack_hook))
+
+
+def check_hooks(pack_hook: Any, unpack_hook: Any) -> None:
+    """Raise unless both hooks can be called.
+
+    Raises:
+        TypeError: one cannot.
+    """
+    for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
+        if not callable(hook):
+            raise TypeError(f"{name} must be callable, not {type(hook).__name__}")

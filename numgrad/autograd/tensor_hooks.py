@@ -2,66 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import OrderedDict
 from typing import Any
 from weakref import ref
 
+from .hooks import Hooks, check_replacement
 from .operations import operations
 
-__all__ = ["TensorHooks", "move_retained"]
+__all__ = ["TensorHooks", "move_retained", "run_post_accumulate_hooks"]
 
 
 class TensorHooks:
-    """The hooks of one node's outputs, by output number, and the tensors whose gradient is to be kept."""
+    """The hooks of one node's outputs, by output number, and the tensors whose gradient is to be kept.
 
-    __slots__ = ("hooks", "retained")
+    A leaf has hooks of its output 0, and those to run when its ``grad`` has been added to.
+    """
+
+    __slots__ = ("hooks", "post_accumulate", "retained")
 
     def __init__(self) -> None:
-        self.hooks: dict[int, dict[int, Callable[[Any], Any]]] = {}
+        self.hooks: dict[int, Hooks] = {}
+        self.post_accumulate: Hooks | None = None
         self.retained: dict[int, ref[Any]] = {}
 
-    def of_output(self, number: int) -> dict[int, Callable[[Any], Any]]:
+    def of_output(self, number: int) -> Hooks:
         """The hooks of one output, to add to."""
-        return self.hooks.setdefault(number, {})
+        return self.hooks.setdefault(number, OrderedDict())
+
+    def after_accumulation(self) -> Hooks:
+        """The hooks that run when the leaf's ``grad`` has been added to, to add to."""
+        if self.post_accumulate is None:
+            self.post_accumulate = OrderedDict()
+        return self.post_accumulate
 
     def run(self, node: Any, gradient: Any) -> Any:
-        """Pass the gradient (a list, for a node with several outputs) through the hooks, in their order."""
-        if not node.more_outputs:
-            return self._run_output(0, gradient)
-        return [None if g is None else self._run_output(number, g) for number, g in enumerate(gradient)]
+        """Pass the gradient (a list, for a node with several outputs) through the hooks, in their order.
 
-    def _run_output(self, number: int, gradient: Any) -> Any:
-        gradient._shared = True  # a hook may keep it
-        for hook in list(self.hooks.get(number, {}).values()):
-            replaced = hook(gradient)
-            if replaced is not None:
-                _check_replacement(gradient, replaced, hook)
-                gradient = replaced
-                gradient._shared = True
+        As in PyTorch, hooks are called with None where the pass comes by but no gradient arrived.
+        """
+        if not node.more_outputs:
+            if 0 in self.hooks:
+                gradient = _run_hooks(self.hooks[0], gradient)
+            if self.retained:
+                self._retain(0, gradient)
+            return gradient
+        gradients = [None] * (1 + len(node.more_outputs)) if gradient is None else list(gradient)
+        for number, hooks in list(self.hooks.items()):
+            gradients[number] = _run_hooks(hooks, gradients[number])
+        for number in list(self.retained):
+            self._retain(number, gradients[number])
+        return None if gradient is None else gradients
+
+    def _retain(self, number: int, gradient: Any) -> None:
+        """Add to the ``grad`` of the tensor that is this output, if it is to keep it."""
         weak = self.retained.get(number)
         tensor = weak() if weak is not None else None
-        if tensor is not None:
-            _accumulate_retained(tensor, gradient)
-        return gradient
+        if tensor is None or gradient is None:
+            return
+        present = tensor._grad
+        tensor._grad = operations.clone(gradient) if present is None else operations.add(present, gradient)
 
 
-def _check_replacement(gradient: Any, replaced: Any, hook: Callable[[Any], Any]) -> None:
-    name = getattr(hook, "__name__", repr(hook))
-    if not hasattr(replaced, "_shape"):
-        raise TypeError(f"expected Variable, but hook '{name}' returned {type(replaced).__name__}")
-    if replaced._shape != gradient._shape:
-        raise RuntimeError(
-            f"hook '{name}' has changed the size of value: {list(gradient._shape)} to {list(replaced._shape)}"
-        )
-    if replaced._type is not gradient._type:
-        raise RuntimeError(
-            f"hook '{name}' has changed the type of value (was {gradient._type.name} got {replaced._type.name})"
-        )
+def _run_hooks(hooks: Hooks, gradient: Any) -> Any:
+    """Pass one gradient, or None, through the hooks."""
+    for hook in list(hooks.values()):
+        if gradient is not None:
+            gradient._shared = True  # a hook may keep it
+        replaced = hook(gradient)
+        if replaced is not None:
+            check_replacement(gradient, replaced, hook)
+            gradient = replaced
+            gradient._shared = True
+    return gradient
 
 
-def _accumulate_retained(tensor: Any, gradient: Any) -> None:
-    present = tensor._grad
-    tensor._grad = operations.clone(gradient) if present is None else operations.add(present, gradient)
+def run_post_accumulate_hooks(variable: Any) -> None:
+    """Call the hooks ``hook(leaf)`` of a leaf whose ``grad`` has been added to.
+
+    Raises:
+        TypeError: one returned something else than None or, without effect, a tensor.
+    """
+    hooks = variable._hooks
+    if hooks is None or hooks.post_accumulate is None:
+        return
+    for hook in list(hooks.post_accumulate.values()):
+        check_replacement(variable, hook(variable), hook)
 
 
 def move_retained(tensor: Any, old: Any, new: Any) -> None:

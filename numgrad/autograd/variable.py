@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
-from .operations import operations
+from .grad_mode import state
 
-__all__ = ["Variable", "check_gradient", "is_tensor", "mismatch", "ones_for", "reshaped_gradient"]
+__all__ = ["Variable", "check_gradient", "is_tensor", "mismatch", "reshaped_gradient"]
 
 
 def is_tensor(value: Any) -> bool:
     """Whether a value is a tensor: what has a version counter."""
     return hasattr(value, "_counter")
+
+
+class _ExecutionEngine:
+    """What libraries written for PyTorch know of the engine."""
+
+    def queue_callback(self, callback: Callable[[], Any]) -> None:
+        """Call ``callback()`` when the backward pass that is running in this thread is over.
+
+        Raises:
+            RuntimeError: there is none.
+        """
+        if state.current_pass is None:
+            raise RuntimeError("Final callbacks can only be installed during backward pass.")
+        state.current_pass.callbacks.append(callback)
 
 
 class _VariableMeta(type):
@@ -29,6 +44,8 @@ class Variable(metaclass=_VariableMeta):
         tensor = data.detach()
         tensor.requires_grad = requires_grad
         return tensor
+
+    _execution_engine = _ExecutionEngine()
 
 
 def reshaped_gradient(output: Any, gradient: Any) -> Any:
@@ -69,8 +86,3 @@ def mismatch(index: int, given: Any, expected: Any) -> RuntimeError:
         f"Mismatch in shape: grad_output[{index}] has a shape of torch.Size({list(given)}) and output[{index}] has "
         f"a shape of torch.Size({list(expected)})."
     )
-
-
-def ones_for(output: Any) -> Any:
-    """The gradient of a scalar output with respect to itself."""
-    return operations.ones(output._shape, output._type)

@@ -13,41 +13,77 @@ from collections.abc import Callable
 from typing import Any
 
 from .._layout import overlaps_itself
-from .grad_mode import GRAD, _Mode, state
+from .grad_mode import GRAD, INFERENCE, SAVED_HOOKS, _Mode, state
+from .inference_tensors import check_updatable
 from .node import MAYBE, Edge, Node, edge_of
 from .operations import operations
-from .saved import freed_error
+from .saved import freed_error, operation_name
 from .tensor_hooks import move_retained
 
-__all__ = ["MAYBE", "CopySlices", "FunctionView", "View", "check_writable", "record_inplace"]
+__all__ = [
+    "FUNCTION", "MAYBE", "SEVERAL", "CopySlices", "FunctionView", "View", "check_writable", "record_inplace",
+    "reshaped_in_place",
+]
 
 #: One step from a tensor to a view of it: the operation and its further arguments.
 Step = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 #: The steps from a base to a view: those to the tensor that it was made of, and the last one.
-Steps = tuple[Any, Step]
+Steps = tuple[Any, Step | None]
+
+
+#: How a view was made, where that forbids that it is written to, or used once its memory was.
+NO_GRAD = "no_grad mode"
+INFERENCE_MODE = "inference mode"
+SEVERAL = "an operation with several outputs"
+FUNCTION = "a Function"
 
 
 class View:
-    """What a view tensor knows of its base."""
+    """What a view tensor knows of its base.
 
-    __slots__ = ("base", "origin", "recorded", "refused", "steps")
+    Attributes:
+        base: the tensor whose memory it shows; never itself a view.
+        steps: how to make the view of the base.
+        shape, strides: the base's own when the view was made, of which the steps are taken.
+        made: what forbids writing to the view, if anything does.
+        version: the version of the memory for which the view's edge holds.
+        origin: the base's edge at that version.
+    """
 
-    def __init__(self, parent: Any, step: Step):
+    __slots__ = ("base", "made", "origin", "shape", "steps", "strides", "version")
+
+    def __init__(self, parent: Any, step: Step | None, made: str | None = None):
         above = parent._view
-        self.base = parent if above is None else above.base
-        self.steps: Steps = (None if above is None else above.steps, step)
-        self.recorded = bool(state.mode & GRAD) and (above is None or above.recorded)
-        self.refused: str | None = None if above is None else above.refused  # why it may not be written to
-        self.origin = self.base._edge  # the base's graph that the view's edge belongs to
+        mode = state.mode
+        if above is None:
+            self.base = base = parent
+            self.steps: Steps = (None, step)
+            self.shape, self.strides = base._shape, base._strides
+        else:
+            self.base = base = above.base
+            self.steps = (above.steps, step)
+            self.shape, self.strides = above.shape, above.strides
+            made = made or above.made
+        self.made = made if mode & GRAD else INFERENCE_MODE if mode & INFERENCE else NO_GRAD
+        self.origin = base._edge
+        self.version = version_of(base)
 
     def edge(self, tensor: Any) -> Edge:
-        """The edge of the view ``tensor``, brought up to date with its base."""
+        """The edge of the view ``tensor``, brought up to date with its base.
+
+        Raises:
+            RuntimeError: the base was changed since, and the view was made in a way that cannot follow.
+        """
         base = self.base
-        if base._edge is not self.origin and self.recorded:
-            self.origin = base._edge
-            if base._edge is not None:
+        counter = base._counter
+        if base._requires_grad and counter.__class__ is list and counter[0] != self.version:
+            if self.made is not None:
+                raise self.refusal(tensor, "its base or another view of its base has been")
+            self.version = counter[0]
+            if base._edge is not self.origin:
+                self.origin = base._edge
                 edge = self._fresh_edge(tensor)
                 move_retained(tensor, tensor._edge, edge)
                 tensor._edge = edge
@@ -58,65 +94,124 @@ class View:
         if not overlaps_itself(tensor._shape, tensor._element_strides()):
             return AsStridedBackward0(tensor, self), 0
         with _Mode(GRAD, True):  # elements that are several of the view's sum their gradients
-            return _replay(self.steps, self.base)._edge
+            return self.way().view_of(self.base)._edge
+
+    def way(self) -> Way:
+        """How to make the view of what the base is now."""
+        same = self.shape == self.base._shape and self.strides == self.base._strides
+        return Way(self.steps, None if same else (self.shape, self.strides))
+
+    def refusal(self, tensor: Any, happened: str = "is being") -> RuntimeError:
+        """The error for writing to the view ``tensor``, or for using it when ``happened`` says what was changed."""
+        edge = tensor._edge
+        which = "A view" if edge is None else f"Output {edge[1]} of {operation_name(edge[0])} is a view"
+        if edge is None or self.made in (NO_GRAD, INFERENCE_MODE):
+            mode, now = (NO_GRAD, "with grad mode enabled")
+            if self.made == INFERENCE_MODE:
+                mode, now = INFERENCE_MODE, "in normal mode"
+            made = "was created in" if edge is None else "of a view which was created in"
+            message = f"{which} {made} {mode} and {happened} modified inplace {now}."
+        else:
+            message = f"{which} and {happened} modified inplace."
+        return RuntimeError(f"{message} {_EXPLANATIONS[self.made]}")
+
+
+_SEPARATE = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+    "the view and the inplace either both inside the {} block (if you don't want the inplace to be tracked) or both "
+    "outside (if you want the inplace to be tracked)."
+)
+_EXPLANATIONS: dict[str | None, str] = {
+    NO_GRAD: _SEPARATE.format("no_grad"),
+    INFERENCE_MODE: _SEPARATE.format("inference_mode"),
+    SEVERAL: (
+        "This view is the output of a function that returns multiple views. Such functions do not allow the output "
+        "views to be modified inplace. You should replace the inplace operation by an out-of-place one."
+    ),
+    FUNCTION: (
+        "This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
+        "logic to handle view+inplace would override the custom backward associated with the custom Function, leading "
+        "to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
+        "Function."
+    ),
+}
 
 
 class FunctionView(View):
-    """What an output of a user's Function knows of the input whose memory it shares.
+    """What an output of a user's Function knows of the tensor whose memory it shares.
 
     How the one leads to the other is the Function's business, so neither can follow when the other is changed.
     """
 
     __slots__ = ()
 
-    def __init__(self, parent: Any, refused: str):
-        super().__init__(parent, (_no_step, ()))
-        self.recorded = False
-        self.refused = refused
+    def __init__(self, parent: Any):
+        super().__init__(parent, None, FUNCTION)
+        self.made = FUNCTION
 
 
-def _no_step(tensor: Any) -> Any:
-    raise NotImplementedError("what a Function does to its input cannot be replayed")
+def version_of(tensor: Any) -> int:
+    """How often the memory was changed; 0 for an inference tensor, which does not count."""
+    counter = tensor._counter
+    return counter[0] if counter.__class__ is list else 0
 
 
-def _replay(steps: Steps | None, tensor: Any) -> Any:
-    """The view of ``tensor`` to which the steps lead."""
-    path = []
-    while steps is not None:
-        steps, step = steps
-        path.append(step)
-    for operation, arguments in reversed(path):
-        tensor = operation(tensor, *arguments)
-    return tensor
+class Way:
+    """The way from a base to a view of it, which nodes keep: the view itself holds the base, which holds its node.
+
+    Attributes:
+        steps: the operations to go through.
+        start: shape and strides of the base for which these are meant, where it has others now.
+    """
+
+    __slots__ = ("start", "steps")
+
+    def __init__(self, steps: Steps, start: tuple[tuple[int, ...], Any] | None):
+        self.steps = steps
+        self.start = start
+
+    def view_of(self, tensor: Any) -> Any:
+        """The same view of another tensor, which lies in memory as the base does."""
+        path: list[Step] = []
+        steps: Steps | None = self.steps
+        while steps is not None:
+            steps, step = steps
+            assert step is not None  # of a Function's view, which is never taken again
+            path.append(step)
+        if self.start is not None:
+            tensor = operations.regarded(tensor, *self.start)
+        for operation, arguments in reversed(path):
+            tensor = operation(tensor, *arguments)
+        return tensor
 
 
 class AsStridedBackward0(Node):
     """The node of a view since its base was changed: the base's part that it shows gets its gradient."""
 
-    __slots__ = ("steps", "strides")
+    __slots__ = ("strides", "way")
 
     def __init__(self, tensor: Any, view: View):
         super().__init__((edge_of(view.base),), tensor._shape, tensor._type)
-        self.steps = view.steps
+        self.way = view.way()
         self.strides = view.base._strides
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         assert self.edges[0] is not None
         node, number = self.edges[0]
         result = operations.zeros(*node.output(number), self.strides)
-        operations.overwrite(_replay(self.steps, result), gradient)
+        operations.overwrite(self.way.view_of(result), gradient)
         return (result,)
 
 
 class CopySlices(Node):
     """The node of a base whose view was written to by ``operation``, the view being its input number ``place``."""
 
-    __slots__ = ("operation", "place", "steps", "strides")
+    __slots__ = ("operation", "place", "strides", "way")
 
     def __init__(self, base: Any, view: View, operation: Node, place: int):
         others = operation.edges[:place] + operation.edges[place + 1 :]
         super().__init__((edge_of(base), *others), base._shape, base._type)
-        self.steps = view.steps  # not the view, which holds the base, which holds this node
+        self.way = view.way()
         self.strides = base._strides
         self.operation: Node | None = operation
         self.place = place
@@ -126,13 +221,14 @@ class CopySlices(Node):
         return "torch::autograd::CopySlices"
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
-        if self.operation is None:
+        operation = self.operation  # another thread may release it
+        if operation is None:
             raise freed_error()
         result = self._laid_out(gradient)
-        written = _replay(self.steps, result)
-        others = list(self.operation.apply(operations.clone(written)))
+        written = self.way.view_of(result)
+        others = list(operation.apply(operations.clone(written)))
         operations.overwrite(written, others.pop(self.place))
-        if not self.operation.makes_fresh_gradients:
+        if not operation.makes_fresh_gradients:
             for other in others:
                 if other is not None:
                     other._shared = True
@@ -154,26 +250,26 @@ def check_writable(tensor: Any, *others: Any) -> None:
     """Raise if writing to ``tensor`` in place, from the tensors ``others``, cannot be recorded.
 
     Raises:
-        RuntimeError: it is a leaf that requires a gradient, a view of one, a view made under ``no_grad`` while a
-            gradient is required, or an output of a Function on the memory of its input.
+        RuntimeError: it is a leaf that requires a gradient or a view of one; or a gradient is required, and it is a
+            view that was made without recording, with others at once, or by a Function.
     """
-    if not state.mode & GRAD:
+    mode = state.mode
+    if tensor._counter.__class__ is not list:
+        check_updatable(tensor)
+    if mode & SAVED_HOOKS and state.before_write is not None:
+        state.before_write(tensor)
+    if not mode & GRAD:
         return
     view = tensor._view
     if view is None:
         if tensor._requires_grad and tensor._edge is None:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
         return
-    if view.refused is not None:
-        raise RuntimeError(view.refused)
     base = view.base
-    if not view.recorded and (base._requires_grad or any(other.requires_grad for other in others)):
-        raise RuntimeError(
-            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that "
-            "this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
-            "the view and the inplace either both inside the no_grad block (if you don't want the inplace to be "
-            "tracked) or both outside (if you want the inplace to be tracked)."
-        )
+    if view.made is not None and (
+        base._requires_grad or tensor._edge is not None or any(other.requires_grad for other in others)
+    ):
+        raise view.refusal(tensor)
     if base._edge is None and (base._requires_grad or tensor.requires_grad):
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
 
@@ -181,11 +277,26 @@ def check_writable(tensor: Any, *others: Any) -> None:
 def record_inplace(tensor: Any, node: Node, number: int = 0, place: int = 0) -> None:
     """Make output ``number`` of ``node``, whose input ``place`` is the old ``tensor``, the origin of its new value."""
     view = tensor._view
-    if view is None:
-        changed, edge = tensor, (node, number)
-    else:
+    changed, edge = tensor, (node, number)
+    if view is not None:
         changed = view.base
-        edge = (CopySlices(changed, view, node, place), 0)
+        edge = CopySlices(changed, view, node, place), 0
     move_retained(changed, changed._edge, edge)
     changed._edge = edge
     changed._requires_grad = True
+
+
+def reshaped_in_place(tensor: Any, node: Node | None, step: Step) -> None:
+    """Record that ``tensor`` has taken on the shape that ``step`` gives, its elements staying where they are.
+
+    ``node`` is the operation's; None where nothing is recorded.
+    """
+    view = tensor._view
+    if view is not None:
+        view.steps = (view.steps, step)
+    if node is not None:
+        edge = (node, 0)
+        move_retained(tensor, tensor._edge, edge)
+        tensor._edge = edge
+    elif tensor._edge is None:
+        tensor._accumulator = None  # the old one expects gradients of the old shape

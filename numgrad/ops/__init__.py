@@ -6,7 +6,7 @@ operations it needs.
 
 # ruff: noqa: F401 - each module fills its part of the table
 from .. import _interchange, _numpy
-from . import aliases, copying, operators, overloads, promotion, protocol
+from . import aliases, copying, operators, overloads, overwriting, promotion, protocol
 from .creation import filled, from_data, random_states, random_tensors
 from .indexing import advanced, gathering, masking, one_hot, places, scattering, selecting, subscript, updating
 from .matrices import addmm, checks, contractions, einsum, matmul
@@ -36,7 +36,19 @@ from .pointwise import (
     trigonometric,
 )
 from .reductions import axes, extremes, norms, products, scans, searching, sorting, statistics, sums
-from .shapes import diagonals, dimensions, grids, joining, padding, parts, rearranging, splitting, views, windows
+from .shapes import (
+    diagonals,
+    dimensions,
+    grids,
+    inplace,
+    joining,
+    padding,
+    parts,
+    rearranging,
+    splitting,
+    views,
+    windows,
+)
 from .table import ops, public_functions
 
 __all__ = ["ops", "public_functions"]

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._tensor import Tensor
+from .._tensor import Tensor, check_in_place
 from .._types import bool_
-from .copying import clone, copy_
+from ..autograd.grad_mode import no_grad
+from ..autograd.views import record_inplace
+from .copying import kept_copy
 from .matrices import addmm  # noqa: F401 - it defines, as two of the next do, what has an in-place form
 from .overloads import overload
+from .overwriting import copy_
 from .pointwise import clamping, comparison, rounding, special, trigonometric  # noqa: F401 - they define what has a second name
 from .pointwise.arithmetic import sign
 from .pointwise.integers import invert_bits
@@ -30,7 +33,7 @@ FUNCTIONS_IN_PLACE = (
     "atan_", "atanh_", "ceil_", "clamp_", "clamp_max_", "clamp_min_", "clip_", "cos_", "cosh_", "deg2rad_", "erf_",
     "erfc_", "exp2_", "exp_", "expm1_", "fix_", "floor_", "frac_", "log10_", "log1p_", "log2_", "log_", "logit_",
     "nan_to_num_", "neg_", "negative_", "rad2deg_", "reciprocal_", "round_", "rsqrt_", "sigmoid_", "sin_", "sinc_",
-    "sinh_", "sqrt_", "square_", "tan_", "tanh_", "trunc_", "xlogy_",
+    "fill_", "sinh_", "sqrt_", "square_", "tan_", "tanh_", "trunc_", "xlogy_", "zero_",
 )
 
 _sgn = overload(sign, "SgnBackward0")
@@ -73,8 +76,16 @@ def _overwritten(name: str) -> Callable[..., Tensor]:
     function = getattr(Tensor, name)
 
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        kept = clone(self) if self.requires_grad else self  # a rule may need the values that are overwritten
-        return copy_(self, function(kept, *args, **kwargs))
+        check_in_place(self, *[value for value in args if isinstance(value, Tensor)])
+        kept = kept_copy(self) if self.requires_grad else self  # a rule may need the values that are overwritten
+        result = function(kept, *args, **kwargs)
+        edge = result._edge
+        if edge is None or edge[0].edges[0] != kept._edge or result._type is not self._type:
+            return copy_(self, result)  # it is no one operation, of which the tensor is the first operand
+        with no_grad():
+            copy_(self, result)
+        record_inplace(self, *edge)
+        return self
 
     call.__name__ = call.__qualname__ = f"{name}_"
     call.__doc__ = f"``{name}`` in place: overwrites the tensor and returns it."
@@ -98,5 +109,5 @@ for _alias, _name in ALIASES.items():
         if hasattr(Tensor, _name + _suffix):
             attach(_alias + _suffix, getattr(Tensor, _name + _suffix))
 
-for _name in (*FUNCTIONS_IN_PLACE, "detach", "detach_", "is_complex", "is_floating_point", "is_signed"):
+for _name in (*FUNCTIONS_IN_PLACE, "detach", "detach_", "is_complex", "is_floating_point", "is_inference", "is_signed"):
     public(getattr(Tensor, _name), name=_name)

@@ -29,9 +29,10 @@ from .._types import (
 from ..autograd.anomaly_mode import forward_trace
 from ..autograd.grad_mode import ANOMALY, GRAD, state
 from ..autograd.node import Node, edge_of
+from ..autograd.saved import keep
 from ..autograd.views import record_inplace
-from .copying import check_fits, check_overlap, plain_number
 from .flat import FlatNode
+from .overwriting import check_fits, check_overlap, plain_number
 from .plan import Plan, PointwiseNode, kind_of, new_output, operand, passed_values
 from .promotion import number_dtype, result_dtype
 from .recorder import inplace_recorder, recorder
@@ -226,7 +227,7 @@ class Pointwise(Op):
             node: Any = self.node_classes(operands)[0](edges, shape, out._type)
             if "out" in plan.names:
                 place = plan.names.index("out")
-                saved[place], versions[place] = out._alias(), out._counter[0]
+                saved[place], versions[place] = keep(out, 0)
             node.plan, node.compute, node.saved, node.versions = plan, compute, tuple(saved), tuple(versions)
             if state.mode & ANOMALY:
                 node.attachments().forward_trace = forward_trace()

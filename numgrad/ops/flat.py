@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from .. import devices
 from .._tensor import Tensor, fresh
 from .._types import TensorType
+from ..autograd.grad_mode import GRAD, state
 from ..autograd.node import next_sequence
-from ..autograd.saved import freed_error
+from ..autograd.saved import PACKED, Hooks, PackedTensor, freed_error, restore
 from .plan import Plan, PointwiseNode
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ OUTPUT = -1
 
 #: Stands for the version counter of a saved number.
 NUMBER: list[int] = [0]
+
+#: Stands for the version counter of a packed tensor: never at PACKED, so that nobody reads its row.
+_UNREADABLE: list[int] = [0]
 
 
 class FlatNode(PointwiseNode):
@@ -49,9 +53,9 @@ class FlatNode(PointwiseNode):
         return self.type.dtype
 
     def _entries(self) -> list[tuple[Any, list[int], int, Any]]:
-        if self.saved is None:
+        saved = self.saved  # another thread may release it
+        if saved is None:
             raise freed_error()
-        saved = self.saved
         return [(saved[n], saved[n + 1], saved[n + 2], saved[n + 3]) for n in range(0, len(saved), 4)]
 
     def unpack(self) -> dict[str, Any]:
@@ -60,8 +64,23 @@ class FlatNode(PointwiseNode):
             if counter is NUMBER:
                 values[name] = row
             else:
-                values[name] = self.unpacked(name, self._alias(row, counter) if tensor is None else tensor, version)
+                value = self._alias(row, counter) if tensor is None else tensor
+                values[name] = restore(self, value, version, self.output_number(name), state.mode & GRAD)
         return values
+
+    def unpack_place(self, place: int) -> Any:
+        return self.unpack()[self.names[place]]
+
+    def pack_place(self, place: int, hooks: Hooks) -> None:
+        assert self.saved is not None
+        row, counter, _, tensor = self._entries()[place]
+        value = self._alias(row, counter) if tensor is None else tensor
+        packed = PackedTensor(value, self.saved_output(place), hooks)
+        entry = (None, _UNREADABLE, PACKED, packed)
+        self.saved = (*self.saved[: 4 * place], *entry, *self.saved[4 * place + 4 :])
+
+    def is_packed(self, place: int) -> bool:
+        return self._entries()[place][2] == PACKED
 
     def _alias(self, row: Any, counter: list[int]) -> Tensor:
         """The saved output as a tensor without a graph."""

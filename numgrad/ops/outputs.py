@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..autograd.grad_mode import GRAD, state
-from .copying import convert, copy_
+from ..autograd.inference_tensors import check_updatable
+from .copying import convert
+from .overwriting import copy_
 from .table import check_tensors
 
 __all__ = ["write_out"]
@@ -37,6 +39,7 @@ def write_out(name: str, out: Any, result: Any) -> Any:
         return copy_(out, result)
     if out.numel() or out._view is not None:
         raise RuntimeError(f"{name}(): out has shape {list(out._shape)}, but the result has {list(result._shape)}")
+    check_updatable(out)
     made = convert(result, kind).contiguous()
     out._storage, out._offset, out._flat = made._storage, made._offset, made._flat
     out._shape, out._strides = made._shape, made._strides

@@ -11,10 +11,11 @@ from .. import devices
 from .._layout import contiguous_strides, output_strides
 from .._tensor import Tensor, fresh, strided
 from .._types import TensorType, dtype, tensor_type
-from ..autograd.grad_mode import GRAD, _Mode, state
-from ..autograd.node import edge_of
+from ..autograd.grad_mode import GRAD, state
+from ..autograd.saved import keep
+from .copying import kept_copy
 from .new import filled_of
-from .table import OpNode, Rule, parameters, public_functions
+from .table import OpNode, Rule, parameters
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise
@@ -54,13 +55,18 @@ class Plan:
     def save(
         self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None
     ) -> tuple[list[Any], list[int | None]]:
-        """What the rules name, except the output; an input about to be overwritten is copied."""
+        """What the rules name, except the output; the first input is copied if it is about to be overwritten."""
         known = {**statics, **dict(zip(self.op.inputs, operands, strict=True))}
-        values = []
+        values, versions = [], []
         for name in self.names:
-            value = known.get(name)
-            values.append(_kept_copy(value) if into is not None and value is into else value)
-        return values, [v._counter[0] if isinstance(v, Tensor) else None for v in values]
+            value, version = known.get(name), None
+            if into is not None and name == self.op.inputs[0]:
+                value = kept_copy(into)
+            if isinstance(value, Tensor):
+                value, version = keep(value)
+            values.append(value)
+            versions.append(version)
+        return values, versions
 
     def program(self, kinds: tuple[Any, ...], compute: dtype, outs: Sequence[dtype]) -> devices.Program:
         """The kernel description for a gradient and what was saved, of these kinds (see ``kind_of``)."""
@@ -137,16 +143,6 @@ class PointwiseNode(OpNode):
         program = plan.program(kinds, self.compute, [type.dtype for type in types])
         devices.run_pointwise(program, arguments, outs)
         return outs
-
-
-def _kept_copy(value: Tensor) -> Tensor:
-    """A copy of a tensor about to be overwritten, in its place in the graph."""
-    edge = edge_of(value)
-    with _Mode(GRAD, False):
-        copy = public_functions["clone"](value)
-    copy._edge = edge
-    copy._requires_grad = edge is not None
-    return copy
 
 
 def kind_of(value: Any) -> Any:

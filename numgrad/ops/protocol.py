@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from .. import devices
-from .._layout import numel, output_strides
+from .._layout import contiguous_strides, numel, output_strides
 from .._tensor import Tensor, fresh, strided
 from ..autograd.operations import operations
-from . import copying
+from . import copying, overwriting
 from .new import filled_of
 from .pointwise import arithmetic as pointwise
 from .pointwise import comparison
 from .reductions import sums as reduction
+from .shapes.joining import stack
+from .shapes.windows import as_strided
 
 __all__: list[str] = []
 
@@ -46,9 +48,13 @@ def _row_of(gradient: Tensor) -> Any:
 
 def _overwrite(view: Tensor, value: Tensor | None) -> None:
     if value is None:
-        copying.zero_(view)
+        overwriting.zero_(view)
     else:
-        copying.copy_(view, value)
+        overwriting.copy_(view, value)
+
+
+def _regarded(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | None) -> Tensor:
+    return as_strided(tensor, shape, contiguous_strides(shape) if strides is None else strides)
 
 
 def _has_nan(gradient: Tensor) -> bool:
@@ -64,7 +70,9 @@ operations.fit = _fit
 operations.is_bad = _has_nan
 operations.ones = _ones
 operations.overwrite = _overwrite
+operations.regarded = _regarded
 operations.row_class = devices.Row
 operations.row_of = _row_of
+operations.stack = stack
 operations.tensor = fresh
 operations.zeros = _zeros

@@ -23,8 +23,8 @@ from .._types import dtype
 from ..autograd.anomaly_mode import forward_trace
 from ..autograd.grad_mode import ANOMALY, GRAD, state
 from ..autograd.node import MAYBE, Node, edge_of
-from ..autograd.saved import freed_error, modified_error, restored_output
-from ..autograd.views import View
+from ..autograd.saved import SavedTensor, SavingNode, freed_error, keep, restore
+from ..autograd.views import SEVERAL, View
 
 __all__ = [
     "Op", "OpNode", "Rule", "attach", "check_tensors", "operation", "ops", "parameters", "public", "public_functions",
@@ -66,6 +66,11 @@ class Op:
         if self.name in ops:
             raise ValueError(f"the table has an op '{self.name}' already")
         ops[self.name] = self
+
+    @property
+    def saveable(self) -> set[str]:
+        """The names of all that its nodes may save, depending on which gradients are needed."""
+        return {name for rule in self.rules.values() for name in parameters(rule)} - {"grad"}
 
     def make_node_class(self, name: str) -> type[Node]:
         """The class of this op's nodes."""
@@ -152,19 +157,13 @@ def refuse_complex(name: str, kind: dtype, shape: tuple[int, ...], into: Tensor 
         )
 
 
-class OpNode(Node):
-    """A node of a table entry, with what its rules need.
+class OpNode(SavingNode):
+    """A node of a table entry, with what its rules need; ``names`` are the names that they use."""
 
-    ``names`` are the names that the rules use, ``saved`` the values (None once freed) and ``versions`` what the
-    version of each tensor was (None for what is no tensor).
-    """
-
-    __slots__ = ("saved", "versions")
+    __slots__ = ()
 
     op: Op
     names: Sequence[str]
-    saved: tuple[Any, ...] | None
-    versions: tuple[int | None, ...]
     constants: Mapping[str, Any] = MappingProxyType({})  # numbers that the rules know without saving them
 
     def unpack(self) -> dict[str, Any]:
@@ -173,42 +172,49 @@ class OpNode(Node):
         Raises:
             RuntimeError: it was freed by an earlier backward, or a tensor was changed in place since.
         """
-        if self.saved is None:
+        saved = self.saved  # another thread may release it
+        if saved is None:
             raise freed_error()
+        recording = state.mode & GRAD
         return {
-            name: value if version is None else self.unpacked(name, value, version)
-            for name, value, version in zip(self.names, self.saved, self.versions, strict=True)
+            name: value if version is None else restore(self, value, version, self.output_number(name), recording)
+            for name, value, version in zip(self.names, saved, self.versions, strict=True)
         }
-
-    def unpacked(self, name: str, value: Any, version: int) -> Any:
-        """A saved tensor, checked, and in its place in the graph if recording is on."""
-        number = self.output_number(name)
-        if value._counter[0] != version:
-            raise modified_error(self, value, version, number is not None)
-        if number is not None and state.mode & GRAD and value._type.dtype.is_floating_point:
-            return restored_output(self, value, number)
-        return value
 
     def output_number(self, name: str) -> int | None:
         """Which output a saved name stands for, None if it is none."""
         return 0 if name == "out" else None
+
+    def saved_output(self, place: int) -> int | None:
+        return self.output_number(self.names[place])
 
     def release(self) -> None:
         if self.saved and any(version is not None for version in self.versions):
             self.saved = None
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_saved_"):
-            key = {"self": "input", "result": "out"}.get(name[7:], name[7:])
+        kind, found, public_name = name.partition("saved_")
+        names = (public_name, _INTERNAL.get(public_name, public_name))
+        for key in names if found and kind in ("_", "_raw_") else ():
             if key in self.names:
-                return self.unpack()[key]
-            if key in self.constants:
+                place = self.names.index(key)
+                return SavedTensor(self, place) if kind == "_raw_" else self.unpack_place(place)
+            if key in self.constants and kind == "_":
                 return self.constants[key]
+            if key in self.op.saveable:
+                return None if kind == "_" else SavedTensor(self, None)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __dir__(self) -> list[str]:
-        names = [{"input": "self", "out": "result"}.get(name, name) for name in (*self.names, *self.constants)]
-        return [*super().__dir__(), *[f"_saved_{name}" for name in names]]
+        names = [_PUBLIC.get(name, name) for name in (*self.names, *self.constants)]
+        return [*super().__dir__(), *[f"{kind}_saved_{name}" for name in names for kind in ("", "_raw")]]
+
+
+#: What PyTorch calls, in the attributes of nodes, the parameters that rules name.
+_PUBLIC = {
+    "input": "self", "out": "result", "input_shape": "self_sym_sizes", "dims": "dim", "stop": "end", "order": "ord",
+}
+_INTERNAL = {public_name: name for name, public_name in _PUBLIC.items()}
 
 
 class _GeneralNode(OpNode):
@@ -293,7 +299,7 @@ class _Operation(Op):
         for number, output in enumerate(out if several else (out,)):
             output._counter = base._counter
             step = (_nth_view, (self, args[1:], number)) if several else (self, args[1:])
-            output._view = View(base, step)
+            output._view = View(base, step, SEVERAL if several else None)
             output._requires_grad = MAYBE
 
     def _record(self, edges: tuple[Any, ...], args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
@@ -320,12 +326,12 @@ class _Operation(Op):
             sources = self.sources[needed] = self._find_sources(needed)
         saved, versions = [], []
         for place, kind in sources[1]:
-            if kind == "output":
-                value = outputs[place]._alias()
-            else:
-                value = args[place] if kind == "value" else args[place]._shape
+            value = outputs[place] if kind == "output" else args[place] if kind == "value" else args[place]._shape
+            version = None
+            if isinstance(value, Tensor):
+                value, version = keep(value, place if kind == "output" else None)
             saved.append(value)
-            versions.append(value._counter[0] if isinstance(value, Tensor) else None)
+            versions.append(version)
         node.names, node.saved, node.versions = sources[0], tuple(saved), tuple(versions)
 
     def _find_sources(self, needed: tuple[bool, ...]) -> tuple[tuple[str, ...], list[tuple[int, str]]]:

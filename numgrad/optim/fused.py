@@ -14,7 +14,8 @@ from .. import devices
 from .._layout import contiguous_strides, numel
 from .._tensor import Tensor, check_in_place, strided
 from .._types import TensorType, float32
-from ..autograd.grad_mode import enable_grad, no_grad
+from ..autograd.grad_mode import enable_grad, is_inference_mode_enabled, no_grad
+from ..autograd.inference_tensors import check_updatable
 from ..ops.copying import kept_strides, write
 from ..ops.creation.filled import zeros_like
 from ..ops.creation.from_data import tensor
@@ -166,8 +167,11 @@ class _Plan:
             for column, one in zip(columns, tensors, strict=True):
                 column.append(None if one is None else self._row(one, param, strides))
                 self.rows.append(None if one is None else one._flat)
-        #: Whether ``fits`` can tell: a tensor that is not contiguous has no row of its own.
-        self.reusable = all(one is None or one._flat is not None for tensors in operands for one in tensors)
+        #: Whether ``fits`` can tell: a tensor that is not contiguous has no row of its own, and one made in inference
+        #: mode may be updated only there.
+        self.reusable = not is_inference_mode_enabled() and all(
+            one is None or one._flat is not None for tensors in operands for one in tensors
+        )
         self.table = devices.UpdateTable(
             kernel, params[0]._type, [numel(param._shape) for param in params], len(columns) + 1, numbers
         )
@@ -179,6 +183,7 @@ class _Plan:
         if one._shape != param._shape or one._type is not param._type:
             advice = "; load_state_dict(state_dict()) converts it" if one._shape == param._shape else ""
             raise _mismatch("state", one, param, advice)
+        check_updatable(one)
         row = _row_of(one, strides)
         if row is None:
             with no_grad():

@@ -11,7 +11,7 @@ from typing import Any
 
 from .._naming import type_name
 from .._tensor import Tensor, forget_gradients
-from ..autograd.hooks import RemovableHandle
+from ..autograd.hooks import RemovableHandle, add_hook
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]
 
@@ -34,12 +34,12 @@ _post_hooks: _Hooks = OrderedDict()
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """As :meth:`Optimizer.register_step_pre_hook`, for all optimizers."""
-    return RemovableHandle(_pre_hooks, hook)
+    return add_hook(_pre_hooks, hook)
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """As :meth:`Optimizer.register_step_post_hook`, for all optimizers."""
-    return RemovableHandle(_post_hooks, hook)
+    return add_hook(_post_hooks, hook)
 
 
 class Optimizer:
@@ -238,27 +238,27 @@ class Optimizer:
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` before every step; it may return other ``(args, kwargs)``."""
-        return _registered(self._step_pre_hooks, hook)
+        return add_hook(self._step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` after every step."""
-        return _registered(self._step_post_hooks, hook)
+        return add_hook(self._step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` before :meth:`state_dict`; ``prepend``: before the hooks there are."""
-        return _registered(self._state_dict_pre_hooks, hook, prepend)
+        return add_hook(self._state_dict_pre_hooks, hook, prepend=prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` after :meth:`state_dict`; what it returns replaces the result."""
-        return _registered(self._state_dict_post_hooks, hook, prepend)
+        return add_hook(self._state_dict_post_hooks, hook, prepend=prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` before loading; what it returns is loaded instead."""
-        return _registered(self._load_state_dict_pre_hooks, hook, prepend)
+        return add_hook(self._load_state_dict_pre_hooks, hook, prepend=prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` after loading."""
-        return _registered(self._load_state_dict_post_hooks, hook, prepend)
+        return add_hook(self._load_state_dict_post_hooks, hook, prepend=prepend)
 
     _step_pre_hooks: _Hooks
     _step_post_hooks: _Hooks
@@ -266,13 +266,6 @@ class Optimizer:
     _state_dict_post_hooks: _Hooks
     _load_state_dict_pre_hooks: _Hooks
     _load_state_dict_post_hooks: _Hooks
-
-
-def _registered(hooks: _Hooks, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-    handle = RemovableHandle(hooks, hook)
-    if prepend:
-        hooks.move_to_end(handle.id, last=False)
-    return handle
 
 
 def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,5 +1,5 @@
 """What stands around the computation: loading data, exchanging memory with other libraries."""
 
-from . import data, dlpack
+from . import data, dlpack, hooks
 
-__all__ = ["data", "dlpack"]
+__all__ = ["data", "dlpack", "hooks"]

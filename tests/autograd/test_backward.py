@@ -1,5 +1,7 @@
 """``backward`` and ``autograd.grad``: which gradients come out, and where they go."""
 
+import time
+
 import pytest
 from snapshots import refused, unchanged
 
@@ -349,3 +351,43 @@ def test_grad_takes_its_arguments_in_pytorchs_order():
     found = numgrad.autograd.grad((x * x).sum(), (x, unused), None, True, False, True, True)
     assert found[0].tolist() == [2.0, 2.0]
     assert found[1] is None
+
+
+def test_a_dictionary_of_inputs(x, y):
+    unused = numgrad.ones(1, requires_grad=True)
+    found = grad((x * y).sum(), {"x": x, "none": unused, "y": y}, allow_unused=True)
+    assert list(found) == ["x", "none", "y"]
+    assert (found["x"].tolist(), found["none"], found["y"].tolist()) == ([3.0, 5.0], None, [1.0, 2.0])
+    (x * y).sum().backward(inputs={"only": y})
+    assert (x.grad, y.grad.tolist()) == (None, [1.0, 2.0])
+
+
+def test_zeros_for_unused_inputs_may_be_differentiated(x):
+    matrix = numgrad.ones(3, 2).t().requires_grad_()
+    for create_graph in (False, True):
+        (zeros,) = grad((x * x).sum(), matrix, create_graph=create_graph, materialize_grads=True)
+        assert zeros.tolist() == [[0.0] * 3] * 2
+        assert zeros.stride() == matrix.stride()
+        assert zeros.requires_grad is create_graph
+
+
+# --- width ------------------------------------------------------------------------------
+
+WIDTH = 10_000
+
+
+def test_ten_thousand_inputs():
+    leaves = [numgrad.ones(2, requires_grad=True) for _ in range(WIDTH)]
+    total = (numgrad.stack(leaves) * 3).sum()
+    start = time.perf_counter()
+    gradients = grad(total, leaves, retain_graph=True)
+    total.backward(inputs=leaves)
+    assert time.perf_counter() - start < 5.0  # not a matter of WIDTH squared
+    assert {tuple(g.tolist()) for g in gradients} == {(3.0, 3.0)}
+    assert {tuple(leaf.grad.tolist()) for leaf in leaves} == {(3.0, 3.0)}
+
+
+def test_ten_thousand_outputs():
+    parts = numgrad.ones(WIDTH, requires_grad=True).unbind()
+    gradients = grad([part * 2 for part in parts], parts)
+    assert {g.item() for g in gradients} == {2.0}

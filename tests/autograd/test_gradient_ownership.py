@@ -204,3 +204,34 @@ def test_an_expanded_gradient_is_written_out():
     assert x.grad.stride() == (1,)
     x.grad[0] = 5.0
     assert x.grad.tolist() == [5.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("make", [lambda: ones(3, 2).t(), lambda: ones(4, 6)[::2, ::2], lambda: ones(3).expand(2, 3)])
+@pytest.mark.parametrize("function", [lambda x: x, lambda x: x + 1.0, lambda x: x.t().t()])
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_grad_of_a_leaf_of_another_layout_is_not_the_gradient_passed_in(make, function, create_graph):
+    x = make().detach().requires_grad_()
+    for given in (ones(2, 3), ones(3, 2).t(), make(), ones(3).expand(2, 3)):
+        function(x).backward(given, create_graph=create_graph)
+        assert not shared(x.grad, given)
+        x.grad = None
+
+
+def test_a_batch_of_results_is_nobody_elses():
+    x = ones(2, requires_grad=True)
+    vectors = tensor([[1.0, 2.0], [3.0, 4.0]])
+    first, second = grad([x, x + 1.0], [x, x], [vectors, vectors], is_grads_batched=True)
+    assert not shared(first, vectors)
+    first.zero_()
+    assert second.tolist() == [[2.0, 4.0], [6.0, 8.0]]
+    assert vectors.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_grads_added_in_place_do_not_change_what_was_captured():
+    x = ones(2, requires_grad=True)
+    edge = numgrad.autograd.graph.get_gradient_edge(x)
+    for place in (x, edge):
+        (captured,) = grad(x * 3, place, ones(2))
+        x.grad = captured.clone()
+        (x * 3).backward(captured)
+        assert captured.tolist() == [3.0, 3.0]

@@ -1,4 +1,6 @@
-"""Hooks on tensors: when they run, in which order, what they may return, and what ``retain_grad`` keeps."""
+"""Hooks on tensors: when they run, in which order, and what they may return."""
+
+import functools
 
 import pytest
 
@@ -10,9 +12,6 @@ from numgrad.autograd import grad
 @pytest.fixture
 def x():
     return tensor([1.0, 2.0], requires_grad=True)
-
-
-# --- hooks on tensors -------------------------------------------------------------------
 
 
 def test_a_hook_sees_the_gradient(x):
@@ -158,13 +157,25 @@ def widened(g):
     return g.double()
 
 
+def several(g):
+    return (g,)
+
+
+class Threes:
+    def __call__(self, g):
+        return ones(3)
+
+
 def failing(g):
     raise ValueError("my own")
 
 
 @pytest.mark.parametrize(("hook", "error", "words"), [
     (one, RuntimeError, ["hook 'one' has changed the size of value", "[2]", "[3]"]),
-    (number, TypeError, ["expected Variable, but hook", "int"]),
+    (number, TypeError, ["expected Variable, but hook returned 'int'", "hook 'number'"]),
+    (several, TypeError, ["expected Variable, but hook returned 'tuple'"]),
+    (Threes(), RuntimeError, ["hook '<", "Threes object", "has changed the size of value"]),
+    (functools.partial(one), RuntimeError, ["functools.partial", "has changed the size of value"]),
     (widened, RuntimeError, ["hook 'widened' has changed the type of value", "FloatTensor", "DoubleTensor"]),
     (failing, ValueError, ["my own"]),
 ])
@@ -185,64 +196,161 @@ def test_hooks_need_a_gradient_to_come():
         tensor([1.0]).register_hook(print)
 
 
-# --- retain_grad ------------------------------------------------------------------------
-
-
-def test_retain_grad_keeps_the_gradient_of_a_result(x):
-    y = x * 3
-    assert not y.retains_grad
-    y.retain_grad()
-    y.retain_grad()
-    assert y.retains_grad
-    (y * y).sum().backward(retain_graph=True)
-    assert y.grad.tolist() == [6.0, 12.0]
-    (y * y).sum().backward()
-    assert y.grad.tolist() == [12.0, 24.0]
-
-
-def test_retain_grad_keeps_what_the_hooks_made_of_it(x):
-    y = x * 3
-    y.register_hook(lambda g: g * 2)
-    y.retain_grad()
-    y.register_hook(lambda g: g * 5)
+def test_after_an_error_the_graph_is_usable(x):
+    y = x * 1
+    handle = y.register_hook(failing)
+    with pytest.raises(ValueError, match="my own"):
+        y.sum().backward()
+    handle.remove()
     y.sum().backward()
-    assert y.grad.tolist() == [10.0, 10.0]
-    assert x.grad.tolist() == [30.0, 30.0]
+    assert x.grad.tolist() == [1.0, 1.0]
 
 
-def test_retain_grad_also_keeps_what_grad_passes_through(x):
-    y = x * 3
-    y.retain_grad()
-    assert grad((y * 2).sum(), x)[0].tolist() == [6.0, 6.0]
-    assert y.grad.tolist() == [2.0, 2.0]
+def test_what_cannot_be_called_is_noticed_in_backward(x):
+    x.register_hook(3)
+    with pytest.raises(TypeError, match="'int' object is not callable"):
+        x.sum().backward()
+
+
+def test_any_callable_is_a_hook(x):
+    class Tripled:
+        def __call__(self, g):
+            return g * 3
+
+    def scaled(factor, g):
+        return g * factor
+
+    x.register_hook(Tripled())
+    x.register_hook(functools.partial(scaled, 5))
+    x.sum().backward()
+    assert x.grad.tolist() == [15.0, 15.0]
+
+
+# --- registering and removing while they run ---------------------------------------------
+
+
+def test_a_hook_may_remove_itself(x):
+    y = x * 2
+    seen = []
+    handle = y.register_hook(lambda g: (seen.append("once"), handle.remove())[1])
+    y.register_hook(lambda g: seen.append("always"))
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()
+    assert seen == ["once", "always", "always"]
+
+
+def test_a_hook_removed_by_another_still_runs_in_this_pass(x):
+    y = x * 2
+    seen = []
+    y.register_hook(lambda g: (seen.append("first"), second.remove())[1])
+    second = y.register_hook(lambda g: seen.append("second"))
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()
+    assert seen == ["first", "second", "first"]
+
+
+def test_the_dictionary_of_hooks(x):
+    y = x * 2
+    assert x._backward_hooks is None
+    assert y._backward_hooks is None
+    on_leaf, on_result = x.register_hook(print), y.register_hook(len)
+    assert x._backward_hooks == {on_leaf.id: print}
+    assert y._backward_hooks == {on_result.id: len}
+    y.mul_(2)
+    assert y._backward_hooks is None  # those belong to the value before
+
+
+# --- where no gradient arrives ------------------------------------------------------------
+
+
+def test_hooks_of_an_unused_output_see_none(x):
+    first, second = (x * 2).unbind()
+    seen = []
+    second.register_hook(lambda g: seen.append(("second", g.item())))
+    first.register_hook(lambda g: seen.append(("first", g)))
+    (second * 5).backward()
+    assert seen == [("second", 5.0), ("first", None)]
+    assert x.grad.tolist() == [0.0, 10.0]
+
+
+def test_no_gradient_cannot_be_replaced(x):
+    first, second = (x * 2).unbind()
+    first.register_hook(lambda g: ones(()))
+    with pytest.raises(RuntimeError, match="can't replace a None gradient with a non-None value"):
+        second.backward()
+
+
+def test_hooks_run_on_a_path_without_gradient():
+    class Stopped(numgrad.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return None
+
+    x = tensor([1.0, 2.0], requires_grad=True)
+    y = x.exp()
+    seen = []
+    y.register_hook(lambda g: seen.append(("y", g)))
+    x.register_hook(lambda g: seen.append(("x", g)))
+    Stopped.apply(y).sum().backward()
+    assert seen == [("y", None), ("x", None)]
     assert x.grad is None
 
 
-def test_retain_grad_follows_a_tensor_changed_in_place(x):
+def test_hooks_of_outputs_run_in_the_order_in_which_the_outputs_got_them(x):
+    first, second = (x * 2).unbind()
+    seen = []
+    second.register_hook(lambda g: seen.append("second"))
+    first.register_hook(lambda g: seen.append("first"))
+    second.register_hook(lambda g: seen.append("second again"))
+    (first + second).backward()
+    assert seen == ["second", "second again", "first"]
+
+
+# --- hooks and what is asked for ----------------------------------------------------------
+
+
+def test_the_gradient_asked_for_is_what_the_hooks_made_of_it(x):
     y = x * 2
-    y.retain_grad()
-    y.mul_(3)
-    assert y.retains_grad
-    (y * 5).sum().backward()
-    assert y.grad.tolist() == [5.0, 5.0]
-    assert x.grad.tolist() == [30.0, 30.0]
+    y.register_hook(lambda g: g * 3)
+    x.register_hook(lambda g: g * 5)
+    assert grad(y.sum(), y, retain_graph=True)[0].tolist() == [3.0, 3.0]
+    assert grad(y.sum(), x)[0].tolist() == [30.0, 30.0]
 
 
-def test_retain_grad_follows_views_and_their_base():
-    x = tensor([1.0, 2.0, 3.0], requires_grad=True)
-    base = x * 1
-    view = base[:2]
-    base.retain_grad()
-    view.retain_grad()
-    view.mul_(2)  # base is now (2 x₀, 2 x₁, x₂)
-    assert base.retains_grad
-    assert view.retains_grad
-    (base.sum() * 3 + (view * 7).sum()).backward()
-    assert view.grad.tolist() == [7.0, 7.0]
-    assert base.grad.tolist() == [10.0, 10.0, 3.0]
-    assert x.grad.tolist() == [20.0, 20.0, 3.0]
+def test_a_gradient_on_the_way_to_another_is_given_without_the_hooks(x):
+    y = x * 2
+    y.register_hook(lambda g: g * 3)
+    ahead, behind = grad(y.sum(), [y, x])
+    assert ahead.tolist() == [1.0, 1.0]  # as PyTorch does
+    assert behind.tolist() == [6.0, 6.0]
 
 
-def test_retained_gradients_need_a_graph():
-    with pytest.raises(RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"):
-        tensor(1.0).retain_grad()
+def test_hooks_of_a_leaf_that_lost_its_flag_run_but_nothing_is_accumulated(x):
+    seen = []
+    x.register_hook(lambda g: seen.append(g.tolist()))
+    y = x * 2
+    x.requires_grad_(False)
+    y.sum().backward()
+    assert seen == [[2.0, 2.0]]
+    assert x.grad is None
+
+
+def test_hooks_survive_turning_the_flag_off_and_on(x):
+    seen = []
+    x.register_hook(lambda g: seen.append(g.tolist()))
+    x.requires_grad_(False).requires_grad_()
+    x.sum().backward()
+    assert seen == [[1.0, 1.0]]
+
+
+def test_hooks_are_differentiated_with_the_rest():
+    x, w = tensor([1.0, 2.0], requires_grad=True), tensor([3.0, 4.0], requires_grad=True)
+    y = x * x
+    y.register_hook(lambda g: g * w)
+    (gradient,) = grad(y.sum(), x, create_graph=True)  # 2 x w
+    assert gradient.tolist() == [6.0, 16.0]
+    assert [g.tolist() for g in grad(gradient.sum(), [x, w])] == [[6.0, 8.0], [2.0, 4.0]]

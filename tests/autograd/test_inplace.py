@@ -15,9 +15,8 @@ OPERATIONS = {
     "sub_": (lambda y, b: y.sub_(b), lambda y, b: y - b),
     "sub_ alpha": (lambda y, b: y.sub_(b, alpha=0.5), lambda y, b: y - 0.5 * b),
     "mul_": (lambda y, b: y.mul_(b), lambda y, b: y * b),
-    "mul_ itself": (lambda y, b: y.mul_(y), lambda y, b: y * y),
+    "add_ itself": (lambda y, b: y.add_(y), lambda y, b: y * 2),
     "div_": (lambda y, b: y.div_(b), lambda y, b: y / b),
-    "div_ by itself": (lambda y, b: y.div_(y), lambda y, b: y / y),
     "pow_ number": (lambda y, b: y.pow_(3), lambda y, b: y**3),
     "pow_ half": (lambda y, b: y.pow_(0.5), lambda y, b: y**0.5),
     "pow_": (lambda y, b: y.pow_(b), lambda y, b: y**b),
@@ -93,9 +92,17 @@ def test_first_and_second_derivatives(a, b, in_place, apart):
 def test_only_what_a_gradient_needs_is_copied_before_it_is_overwritten(a, b):
     kept = (a * 1).mul_(b).grad_fn
     assert kept._saved_self.tolist() == a.tolist()  # for the gradient of b
-    plain = (a * 1).mul_(b.detach()).grad_fn
-    assert not hasattr(plain, "_saved_self")
+    assert (a * 1).mul_(b.detach()).grad_fn._saved_self is None
     assert not hasattr((a * 1).add_(b).grad_fn, "_saved_self")
+
+
+@pytest.mark.parametrize("change", ["mul_", "div_", "pow_"])
+def test_an_operand_that_is_the_target_is_gone_when_backward_needs_it(a, change):
+    y = a * 1
+    getattr(y, change)(y)
+    with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
+        y.sum().backward()
+    assert a.grad is None
 
 
 def test_values_used_before_keep_their_gradient(a):

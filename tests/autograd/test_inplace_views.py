@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from ops.gradients import check_gradients
+from snapshots import refused
 
 import numgrad
-from numgrad import tensor, zeros
+from numgrad import ones, tensor, zeros
 
 
 @pytest.fixture
@@ -33,7 +34,6 @@ VIEWS = {
     "squeezed": lambda y: y[1:].squeeze(0),
     "everything": lambda y: y[:],
     "alias": lambda y: y[...],
-    "unbound": lambda y: y.unbind(1)[2],
     "view of a view": lambda y: y.t()[1:].view(2, 2)[:, 1],
     "part of a part of a part": lambda y: y[1][1:][0],
 }
@@ -206,14 +206,31 @@ def test_a_detached_view_changes_values_only(x):
     assert base._version == 1
 
 
-def test_rows_of_an_iteration_can_be_written_to(x, w):
-    def function(x, w):
-        base = x * 1
-        for row in base:
-            row.mul_(w)
-        return base
+@pytest.mark.parametrize("part", [
+    lambda y: y.unbind()[0], lambda y: y.split(1)[0], lambda y: y.split([1, 1])[0], lambda y: y.chunk(2)[0],
+    lambda y: next(iter(y)), lambda y: y.unbind()[0][1:], lambda y: y.t().unbind(1)[0].view(3),
+], ids=["unbind", "split", "sizes", "chunk", "iteration", "part", "views"])
+def test_one_of_several_views_can_be_neither_written_to_nor_used_after_a_change(x, part):
+    base = x * 1
+    view = part(base)
+    words = "is a view and {} modified inplace. This view is the output of a function that returns multiple views"
+    with refused(RuntimeError, [base, view], words.format("is being")):
+        view.mul_(2)
+    base.mul_(2)
+    with pytest.raises(RuntimeError, match=words.format("its base or another view of its base has been")):
+        view.sum()
+    with numgrad.no_grad():
+        view.mul_(2)
+    assert base.tolist()[0][-1] == 4 * x.tolist()[0][-1]
 
-    check_gradients(function, x, w)
+
+def test_one_of_several_views_of_what_needs_no_gradient_can_be_written_to(w):
+    base = ones(2, 3, dtype=numgrad.float64)
+    rows = base.unbind()
+    rows[0].mul_(2)
+    assert base.tolist() == [[2.0] * 3, [1.0] * 3]
+    with refused(RuntimeError, [base, *rows], "This view is the output of a function that returns multiple views"):
+        rows[0].mul_(w)
 
 
 def test_a_graph_with_written_views_is_freed(x):

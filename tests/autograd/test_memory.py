@@ -161,7 +161,7 @@ PROGRAMS = {
     "unbind": lambda x, y: x.unbind()[1], "view": lambda x, y: x.view(3, 2), "reshape": lambda x, y: x.t().reshape(6),
     "select": lambda x, y: x[1, 2], "slice": lambda x, y: x[:, ::2], "expand": lambda x, y: x.expand(4, 2, 3),
     "mul_": in_place(lambda t, y: t.mul_(y)), "pow_": in_place(lambda t, y: t.pow_(y)),
-    "copy_": in_place(lambda t, y: t.copy_(y)), "itself": in_place(lambda t, y: t.mul_(t)),
+    "copy_": in_place(lambda t, y: t.copy_(y)), "itself": in_place(lambda t, y: t.add_(t)),
     "assignment": in_place(lambda t, y: t.__setitem__(0, y[1])),
     "row mul_": written(lambda base: base[0], lambda t, y: t.mul_(y[0])),
     "row exp_": written(lambda base: base[0], lambda t, y: t.exp_()),

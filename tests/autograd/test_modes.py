@@ -1,11 +1,16 @@
-"""Whether operations are recorded: ``no_grad``, ``enable_grad`` and ``set_grad_enabled`` in all their forms."""
+"""Whether operations are recorded: ``no_grad``, ``enable_grad``, ``set_grad_enabled`` in blocks and as functions."""
 
+import contextlib
+import copy
+import pickle
 import threading
 
+import numpy as np
 import pytest
 
 import numgrad
-from numgrad import enable_grad, is_grad_enabled, no_grad, set_grad_enabled, tensor
+from numgrad import autograd, enable_grad, inference_mode, is_grad_enabled, nn, no_grad, ones, set_grad_enabled, tensor
+from numgrad.autograd import is_multithreading_enabled, set_multithreading_enabled
 
 
 @pytest.fixture(autouse=True)
@@ -20,6 +25,10 @@ def recording_as_before():
 @pytest.fixture
 def x():
     return tensor([1.0, 2.0], requires_grad=True)
+
+
+def pickled(thing):
+    return pickle.loads(pickle.dumps(thing))
 
 
 #: The modes that switch recording off, and those that switch it on.
@@ -94,6 +103,129 @@ def test_leaves_may_be_written_to_without_recording(x):
     assert x.grad.tolist() == [8.0, 6.0]
 
 
+def test_leaves_may_be_made_without_recording(x):
+    with no_grad():
+        made = [ones(1, requires_grad=True), nn.Parameter(ones(1)), ones(1).requires_grad_(), (x * 2).requires_grad_()]
+        layer = nn.Linear(2, 1)
+        assert not layer(ones(1, 2)).requires_grad
+        assert not x.requires_grad_(False).requires_grad
+    assert [one.requires_grad and one.is_leaf for one in made] == [True] * 4
+    assert layer(ones(1, 2)).requires_grad
+
+
+def test_what_is_not_an_operation_keeps_its_place_in_the_graph(x):
+    y = x * 2
+    with no_grad():
+        same = [y, y.contiguous(), y.to(numgrad.float32)]
+        others = [y.clone(), y.to(numgrad.float64), y.detach(), y + 0]
+    assert [one.grad_fn is y.grad_fn for one in same] == [True] * 3
+    assert [one.requires_grad for one in others] == [False] * 4
+
+
+def test_changes_without_recording_are_seen_by_backward(x):
+    y = x * x
+    with no_grad():
+        x.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_gradients_are_recorded_if_create_graph_says_so(x):
+    y = (x * x).sum()
+    with no_grad():
+        recorded, = autograd.grad(y, x, create_graph=True)
+    assert recorded.requires_grad
+    plain, = autograd.grad(y, x)
+    assert not plain.requires_grad
+
+
+def test_functions_and_hooks_see_the_mode_that_they_run_in(x):
+    seen = []
+
+    class Twice(autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            seen.append(is_grad_enabled())
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(is_grad_enabled())
+            return g * 2
+
+    x.register_hook(lambda g: seen.append(is_grad_enabled()))
+    Twice.apply(x).sum().backward()
+    assert seen == [False, False, False]
+    Twice.apply(x).sum().backward(create_graph=True)
+    assert seen[3:] == [False, True, True]
+
+
+def test_other_modes_set_in_a_block_stay():
+    try:
+        with no_grad():
+            autograd.set_detect_anomaly(True)
+        assert autograd.anomaly_mode.is_anomaly_enabled()
+    finally:
+        autograd.set_detect_anomaly(False)
+
+
+def test_blocks_may_end_in_any_order():
+    off, on = no_grad(), enable_grad()
+    off.__enter__()
+    on.__enter__()
+    off.__exit__(None, None, None)
+    assert is_grad_enabled()
+    on.__exit__(None, None, None)
+    assert not is_grad_enabled()
+    set_grad_enabled(True)
+
+
+def test_a_block_that_ends_in_inference_mode_records_nothing_there(x):
+    def generate():
+        with no_grad():
+            yield
+
+    generator = generate()
+    next(generator)
+    with inference_mode():
+        generator.close()
+        assert is_grad_enabled()
+        assert not (x * x).requires_grad
+    set_grad_enabled(True)
+
+
+def test_blocks_on_an_exit_stack():
+    with contextlib.ExitStack() as stack:
+        assert stack.enter_context(no_grad()) is None
+        assert not is_grad_enabled()
+    assert is_grad_enabled()
+
+
+@pytest.mark.parametrize("mode", [no_grad, enable_grad])
+@pytest.mark.parametrize("again", [lambda m: m.clone(), copy.copy, copy.deepcopy, pickled])
+def test_copies_of_the_context_managers(mode, again):
+    twin = again(mode())
+    assert type(twin) is mode
+    with enable_grad(), twin:
+        assert is_grad_enabled() is (mode is enable_grad)
+
+
+def test_a_subclass_may_do_more():
+    done = []
+
+    class Logged(no_grad):
+        def __enter__(self):
+            super().__enter__()
+            done.append("in")
+
+        def __exit__(self, *exception):
+            super().__exit__(*exception)
+            done.append("out")
+
+    assert not Logged()(is_grad_enabled)()
+    assert done == ["in", "out"]
+
+
 # --- as a function ----------------------------------------------------------------------
 
 
@@ -122,141 +254,57 @@ def test_what_is_set_inside_a_block_ends_with_it():
     assert is_grad_enabled()
 
 
-# --- as a decorator ---------------------------------------------------------------------
+def test_set_grad_enabled_made_anew_sets_anew():
+    mode = set_grad_enabled(False)
+    set_grad_enabled(True)
+    assert mode.clone().mode is False
+    assert not is_grad_enabled()
+    set_grad_enabled(True)
+    assert repr(mode) == "numgrad.autograd.grad_mode.set_grad_enabled(mode=False)"
 
 
-def probe(a, b=2, *rest, c, **others):
-    """What a decorated function still says of itself."""
-    return is_grad_enabled(), a, b, rest, c, others
-
-
-@pytest.mark.parametrize("decorate", [no_grad, no_grad(), lambda f: set_grad_enabled(False)(f)])
-def test_decorated_functions(decorate):
-    function = decorate(probe)
-    assert is_grad_enabled()
-    assert function(1, 3, 4, c=5, d=6) == (False, 1, 3, (4,), 5, {"d": 6})
-    assert (function.__name__, function.__doc__, function.__wrapped__) == ("probe", probe.__doc__, probe)
-    assert is_grad_enabled()
-
-
-@pytest.mark.parametrize("decorate", [enable_grad, enable_grad(), lambda f: set_grad_enabled(True)(f)])
-def test_decorated_functions_that_record(decorate):
-    with no_grad():
-        function = decorate(probe)
-        assert function(1, c=2)[0]
-        assert not is_grad_enabled()
-
-
-def test_decorated_methods(x):
-    class Model:
-        @no_grad()
-        def plain(self, x):
-            return x * 2
-
-        @staticmethod
-        @no_grad
-        def static(x):
-            return x * 2
-
-    assert not Model().plain(x).requires_grad
-    assert not Model.static(x).requires_grad
-
-
-def test_decorated_functions_may_call_themselves():
-    @no_grad()
-    def count(n):
-        assert not is_grad_enabled()
-        return 0 if n == 0 else 1 + count(n - 1)
-
-    assert count(5) == 5
+@pytest.mark.parametrize("switch", [set_grad_enabled, set_multithreading_enabled])
+@pytest.mark.parametrize("mode", [None, 1, 0.0, "True", np.True_, is_grad_enabled])
+def test_the_mode_must_be_a_bool(switch, mode):
+    message = rf"{switch.__name__}\(\): argument 'enabled' \(position 1\) must be bool, not {type(mode).__name__}"
+    with pytest.raises(TypeError, match=message):
+        switch(mode)
     assert is_grad_enabled()
 
 
-def test_decorated_functions_may_raise():
-    @no_grad()
-    def fail():
-        raise ValueError("out")
-
-    with pytest.raises(ValueError, match="out"):
-        fail()
-    assert is_grad_enabled()
+@pytest.mark.parametrize("mode", [no_grad, enable_grad, inference_mode])
+def test_wrong_arguments(mode):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'other'"):
+        mode(other=True)
+    with pytest.raises(TypeError, match="positional arguments"):
+        mode(is_grad_enabled, is_grad_enabled)
 
 
-# --- generators -------------------------------------------------------------------------
+# --- the flag for threads in backward ---------------------------------------------------
 
 
-@pytest.mark.parametrize("decorate", [no_grad, no_grad(), lambda f: set_grad_enabled(False)(f)])
-def test_a_generators_mode_holds_in_it_and_not_outside(decorate):
-    inside = []
-
-    @decorate
-    def generate():
-        inside.append(is_grad_enabled())
-        received = yield "first"
-        inside.append((received, is_grad_enabled()))
-        try:
-            yield "second"
-        except ValueError:
-            inside.append(("caught", is_grad_enabled()))
-        yield "third"
-        inside.append(is_grad_enabled())
-        return "result"
-
-    generator = generate()
-    outside = []
-    values = []
-    for step in (lambda: next(generator), lambda: generator.send("sent"), lambda: generator.throw(ValueError)):
-        values.append(step())
-        outside.append(is_grad_enabled())
-    with pytest.raises(StopIteration) as stopped:
-        next(generator)
-    assert values == ["first", "second", "third"]
-    assert stopped.value.value == "result"
-    assert inside == [False, ("sent", False), ("caught", False), False]
-    assert outside == [True, True, True]
+def test_multithreading_is_a_flag_without_effect(x):
+    assert is_multithreading_enabled()
+    with set_multithreading_enabled(False) as nothing:
+        assert nothing is None
+        assert not is_multithreading_enabled()
+        (x * x).sum().backward()
+    assert is_multithreading_enabled()
+    assert x.grad.tolist() == [2.0, 4.0]
+    mode = set_multithreading_enabled(False)
+    assert not is_multithreading_enabled()
+    mode.clone()
+    set_multithreading_enabled(True)
+    assert is_multithreading_enabled()
 
 
-def test_a_generator_is_closed_in_its_mode():
+def test_each_thread_has_its_own_flag():
     seen = []
-
-    @no_grad()
-    def generate():
-        try:
-            yield 1
-        finally:
-            seen.append(is_grad_enabled())
-
-    generator = generate()
-    next(generator)
-    generator.close()
-    assert seen == [False]
-    assert is_grad_enabled()
-
-
-def test_errors_of_a_generator_come_through():
-    @no_grad()
-    def generate():
-        yield 1
-        raise ValueError("out")
-
-    generator = generate()
-    next(generator)
-    with pytest.raises(ValueError, match="out"):
-        next(generator)
-    assert is_grad_enabled()
-
-
-def test_a_recording_generator_inside_no_grad():
-    @enable_grad()
-    def generate():
-        while True:
-            yield is_grad_enabled()
-
-    with no_grad():
-        generator = generate()
-        assert next(generator)
-        assert not is_grad_enabled()
-        assert next(generator)
+    with set_multithreading_enabled(False):
+        thread = threading.Thread(target=lambda: seen.append(is_multithreading_enabled()))
+        thread.start()
+        thread.join()
+    assert seen == [True]
 
 
 # --- threads ----------------------------------------------------------------------------
@@ -294,7 +342,13 @@ def test_a_new_thread_records_and_leaves_the_others_alone(x):
     assert is_grad_enabled()
 
 
-def test_numgrads_own_names_are_the_same_objects():
-    assert numgrad.autograd.no_grad is no_grad
-    assert numgrad.autograd.enable_grad is enable_grad
-    assert numgrad.autograd.set_grad_enabled is set_grad_enabled
+@pytest.mark.parametrize("name", ["no_grad", "enable_grad", "set_grad_enabled", "inference_mode"])
+def test_the_names_are_in_three_places(name):
+    assert getattr(numgrad, name) is getattr(autograd, name) is getattr(autograd.grad_mode, name)
+    assert name in numgrad.__all__
+    assert name in autograd.__all__
+
+
+def test_the_threads_names():
+    assert autograd.grad_mode.set_multithreading_enabled is set_multithreading_enabled
+    assert "set_multithreading_enabled" in autograd.__all__

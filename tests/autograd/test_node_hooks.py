@@ -3,7 +3,7 @@
 import pytest
 
 import numgrad
-from numgrad import tensor
+from numgrad import ones, tensor
 from numgrad.autograd import grad
 
 
@@ -135,3 +135,160 @@ def test_errors_of_hooks_come_through(x):
     assert numgrad.is_grad_enabled()
     (x * 2).sum().backward()
     assert x.grad.tolist() == [2.0, 2.0]
+
+
+# --- what hooks may return ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("returned", "error", "words"), [
+    (lambda g: g, TypeError, "expected tuple, but hook returned 'Tensor'"),
+    (lambda g: [g], TypeError, "expected tuple, but hook returned 'list'"),
+    (lambda g: (3,), TypeError, "expected Variable, but hook returned 'int'"),
+    (lambda g: (ones(3),), RuntimeError, "has changed the size of value"),
+    (lambda g: (g.double(),), RuntimeError, "has changed the type of value"),
+    (lambda g: (), RuntimeError, "incorrect number of values"),
+])
+@pytest.mark.parametrize("before", [True, False], ids=["prehook", "hook"])
+def test_what_hooks_may_not_return(x, returned, error, words, before):
+    y = x.exp()
+    if before:
+        y.grad_fn.register_prehook(lambda outputs: returned(outputs[0]))
+    else:
+        y.grad_fn.register_hook(lambda inputs, outputs: returned(inputs[0]))
+    with pytest.raises(error, match=words):
+        y.sum().backward()
+    assert x.grad is None
+
+
+def test_no_gradient_cannot_be_replaced(x):
+    y = x * 2
+    y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0], inputs[0]))
+    with pytest.raises(RuntimeError, match="can't replace a None gradient with a non-None value"):
+        y.sum().backward()
+
+
+def test_hooks_may_stop_a_gradient(x):
+    y = x * 2
+    handle = y.grad_fn.register_hook(lambda inputs, outputs: (None, None))
+    y.sum().backward(retain_graph=True)
+    assert x.grad is None
+    handle.remove()
+    handle = y.grad_fn.register_prehook(lambda outputs: (None,))
+    y.sum().backward(retain_graph=True)
+    assert x.grad is None
+    handle.remove()
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_gradients_have_the_shape_of_the_inputs():
+    column, row = ones(3, 1, requires_grad=True), ones(1, 4, requires_grad=True)
+    for y in (column + row, column * row, column - row):
+        shapes = []
+        y.grad_fn.register_hook(lambda inputs, outputs, shapes=shapes: shapes.extend(g.shape for g in inputs + outputs))
+        y.sum().backward()
+        assert shapes == [(3, 1), (1, 4), (3, 4)]
+
+
+def test_there_is_one_gradient_per_next_function(x):
+    constant = ones(2)
+    for y in (x + constant, constant * x, x / constant, x.exp(), x @ constant, numgrad.maximum(constant, x)):
+        seen = []
+        y.grad_fn.register_hook(lambda inputs, outputs, seen=seen: seen.append([g is not None for g in inputs]))
+        y.sum().backward()
+        assert seen == [[node is not None for node, _ in y.grad_fn.next_functions]]
+
+
+# --- which nodes run ----------------------------------------------------------------------
+
+
+def test_hooks_are_called_if_and_only_if_their_node_runs(x):
+    y = x * 2
+    total = (y * 3).sum()
+    seen = []
+    y.grad_fn.register_prehook(lambda outputs: seen.append("y"))
+    leaf = y.grad_fn.next_functions[0][0]
+    leaf.register_prehook(lambda outputs: seen.append("x"))
+
+    def called(run):
+        seen.clear()
+        run()
+        return "".join(seen)
+
+    assert called(lambda: grad(total, y, retain_graph=True)) == ""
+    assert called(lambda: grad(total, x, retain_graph=True)) == "y"
+    assert called(lambda: grad(total, [x, y], retain_graph=True)) == "y"
+    assert called(lambda: total.backward(inputs=[y], retain_graph=True)) == "y"  # backward runs what it is asked for
+    assert called(lambda: total.backward(inputs=[x], retain_graph=True)) == "yx"
+    assert called(lambda: total.backward()) == "yx"
+
+
+def test_hooks_run_on_a_path_without_gradient(x):
+    first, second = (x * 2).unbind()
+    unused = first.exp()
+    seen = []
+    unused.grad_fn.register_prehook(lambda outputs: seen.append(("before", outputs)))
+    unused.grad_fn.register_hook(lambda inputs, outputs: seen.append(("after", inputs, outputs)))
+
+    class Second(numgrad.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            return b * 1
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return None, gradient
+
+    Second.apply(unused, second).backward()
+    assert seen == [("before", (None,)), ("after", (None,), (None,))]
+    assert x.grad.tolist() == [0.0, 2.0]
+
+
+def test_hooks_of_a_users_function():
+    class Scaled(numgrad.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, factor, b):
+            ctx.factor = factor
+            return a * factor, b * factor
+
+        @staticmethod
+        def backward(ctx, g, h):
+            return g * ctx.factor, None, h * ctx.factor
+
+    a, b = tensor([1.0, 2.0], requires_grad=True), tensor([3.0, 4.0], requires_grad=True)
+    first, second = Scaled.apply(a, 10, b)
+    node = first.grad_fn
+    assert len(node.next_functions) == 2  # of tensors only
+    seen = []
+    node.register_prehook(lambda outputs: (outputs[0] * 2, None))
+    node.register_hook(lambda inputs, outputs: seen.append((lists(inputs), lists(outputs))))
+    (first + second).sum().backward()
+    assert seen == [(([20.0, 20.0], [0.0, 0.0]), ([2.0, 2.0], None))]
+    assert a.grad.tolist() == [20.0, 20.0]
+    assert b.grad.tolist() == [0.0, 0.0]
+
+
+def test_hooks_may_register_and_remove_hooks(x):
+    y = x * 2
+    seen = []
+
+    def hook(inputs, outputs):
+        seen.append("hook")
+        handle.remove()
+        y.grad_fn.register_hook(lambda inputs, outputs: seen.append("new"))
+
+    handle = y.grad_fn.register_hook(hook)
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()
+    assert seen == ["hook", "new"]
+
+
+def test_hooks_in_anomaly_mode(x):
+    with pytest.warns(UserWarning, match="Anomaly"):
+        mode = numgrad.autograd.detect_anomaly()
+    with mode:
+        y = x * 2
+        y.grad_fn.register_prehook(lambda outputs: (outputs[0] * 5,))
+        y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] + 1, None))
+        y.sum().backward()
+    assert x.grad.tolist() == [11.0, 11.0]

@@ -1,6 +1,9 @@
 """Backward inside a backward: in a custom backward or a hook, as deep as one likes."""
 
+import contextlib
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -226,3 +229,66 @@ def test_a_chain_of_checkpoints():
         y = Checkpoint.apply(lambda t: t * 1.0 + 1.0, y)
     y.backward()
     assert x.grad.item() == 1.0
+
+
+@pytest.mark.usefixtures("no_threads_left")
+def test_thousands_of_levels():
+    def nest(depth, bottom):
+        x = tensor([1.0], requires_grad=True)
+        with numgrad.enable_grad():
+            y = x * 2
+        y.register_hook((lambda g: nest(depth - 1, bottom)) if depth else (lambda g: bottom()))
+        y.backward()
+        assert x.grad.item() == 2.0
+
+    reached = []
+    nest(2000, lambda: reached.append(threading.active_count()))
+    assert reached[0] > 1
+
+    def fail():
+        raise ValueError("two thousand levels down")
+
+    with pytest.raises(ValueError, match="two thousand levels down") as caught:
+        nest(2000, fail)
+    assert caught.value.__notes__ == ["Raised in backward at MulBackward0, given a gradient of shape [1]."]
+    nest(2, lambda: None)
+
+
+def test_a_thread_for_deep_levels_has_the_modes_of_its_caller():
+    modes = []
+
+    def look():
+        modes.append((numgrad.is_grad_enabled(), numgrad.autograd.anomaly_mode.is_anomaly_enabled()))
+
+    def nest(depth):
+        x = tensor([1.0], requires_grad=True)
+        with numgrad.enable_grad():
+            y = x * 2
+        y.register_hook(lambda g: nest(depth - 1) if depth else look())
+        grad(y, x, create_graph=depth == 0)
+
+    with numgrad.autograd.set_detect_anomaly(True):
+        nest(100)
+    assert modes == [(True, True)]
+
+
+def test_errors_leave_no_cycles():
+    def nest(depth):
+        if depth == 0:
+            raise ValueError("at the bottom")
+        x = tensor([1.0], requires_grad=True)
+        with numgrad.enable_grad():
+            y = x * 2
+        alive.append(weakref.ref(y))
+        y.register_hook(lambda g: nest(depth - 1))
+        y.backward()
+
+    alive = []
+    gc.collect()
+    gc.disable()
+    try:
+        with contextlib.suppress(ValueError):
+            nest(100)
+        assert [one for one in alive if one() is not None] == []
+    finally:
+        gc.enable()

@@ -188,6 +188,64 @@ def test_an_error_in_one_thread_leaves_the_other_alone():
     assert outcomes[1] is None
 
 
+class Doubled(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        (_,) = ctx.saved_tensors
+        return g * 2
+
+
+def every_kind_of_node(x):
+    y = Doubled.apply((x * x).tanh() + x)
+    y = (y.view(2, 2) @ x.view(2, 2)).softmax(1).t().reshape(4) * 1
+    y[:2].mul_(x[:2])
+    first, second = y.split(2)
+    y = numgrad.cat([second, first]).expand(3, 4).sum(0)
+    return (numgrad.where(y > 0, y, x) + y.max()).sum()
+
+
+def test_a_graph_that_is_not_kept_serves_one_thread_and_the_others_are_told():
+    for _ in range(50):
+        x = numgrad.rand(4).requires_grad_()
+        total = every_kind_of_node(x)
+        (expected,) = grad(total, x, retain_graph=True)
+        outcomes = []
+
+        def work(number, total=total, x=x, outcomes=outcomes):
+            try:
+                outcomes.append(grad(total, x)[0].tolist())
+            except RuntimeError as error:
+                outcomes.append(str(error)[:47])
+
+        together(4, work)
+        assert len(outcomes) == 4
+        others = [outcome for outcome in outcomes if outcome != expected.tolist()]
+        assert set(others) <= {"Trying to backward through the graph a second t"}
+
+
+def test_hooks_and_callbacks_run_in_the_thread_that_called():
+    x = ones(2, requires_grad=True)
+    y = x * 2
+    seen = []
+
+    def look(gradient):
+        threads = [threading.get_ident()]
+        numgrad.autograd.Variable._execution_engine.queue_callback(
+            lambda: seen.append([*threads, threading.get_ident()])
+        )
+
+    y.register_hook(look)
+    together(3, lambda number: grad(y.sum(), x, retain_graph=True))
+    assert len(seen) == 3
+    for thread, of_callback in seen:
+        assert thread == of_callback != threading.get_ident()
+
+
 FIRST_USE = """
 import sys, threading
 sys.setswitchinterval(1e-6)

@@ -63,7 +63,7 @@ def test_with_kwargs():
     assert module(torch.ones(1), factor=3.0).item() == 4.0
     assert seen == [({"factor": 4.0}, 4.0)]
     handle.remove()
-    assert module._forward_hooks_with_kwargs == set()
+    assert not module._forward_hooks_with_kwargs
     module.register_forward_pre_hook(lambda m, args, kwargs: args, with_kwargs=True)
     assert refusal(lambda: module(torch.ones(1), factor=1.0)).startswith(
         "RuntimeError: forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got ("

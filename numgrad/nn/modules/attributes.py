@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._naming import type_name
 from ..._tensor import Tensor
-from ...autograd.hooks import RemovableHandle
+from ...autograd.hooks import RemovableHandle, add_hook
 from ..parameter import Buffer, Parameter
 
 if TYPE_CHECKING:
@@ -27,17 +27,17 @@ _registration_hooks: dict[str, OrderedDict[int, Callable[..., Any]]] = {
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, name, parameter)`` whenever a parameter is registered; what it returns takes its place."""
-    return RemovableHandle(_registration_hooks["parameter"], hook)
+    return add_hook(_registration_hooks["parameter"], hook)
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, name, buffer)`` whenever a buffer is registered; what it returns takes its place."""
-    return RemovableHandle(_registration_hooks["buffer"], hook)
+    return add_hook(_registration_hooks["buffer"], hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, name, submodule)`` whenever a module is registered; what it returns takes its place."""
-    return RemovableHandle(_registration_hooks["module"], hook)
+    return add_hook(_registration_hooks["module"], hook)
 
 
 def _after_hooks(kind: str, module: Any, name: str, value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from ..._tensor import Tensor
 from ...autograd.function import Function
 from ...autograd.grad_mode import is_grad_enabled
-from ...autograd.hooks import RemovableHandle
+from ...autograd.hooks import RemovableHandle, add_hook
 
 __all__ = [
     "Hooks", "every_module", "register_module_forward_hook", "register_module_forward_pre_hook",
@@ -20,37 +20,17 @@ __all__ = [
 Hook = Callable[..., Any]
 
 
-class _Handle(RemovableHandle):
-    """Removes a hook together with its marks."""
-
-    __slots__ = ("_marked",)
-
-    def __init__(self, hooks: OrderedDict[int, Hook], hook: Hook, prepend: bool, *marked: set[int]):
-        super().__init__(hooks, hook)
-        self._marked = marked
-        for marks in marked:
-            marks.add(self.id)
-        if prepend:
-            hooks.move_to_end(self.id, last=False)
-
-    def remove(self) -> None:
-        """Take the hook out; doing so twice is no error."""
-        super().remove()
-        for marks in self._marked:
-            marks.discard(self.id)
-
-
 class Hooks:
     """The part of a module that knows its hooks of forward and backward."""
 
-    # Hooks by the number of their handle; the sets hold the numbers of those registered with that option.
+    # Hooks by the number of their handle; the marks hold the numbers of those registered with that option.
     _backward_hooks: OrderedDict[int, Hook]
     _backward_pre_hooks: OrderedDict[int, Hook]
     _forward_hooks: OrderedDict[int, Hook]
-    _forward_hooks_always_called: set[int]
-    _forward_hooks_with_kwargs: set[int]
+    _forward_hooks_always_called: OrderedDict[int, bool]
+    _forward_hooks_with_kwargs: OrderedDict[int, bool]
     _forward_pre_hooks: OrderedDict[int, Hook]
-    _forward_pre_hooks_with_kwargs: set[int]
+    _forward_pre_hooks_with_kwargs: OrderedDict[int, bool]
 
     def register_forward_pre_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
@@ -61,7 +41,7 @@ class Hooks:
         ``prepend`` it comes before the hooks that there are.
         """
         marked = [self._forward_pre_hooks_with_kwargs] if with_kwargs else []
-        return _Handle(self._forward_pre_hooks, hook, prepend, *marked)
+        return add_hook(self._forward_pre_hooks, hook, prepend=prepend, marks=marked)
 
     def register_forward_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
@@ -75,14 +55,14 @@ class Hooks:
         marked = [self._forward_hooks_with_kwargs] if with_kwargs else []
         if always_call:
             marked.append(self._forward_hooks_always_called)
-        return _Handle(self._forward_hooks, hook, prepend, *marked)
+        return add_hook(self._forward_hooks, hook, prepend=prepend, marks=marked)
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_output)`` before the gradients of the inputs are computed.
 
         What it returns, unless None, replaces ``grad_output``.
         """
-        return _Handle(self._backward_pre_hooks, hook, prepend)
+        return add_hook(self._backward_pre_hooks, hook, prepend=prepend)
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_input, grad_output)`` when the gradients of the inputs have been computed.
@@ -90,7 +70,7 @@ class Hooks:
         Both are tuples with None for what is no tensor.  What the hook returns, unless None, replaces ``grad_input``.
         Inputs and outputs of a module with such a hook must not be changed in place.
         """
-        return _Handle(self._backward_hooks, hook, prepend)
+        return add_hook(self._backward_hooks, hook, prepend=prepend)
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call ``forward`` and all hooks around it."""
@@ -132,7 +112,7 @@ class Hooks:
     ) -> None:
         """Call the hooks that are to be called always and have not been."""
         for owner in (every_module, self):
-            waiting = owner._forward_hooks_always_called - called
+            waiting = owner._forward_hooks_always_called.keys() - called
             for number, hook in list(owner._forward_hooks.items()):
                 if number not in waiting:
                     continue
@@ -163,9 +143,9 @@ class _EveryModule(Hooks):
         self._backward_pre_hooks = OrderedDict()
         self._forward_hooks = OrderedDict()
         self._forward_pre_hooks = OrderedDict()
-        self._forward_hooks_always_called = set()
-        self._forward_hooks_with_kwargs = set()
-        self._forward_pre_hooks_with_kwargs = set()
+        self._forward_hooks_always_called = OrderedDict()
+        self._forward_hooks_with_kwargs = OrderedDict()
+        self._forward_pre_hooks_with_kwargs = OrderedDict()
 
     @property
     def has_hooks(self) -> bool:

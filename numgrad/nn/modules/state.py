@@ -9,7 +9,7 @@ from typing import Any
 
 from ..._tensor import Tensor
 from ...autograd.grad_mode import no_grad
-from ...autograd.hooks import RemovableHandle
+from ...autograd.hooks import RemovableHandle, add_hook
 from ..parameter import Parameter
 from .traversal import Traversal
 
@@ -47,14 +47,14 @@ class State(Traversal):
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, prefix, keep_vars)`` before ``state_dict`` collects the module's state."""
-        return RemovableHandle(self._state_dict_pre_hooks, hook)
+        return add_hook(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, state_dict, prefix, local_metadata)`` when the state has been collected.
 
         It may change the dictionary in place.
         """
-        return RemovableHandle(self._state_dict_hooks, hook)
+        return add_hook(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call a hook before the module is given its part of a state.
@@ -62,11 +62,11 @@ class State(Traversal):
         It is called as ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
         error_msgs)`` and may change the dictionary and the lists in place.
         """
-        return RemovableHandle(self._load_state_dict_pre_hooks, hook)
+        return add_hook(self._load_state_dict_pre_hooks, hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, incompatible_keys)`` after the module and all below it were given their state."""
-        return RemovableHandle(self._load_state_dict_post_hooks, hook)
+        return add_hook(self._load_state_dict_post_hooks, hook)
 
     # -- out ------------------------------------------------------------------------------------------------
 

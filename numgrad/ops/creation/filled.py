@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import random
 from ..._layout import numel, output_strides
-from ..._tensor import Tensor, fresh, strided
+from ..._tensor import Tensor, check_differentiable, fresh, strided
 from ..._types import (
     TensorType,
     bool_,
@@ -23,9 +23,9 @@ from ..._types import (
     to_device,
     to_dtype,
 )
-from ...autograd.grad_mode import GRAD, _Mode
-from ..copying import fill_
+from ...autograd.grad_mode import no_grad
 from ..new import empty_of, zeros_of
+from ..overwriting import fill_
 from ..promotion import number_dtype
 from ..table import attach, check_tensors, public
 
@@ -66,6 +66,7 @@ def as_size(sizes: tuple[Any, ...], size: Any = None) -> tuple[int, ...]:
 def finished(result: Tensor, requires_grad: bool) -> Tensor:
     """A new tensor, made a leaf that requires a gradient if that is asked for."""
     if requires_grad:
+        check_differentiable(result, "Only Tensors of floating point and complex dtype")
         result.requires_grad = True
     return result
 
@@ -75,7 +76,7 @@ def finished(result: Tensor, requires_grad: bool) -> Tensor:
 
 def _filled(shape: tuple[int, ...], value: Any, type: TensorType) -> Tensor:
     result = empty_of(shape, type)
-    with _Mode(GRAD, False):
+    with no_grad():
         fill_(result, value)
     result._counter[0] = 0
     return result
@@ -120,7 +121,7 @@ def eye(
     rows, columns = as_size((n, n if m is None else m))
     result = zeros_of((rows, columns), _type(dtype, device))
     count = min(rows, columns)
-    with _Mode(GRAD, False):
+    with no_grad():
         fill_(strided(result._storage, (count,), (columns + 1,), 0, result._type), 1)
     return finished(result, requires_grad)
 

@@ -11,11 +11,12 @@ from ... import random
 from ..._layout import broadcast_shapes, numel, output_strides
 from ..._tensor import Tensor, check_in_place, fresh, strided
 from ..._types import bool_, dtype, float32, float64, int64, tensor_type, to_device, to_dtype
-from ...autograd.grad_mode import GRAD, _Mode, state
+from ...autograd.grad_mode import GRAD, no_grad, state
 from ...autograd.node import Node, edge_of
 from ...autograd.operations import operations
-from ..copying import FillBackward2, contiguous, overwritten, recorded_edges, write
+from ..copying import contiguous, write
 from ..new import empty_of
+from ..overwriting import FillBackward2, overwritten, recorded_edges
 from ..pointwise.arithmetic import add, mul
 from ..reductions.extremes import max as largest
 from ..reductions.extremes import min as smallest
@@ -282,7 +283,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
     elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     shape, kind = broadcast_shapes(*[t._shape for t in tensors]), tensors[0]._type
-    with _Mode(GRAD, False):
+    with no_grad():
         result = add(mul(fresh(source.normal(numel(shape), kind.numpy), shape, kind), std), mean)
     return _drawn(result, _NORMAL_NODES[isinstance(mean, Tensor), isinstance(std, Tensor)], mean, std)
 

@@ -9,8 +9,9 @@ from ... import devices
 from ..._layout import all_dims, broadcast_shapes, numel
 from ..._tensor import Tensor, fresh
 from ..._types import bool_, int32, int64, tensor_type, to_dtype, uint8
-from ..copying import check_fits, contiguous, convert
+from ..copying import contiguous, convert
 from ..new import empty_of, zeros_of
+from ..overwriting import check_fits
 from ..pointwise.comparison import choose
 from ..promotion import result_dtype
 from ..shapes.views import expand, unsqueeze

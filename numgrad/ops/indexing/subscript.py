@@ -17,8 +17,9 @@ from ..._types import bool_, int64, tensor_type, uint8
 from ...autograd.grad_mode import GRAD, state
 from ...autograd.node import MAYBE, edge_of
 from ...autograd.views import View
-from ..copying import clone, convert, copy_, fill_, overlaps
+from ..copying import clone, convert
 from ..creation.from_data import tensor
+from ..overwriting import copy_, fill_, overlaps
 from ..shapes.parts import at_index, select_op, slice_op
 from ..shapes.views import alias, expand, unsqueeze_op, view_as_shape
 from ..table import attach

@@ -11,8 +11,9 @@ from ..._tensor import Tensor, check_in_place, strided
 from ...autograd.anomaly_mode import forward_trace
 from ...autograd.grad_mode import ANOMALY, GRAD, state
 from ...autograd.views import record_inplace
-from ..copying import clone, fill_, kept_strides, recorded_edges, write
+from ..copying import clone, kept_strides, write
 from ..new import empty_of, filled_of
+from ..overwriting import fill_, recorded_edges
 from ..table import operation, parameters
 
 __all__ = ["check_no_sharing", "in_place", "number_as", "updating"]

@@ -10,9 +10,9 @@ from numgrad_kernels import scalar
 
 from ..._tensor import Tensor
 from ..._types import bool_
-from ..copying import check_fits
 from ..elementwise import pointwise
 from ..overloads import overload
+from ..overwriting import check_fits
 from ..promotion import result_dtype
 from ..table import attach, public
 from .comparison import where

@@ -8,9 +8,10 @@ from ... import devices
 from ..._layout import normal_dim
 from ..._tensor import Tensor
 from ..._types import bool_
-from ..copying import contiguous_op, fill_, write
+from ..copying import contiguous_op, write
 from ..indexing.updating import updating
 from ..new import zeros_of
+from ..overwriting import fill_
 from ..reductions.sums import sum_all
 from ..table import attach, operation, public
 from .dimensions import ravel

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._tensor import Tensor
-from ...autograd.grad_mode import GRAD, _Mode
-from ..copying import clone_op, fill_, write
+from ...autograd.grad_mode import no_grad
+from ..copying import clone_op, write
 from ..new import empty_of
+from ..overwriting import fill_
 from ..table import check_tensors, operation
 from .joining import cat
 from .parts import flip_op, slice_op
@@ -28,7 +29,7 @@ def constant_pad(input: Tensor, pad: tuple[int, ...], value: Any) -> Tensor:
         return clone_op.function(source)
     shape = _padded_shape(input._shape, pad)
     result = empty_of(shape, input._type)
-    with _Mode(GRAD, False):
+    with no_grad():
         fill_(result, value)
     target = result
     for place, low in enumerate(pad[::2]):

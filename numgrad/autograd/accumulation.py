@@ -1,0 +1,49 @@
+"""Gradients of a leaf are added up in its ``grad``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._layout import output_strides
+from .grad_mode import GRAD, state
+from .operations import operations
+
+__all__ = ["accumulate"]
+
+
+def accumulate(variable: Any, gradient: Any) -> None:
+    """Add ``gradient`` to ``variable.grad``: in place, unless the sum is to be recorded.
+
+    The first gradient becomes the ``grad`` itself, where it is nobody else's and lies in memory as it should.
+    """
+    present = variable._grad
+    if present is None:
+        variable._grad = _own(variable, gradient)
+    elif state.mode & GRAD:
+        variable._grad = operations.add(present, gradient)
+    else:
+        operations.add_(present, gradient)
+
+
+def _own(variable: Any, gradient: Any) -> Any:
+    """The gradient as a tensor of the leaf's own, with its strides if it is dense, else row-major."""
+    wanted = None if variable._flat is not None else _dense_strides(variable)
+    if wanted is None:
+        if gradient._flat is None:
+            return operations.copy(gradient)
+    elif not _agree(gradient._shape, gradient._element_strides(), wanted):
+        laid_out = operations.zeros(gradient._shape, gradient._type, wanted)
+        operations.overwrite(laid_out, gradient)
+        return laid_out
+    return operations.clone(gradient) if gradient._shared or gradient._view is not None else gradient
+
+
+def _dense_strides(tensor: Any) -> tuple[int, ...] | None:
+    """The strides of a tensor whose elements fill their memory, each element once, in whatever order; else None."""
+    shape, strides = tensor._shape, tensor._strides
+    dense = output_strides(shape, ((shape, strides),))
+    return dense if _agree(shape, strides, dense) else None
+
+
+def _agree(shape: tuple[int, ...], strides: tuple[int, ...], others: tuple[int, ...]) -> bool:
+    return all(extent == 1 or stride == other for extent, stride, other in zip(shape, strides, others, strict=True))

@@ -1,0 +1,317 @@
+"""``backward`` and ``grad``: what they are given, as places in the graph and the gradients to send from there."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+from .engine import run_backward
+from .grad_mode import set_grad_enabled
+from .graph import GradientEdge
+from .node import Edge, Node, edge_of
+from .operations import operations
+from .variable import check_gradient, is_tensor, mismatch
+
+__all__ = ["backward", "grad"]
+
+#: Where backward starts: the edge, or None where nothing was recorded, and the shape and TensorType of the output.
+Output = tuple[Edge, tuple[int, ...], Any]
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Compute the gradients of ``tensors`` and add them to the ``grad`` of the leaves of their graph.
+
+    A leaf without a ``grad`` gets one that lies in memory as the leaf does, if the leaf fills its memory, or else in
+    row-major order.  To a ``grad`` that is there the gradient is added in place; with ``create_graph`` the sum is a
+    new tensor.
+
+    Args:
+        tensors: one tensor or several, or their gradient edges.
+        grad_tensors: for each its gradient, of its shape; None for a tensor of one element means 1.
+        retain_graph: keep what was saved for backward, so that the graph can be gone through again; by default as
+            ``create_graph``.
+        create_graph: record the computation of the gradients, so that they can be differentiated.  The ``grad`` of a
+            leaf then holds the leaf: set it to None after use, or call :func:`grad` instead.
+        grad_variables: the old name of ``grad_tensors``.
+        inputs: accumulate only into these: a tensor, leaf or not, or several, or a dictionary of them.  Gradient edges
+            are taken, too; only that of a leaf has a ``grad`` to accumulate into.
+
+    Raises:
+        RuntimeError: a tensor needs no gradient, a gradient is missing or has another shape, the graph was freed,
+            or a saved tensor was modified.
+    """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
+                "use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    wanted = None if inputs is None else _as_inputs(inputs, "backward")
+    outputs = _as_tuple(tensors)
+    roots = _roots(outputs, _as_gradients(grad_tensors, len(outputs)))
+    keep = create_graph if retain_graph is None else retain_graph
+    places = None if wanted is None else _places(wanted)
+    if create_graph:
+        _warn_of_cycle()
+    for tensor in wanted or ():
+        if is_tensor(tensor):
+            tensor.retain_grad()  # does nothing to a leaf
+    run_backward(roots, retain_graph=keep, create_graph=create_graph, captures=places, accumulate=True)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Any:
+    """The gradients of ``outputs`` (their sum, weighted with ``grad_outputs``) with respect to ``inputs``.
+
+    Nothing is accumulated in any ``grad``.
+
+    Args:
+        outputs: one tensor or several, or their gradient edges.
+        inputs: one tensor or several, or their gradient edges, or a dictionary of tensors.
+        grad_outputs: for each output its gradient, of its shape; None for an output of one element means 1.
+        retain_graph: keep what was saved for backward; by default as ``create_graph``.
+        create_graph: record the computation of the gradients, so that they can be differentiated.
+        only_inputs: there for old programs; it does nothing.
+        allow_unused: give None for an input that the outputs do not depend on, rather than raise an error; by default
+            as ``materialize_grads``.
+        is_grads_batched: each of ``grad_outputs`` has one dimension more, the first: it holds a batch of gradients, and
+            so will each of the results.  There is one backward pass for each.
+        materialize_grads: give zeros for an input that the outputs do not depend on.
+
+    Returns:
+        A tuple with a gradient for each input; for a dictionary of inputs a dictionary with the same keys.
+
+    Raises:
+        RuntimeError: as :func:`backward`, or an input is unused.
+        ValueError: ``materialize_grads`` without ``allow_unused``; batches that are missing or of different sizes.
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    wanted = _as_inputs(inputs, "grad")
+    results = _as_tuple(outputs)
+    given = _as_gradients(grad_outputs, len(results))
+    keep = create_graph if retain_graph is None else retain_graph
+    places = _places(wanted)
+    if is_grads_batched:
+        gradients = _batched(results, given, places, keep, create_graph)
+    else:
+        gradients = run_backward(_roots(results, given), retain_graph=keep, create_graph=create_graph, captures=places)
+    for index, gradient in enumerate(gradients):
+        if gradient is None:
+            if materialize_grads:
+                gradients[index] = _zeros_for(wanted[index], create_graph)
+            elif not allow_unused:
+                raise _unused_error(index, places[index])
+    return dict(zip(inputs, gradients, strict=True)) if isinstance(inputs, dict) else tuple(gradients)
+
+
+# -- what is given ------------------------------------------------------------------------------------------
+
+
+def _as_tuple(values: Any) -> tuple[Any, ...]:
+    return (values,) if is_tensor(values) or isinstance(values, GradientEdge) else tuple(values)
+
+
+def _as_inputs(inputs: Any, caller: str) -> tuple[Any, ...]:
+    wanted = _as_tuple(inputs.values() if isinstance(inputs, dict) else inputs)
+    if not wanted:
+        raise RuntimeError(f"`inputs` argument to `{caller}()` cannot be empty.")
+    return wanted
+
+
+def _as_gradients(values: Any, count: int) -> tuple[Any, ...]:
+    gradients = (None,) * count if values is None else _as_tuple(values)
+    if len(gradients) != count:
+        raise RuntimeError(f"got {count} tensors and {len(gradients)} gradients")
+    return gradients
+
+
+def _output(index: int, output: Any) -> Output:
+    if is_tensor(output):
+        return edge_of(output), output._shape, output._type
+    if isinstance(output, GradientEdge):
+        return _checked(output), *output.node.output(output.output_nr)
+    raise TypeError(f"element {index} of tensors must be a Tensor or a GradientEdge, not {_kind(output)}")
+
+
+def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> list[tuple[Edge, Any]]:
+    """Where backward starts, and with which gradients."""
+    roots: list[tuple[Edge, Any]] = []
+    for index, output in enumerate(outputs):
+        edge, shape, type = _output(index, output)
+        if edge is None:
+            raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
+        gradient = gradients[index]
+        if gradient is None:
+            gradient = _implicit(shape, type)
+        else:
+            if check_gradient(gradient)._shape != shape:
+                raise mismatch(index, gradient._shape, shape)
+            if gradient._type is not type and gradient._type.dtype.is_complex != type.dtype.is_complex:
+                raise RuntimeError(
+                    "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch "
+                    f"in dtype: grad_output[{index}] has a dtype of {gradient._type.dtype} and output[{index}] has a "
+                    f"dtype of {type.dtype}."
+                )
+            gradient._shared = True
+        roots.append((edge, gradient))
+    return roots
+
+
+def _implicit(shape: tuple[int, ...], type: Any) -> Any:
+    """The gradient of an output of one element with respect to itself."""
+    if any(extent != 1 for extent in shape):
+        error = RuntimeError("grad can be implicitly created only for scalar outputs")
+        error.add_note(f"The output has the shape {list(shape)}: give a gradient of that shape.")
+        raise error
+    if type.dtype.is_complex:
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {type.dtype}")
+    return operations.ones(shape, type)
+
+
+def _places(inputs: tuple[Any, ...]) -> list[tuple[Node, int]]:
+    places = []
+    for index, value in enumerate(inputs):
+        if is_tensor(value):
+            edge = edge_of(value)
+            if edge is None:
+                raise RuntimeError(
+                    f"One of the differentiated Tensors does not require grad (input {index}, of shape "
+                    f"{list(value._shape)})"
+                )
+            places.append(edge)
+        elif isinstance(value, GradientEdge):
+            places.append(_checked(value))
+        else:
+            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {_kind(value)}")
+    return places
+
+
+def _checked(edge: GradientEdge) -> tuple[Node, int]:
+    if not isinstance(edge.node, Node):
+        raise RuntimeError(f"GradientEdge's first object must be an autograd.graph.Node but got {_kind(edge.node)}")
+    return edge.node, edge.output_nr
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__
+
+
+# -- what is returned ---------------------------------------------------------------------------------------
+
+
+def _zeros_for(value: Any, recorded: bool) -> Any:
+    """The gradient of an input that the outputs do not depend on."""
+    if not is_tensor(value):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+    zeros = operations.zeros(value._shape, value._type, value._strides)
+    zeros._requires_grad = recorded
+    return zeros
+
+
+def _unused_error(index: int, place: tuple[Node, int]) -> RuntimeError:
+    node, number = place
+    known = number <= len(node.more_outputs or ())
+    shape = f" (It has the shape {list(node.output(number)[0])}.)" if known else ""
+    return RuntimeError(
+        f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
+        f"allow_unused=True if this is the desired behavior.{shape}"
+    )
+
+
+# -- batches ------------------------------------------------------------------------------------------------
+
+
+def _batched(
+    outputs: tuple[Any, ...], batches: tuple[Any, ...], places: list[tuple[Node, int]], keep: bool, create_graph: bool
+) -> list[Any]:
+    """The gradients that come from each of a batch, stacked; None for a place where none arrive."""
+    count = _batch_size(outputs, batches)
+    if not count:
+        return [None] * len(places)
+    with set_grad_enabled(create_graph):  # taking the batches apart is a part of the computation, as is stacking
+        rows = [
+            run_backward(
+                _roots(outputs, tuple([batch[number] for batch in batches])),
+                retain_graph=keep or number < count - 1,
+                create_graph=create_graph,
+                captures=places,
+            )
+            for number in range(count)
+        ]
+        return [_stacked(place, gradients) for place, gradients in zip(places, zip(*rows, strict=True), strict=True)]
+
+
+def _stacked(place: tuple[Node, int], gradients: tuple[Any, ...]) -> Any:
+    if all(gradient is None for gradient in gradients):
+        return None
+    shape, type = place[0].output(place[1])
+    return operations.stack([operations.zeros(shape, type) if g is None else g for g in gradients])
+
+
+def _batch_size(outputs: tuple[Any, ...], batches: tuple[Any, ...]) -> int:
+    for index, batch in enumerate(batches):
+        shape = _output(index, outputs[index])[1]
+        if batch is None:
+            raise ValueError(f"is_grads_batched=True needs a batch of gradients for each output, but [{index}] is None")
+        if check_gradient(batch)._shape[1:] != shape or not batch._shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: grad_output[{index}] has a shape of "
+                f"torch.Size({list(batch._shape)}) and output[{index}] has a shape of torch.Size({list(shape)})."
+            )
+    sizes = [batch._shape[0] for batch in batches]
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{sizes} for the mapped dimension"
+        )
+    if 0 in sizes:
+        raise IndexError("index 0 is out of bounds for dimension 0 with size 0: the batch of gradients is empty")
+    return sizes[0] if sizes else 0
+
+
+# -- warnings -----------------------------------------------------------------------------------------------
+
+
+def _warn_of_cycle() -> None:
+    level, frame = 2, sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("numgrad."):
+        level, frame = level + 1, frame.f_back  # the warning is to point at the user's line
+    warnings.warn(
+        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+        "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If "
+        "you have to use this function, make sure to reset the .grad fields of your parameters to None after use to "
+        "break the cycle and avoid the leak.",
+        UserWarning,
+        stacklevel=level + 1,
+    )

@@ -1,0 +1,270 @@
+"""What a user's Function leaves in the graph: its node, and the context that its forward and backward share.
+
+In PyTorch the two are one object.  Here they are two, since users give any name to what they keep on the context
+(``ctx.shape = x.shape``), names of the node's own fields too.  The node shows what is on the context.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from .grad_mode import GRAD, state
+from .node import Edge, edge_of
+from .operations import operations
+from .saved import SavedTensor, SavingNode, freed_error, keep
+from .variable import is_tensor
+
+if TYPE_CHECKING:
+    from .function import Function
+
+__all__ = ["BackwardCFunction", "Context", "FunctionCtx"]
+
+
+class FunctionCtx:
+    """The methods that ``forward`` (or ``setup_context``) of a Function calls on its context."""
+
+    to_save: tuple[Any, ...] | None = None
+    saved_for_forward: tuple[Any, ...] | None = None
+    dirty_tensors: tuple[Any, ...] | None = None
+    non_differentiable: tuple[Any, ...] | None = None
+    materialize_grads = True
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors (or None) for ``backward``, which finds them in ``saved_tensors``."""
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep tensors (or None) for ``jvp``.
+
+        Raises:
+            AssertionError: one is neither.
+        """
+        for tensor in tensors:
+            if tensor is not None and not is_tensor(tensor):
+                raise AssertionError(
+                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes "
+                    f"on ctx. (It was given {type(tensor).__name__}.)"
+                )
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        """Name the inputs that ``forward`` changed in place; they must be among its outputs."""
+        self.dirty_tensors = tensors
+
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Does nothing: tensors that share memory are known without it."""
+        warnings.warn(
+            "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked.",
+            FutureWarning,
+            stacklevel=2,
+        )
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """Name the outputs that have no gradient."""
+        self.non_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether ``backward`` gets zeros (the default) or None for an output that no gradient reached.
+
+        Raises:
+            TypeError: ``value`` is no bool.
+        """
+        if not isinstance(value, bool):
+            raise TypeError(
+                f"set_materialize_grads received an invalid combination of arguments - got ({type(value).__name__}), "
+                "but expected (bool)"
+            )
+        self.materialize_grads = value
+
+
+class Context(FunctionCtx):
+    """The context of one call; any attribute may be set on it.  It belongs to the node, which holds it."""
+
+    __slots__ = ("_node", "needs_input_grad")  # and what is in the dictionary, which is the user's
+
+    #: For each input of ``forward`` whether it needs a gradient.
+    needs_input_grad: tuple[bool, ...]
+
+    def __init__(self, node: BackwardCFunction, needs_input_grad: tuple[bool, ...]):
+        self._node = ref(node)
+        self.needs_input_grad = needs_input_grad
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """The tensors given to ``save_for_backward``.
+
+        Raises:
+            RuntimeError: backward has run and freed them, or one was modified in place since.
+        """
+        node = self._node()
+        if node is None:
+            raise freed_error()
+        return node.unpack()
+
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """The old name of ``saved_tensors``."""
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
+
+    def __getattr__(self, name: str) -> Any:
+        node = None if name == "_node" else self._node()
+        if node is not None and name in _OF_THE_NODE:
+            return getattr(node, name)
+        kind = type(self if node is None else node).__name__
+        raise AttributeError(f"'{kind}' object has no attribute '{name}'")
+
+
+#: What a context passes on of its node, which in PyTorch is the same object.
+_OF_THE_NODE = frozenset({"metadata", "name", "next_functions", "register_hook", "register_prehook"})
+
+
+class BackwardCFunction(SavingNode):
+    """The node of a Function; each Function has a subclass of it, called ``<Function>Backward``.
+
+    It is there, with its edges, before ``forward`` runs; :meth:`set_outputs` completes it.  Only inputs that are
+    tensors have an edge, only outputs that are tensors get a gradient.
+    """
+
+    __slots__ = ("__weakref__", "context", "input_count", "numbers", "tensor_inputs")
+
+    makes_fresh_gradients = False  # the user's backward may return anything, its saved tensors for one
+    wants_undefined = True
+    function: type[Function]
+
+    #: Which inputs of ``forward`` are tensors; None if all are.
+    tensor_inputs: tuple[bool, ...] | None
+    #: For each tensor saved for backward its number, if it is an output of this node.
+    numbers: tuple[int | None, ...]
+
+    def __init__(self, inputs: tuple[Any, ...]):
+        recording = state.mode & GRAD
+        edges: list[Edge] = []
+        needs: list[bool] = []
+        others = False
+        for value in inputs:
+            if not is_tensor(value):
+                others = True
+                needs.append(False)
+            elif recording:
+                edge = edge_of(value)
+                edges.append(edge)
+                needs.append(edge is not None)
+            else:
+                needs.append(value.requires_grad)
+        SavingNode.__init__(self, tuple(edges), (), None)
+        self.input_count = len(inputs)
+        self.tensor_inputs = tuple([is_tensor(value) for value in inputs]) if others else None
+        self.context = Context(self, tuple(needs))
+        self.saved = self.versions = self.numbers = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__dict__":
+            return self.context.__dict__
+        if name != "context" and not name.startswith("__"):
+            context = self.context
+            if name in context.__dict__ or hasattr(Context, name):
+                return getattr(context, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __call__(self, *gradients: Any) -> Any:
+        raise TypeError(f"'{type(self).__name__}' object is not callable")
+
+    def set_outputs(self, metadata: list[tuple[tuple[int, ...], Any]]) -> None:
+        """Take note of the shape and TensorType of each output; what is no tensor has the type None."""
+        if metadata:
+            self.shape, self.type = metadata[0]
+            if len(metadata) > 1:
+                self.more_outputs = tuple(metadata[1:])
+
+    def keep_saved(self, tensors: tuple[Any, ...], outputs: list[tuple[int, Any]]) -> None:
+        """Keep what is to be saved; ``outputs`` are, with their numbers, those that this node is the origin of."""
+        saved, versions, numbers = [], [], []
+        for place, tensor in enumerate(tensors):
+            number = version = None
+            if tensor is not None:
+                if not is_tensor(tensor):
+                    raise TypeError(
+                        "save_for_backward can only save variables, but argument "
+                        f"{place} is of type {type(tensor).__name__}"
+                    )
+                for candidate, output in outputs:
+                    if output is tensor:
+                        number = candidate
+                tensor, version = keep(tensor, number)
+            saved.append(tensor)
+            versions.append(version)
+            numbers.append(number)
+        self.saved, self.versions, self.numbers = tuple(saved), tuple(versions), tuple(numbers)
+
+    def unpack(self) -> tuple[Any, ...]:
+        """The saved tensors, checked, the outputs among them in their place in the graph."""
+        if self.saved is None:
+            raise freed_error()
+        return tuple([self.unpack_place(place) for place in range(len(self.versions))])
+
+    def saved_output(self, place: int) -> int | None:
+        return self.numbers[place]
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
+        """The saved tensors as they are kept, to attach hooks to.
+
+        Raises:
+            RuntimeError: backward has run and freed them.
+        """
+        if self.saved is None:
+            raise freed_error()
+        return tuple([SavedTensor(self, None if v is None else n) for n, v in enumerate(self.versions)])
+
+    def apply(self, gradient: Any) -> tuple[Any, ...]:
+        context = self.context
+        several = self.more_outputs
+        gradients = [gradient] if several is None else list(gradient or [None] * (1 + len(several)))
+        if context.materialize_grads:
+            for number, given in enumerate(gradients):
+                if given is None:
+                    shape, type = self.output(number)
+                    gradients[number] = None if type is None else operations.zeros(shape, type)
+        lent = [(g, g._counter[0]) for g in gradients if g is not None and (g._shared or g._view is not None)]
+        results = self.function._run_backward(context, gradients)
+        for given, version in lent:
+            if given._counter[0] != version:
+                raise RuntimeError(
+                    f"The backward of {self.function.__name__} changed a gradient that it was given, of shape "
+                    f"{list(given._shape)}, in place. Others may be using the same memory: change a clone() of it."
+                )
+        return self._checked(results if isinstance(results, tuple) else (results,))
+
+    def _checked(self, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The gradients of the tensor inputs, of what ``backward`` returned for all."""
+        expected = self.input_count
+        if len(results) != expected:
+            if len(results) < expected or any(result is not None for result in results[expected:]):
+                raise RuntimeError(
+                    f"function {self.name()} returned an incorrect number of gradients "
+                    f"(expected {expected}, got {len(results)})"
+                )
+            results = results[:expected]
+        of_tensors = self.tensor_inputs
+        for number, result in enumerate(results):
+            if result is None:
+                continue
+            if of_tensors is not None and not of_tensors[number]:
+                raise RuntimeError(
+                    f"function {self.name()} returned a gradient different than None at position {number + 1}, but "
+                    "the corresponding forward input was not a Variable"
+                )
+            if not is_tensor(result):
+                raise RuntimeError(
+                    f"expected Variable or None (got {type(result).__name__}) as gradient {number + 1} of function "
+                    f"{self.name()}"
+                )
+        if of_tensors is None:
+            return results
+        return tuple([result for result, of_tensor in zip(results, of_tensors, strict=True) if of_tensor])
+
+    def release(self) -> None:
+        self.saved = None

@@ -1,0 +1,211 @@
+"""Overwriting in place: with another tensor or with a number."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import devices
+from .._layout import broadcast_shapes
+from .._tensor import Tensor, check_in_place
+from .._types import dtype, float32, real_of
+from ..autograd.grad_mode import GRAD, state
+from ..autograd.node import Node, edge_of
+from ..autograd.operations import operations
+from ..autograd.views import check_writable, record_inplace
+from .copying import copy_program, same
+from .table import attach, refuse_complex
+
+__all__ = [
+    "FillBackward2", "check_fits", "check_overlap", "copy_", "fill_", "overlaps", "overwritten", "plain_number",
+    "recorded_edges", "zero_",
+]
+
+
+@functools.cache
+def _fill_program(number: type, target: dtype) -> devices.Program:
+    operand = devices.Operand("input", devices.number_type(number), scalar=True)
+    return devices.Program("fill", target.numpy, (operand,), (("out", target.numpy),), (same,))
+
+
+class _Overwritten(Node):
+    """The node of a tensor overwritten with another: the gradient is all the other's."""
+
+    __slots__ = ()
+
+    def apply(self, gradient: Any) -> tuple[Any, ...]:
+        return operations.zeros(self.shape, self.type), gradient
+
+
+class CopyBackwards(_Overwritten):
+    """The node of a tensor that was copied into another."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        """PyTorch's name of this node."""
+        return "torch::autograd::CopyBackwards"
+
+
+class FillBackward3(_Overwritten):
+    """The node of a tensor filled with the value of a 0-d tensor."""
+
+    __slots__ = ()
+
+
+class FillBackward2(Node):
+    """The node of a tensor overwritten with a number."""
+
+    __slots__ = ()
+
+    def apply(self, gradient: Any) -> tuple[Any, ...]:
+        return (operations.zeros(self.shape, self.type),)
+
+
+class ZeroBackward0(FillBackward2):
+    """The node of a tensor overwritten with zeros."""
+
+    __slots__ = ()
+
+
+def overlaps(target: Tensor, source: Tensor) -> bool:
+    """Whether two tensors share a part of their memory without being the same elements in the same order."""
+    if target._storage is not source._storage or source is target:
+        return False
+    low, high = _extent(target)
+    start, stop = _extent(source)
+    same = (target._offset, target._shape, target._element_strides()) == (
+        source._offset, source._shape, source._element_strides(),
+    )
+    return low < stop and start < high and not same and devices.share_elements(target, source)
+
+
+def check_overlap(target: Tensor, source: Tensor) -> None:
+    """Raise if writing to ``target`` would change elements of ``source`` that are still to be read.
+
+    Raises:
+        RuntimeError: the two share a part of their memory without being the same elements.
+    """
+    if overlaps(target, source):
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+            f"memory location (shapes {list(source._shape)} and {list(target._shape)}). Please clone() the tensor "
+            "before performing the operation."
+        )
+
+
+def _extent(tensor: Tensor) -> tuple[int, int]:
+    """The stretch of storage that a tensor's elements lie in."""
+    reach = sum((extent - 1) * step for extent, step in zip(tensor._shape, tensor._element_strides(), strict=True))
+    return tensor._offset, tensor._offset + reach + 1
+
+
+def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Overwrite the tensor with ``src``, broadcast and converted."""
+    if not isinstance(src, Tensor):
+        return fill_(input, src)
+    return _overwritten_with(input, src, CopyBackwards)
+
+
+def _overwritten_with(input: Tensor, src: Tensor, node: type[Node]) -> Tensor:
+    check_in_place(input, src)
+    if broadcast_shapes(input._shape, src._shape) != input._shape:
+        raise RuntimeError(
+            f"The expanded size of the tensor {list(input._shape)} must match the existing size {list(src._shape)}"
+        )
+    check_overlap(input, src)
+    edges = recorded_edges("copy_", input, input, src)
+    devices.run_pointwise(copy_program(src.dtype, input.dtype), [src], [input])
+    overwritten(input, edges, node)
+    return input
+
+
+def fill_(input: Tensor, value: Any) -> Tensor:
+    """Overwrite every element with a number.
+
+    Raises:
+        TypeError: it is no number.
+        RuntimeError: the tensor's dtype cannot hold it.
+    """
+    if isinstance(value, Tensor):
+        if value._shape:
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
+            )
+        return _overwritten_with(input, value, FillBackward3)
+    return _filled(input, _fitting(value, input._type.dtype), FillBackward2)
+
+
+_LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
+
+
+def _fitting(value: Any, kind: dtype) -> Any:
+    """The number as a kernel takes it, if ``kind`` can hold it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, bool | int | float | complex):
+        raise TypeError(f"fill_(): argument 'value' must be a number or a 0-d tensor, not {type(value).__name__}")
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise OverflowError(f"{value} is too large for a 64-bit integer")
+    check_fits(value, kind)
+    return plain_number(value)
+
+
+def check_fits(value: complex, kind: dtype) -> None:
+    """Raise if a number is too large for a dtype.
+
+    Raises:
+        RuntimeError: it is.
+    """
+    if not _holds(kind, value):
+        raise RuntimeError(f"value {value} cannot be converted to type {kind.name} without overflow")
+
+
+def plain_number(value: Any) -> Any:
+    """A number of a subclass of Python's, such as an enum's, as Python's own."""
+    classes: tuple[Any, ...] = (bool, int, float, complex)
+    return next(plain(value) for plain in classes if isinstance(value, plain))
+
+
+def _holds(kind: dtype, value: complex) -> bool:
+    """Whether ``kind`` has a number near ``value``; a negative one may wrap around to become unsigned."""
+    if isinstance(value, complex):
+        return kind.kind == "b" or ((kind.is_complex or not value.imag) and _holds(real_of(kind), value.real))
+    if kind.kind == "i":
+        bounds = np.iinfo(kind.numpy)
+        return (bounds.min or -bounds.max) <= value <= bounds.max
+    return real_of(kind) is not float32 or not math.isfinite(value) or abs(value) <= _LARGEST_FLOAT32
+
+
+def zero_(input: Tensor) -> Tensor:
+    """Overwrite every element with zero."""
+    return _filled(input, 0, ZeroBackward0)
+
+
+def _filled(input: Tensor, value: Any, node: type[Node]) -> Tensor:
+    check_writable(input)  # elements may share memory: they get the same value
+    edges = recorded_edges("fill_", input, input)
+    devices.run_pointwise(_fill_program(value.__class__, input.dtype), [value], [input])
+    overwritten(input, edges, node)
+    return input
+
+
+def recorded_edges(name: str, target: Tensor, *sources: Tensor) -> tuple[Any, ...]:
+    """The edges of what is written to ``target``, if that is recorded."""
+    edges = tuple([edge_of(source) for source in sources]) if state.mode & GRAD else ()
+    if any(edges):
+        refuse_complex(name, target._type.dtype, target._shape, target)
+    return edges
+
+
+def overwritten(input: Tensor, edges: tuple[Any, ...], node: type[Node]) -> None:
+    input._counter[0] += 1
+    if any(edges) and input.is_floating_point():
+        record_inplace(input, node(edges, input._shape, input._type))
+
+
+for _function in (copy_, fill_, zero_):
+    attach(_function.__name__, _function)

@@ -1,0 +1,94 @@
+"""Views in place: a tensor takes on the shape and strides of a view of itself; its elements stay where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..._layout import normal_dim, normal_dims
+from ..._tensor import Tensor
+from ...autograd.grad_mode import GRAD, state
+from ...autograd.node import edge_of
+from ...autograd.views import check_writable, reshaped_in_place
+from ..table import attach
+from .views import squeeze_all, squeeze_dim, squeeze_dims, t_op, transpose_op, unsqueeze_op
+
+__all__: list[str] = []
+
+
+def _in_place(op: Any, node: str) -> Callable[..., Tensor]:
+    """The view operation ``op`` in place, recorded by nodes called ``node``."""
+    node_class = op.make_node_class(node)
+
+    def change(input: Tensor, *args: Any) -> Tensor:
+        check_writable(input)
+        recorded = None
+        seen = op.function(input, *args)
+        edge = edge_of(input) if state.mode & GRAD and input._requires_grad else None
+        if edge is not None:
+            recorded = node_class((edge,), seen._shape, seen._type)
+            op._save(recorded, (input, *args), (seen,))
+        input._flat, input._shape, input._strides = seen._flat, seen._shape, seen._strides
+        input._counter[0] += 1
+        reshaped_in_place(input, recorded, (op, args))
+        return input
+
+    return change
+
+
+_t = _in_place(t_op, "TBackward1")
+_transpose = _in_place(transpose_op, "TransposeBackward1")
+_squeeze_all = _in_place(squeeze_all, "SqueezeBackward3")
+_squeeze_dim = _in_place(squeeze_dim, "SqueezeBackward4")
+_squeeze_dims = _in_place(squeeze_dims, "SqueezeBackward5")
+_unsqueeze = _in_place(unsqueeze_op, "UnsqueezeBackward1")
+
+
+def t_(input: Tensor) -> Tensor:
+    """Exchange the two dimensions of a matrix in place; a tensor of fewer dimensions stays as it is.
+
+    Raises:
+        RuntimeError: the tensor has more than two dimensions.
+    """
+    if len(input._shape) > 2:
+        raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {len(input._shape)}D")
+    return _t(input)
+
+
+def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Exchange two dimensions in place.
+
+    Raises:
+        IndexError: there is no such dimension.
+    """
+    rank = len(input._shape)
+    return _transpose(input, normal_dim(dim0, rank), normal_dim(dim1, rank))
+
+
+def squeeze_(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+    """Remove in place the dimensions of size 1, or those of ``dim`` that have it.
+
+    Raises:
+        IndexError: there is no such dimension.
+    """
+    if dim is None:
+        return _squeeze_all(input)
+    if not isinstance(dim, Sequence):
+        return _squeeze_dim(input, normal_dim(dim, len(input._shape)))
+    return _squeeze_dims(input, normal_dims(dim, len(input._shape)) if dim else ())
+
+
+def unsqueeze_(input: Tensor, dim: int) -> Tensor:
+    """Insert in place a dimension of size 1 at ``dim``.
+
+    Raises:
+        IndexError: ``dim`` is beyond the dimensions that the result has.
+    """
+    return _unsqueeze(input, normal_dim(dim, len(input._shape) + 1))
+
+
+for _name, _function in {
+    "t_": t_, "transpose_": transpose_, "swapaxes_": transpose_, "swapdims_": transpose_, "squeeze_": squeeze_,
+    "unsqueeze_": unsqueeze_,
+}.items():
+    attach(_name, _function)
