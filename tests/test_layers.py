@@ -154,8 +154,9 @@ def test_names_that_are_loaded_later_are_listed():
     assert {*LATER, "load", "save", *numgrad.__all__} <= set(listed)
 
 
-def test_importing_numgrad_takes_a_tenth_of_a_second_more_than_numba(tmp_path):
-    # Processor time, which other processes disturb less than the clock; with bytecode, as an installation has it.
+def test_importing_numgrad_takes_little_longer_than_importing_numba(tmp_path):
+    # Processor time, which other processes disturb less than the clock; with bytecode, as an installation has it; and as
+    # a ratio (1.2 on a quiet machine), since machines differ.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPATH"] = os.pathsep.join(str(root.parent) for root in PACKAGES.values())
     environment["PYTHONPYCACHEPREFIX"] = str(tmp_path)
@@ -165,8 +166,8 @@ def test_importing_numgrad_takes_a_tenth_of_a_second_more_than_numba(tmp_path):
         return float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
 
     seconds("numgrad")  # writes the bytecode
-    differences = []
+    ratios = []
     for turn in range(11):
         taken = {module: seconds(module) for module in (("numba", "numgrad") if turn % 2 else ("numgrad", "numba"))}
-        differences.append(taken["numgrad"] - taken["numba"])
-    assert 0 < statistics.median(differences) <= 0.1, differences
+        ratios.append(taken["numgrad"] / taken["numba"])
+    assert 1 < statistics.median(ratios) <= 1.4, ratios

@@ -205,5 +205,5 @@ def test_variable():
 def test_variable_refuses_what_is_no_tensor_or_cannot_require_a_gradient():
     with pytest.raises(TypeError, match="Variable data has to be a tensor, but got list"):
         Variable([1, 2])
-    with pytest.raises(RuntimeError, match=r"only Tensors of floating point dtype.*torch\.int64"):
+    with pytest.raises(RuntimeError, match=r"only Tensors of floating point and complex dtype.*torch\.int64"):
         Variable(tensor([1, 2]), requires_grad=True)

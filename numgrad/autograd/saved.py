@@ -14,7 +14,7 @@ from typing import Any
 from weakref import ref
 
 from .anomaly_mode import is_anomaly_enabled
-from .grad_mode import GRAD, SAVED_HOOKS, no_grad, state
+from .grad_mode import SAVED_HOOKS, no_grad, state
 from .node import AccumulateGrad, Node, edge_of
 from .variable import is_tensor
 

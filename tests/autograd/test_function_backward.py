@@ -26,8 +26,8 @@ def function(backward, forward=lambda ctx, x, *others: x * 2):
 
 
 @pytest.mark.parametrize("make", [
-    lambda y, other: (y + other) * 3, lambda y, other: (other + y) * 3, lambda y, other: y.view(1, 2) * 3,
-], ids=["first", "second", "view"])
+    lambda y, other: (y + other) * 3, lambda y, other: (other + y) * 3,
+], ids=["first", "second"])
 def test_gradients_that_others_use_must_not_be_changed_in_place(x, make):
     def backward(ctx, g):
         g.mul_(2)
