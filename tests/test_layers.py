@@ -155,8 +155,8 @@ def test_names_that_are_loaded_later_are_listed():
 
 
 def test_importing_numgrad_takes_little_longer_than_importing_numba(tmp_path):
-    # Processor time, which other processes disturb less than the clock; with bytecode, as an installation has it; and as
-    # a ratio (1.2 on a quiet machine), since machines differ.
+    # Processor time, which other processes disturb less than the clock; with bytecode, as an installation has it; as a
+    # ratio (1.2 on a quiet machine), since machines differ.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPATH"] = os.pathsep.join(str(root.parent) for root in PACKAGES.values())
     environment["PYTHONPYCACHEPREFIX"] = str(tmp_path)

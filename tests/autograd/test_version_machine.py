@@ -60,7 +60,9 @@ class Versions(RuleBasedStateMachine):
     def add(self, tensor, saved, *inputs, saves_result=False):
         needed = any(model.requires_grad for model in inputs)
         memory = Memory()
-        node = MadeBy([*saved, *([memory] if saves_result else [])], [model.node for model in inputs]) if needed else None
+        if saves_result:
+            saved = [*saved, memory]
+        node = MadeBy(saved, [model.node for model in inputs]) if needed else None
         self.models.append(Model(tensor, memory, node, needed))
 
     @rule(number=st.integers(0, 99), name=st.sampled_from(["exp", "square", "neg", "halved", "sin of the transpose"]))
