@@ -68,24 +68,24 @@ class set_detect_anomaly(_Mode):  # noqa: N801 - PyTorch's name
         state.mode, _check_nan = self._outside
 
 
-def forward_trace() -> str:
-    """The traceback of the call being recorded, without the recorder's own frames."""
+def forward_trace() -> list[str]:
+    """The traceback of the call being recorded, frame by frame, without the recorder's own frames."""
     frames = traceback.extract_stack()
     while frames and os.path.abspath(frames[-1].filename).startswith(_PACKAGE):
         frames.pop()
-    return "".join(traceback.format_list(frames))
+    return traceback.format_list(frames)
 
 
 def explain_failure(node: Any) -> None:
     """Warn with the traceback of the forward call that recorded a node which has just failed."""
-    trace = None if node.attached is None else node.attached.forward_trace
+    trace = node.metadata.get("traceback_")
     if trace is None:
         message = (
             f"Error detected in {node.name()}. No forward pass information available. "
             "Enable detect anomaly during forward pass for more information."
         )
     else:
-        message = f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{trace}"
+        message = f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(trace)}"
     warnings.warn(message, stacklevel=2)
 
 

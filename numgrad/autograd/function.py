@@ -7,11 +7,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .anomaly_mode import forward_trace
 from .function_arguments import Parameters
 from .function_node import BackwardCFunction, FunctionCtx
 from .function_outputs import finish
-from .grad_mode import ANOMALY, GRAD, state, with_recording
+from .grad_mode import GRAD, state, with_recording
 from .node import Node
 from .variable import is_tensor
 
@@ -136,8 +135,6 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         context = node.context
         before = state.mode
         record = bool(before & GRAD) and True in context.needs_input_grad
-        if record and before & ANOMALY:
-            node.attachments().forward_trace = forward_trace()
         state.mode = with_recording(before, False)
         try:
             if separate:

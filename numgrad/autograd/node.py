@@ -15,6 +15,8 @@ from weakref import ref
 
 from .._types import Size, device, dtype, size_of
 from .accumulation import accumulate
+from .anomaly_mode import forward_trace
+from .grad_mode import ANOMALY, state
 from .hooks import Hooks, RemovableHandle, add_hook
 from .tensor_hooks import TensorHooks, run_post_accumulate_hooks
 
@@ -39,16 +41,15 @@ class InputMetadata(NamedTuple):
 
 
 class Attachments:
-    """What few nodes have: hooks, metadata, the traceback of the call that recorded the node."""
+    """What few nodes have: hooks, and metadata (in anomaly mode the traceback of the call that was recorded)."""
 
-    __slots__ = ("forward_trace", "metadata", "post_hooks", "pre_hooks", "tensor_hooks")
+    __slots__ = ("metadata", "post_hooks", "pre_hooks", "tensor_hooks")
 
     def __init__(self) -> None:
         self.pre_hooks: Hooks = OrderedDict()
         self.post_hooks: Hooks = OrderedDict()
         self.tensor_hooks = TensorHooks()
         self.metadata: dict[Any, Any] = {}
-        self.forward_trace: str | None = None
 
 
 class Node:
@@ -79,6 +80,8 @@ class Node:
         self.more_outputs: tuple[tuple[tuple[int, ...], Any], ...] | None = None
         self.attached: Attachments | None = None
         self.sequence = next_sequence()
+        if state.mode & ANOMALY:
+            self.metadata["traceback_"] = forward_trace()
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         """The gradients of the inputs, given that of the output (a list of them, where there are several).

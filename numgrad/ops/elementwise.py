@@ -26,8 +26,7 @@ from .._types import (
     real_of,
     tensor_type,
 )
-from ..autograd.anomaly_mode import forward_trace
-from ..autograd.grad_mode import ANOMALY, GRAD, state
+from ..autograd.grad_mode import GRAD, state
 from ..autograd.node import Node, edge_of
 from ..autograd.saved import keep
 from ..autograd.views import record_inplace
@@ -229,8 +228,6 @@ class Pointwise(Op):
                 place = plan.names.index("out")
                 saved[place], versions[place] = keep(out, 0)
             node.plan, node.compute, node.saved, node.versions = plan, compute, tuple(saved), tuple(versions)
-            if state.mode & ANOMALY:
-                node.attachments().forward_trace = forward_trace()
             if into is None:
                 out._edge = (node, 0)
                 out._requires_grad = True

@@ -20,8 +20,7 @@ from typing import Any
 
 from .._tensor import Tensor
 from .._types import dtype
-from ..autograd.anomaly_mode import forward_trace
-from ..autograd.grad_mode import ANOMALY, GRAD, state
+from ..autograd.grad_mode import GRAD, state
 from ..autograd.node import MAYBE, Node, edge_of
 from ..autograd.saved import SavedTensor, SavingNode, freed_error, keep, restore
 from ..autograd.views import SEVERAL, View
@@ -312,8 +311,6 @@ class _Operation(Op):
         if len(differentiable) > 1:
             node.more_outputs = tuple([(o._shape, o._type) for o in differentiable[1:]])
         self._save(node, args, outputs)
-        if state.mode & ANOMALY:
-            node.attachments().forward_trace = forward_trace()
         for number, output in enumerate(differentiable):
             output._edge = (node, number)
             output._requires_grad = True

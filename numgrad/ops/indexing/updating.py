@@ -8,8 +8,7 @@ from typing import Any
 from ... import devices
 from ..._layout import contiguous_strides
 from ..._tensor import Tensor, check_in_place, strided
-from ...autograd.anomaly_mode import forward_trace
-from ...autograd.grad_mode import ANOMALY, GRAD, state
+from ...autograd.grad_mode import GRAD, state
 from ...autograd.views import record_inplace
 from ..copying import clone, kept_strides, write
 from ..new import empty_of, filled_of
@@ -70,8 +69,6 @@ def in_place(op: Any, change: Callable[..., None], *args: Any) -> Tensor:
     if recorded:
         node = op.node_class(edges, target._shape, target._type)
         op._save(node, kept, (target,))
-        if mode & ANOMALY:
-            node.attachments().forward_trace = forward_trace()
         record_inplace(target, node)
     return target
 
