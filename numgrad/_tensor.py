@@ -114,7 +114,7 @@ class Tensor(Description, Conversions, GradientHooks):
         if not isinstance(requires_grad, bool):
             given = type(requires_grad).__name__
             raise TypeError(f"requires_grad_(): argument 'requires_grad' must be bool, not {given}")
-        if not (requires_grad and self.grad_fn is not None):
+        if not (requires_grad and (self._edge is not None or self.grad_fn is not None)):
             if requires_grad:
                 check_differentiable(self, "only Tensors of floating point dtype")
             self.requires_grad = requires_grad
@@ -243,12 +243,12 @@ class Tensor(Description, Conversions, GradientHooks):
 
     @property
     def _base(self) -> Tensor | None:
-        """The tensor that this one is a view of."""
-        return None if self._view is None else self._view.base
+        """The tensor that this one is a view of; for inference tensors None, as they have no need to know."""
+        return self._view.base if self._is_view() else None
 
     def _is_view(self) -> bool:
-        """Whether this tensor is a view of another."""
-        return self._view is not None
+        """Whether this tensor is a view of another; for inference tensors False."""
+        return self._view is not None and not is_inference(self)
 
     @property
     def name(self) -> None:

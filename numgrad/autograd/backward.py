@@ -9,7 +9,7 @@ from typing import Any
 from .engine import run_backward
 from .grad_mode import set_grad_enabled
 from .graph import GradientEdge
-from .node import Edge, Node, edge_of
+from .node import DeadEnd, Edge, Node, edge_of
 from .operations import operations
 from .variable import check_gradient, is_tensor, mismatch
 
@@ -156,7 +156,9 @@ def _as_gradients(values: Any, count: int) -> tuple[Any, ...]:
 
 def _output(index: int, output: Any) -> Output:
     if is_tensor(output):
-        return edge_of(output), output._shape, output._type
+        edge = edge_of(output)
+        leads_nowhere = edge is not None and edge[0].__class__ is DeadEnd
+        return None if leads_nowhere else edge, output._shape, output._type
     if isinstance(output, GradientEdge):
         return _checked(output), *output.node.output(output.output_nr)
     raise TypeError(f"element {index} of tensors must be a Tensor or a GradientEdge, not {_kind(output)}")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from .inference_tensors import is_inference
 from .multi_grad import register_multi_grad_hook
-from .node import Node, edge_of
+from .node import DeadEnd, Node, edge_of
 from .saved_hooks import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
@@ -42,7 +42,7 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
         RuntimeError: the tensor does not require a gradient.
     """
     edge = edge_of(tensor) if tensor.requires_grad else None
-    if edge is None:
+    if edge is None or edge[0].__class__ is DeadEnd:
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients (its shape is "
             f"{list(tensor._shape)})"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -20,7 +20,7 @@ from .grad_mode import ANOMALY, state
 from .hooks import Hooks, RemovableHandle, add_hook
 from .tensor_hooks import TensorHooks, run_post_accumulate_hooks
 
-__all__ = ["MAYBE", "AccumulateGrad", "Edge", "Node", "edge_of", "next_sequence"]
+__all__ = ["MAYBE", "AccumulateGrad", "DeadEnd", "Edge", "Node", "edge_of", "next_sequence"]
 
 #: A node and the number of its output, or None where no gradient flows.
 Edge = tuple["Node", int] | None
@@ -67,6 +67,8 @@ class Node:
     makes_fresh_gradients = True
     #: Whether ``apply`` is called even if no gradient arrived for any output.
     wants_undefined = False
+    #: The places among ``edges`` that ``next_functions`` leaves out: operands that are no inputs in PyTorch's eyes.
+    hidden: frozenset[int] = frozenset()
     #: In some nodes a function ``run_row(node, row, release)`` that does what ``apply`` does, without recording, for
     #: a gradient of just the output's shape and type given as the bare row of its elements, and returns such rows
     #: for inputs that are of that shape and type, too; None alone if ``apply`` is to be called after all.  With
@@ -116,7 +118,11 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """For each input, the node that made it and which of that node's outputs it is; ``(None, 0)`` if none."""
-        return tuple((None, 0) if edge is None else edge for edge in self.edges)
+        return self.shown([(None, 0) if edge is None or edge[0].__class__ is DeadEnd else edge for edge in self.edges])
+
+    def shown(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """Those of the values, one per edge, that belong to the entries of ``next_functions``."""
+        return tuple([value for place, value in enumerate(values) if place not in self.hidden])
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -167,6 +173,15 @@ class Node:
         printer.text(f"<{type(self).__name__} at {id(self):#x}>")
 
 
+class DeadEnd(Node):
+    """Where the gradient of a view ends that was made without recording: what is computed of it is recorded."""
+
+    __slots__ = ()
+
+    def apply(self, gradient: Any) -> tuple[Any, ...]:
+        return ()
+
+
 class AccumulateGrad(Node):
     """The end of a path: adds what arrives to the ``grad`` of a leaf, which it holds and which holds it weakly."""
 
@@ -186,6 +201,8 @@ class AccumulateGrad(Node):
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         variable = self.variable
         if gradient is not None and variable._requires_grad:
+            if variable._edge is not None or (variable._view is not None and variable.grad_fn is not None):
+                raise RuntimeError("leaf variable has been moved into the graph interior")
             with _leaves:
                 accumulate(variable, gradient)
         if variable._hooks is not None:
@@ -207,7 +224,10 @@ def edge_of(tensor: Any) -> Edge:
     edge = tensor._edge
     flag = tensor._requires_grad
     if tensor._view is not None and (edge is not None or flag == MAYBE):
-        return tensor._view.edge(tensor)
+        edge = tensor._view.edge(tensor)
+        if edge is None and tensor._view.base._requires_grad:
+            return DeadEnd((), tensor._shape, tensor._type), 0
+        return edge
     return leaf_edge(tensor) if edge is None and flag else edge
 
 

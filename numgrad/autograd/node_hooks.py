@@ -26,11 +26,13 @@ def run_post_hooks(node: Any, hooks: Hooks, results: tuple[Any, ...], gradient: 
     """Pass the ``results`` that a node has made of ``gradient`` through ``hook(grad_inputs, grad_outputs)``."""
     arrived = _arrived(node, gradient)
     mark_shared(arrived)
+    shown = node.shown(results)
     for hook in list(hooks.values()):
-        mark_shared(results)
-        results = _replaced(results, hook(results, arrived), hook)
-    mark_shared(results)
-    return results
+        mark_shared(shown)
+        shown = _replaced(shown, hook(shown, arrived), hook)
+    mark_shared(shown)
+    rest = iter(shown)
+    return tuple([None if place in node.hidden else next(rest) for place in range(len(results))])
 
 
 def _arrived(node: Any, gradient: Any) -> tuple[Any, ...]:

@@ -90,17 +90,19 @@ class Pointwise(Op):
         super().__init__(function, node, operands, operands if result == "bool" else fixed)
         #: Whether all operands but the conditions have a gradient, as the short way takes for granted.
         self.differentiable = not self.nondifferentiable - self.conditions
-        self.flat_node_class = self._make_flat_node_class(node)
+        self.flat_node_class = self._node_class(node, FlatNode)
         self.numbers = {
-            operands.index(name): (self.make_node_class(node), self._make_flat_node_class(node))
+            operands.index(name): (self._node_class(node, PointwiseNode, name), self._node_class(node, FlatNode, name))
             for name, node in numbers.items()
         }
 
     def make_node_class(self, name: str) -> type[Node]:
-        return type(name, (PointwiseNode,), {"op": self, "__slots__": (), "__module__": "numgrad.autograd"})
+        return self._node_class(name, PointwiseNode)
 
-    def _make_flat_node_class(self, name: str) -> type[FlatNode]:
-        return type(name, (FlatNode,), {"op": self, "__slots__": (), "__module__": "numgrad.autograd"})
+    def _node_class(self, name: str, kind: type[Any], *numbers: str) -> type[Any]:
+        """A class of nodes that do not show the conditions, nor the operands ``numbers``."""
+        hidden = frozenset([place for place, i in enumerate(self.inputs) if i in self.conditions or i in numbers])
+        return type(name, (kind,), {"op": self, "hidden": hidden, "__slots__": (), "__module__": "numgrad.autograd"})
 
     def node_classes(self, operands: Sequence[Any]) -> tuple[type[Node], type[FlatNode]]:
         """The classes of the nodes that record the operation on these operands: in the general way and in the short."""

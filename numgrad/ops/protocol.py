@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import devices
-from .._layout import contiguous_strides, numel, output_strides
+from .._layout import contiguous_strides, numel, output_strides, overlaps_itself
 from .._tensor import Tensor, fresh, strided
 from ..autograd.operations import operations
 from . import copying, overwriting
@@ -47,7 +47,8 @@ def _row_of(gradient: Tensor) -> Any:
 
 
 def _overwrite(view: Tensor, value: Tensor | None) -> None:
-    if value is None:
+    # To elements that share memory nothing but filling may have written: their gradient is zero.
+    if value is None or (view._strides is not None and overlaps_itself(view._shape, view._strides)):
         overwriting.zero_(view)
     else:
         overwriting.copy_(view, value)

@@ -231,16 +231,16 @@ class _GeneralNode(OpNode):
         values = self.unpack()
         values["grad"] = gradient
         if op.sequence:
-            rule = op.rules[op.inputs[0]]
-            return tuple(rule(*[values[name] for name in parameters(rule)]))
+            (rule, names), = op.rules_with_names
+            return tuple(rule(*[values[name] for name in names]))
         results: list[Any] = []
-        for name, edge in zip(op.differentiable, self.edges, strict=True):
-            if edge is None:
-                results.append(None)
-            else:
-                rule = op.rules[name]
-                results.append(rule(*[values[name] for name in parameters(rule)]))
+        for edge, (rule, names) in zip(self.edges, op.rules_with_names):  # noqa: B905 - of one length; strict= costs time
+            results.append(None if edge is None else rule(*[values[name] for name in names]))
         return tuple(results)
+
+
+#: Where what is saved comes from: an argument, the shape of one, an output.
+_ARGUMENT, _SHAPE, _OUTPUT = range(3)
 
 
 class _Operation(Op):
@@ -261,10 +261,15 @@ class _Operation(Op):
         self.sequence = sequence  # the one input is a tuple of tensors
         self.parameters = parameters(function)
         super().__init__(function, node, inputs, fixed)
-        self.sources: dict[tuple[bool, ...], tuple[tuple[str, ...], list[tuple[int, str]]]] = {}
+        self.sources: dict[tuple[bool, ...], tuple[tuple[str, ...], list[tuple[int, int]]]] = {}
         #: The inputs that have an edge, and their places among the arguments.
         self.differentiable = tuple([name for name in self.inputs if name not in self.nondifferentiable])
         self.positions = [self.parameters.index(name) for name in self.differentiable]
+
+    @functools.cached_property
+    def rules_with_names(self) -> list[tuple[Rule, tuple[str, ...]]]:
+        """The rule of each input that has an edge, with the names that it uses."""
+        return [(self.rules[name], parameters(self.rules[name])) for name in self.differentiable]
 
     def make_node_class(self, name: str) -> type[Node]:
         return type(name, (_GeneralNode,), {"op": self, "__slots__": (), "__module__": "numgrad.autograd"})
@@ -289,7 +294,10 @@ class _Operation(Op):
         if self.view:
             self._connect_views(args, out)
         if any(edges):
-            self._record(edges, args, out if isinstance(out, tuple) else (out,))
+            if isinstance(out, tuple):
+                self._record_several(edges, args, out)
+            else:
+                self._record(edges, args, out)
         return out
 
     def _connect_views(self, args: tuple[Any, ...], out: Any) -> None:
@@ -301,7 +309,19 @@ class _Operation(Op):
             output._view = View(base, step, SEVERAL if several else None)
             output._requires_grad = MAYBE
 
-    def _record(self, edges: tuple[Any, ...], args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+    def _record(self, edges: tuple[Any, ...], args: tuple[Any, ...], out: Tensor) -> None:
+        """Make a node the origin of the one output."""
+        kind = out._type.dtype
+        if not kind.is_floating_point:
+            refuse_complex(self.name, kind, out._shape)
+            return
+        node = self.node_class(edges, out._shape, out._type)
+        self._save(node, args, (out,))
+        out._edge = (node, 0)
+        out._requires_grad = True
+
+    def _record_several(self, edges: tuple[Any, ...], args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+        """Make a node the origin of the outputs that have derivatives."""
         for output in outputs:
             refuse_complex(self.name, output._type.dtype, output._shape)
         differentiable = tuple([o for o in outputs if o._type.dtype.is_floating_point])
@@ -323,27 +343,32 @@ class _Operation(Op):
             sources = self.sources[needed] = self._find_sources(needed)
         saved, versions = [], []
         for place, kind in sources[1]:
-            value = outputs[place] if kind == "output" else args[place] if kind == "value" else args[place]._shape
             version = None
-            if isinstance(value, Tensor):
-                value, version = keep(value, place if kind == "output" else None)
+            if kind == _SHAPE:
+                value = args[place]._shape
+            elif kind == _OUTPUT:
+                value, version = keep(outputs[place], place)
+            else:
+                value = args[place]
+                if isinstance(value, Tensor):
+                    value, version = keep(value)
             saved.append(value)
             versions.append(version)
         node.names, node.saved, node.versions = sources[0], tuple(saved), tuple(versions)
 
-    def _find_sources(self, needed: tuple[bool, ...]) -> tuple[tuple[str, ...], list[tuple[int, str]]]:
+    def _find_sources(self, needed: tuple[bool, ...]) -> tuple[tuple[str, ...], list[tuple[int, int]]]:
         """The names that the rules of the needed inputs use, and where their values come from."""
-        found: dict[str, tuple[int, str]] = {}
+        found: dict[str, tuple[int, int]] = {}
         for name, wanted in zip(self.differentiable, needed, strict=True):
             for parameter in parameters(self.rules[name]) if wanted else ():
                 if parameter in self.outputs:
-                    found[parameter] = (self.outputs.index(parameter), "output")
+                    found[parameter] = (self.outputs.index(parameter), _OUTPUT)
                 elif parameter in self.parameters:
-                    found[parameter] = (self.parameters.index(parameter), "value")
+                    found[parameter] = (self.parameters.index(parameter), _ARGUMENT)
                 elif parameter.removesuffix("_shape") not in self.parameters and parameter != "grad":
                     raise TypeError(f"{self.name} has nothing called '{parameter}', which its rule for {name} asks for")
                 elif parameter != "grad":
-                    found[parameter] = (self.parameters.index(parameter.removesuffix("_shape")), "shape")
+                    found[parameter] = (self.parameters.index(parameter.removesuffix("_shape")), _SHAPE)
         return tuple(found), list(found.values())
 
 

@@ -148,7 +148,8 @@ def _whether(condition: bool) -> Tensor:
 
 def _recorded(self: Tensor) -> bool:
     """Whether views of the tensor are recorded."""
-    return bool(state.mode & GRAD and self._requires_grad) and edge_of(self) is not None
+    flag = self._requires_grad
+    return bool(state.mode & GRAD and flag) and (flag != MAYBE or edge_of(self) is not None)
 
 
 def _unrecorded(self: Tensor, index: Any) -> Tensor | None:
