@@ -35,6 +35,7 @@ from ._types import (
     uint8,
 )
 from ._types import bool_ as bool
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from .autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -62,11 +63,12 @@ cfloat, cdouble = complex64, complex128
 __all__ = [
     "Generator", "Size", "Tensor", "autograd", "bool", "cdouble", "cfloat", "complex64", "complex128",
     "contiguous_format", "cuda", "data", "default_generator", "device", "double", "dtype", "e", "enable_grad", "finfo",
-    "float", "float32", "float64", "from_dlpack", "get_default_dtype", "iinfo", "inf", "inference_mode",
-    "initial_seed", "int", "int8", "int16", "int32", "int64", "is_grad_enabled", "is_inference_mode_enabled", "layout",
-    "linalg", "load", "long", "manual_seed", "memory_format", "nan", "newaxis", "nn", "no_grad", "optim", "pi",
-    "preserve_format", "random", "save", "seed", "set_default_dtype", "set_grad_enabled", "set_printoptions", "short",
-    "strided", "to_dlpack", "uint8", "utils", *public_functions,
+    "float", "float32", "float64", "from_dlpack", "get_default_dtype", "iinfo", "inf", "inference_mode", "initial_seed",
+    "int", "int8", "int16", "int32", "int64", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
+    "is_inference_mode_enabled", "layout", "linalg", "load", "long", "manual_seed", "memory_format", "nan", "newaxis",
+    "nn", "no_grad", "optim", "pi", "preserve_format", "random", "save", "seed", "set_anomaly_enabled",
+    "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "strided", "to_dlpack", "uint8", "utils",
+    *public_functions,
 ]
 
 #: What is imported when it is first asked for, to keep ``import numgrad`` fast: each name with the module that it is

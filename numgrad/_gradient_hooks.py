@@ -1,4 +1,4 @@
-"""What a tensor has to do with its own gradient: hooks on it, and keeping it although the tensor is no leaf."""
+"""What a tensor has to do with its own gradient: hooks on it, its dtype, and keeping it if the tensor is no leaf."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from ._types import dtype, tensor_type
 from .autograd.hooks import Hooks, RemovableHandle, add_hook
+from .autograd.node import gradient_type
 from .autograd.tensor_hooks import TensorHooks
 
 __all__ = ["GradientHooks"]
@@ -18,6 +20,9 @@ class GradientHooks:
     __slots__ = ()
 
     if TYPE_CHECKING:  # the fields of Tensor
+        _accumulator: Any
+        _grad: Any
+        _grad_type: Any
         _hooks: Any
 
         def __getattr__(self, name: str) -> Any: ...
@@ -46,6 +51,37 @@ class GradientHooks:
         weak = node.attached.tensor_hooks.retained.get(self.output_nr)
         return weak is not None and weak() is self
 
+    @property
+    def grad_dtype(self) -> dtype | None:
+        """The dtype that gradients of this leaf are converted to, at first its own; None leaves them as they are.
+
+        Raises:
+            RuntimeError: the tensor is no leaf; when it is set, ``grad`` is there in another dtype, or what is given
+                is neither a dtype nor None.
+        """
+        if self.grad_fn is not None:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+        kind = gradient_type(self)
+        return None if kind is None else kind.dtype
+
+    @grad_dtype.setter
+    def grad_dtype(self, value: dtype | None) -> None:
+        if self.grad_fn is not None:
+            raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+        if value is not None:
+            if not isinstance(value, dtype):
+                raise RuntimeError(f"grad_dtype must be a dtype or None, but got {type(value).__name__}")
+            if self._grad is not None and self._grad.dtype is not value:
+                raise RuntimeError(
+                    f"Cannot set grad_dtype to '{value.legacy}' because there is already a gradient with dtype "
+                    f"'{self._grad.dtype.legacy.lower()}'. Please clear the gradient (.grad = None) before changing "
+                    "grad_dtype, or ensure the new grad_dtype matches the existing gradient's dtype."
+                )
+        self._grad_type = None if value is None else tensor_type(value, self.device)
+        node = self._accumulator and self._accumulator()
+        if node is not None:
+            node.type = self._grad_type
+
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call ``hook(gradient)`` whenever this tensor's gradient is computed; what it returns replaces it.
 
@@ -73,8 +109,8 @@ class GradientHooks:
         :func:`numgrad.autograd.grad`, which adds to no ``grad``.
 
         Raises:
-            RuntimeError: the tensor requires no gradient or is no leaf.
-            TypeError: in backward, if the hook returns anything else than None or a tensor, which is ignored.
+            RuntimeError: the tensor requires no gradient or is no leaf; in backward, if the hook returns a tensor.
+            TypeError: in backward, if the hook returns anything else but None.
         """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")

@@ -17,7 +17,7 @@ from ._layout import contiguous_strides, is_contiguous, numel, overlaps_itself
 from ._types import TensorType, bool_, complex_of, get_default_dtype, int64
 from .autograd.grad_mode import inference_blocks
 from .autograd.inference_tensors import check_may_require_grad, is_inference, new_counter
-from .autograd.node import MAYBE
+from .autograd.node import MAYBE, gradient_type
 from .autograd.variable import reshaped_gradient
 from .autograd.views import check_writable
 
@@ -41,8 +41,8 @@ class Tensor(Description, Conversions, GradientHooks):
     # ``_counter`` a list of one int, counting in-place changes, that all tensors on the same memory share;
     # ``_shared`` says that a gradient's memory is somebody else's too.
     __slots__ = (
-        "__dict__", "__weakref__", "_accumulator", "_counter", "_edge", "_flat", "_grad", "_hooks", "_offset",
-        "_requires_grad", "_shape", "_shared", "_storage", "_strides", "_type", "_view",
+        "__dict__", "__weakref__", "_accumulator", "_counter", "_edge", "_flat", "_grad", "_grad_type", "_hooks",
+        "_offset", "_requires_grad", "_shape", "_shared", "_storage", "_strides", "_type", "_view",
     )
 
     __array_priority__ = 1000  # array * tensor is the tensor's business
@@ -52,6 +52,7 @@ class Tensor(Description, Conversions, GradientHooks):
     _edge: Any
     _flat: Any
     _grad: Any
+    _grad_type: TensorType | None  # where ``grad_dtype`` was set, else absent
     _hooks: Any
     _offset: int
     _requires_grad: int
@@ -100,9 +101,12 @@ class Tensor(Description, Conversions, GradientHooks):
         if not isinstance(value, bool):
             raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
         if self.grad_fn is not None:
+            advice = (
+                " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
+            )
             raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
-                "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                f"you can only change requires_grad flags of leaf variables.{'' if value else advice}"
             )
         if value:
             check_differentiable(self, "only Tensors of floating point and complex dtype")
@@ -157,10 +161,12 @@ class Tensor(Description, Conversions, GradientHooks):
                 raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {given}")
             if value is self:
                 raise RuntimeError("can't assign Variable as its own grad")
-            if value._type is not self._type:
+            kind = gradient_type(self)
+            if kind is not None and value._type is not kind:
                 raise RuntimeError(
-                    f"attempting to assign a gradient with dtype '{value.dtype.legacy}' to a tensor with grad_dtype "
-                    f"'{self.dtype.legacy}'. The gradient must have the tensor's dtype."
+                    f"attempting to assign a gradient with dtype '{value.dtype.legacy.lower()}' to a tensor with "
+                    f"grad_dtype '{kind.dtype.legacy}'. The gradient must match the tensor's grad_dtype (defaults to "
+                    "the tensor's dtype)."
                 )
             if value._shape != self._shape:
                 raise RuntimeError(
@@ -220,11 +226,15 @@ class Tensor(Description, Conversions, GradientHooks):
                 "data set to a tensor that requires gradients must be floating point or complex dtype, "
                 f"not {value.dtype} (shape {list(value._shape)})"
             )
+        changed = self._shape != value._shape or self._type is not value._type
         for name in ("_flat", "_offset", "_shape", "_storage", "_strides", "_type"):
             setattr(self, name, getattr(value, name))
         if is_inference(self) or is_inference(value):
             self._counter = value._counter.__class__((0,))
-        self._accumulator = None
+        elif changed:
+            self._counter = [self._counter[0] + 1]  # what saved this tensor finds that it is another
+        if changed:
+            self._accumulator = None  # the old one expects gradients of the old shape and type
 
     def is_inference(self) -> bool:
         """Whether this is an inference tensor: made in inference mode, and no view of a normal tensor."""

@@ -306,12 +306,12 @@ def test_bad_indices_change_nothing(cube, index, error, words):
 @pytest.mark.parametrize(
     ("index", "value", "error", "words"),
     [
-        (0, zeros(2), RuntimeError, ["shape mismatch", "[2]", "[3]"]),
-        (0, zeros(2, 3), RuntimeError, ["shape mismatch", "[2, 3]", "[3]"]),
-        ((0, 0), zeros(2), RuntimeError, ["shape mismatch", "[2]", "[]"]),
-        (slice(0, 0), zeros(2, 3), RuntimeError, ["shape mismatch", "[2, 3]", "[0, 3]"]),
-        (ALL, zeros(0), RuntimeError, ["shape mismatch", "[0]", "[2, 3]"]),
-        (0, [1.0, 2.0], RuntimeError, ["shape mismatch", "[2]", "[3]"]),
+        (0, zeros(2), RuntimeError, ["(3) must match the existing size (2)", "[2]", "[3]"]),
+        (0, zeros(2, 3), RuntimeError, ["number of sizes provided (1) must be greater", "[2, 3]", "[3]"]),
+        ((0, 0), zeros(2), RuntimeError, ["number of sizes provided (0) must be greater", "[2]", "[]"]),
+        (slice(0, 0), zeros(2, 3), RuntimeError, ["(0) must match the existing size (2)", "[2, 3]", "[0, 3]"]),
+        (ALL, zeros(0), RuntimeError, ["(3) must match the existing size (0)", "[0]", "[2, 3]"]),
+        (0, [1.0, 2.0], RuntimeError, ["(3) must match the existing size (2)", "[2]", "[3]"]),
         (0, "a", TypeError, ["can't assign a str to a torch.FloatTensor"]),
         (0, None, TypeError, ["can't assign a NoneType"]),
         (0, object(), TypeError, ["can't assign a object"]),

@@ -201,6 +201,14 @@ def test_data_can_be_replaced(leaf):
     assert leaf.grad.tolist() == [[10, 12, 14]]
 
 
+def test_other_data_of_the_same_shape_keep_the_place_in_the_graph(leaf):
+    result = (leaf * leaf).sum()
+    before = leaf.tolist()
+    leaf.data = zeros(2)
+    (gradient,) = numgrad.autograd.grad(result, leaf)
+    assert gradient.tolist() == [2 * value for value in before]
+
+
 @pytest.mark.parametrize(
     ("value", "error", "words"),
     [

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+import warnings
 from typing import Any
 
-from .._layout import output_strides
+from .._layout import contiguous_strides, output_strides
 from .grad_mode import GRAD, state
 from .operations import operations
 
-__all__ = ["accumulate"]
+__all__ = ["accumulate", "accumulating"]
+
+#: One lock for all tensors: they may be shared by graphs that are recorded, or run backward, in several threads.
+accumulating = threading.RLock()
 
 
 def accumulate(variable: Any, gradient: Any) -> None:
@@ -19,10 +24,13 @@ def accumulate(variable: Any, gradient: Any) -> None:
     present = variable._grad
     if present is None:
         variable._grad = _own(variable, gradient)
-    elif state.mode & GRAD:
-        variable._grad = operations.add(present, gradient)
+        return
+    if state.mode & GRAD:
+        present = variable._grad = operations.add(present, gradient)
     else:
         operations.add_(present, gradient)
+    if (present._strides is not None or variable._flat is None) and state.warn_of_layouts:
+        _warn_of_other_strides(variable, present)
 
 
 def _own(variable: Any, gradient: Any) -> Any:
@@ -36,6 +44,26 @@ def _own(variable: Any, gradient: Any) -> Any:
         operations.overwrite(laid_out, gradient)
         return laid_out
     return operations.clone(gradient) if gradient._shared or gradient._view is not None else gradient
+
+
+_warned = False
+
+
+def _warn_of_other_strides(variable: Any, gradient: Any) -> None:
+    """Warn, once in a process, if what a program has put into ``grad`` lies in memory in another way than the leaf."""
+    global _warned
+    shape = variable._shape
+    wanted = (_dense_strides(variable) if variable._flat is None else None) or contiguous_strides(shape)
+    if _warned or _agree(shape, gradient._element_strides(), wanted):
+        return
+    _warned = True
+    warnings.warn(
+        "grad and param do not obey the gradient layout contract. This is not an error, but may impair performance.\n"
+        f"grad.sizes() = {list(gradient._shape)}, strides() = {list(gradient._element_strides())}\n"
+        f"param.sizes() = {list(shape)}, strides() = {list(variable._element_strides())}",
+        UserWarning,
+        stacklevel=2,
+    )
 
 
 def _dense_strides(tensor: Any) -> tuple[int, ...] | None:

@@ -8,11 +8,12 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .grad_mode import ANOMALY, _Mode, state
+from .grad_mode import ANOMALY, no_bool, state
 
-__all__ = ["check_gradients", "detect_anomaly", "explain_failure", "is_anomaly_enabled", "set_detect_anomaly"]
-
-_check_nan = True
+__all__ = [
+    "check_gradients", "detect_anomaly", "explain_failure", "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
+    "set_anomaly_enabled", "set_detect_anomaly",
+]
 
 #: Where the files of this package lie.
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -23,49 +24,70 @@ def is_anomaly_enabled() -> bool:
     return state.mode & ANOMALY != 0
 
 
-class detect_anomaly(_Mode):  # noqa: N801 - PyTorch's name
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly detection, where it is on, looks for NaN."""
+    return state.check_nan
+
+
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Switch anomaly detection on or off in this thread, for good.
+
+    Raises:
+        TypeError: ``enabled`` is no bool.
+    """
+    if not isinstance(enabled, bool):
+        raise no_bool("set_anomaly_enabled", enabled)
+    set_detect_anomaly(enabled, check_nan)
+
+
+class _AnomalyMode:
+    """Switches anomaly detection in this thread for a block."""
+
+    def __init__(self, mode: bool, check_nan: bool):
+        self.mode = mode
+        self.check_nan = check_nan
+        self._outside: list[tuple[int, bool]] = []
+
+    def __enter__(self) -> None:
+        self._outside.append(_switch(self.mode, self.check_nan))
+
+    def __exit__(self, *exception: Any) -> None:
+        mode, check_nan = self._outside.pop()
+        _switch(bool(mode), check_nan)
+
+
+def _switch(mode: bool, check_nan: bool) -> tuple[int, bool]:
+    """Switch detection and the look for NaN on or off; returns what they were."""
+    before = state.mode & ANOMALY, state.check_nan
+    state.mode = state.mode | ANOMALY if mode else state.mode & ~ANOMALY
+    state.check_nan = check_nan
+    return before
+
+
+class detect_anomaly(_AnomalyMode):  # noqa: N801 - PyTorch's name
     """``with detect_anomaly():`` makes errors of backward show the traceback of the forward call they come from.
 
     With ``check_nan`` a backward function that returns NaN raises an error.  Both cost time: use it to debug.
     """
 
     def __init__(self, check_nan: bool = True):
-        super().__init__(ANOMALY, True)
-        self.check_nan = check_nan
+        super().__init__(True, check_nan)
         warnings.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled "
             "for debugging.",
             stacklevel=2,
         )
 
-    def __enter__(self) -> None:
-        global _check_nan
-        super().__enter__()
-        self._check_before = _check_nan
-        _check_nan = self.check_nan
 
-    def __exit__(self, *exception: Any) -> None:
-        global _check_nan
-        _check_nan = self._check_before
-        super().__exit__(*exception)
-
-
-class set_detect_anomaly(_Mode):  # noqa: N801 - PyTorch's name
+class set_detect_anomaly(_AnomalyMode):  # noqa: N801 - PyTorch's name
     """Switch anomaly detection on or off, at once and until the end of the ``with`` block if there is one."""
 
     def __init__(self, mode: bool, check_nan: bool = True):
-        global _check_nan
-        super().__init__(ANOMALY, mode)
-        self._outside = state.mode, _check_nan
-        state.mode = state.mode | ANOMALY if mode else state.mode & ~ANOMALY
-        _check_nan = check_nan
+        super().__init__(mode, check_nan)
+        self._outside.append(_switch(mode, check_nan))
 
     def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exception: Any) -> None:
-        global _check_nan
-        state.mode, _check_nan = self._outside
+        """The switch was made when this was made."""
 
 
 def forward_trace() -> list[str]:
@@ -95,7 +117,7 @@ def check_gradients(node: Any, gradients: Sequence[Any], is_bad: Callable[[Any],
     Raises:
         RuntimeError: names the node and which of its outputs it is.
     """
-    if not _check_nan:
+    if not state.check_nan:
         return
     for number, gradient in enumerate(gradients):
         if gradient is not None and is_bad(gradient):

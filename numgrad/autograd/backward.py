@@ -6,12 +6,12 @@ import sys
 import warnings
 from typing import Any
 
+from .checks import check_gradient, is_tensor, mismatch
 from .engine import run_backward
 from .grad_mode import set_grad_enabled
 from .graph import GradientEdge
 from .node import DeadEnd, Edge, Node, edge_of
 from .operations import operations
-from .variable import check_gradient, is_tensor, mismatch
 
 __all__ = ["backward", "grad"]
 
@@ -220,6 +220,11 @@ def _places(inputs: tuple[Any, ...]) -> list[tuple[Node, int]]:
 def _checked(edge: GradientEdge) -> tuple[Node, int]:
     if not isinstance(edge.node, Node):
         raise RuntimeError(f"GradientEdge's first object must be an autograd.graph.Node but got {_kind(edge.node)}")
+    count = 1 + len(edge.node.more_outputs or ())
+    if not isinstance(edge.output_nr, int) or not 0 <= edge.output_nr < count:
+        raise RuntimeError(
+            f"GradientEdge's output_nr must be one of the {count} of {edge.node.name()}, but is {edge.output_nr!r}"
+        )
     return edge.node, edge.output_nr
 
 

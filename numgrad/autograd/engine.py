@@ -21,7 +21,7 @@ from typing import Any
 
 from .anomaly_mode import check_gradients, explain_failure
 from .grad_mode import ANOMALY, state, with_recording
-from .node import AccumulateGrad, Edge, Node
+from .node import AccumulateGrad, DeadEnd, Edge, Node
 from .node_hooks import mark_shared, run_post_hooks, run_pre_hooks
 from .operations import operations
 
@@ -113,7 +113,7 @@ class _Pass:
 
     def run(self) -> list[Any]:
         before = state.mode
-        state.mode = with_recording(before, self.create_graph)
+        self.mode = state.mode = with_recording(before, self.create_graph)
         state.depth += 1
         outer, state.current_pass = state.current_pass, self
         try:
@@ -191,19 +191,34 @@ class _Pass:
         plain = not state.mode & ANOMALY
         release = not self.retain_graph
         capturing = self.captures is not None
-        rows_allowed = plain and not self.create_graph and not capturing
+        useful = {*self.leading, *self.wanted} if capturing else set()
+        rows_allowed = plain and not self.create_graph
         try:
             for node in order:
                 gradient = take(node, None)
                 attached = node.attached
+                if attached is not None and attached.is_idle():
+                    attached = None
                 run_row = node.run_row
-                if run_row is not None and rows_allowed and attached is None and gradient is not None:
-                    row = gradient if gradient.__class__ is Row else row_of(gradient)
+                if (
+                    run_row is not None
+                    and rows_allowed
+                    and attached is None
+                    and gradient is not None
+                    and not (capturing and node in self.wanted)
+                ):
+                    row = gradient
+                    if gradient.__class__ is not Row:
+                        row = row_of(gradient)
+                        if gradient._flat is None and row is not None:
+                            gradient = row  # a new one, which is nobody else's
                     results = None if row is None else run_row(node, row, release)
                     if results is not None:
                         for edge, result in zip(node.edges, results):  # noqa: B905 - of one length; strict= costs time
                             if edge is not None:
                                 target = edge[0]
+                                if capturing and target not in useful:
+                                    continue
                                 if result is row:
                                     result = gradient  # a tensor may be marked as shared
                                 if target.more_outputs is None and target not in buffers:
@@ -224,11 +239,13 @@ class _Pass:
                     self._skip(node)
                     continue
                 gradients = node.apply(gradient) if plain and attached is None else self._apply(node, gradient)
+                if attached is not None:
+                    state.mode = self.mode  # whatever hooks have switched
                 if release:
                     node.release()
                 shared = not node.makes_fresh_gradients
                 for edge, result in zip(node.edges, gradients):  # noqa: B905 - of one length; strict= costs time
-                    if edge is None:
+                    if edge is None or (capturing and edge[0] not in useful):
                         continue
                     target = edge[0]
                     # The common case of _deliver: one output, and nothing to convert or to finish.
@@ -291,7 +308,7 @@ class _Pass:
         """The gradients that a node has made, in shape and dtype of its inputs; None where this pass needs none."""
         results: list[Any] = []
         for edge, gradient in zip(node.edges, gradients, strict=True):
-            if edge is None or gradient is None:
+            if edge is None or gradient is None or edge[0].__class__ is DeadEnd:
                 results.append(None)
                 continue
             target, number = edge
@@ -324,7 +341,7 @@ class _Pass:
                 self._finish_leaf(node)
 
     def _sum(self, present: Any, gradient: Any) -> Any:
-        if self.create_graph or present._shared or present._view is not None:
+        if self.create_graph or present._shared or present._view is not None or present._type is not gradient._type:
             return operations.add(present, gradient)
         return operations.add_(present, gradient)
 
@@ -343,6 +360,7 @@ class _Pass:
         except Exception as error:
             self._annotate(error, node, gradient)
             raise
+        state.mode = self.mode
 
     def _capture(self, node: Node, gradient: Any) -> None:
         for number in self.wanted[node]:
@@ -380,4 +398,4 @@ def _fit(gradient: Any, shape: tuple[int, ...], type: Any, source: Node | None, 
             f"Function {name} returned an invalid gradient at index {index} - got {list(gradient._shape)} "
             f"but expected shape compatible with {list(shape)}"
         )
-    return operations.fit(gradient, shape, type)
+    return operations.fit(gradient, shape, gradient._type if type is None else type)  # None: see Tensor.grad_dtype

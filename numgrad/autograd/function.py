@@ -7,12 +7,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from .checks import is_tensor
 from .function_arguments import Parameters
 from .function_node import BackwardCFunction, FunctionCtx
 from .function_outputs import finish
 from .grad_mode import GRAD, state, with_recording
 from .node import Node
-from .variable import is_tensor
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
 

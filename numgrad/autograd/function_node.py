@@ -10,11 +10,11 @@ import warnings
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from .checks import is_tensor
 from .grad_mode import GRAD, state
 from .node import Edge, edge_of
 from .operations import operations
 from .saved import SavedTensor, SavingNode, freed_error, keep
-from .variable import is_tensor
 
 if TYPE_CHECKING:
     from .function import Function
@@ -229,7 +229,9 @@ class BackwardCFunction(SavingNode):
                     shape, type = self.output(number)
                     gradients[number] = None if type is None else operations.zeros(shape, type)
         lent = [(g, g._counter[0]) for g in gradients if g is not None and (g._shared or g._view is not None)]
+        before = state.mode
         results = self.function._run_backward(context, gradients)
+        state.mode = before  # whatever the user's code has switched
         for given, version in lent:
             if given._counter[0] != version:
                 raise RuntimeError(

@@ -11,10 +11,10 @@ import warnings
 from collections.abc import Set
 from typing import Any
 
+from .checks import is_tensor
 from .function_node import BackwardCFunction
 from .inference_tensors import is_inference
 from .node import MAYBE
-from .variable import is_tensor
 from .views import SEVERAL, FunctionView, check_writable, record_inplace
 
 __all__ = ["finish"]
@@ -76,7 +76,9 @@ def finish(node: BackwardCFunction, inputs: tuple[Any, ...], outputs: tuple[Any,
 
 def _taken(given: dict[str, Any], name: str) -> tuple[Any, ...]:
     """What was marked with one method of the context, taken off it: outputs kept there would hold their node."""
-    tensors = given.pop(name, ())
+    tensors = given.pop(name, None)
+    if tensors is None:
+        return ()
     if tensors.__class__ is not tuple:
         raise RuntimeError(
             f"autograd internal error: {name} attribute is expected to be a tuple but is {type(tensors).__name__}"

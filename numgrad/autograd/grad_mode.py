@@ -8,7 +8,10 @@ from typing import Any
 
 from .mode_decorator import ModeDecorator
 
-__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
+__all__ = [
+    "enable_grad", "enforce_grad_layout_policy", "inference_mode", "no_grad", "set_grad_enabled",
+    "set_multithreading_enabled",
+]
 
 #: Bits of ``state.mode``.  An op call looks at the whole word once; only GRAD set is the common case.
 GRAD = 1
@@ -29,8 +32,10 @@ inference_blocks: list[None] = []
 class _State(threading.local):
     mode = GRAD
     depth = 0  # how many backward passes this thread is inside of
+    check_nan = True  # whether anomaly detection looks for NaN
     current_pass: Any = None  # the innermost of them
     multithreading = True
+    warn_of_layouts = True  # of gradients that lie in memory in other ways than their leaves
     #: The pairs of hooks that pack and unpack what is saved, the innermost last, and the error for entering one.
     saved_hooks: tuple[Any, ...] = ()
     saved_hooks_refused: str | None = None
@@ -149,7 +154,7 @@ class set_grad_enabled(ModeDecorator):  # noqa: N801 - PyTorch's name
 
     def __init__(self, mode: bool):
         if mode.__class__ is not bool:
-            raise _no_bool("set_grad_enabled", mode)
+            raise no_bool("set_grad_enabled", mode)
         before = state.mode
         self._outside = before & _RECORDING != 0
         self.mode = mode
@@ -232,7 +237,7 @@ class set_multithreading_enabled(ModeDecorator):  # noqa: N801 - PyTorch's name
 
     def __init__(self, mode: bool):
         if mode.__class__ is not bool:
-            raise _no_bool("set_multithreading_enabled", mode)
+            raise no_bool("set_multithreading_enabled", mode)
         self._outside = state.multithreading
         self.mode = mode
         state.multithreading = mode
@@ -247,5 +252,61 @@ class set_multithreading_enabled(ModeDecorator):  # noqa: N801 - PyTorch's name
         return self.__class__(self.mode)
 
 
-def _no_bool(name: str, mode: Any) -> TypeError:
+class enforce_grad_layout_policy(ModeDecorator):  # noqa: N801 - PyTorch's name
+    """With False, switch off the warning of a ``grad`` that has other strides than its leaf, in this thread.
+
+    It counts at once, and until the end of the ``with`` block if there is one.  A ``grad`` that backward makes itself
+    has the strides of its leaf, if that is dense, else it is row-major: that stays so.
+
+    Raises:
+        TypeError: ``enable`` is no bool.
+    """
+
+    def __init__(self, enable: bool = True):
+        if enable.__class__ is not bool:
+            raise no_bool("enforce_grad_layout_policy", enable)
+        self._outside = state.warn_of_layouts
+        self.mode = enable
+        state.warn_of_layouts = enable
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: Any) -> None:
+        state.warn_of_layouts = self._outside
+
+    def clone(self) -> enforce_grad_layout_policy:
+        return self.__class__(self.mode)
+
+
+class _unsafe_preserve_version_counter(ModeDecorator):  # noqa: N801 - PyTorch's name
+    """``with _unsafe_preserve_version_counter(x):`` changes of ``x``, or each of several tensors, do not count.
+
+    Backward then computes with what it finds in their memory, as if they had not been changed: the programs that use
+    this put the old values back in time.
+
+    Raises:
+        TypeError: what is given is neither a tensor nor a tuple of tensors.
+    """
+
+    def __init__(self, tensors: Any):
+        self.tensors = tensors if isinstance(tensors, tuple) else (tensors,)
+        for tensor in self.tensors:
+            if not hasattr(tensor, "_counter"):
+                raise TypeError(f"expected a tensor or a tuple of tensors, but got {type(tensor).__name__}")
+        self._versions = [tensor._version for tensor in self.tensors]
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: Any) -> None:
+        for tensor, version in zip(self.tensors, self._versions, strict=True):
+            tensor._counter[0] = version
+
+    def clone(self) -> _unsafe_preserve_version_counter:
+        return self.__class__(self.tensors)
+
+
+def no_bool(name: str, mode: Any) -> TypeError:
+    """The error of the function ``name`` that was given something else than a bool."""
     return TypeError(f"{name}(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from .checks import is_tensor
 from .inference_tensors import is_inference
 from .multi_grad import register_multi_grad_hook
 from .node import DeadEnd, Node, edge_of
@@ -14,7 +15,6 @@ from .saved_hooks import (
     save_on_cpu,
     saved_tensors_hooks,
 )
-from .variable import is_tensor
 
 __all__ = [
     "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 from weakref import ref
 
+from .checks import is_tensor
+
 __all__ = ["RemovableHandle", "add_hook", "check_replacement", "hook_name", "is_unserializable", "unserializable_hook"]
 
 #: The hooks of one kind at one place, by the number of their handle, in the order they are called in.
@@ -84,20 +86,21 @@ def check_replacement(gradient: Any, replaced: Any, hook: Any) -> None:
         TypeError: it is no tensor.
         RuntimeError: it has another dtype, device or shape, or there was no gradient.
     """
-    name = hook_name(hook)
     if replaced is None:
         return
     if gradient is None:
-        raise RuntimeError(f"can't replace a None gradient with a non-None value (hook '{name}')")
-    if not hasattr(replaced, "_shape"):
-        raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}' (hook '{name}')")
+        raise RuntimeError(f"can't replace a None gradient with a non-None value (hook '{hook_name(hook)}')")
+    if not is_tensor(replaced):
+        raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}' (hook '{hook_name(hook)}')")
     if replaced._type is not gradient._type:
         raise RuntimeError(
-            f"hook '{name}' has changed the type of value (was {gradient._type.name} got {replaced._type.name})"
+            f"hook '{hook_name(hook)}' has changed the type of value (was {gradient._type.name} got "
+            f"{replaced._type.name})"
         )
     if replaced._shape != gradient._shape:
         raise RuntimeError(
-            f"hook '{name}' has changed the size of value: {list(gradient._shape)} to {list(replaced._shape)}"
+            f"hook '{hook_name(hook)}' has changed the size of value: {list(gradient._shape)} to "
+            f"{list(replaced._shape)}"
         )
 
 

@@ -7,15 +7,15 @@ inputs.  It points at the nodes that made its inputs, so the graph is held from 
 from __future__ import annotations
 
 import itertools
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 from weakref import ref
 
 from .._types import Size, device, dtype, size_of
-from .accumulation import accumulate
+from .accumulation import accumulate, accumulating
 from .anomaly_mode import forward_trace
+from .checks import check_gradient, mismatch
 from .grad_mode import ANOMALY, state
 from .hooks import Hooks, RemovableHandle, add_hook
 from .tensor_hooks import TensorHooks, run_post_accumulate_hooks
@@ -50,6 +50,10 @@ class Attachments:
         self.post_hooks: Hooks = OrderedDict()
         self.tensor_hooks = TensorHooks()
         self.metadata: dict[Any, Any] = {}
+
+    def is_idle(self) -> bool:
+        """Whether there is nothing to call: hooks may have been removed again."""
+        return not (self.pre_hooks or self.post_hooks) and self.tensor_hooks.is_idle()
 
 
 class Node:
@@ -108,7 +112,23 @@ class Node:
         return self.attached
 
     def __call__(self, *gradients: Any) -> Any:
-        results = self.apply(list(gradients) if self.more_outputs else gradients[0])
+        """The gradients of the inputs, given those of the outputs (None for one that is not there).
+
+        Raises:
+            TypeError: there are not as many as outputs, or one is no tensor.
+            RuntimeError: one does not have its output's shape.
+        """
+        count = 1 + len(self.more_outputs or ())
+        if len(gradients) != count:
+            raise TypeError(f"{self.name()} takes {count} gradients, not {len(gradients)}")
+        for number, gradient in enumerate(gradients):
+            if gradient is not None and check_gradient(gradient)._shape != self.output(number)[0]:
+                raise mismatch(number, gradient._shape, self.output(number)[0])
+        if not self.wants_undefined and all(gradient is None for gradient in gradients):
+            results: tuple[Any, ...] = (None,) * len(self.edges)
+        else:
+            results = self.apply(list(gradients) if self.more_outputs else gradients[0])
+        results = self.shown(results)
         return results[0] if len(results) == 1 else results
 
     def name(self) -> str:
@@ -190,7 +210,7 @@ class AccumulateGrad(Node):
     wants_undefined = True  # for the hooks
 
     def __init__(self, variable: Any):
-        super().__init__((), variable._shape, variable._type)
+        super().__init__((), variable._shape, gradient_type(variable))
         self.more_outputs = ()  # no further ones; but unlike None it keeps the engine from storing and passing on
         self.variable = variable
 
@@ -198,20 +218,26 @@ class AccumulateGrad(Node):
         """PyTorch's name of this node."""
         return "torch::autograd::AccumulateGrad"
 
+    @property
+    def _input_metadata(self) -> tuple[InputMetadata, ...]:
+        leaf = self.variable
+        return (InputMetadata(size_of(leaf._shape), leaf.dtype, leaf.device),)
+
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         variable = self.variable
         if gradient is not None and variable._requires_grad:
             if variable._edge is not None or (variable._view is not None and variable.grad_fn is not None):
                 raise RuntimeError("leaf variable has been moved into the graph interior")
-            with _leaves:
+            with accumulating:
                 accumulate(variable, gradient)
         if variable._hooks is not None:
             run_post_accumulate_hooks(variable)
         return ()
 
 
-#: One lock for all leaves: they may be shared by graphs that are recorded, or run backward, in several threads.
-_leaves = threading.RLock()
+def gradient_type(leaf: Any) -> Any:
+    """The TensorType that the gradients of a leaf are converted to, None if any will do."""
+    return getattr(leaf, "_grad_type", leaf._type)
 
 
 #: The value of ``_requires_grad`` in a view that had no gradient to pass on when it was made: its base may be
@@ -236,7 +262,7 @@ def leaf_edge(tensor: Any) -> Edge:
     weak = tensor._accumulator
     node = weak() if weak is not None else None
     if node is None:
-        with _leaves:  # another thread may have made it in the meantime
+        with accumulating:  # another thread may have made it in the meantime
             weak = tensor._accumulator
             node = weak() if weak is not None else None
             if node is None:

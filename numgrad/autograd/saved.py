@@ -14,9 +14,9 @@ from typing import Any
 from weakref import ref
 
 from .anomaly_mode import is_anomaly_enabled
+from .checks import is_tensor
 from .grad_mode import SAVED_HOOKS, no_grad, state
 from .node import AccumulateGrad, Node, edge_of
-from .variable import is_tensor
 
 __all__ = [
     "PACKED", "SavedTensor", "SavingNode", "freed_error", "keep", "modified_error", "operation_name", "restore",
@@ -104,12 +104,12 @@ def restored_output(node: Any, alias: Any, number: int = 0) -> Any:
 class PackedTensor:
     """A saved tensor in the form that a pack hook gave it, with its place in the graph."""
 
-    __slots__ = ("edge", "number", "packed", "shape", "unpack_hook")
+    __slots__ = ("edge", "number", "packed", "shape", "type", "unpack_hook")
 
     def __init__(self, tensor: Any, number: int | None, hooks: Hooks):
         pack_hook, self.unpack_hook = hooks
         self.number = number
-        self.shape = tensor._shape
+        self.shape, self.type = tensor._shape, tensor._type
         self.edge = None if number is not None else edge_of(tensor)
         version = tensor._counter[0]
         with no_grad():
@@ -123,8 +123,7 @@ class PackedTensor:
 
     def tensor(self, node: Any) -> Any:
         """What the unpack hook returns, in the place in the graph that the saved tensor had."""
-        with no_grad():
-            value = self.unpack_hook(self.packed)
+        value = self.unpack_hook(self.packed)
         if not is_tensor(value):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
@@ -135,6 +134,8 @@ class PackedTensor:
                 f"a saved tensor of shape {list(self.shape)} was packed, but unpack_hook returned one of shape "
                 f"{list(value._shape)}"
             )
+        if value._type is not self.type:
+            raise RuntimeError(f"a saved {self.type.name} was packed, but unpack_hook returned a {value._type.name}")
         if self.number is not None:
             return restored_output(node, value, self.number) if value.dtype.is_floating_point else value
         tensor = value._alias()
@@ -182,6 +183,14 @@ class SavingNode(Node):
     def is_packed(self, place: int) -> bool:
         """Whether hooks are in force for one saved tensor."""
         return self.versions[place] == PACKED
+
+    def has_tensor(self, place: int) -> bool:
+        """Whether a tensor was saved at this place: it may be a number or None."""
+        return self.versions[place] is not None
+
+    def raw(self, place: int) -> SavedTensor:
+        """What was saved at one place as it is kept, to attach hooks to."""
+        return SavedTensor(self, place if self.saved is None or self.has_tensor(place) else None)
 
 
 class SavedTensor:

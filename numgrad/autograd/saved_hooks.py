@@ -50,7 +50,9 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
         state.mode |= SAVED_HOOKS
 
     def __exit__(self, *exception: Any) -> None:
-        state.saved_hooks = state.saved_hooks[:-1]
+        pairs = list(reversed(state.saved_hooks))
+        pairs.remove((self.pack_hook, self.unpack_hook))  # not simply the last: blocks may end in any order
+        state.saved_hooks = tuple(reversed(pairs))
         if not state.saved_hooks:
             state.mode &= ~SAVED_HOOKS
 
@@ -90,24 +92,29 @@ class _Handle:
     __slots__ = ("__weakref__",)
 
 
+def _memory(tensor: Any) -> int:
+    """The address of a tensor's memory, which several storages may share (of two tensors made of one NumPy array)."""
+    return tensor.data_ptr() - tensor._offset * tensor.element_size()
+
+
 class AllowMutationContext:
     """What is saved in the block: the ``original`` tensors and, for those that were changed, the ``cloned`` ones."""
 
     def __init__(self) -> None:
         self.original: WeakKeyDictionary[_Handle, Any] = WeakKeyDictionary()
         self.cloned: WeakKeyDictionary[_Handle, Any] = WeakKeyDictionary()
-        self._on_storage: dict[int, WeakSet[_Handle]] = {}
+        self._on_memory: dict[int, WeakSet[_Handle]] = {}
 
     def clear(self) -> None:
         """Forget everything; what was recorded can no longer be gone through backward."""
         self.original.clear()
         self.cloned.clear()
-        self._on_storage.clear()
+        self._on_memory.clear()
 
     def _pack(self, tensor: Any) -> _Handle:
         handle = _Handle()
         self.original[handle] = tensor
-        self._on_storage.setdefault(id(tensor._storage), WeakSet()).add(handle)
+        self._on_memory.setdefault(_memory(tensor), WeakSet()).add(handle)
         return handle
 
     def _unpack(self, handle: _Handle) -> Any:
@@ -122,7 +129,7 @@ class AllowMutationContext:
     def _before_write(self, target: Any) -> None:
         """Copy what was saved on the memory of ``target``, which is about to be changed."""
         copies: dict[int, Any] = {}  # a tensor that was saved several times is copied once
-        for handle in self._on_storage.pop(id(target._storage), ()):
+        for handle in self._on_memory.pop(_memory(target), ()):
             tensor = self.original.pop(handle)
             if id(tensor) not in copies:
                 copies[id(tensor)] = operations.clone(tensor.detach())

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from typing import Any
 from weakref import ref
 
+from .accumulation import accumulating
 from .hooks import Hooks, check_replacement
 from .operations import operations
 
@@ -35,6 +36,10 @@ class TensorHooks:
             self.post_accumulate = OrderedDict()
         return self.post_accumulate
 
+    def is_idle(self) -> bool:
+        """Whether there is nothing to call, and no gradient to keep."""
+        return not (self.retained or any(self.hooks.values()))
+
     def run(self, node: Any, gradient: Any) -> Any:
         """Pass the gradient (a list, for a node with several outputs) through the hooks, in their order.
 
@@ -59,8 +64,9 @@ class TensorHooks:
         tensor = weak() if weak is not None else None
         if tensor is None or gradient is None:
             return
-        present = tensor._grad
-        tensor._grad = operations.clone(gradient) if present is None else operations.add(present, gradient)
+        with accumulating:
+            present = tensor._grad
+            tensor._grad = operations.clone(gradient) if present is None else operations.add(present, gradient)
 
 
 def _run_hooks(hooks: Hooks, gradient: Any) -> Any:
@@ -80,13 +86,17 @@ def run_post_accumulate_hooks(variable: Any) -> None:
     """Call the hooks ``hook(leaf)`` of a leaf whose ``grad`` has been added to.
 
     Raises:
-        TypeError: one returned something else than None or, without effect, a tensor.
+        TypeError: one returned something else than None or a tensor.
+        RuntimeError: one returned a tensor.
     """
     hooks = variable._hooks
     if hooks is None or hooks.post_accumulate is None:
         return
     for hook in list(hooks.post_accumulate.values()):
-        check_replacement(variable, hook(variable), hook)
+        returned = hook(variable)
+        check_replacement(variable, returned, hook)
+        if returned is not None:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
 def move_retained(tensor: Any, old: Any, new: Any) -> None:

@@ -6,14 +6,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from .checks import check_gradient, is_tensor, mismatch
 from .grad_mode import state
 
-__all__ = ["Variable", "check_gradient", "is_tensor", "mismatch", "reshaped_gradient"]
-
-
-def is_tensor(value: Any) -> bool:
-    """Whether a value is a tensor: what has a version counter."""
-    return hasattr(value, "_counter")
+__all__ = ["Variable", "reshaped_gradient"]
 
 
 class _ExecutionEngine:
@@ -71,18 +67,3 @@ def reshaped_gradient(output: Any, gradient: Any) -> Any:
         stacklevel=3,
     )
     return gradient.reshape(shape) if same_count else gradient.expand(shape)
-
-
-def check_gradient(gradient: Any) -> Any:
-    """The gradient, if it is a tensor."""
-    if not is_tensor(gradient):
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
-    return gradient
-
-
-def mismatch(index: int, given: Any, expected: Any) -> RuntimeError:
-    """The error for a gradient that does not have its output's shape."""
-    return RuntimeError(
-        f"Mismatch in shape: grad_output[{index}] has a shape of torch.Size({list(given)}) and output[{index}] has "
-        f"a shape of torch.Size({list(expected)})."
-    )

@@ -49,10 +49,9 @@ class View:
         shape, strides: the base's own when the view was made, of which the steps are taken.
         made: what forbids writing to the view, if anything does.
         version: the version of the memory for which the view's edge holds.
-        origin: the base's edge at that version.
     """
 
-    __slots__ = ("base", "made", "origin", "shape", "steps", "strides", "version")
+    __slots__ = ("base", "made", "shape", "steps", "strides", "version")
 
     def __init__(self, parent: Any, step: Step | None, made: str | None = None):
         above = parent._view
@@ -67,7 +66,6 @@ class View:
             self.shape, self.strides = above.shape, above.strides
             made = made or above.made
         self.made = made if mode & GRAD else INFERENCE_MODE if mode & INFERENCE else NO_GRAD
-        self.origin = base._edge
         self.version = version_of(base)
 
     def edge(self, tensor: Any) -> Edge:
@@ -78,20 +76,23 @@ class View:
         """
         base = self.base
         counter = base._counter
-        if base._requires_grad and counter.__class__ is list and counter[0] != self.version:
+        if (
+            (base._requires_grad or tensor._edge is not None)
+            and counter.__class__ is list
+            and counter[0] != self.version
+        ):
             if self.made is not None:
                 raise self.refusal(tensor, "its base or another view of its base has been")
-            self.version = counter[0]
-            if base._edge is not self.origin:
-                self.origin = base._edge
-                edge = self._fresh_edge(tensor)
-                move_retained(tensor, tensor._edge, edge)
-                tensor._edge = edge
-                tensor._requires_grad = True
+            version = counter[0]
+            edge = self._fresh_edge(tensor)
+            move_retained(tensor, tensor._edge, edge)
+            tensor._edge = edge
+            tensor._requires_grad = True
+            self.version = version  # last: to another thread it says that the edge is the new one
         return tensor._edge
 
     def _fresh_edge(self, tensor: Any) -> Edge:
-        if not overlaps_itself(tensor._shape, tensor._element_strides()):
+        if not self.base._requires_grad or not overlaps_itself(tensor._shape, tensor._element_strides()):
             return AsStridedBackward0(tensor, self), 0
         with _Mode(GRAD, True):  # elements that are several of the view's sum their gradients
             return self.way().view_of(self.base)._edge
@@ -196,7 +197,8 @@ class AsStridedBackward0(Node):
         self.strides = view.base._strides
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
-        assert self.edges[0] is not None
+        if self.edges[0] is None:  # the base was detached
+            return (None,)
         node, number = self.edges[0]
         result = operations.zeros(*node.output(number), self.strides)
         operations.overwrite(self.way.view_of(result), gradient)
@@ -295,6 +297,8 @@ def reshaped_in_place(tensor: Any, node: Node | None, step: Step) -> None:
     if view is not None:
         view.steps = (view.steps, step)
     if node is not None:
+        if view is not None:
+            view.version = version_of(tensor)
         edge = (node, 0)
         move_retained(tensor, tensor._edge, edge)
         tensor._edge = edge

@@ -90,16 +90,16 @@ class Pointwise(Op):
         super().__init__(function, node, operands, operands if result == "bool" else fixed)
         #: Whether all operands but the conditions have a gradient, as the short way takes for granted.
         self.differentiable = not self.nondifferentiable - self.conditions
-        self.flat_node_class = self._node_class(node, FlatNode)
+        self.flat_node_class = self.node_class_of(node, FlatNode)
         self.numbers = {
-            operands.index(name): (self._node_class(node, PointwiseNode, name), self._node_class(node, FlatNode, name))
+            operands.index(name): (self.node_class_of(node, PointwiseNode, name), self.node_class_of(node, FlatNode, name))
             for name, node in numbers.items()
         }
 
     def make_node_class(self, name: str) -> type[Node]:
-        return self._node_class(name, PointwiseNode)
+        return self.node_class_of(name, PointwiseNode)
 
-    def _node_class(self, name: str, kind: type[Any], *numbers: str) -> type[Any]:
+    def node_class_of(self, name: str, kind: type[Any], *numbers: str) -> type[Any]:
         """A class of nodes that do not show the conditions, nor the operands ``numbers``."""
         hidden = frozenset([place for place, i in enumerate(self.inputs) if i in self.conditions or i in numbers])
         return type(name, (kind,), {"op": self, "hidden": hidden, "__slots__": (), "__module__": "numgrad.autograd"})
@@ -226,15 +226,16 @@ class Pointwise(Op):
             into._counter[0] += 1
         if plan is not None:
             node: Any = self.node_classes(operands)[0](edges, shape, out._type)
-            if "out" in plan.names:
-                place = plan.names.index("out")
-                saved[place], versions[place] = keep(out, 0)
-            node.plan, node.compute, node.saved, node.versions = plan, compute, tuple(saved), tuple(versions)
+            node.plan, node.compute, node.saved, node.versions = plan, compute, None, ()
             if into is None:
                 out._edge = (node, 0)
                 out._requires_grad = True
             else:
-                record_inplace(into, node)
+                record_inplace(into, node)  # before the result is saved: it has been changed, whatever a hook does
+            if "out" in plan.names:
+                place = plan.names.index("out")
+                saved[place], versions[place] = keep(out, 0)
+            node.saved, node.versions = tuple(saved), tuple(versions)
         return out
 
     def _edges(self, operands: Sequence[Any]) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from .. import devices
 from .._tensor import Tensor, fresh
 from .._types import TensorType
 from ..autograd.grad_mode import GRAD, state
-from ..autograd.node import next_sequence
+from ..autograd.node import edge_of, next_sequence
 from ..autograd.saved import PACKED, Hooks, PackedTensor, freed_error, restore
 from .plan import Plan, PointwiseNode
 
@@ -59,34 +59,43 @@ class FlatNode(PointwiseNode):
         return [(saved[n], saved[n + 1], saved[n + 2], saved[n + 3]) for n in range(0, len(saved), 4)]
 
     def unpack(self) -> dict[str, Any]:
-        values = {}
-        for name, (row, counter, version, tensor) in zip(self.names, self._entries(), strict=True):
-            if counter is NUMBER:
-                values[name] = row
-            else:
-                value = self._alias(row, counter) if tensor is None else tensor
-                values[name] = restore(self, value, version, self.output_number(name), state.mode & GRAD)
-        return values
+        in_graph = state.mode & GRAD
+        return {
+            name: self._restored(name, entry, in_graph) for name, entry in zip(self.names, self._entries(), strict=True)
+        }
 
     def unpack_place(self, place: int) -> Any:
-        return self.unpack()[self.names[place]]
+        return self._restored(self.names[place], self._entries()[place], True)
+
+    def _restored(self, name: str, entry: tuple[Any, list[int], int, Any], in_graph: int) -> Any:
+        """What was saved under one name: a number, or a tensor, checked."""
+        if entry[1] is NUMBER:
+            return entry[0]
+        return restore(self, self._kept(entry), entry[2], self.output_number(name), in_graph)
+
+    def _kept(self, entry: tuple[Any, list[int], int, Any]) -> Any:
+        """A saved tensor, or in which form hooks packed it."""
+        row, counter, version, tensor = entry
+        if tensor is not None and (version == PACKED or tensor._flat is row):
+            return tensor
+        alias = fresh(row, self.shape, self.type)
+        alias._counter = counter
+        if tensor is not None:  # it was given other data since: what it had is kept
+            alias._edge = edge_of(tensor)
+            alias._requires_grad = alias._edge is not None
+        return alias
 
     def pack_place(self, place: int, hooks: Hooks) -> None:
         assert self.saved is not None
-        row, counter, _, tensor = self._entries()[place]
-        value = self._alias(row, counter) if tensor is None else tensor
-        packed = PackedTensor(value, self.saved_output(place), hooks)
+        packed = PackedTensor(self._kept(self._entries()[place]), self.saved_output(place), hooks)
         entry = (None, _UNREADABLE, PACKED, packed)
         self.saved = (*self.saved[: 4 * place], *entry, *self.saved[4 * place + 4 :])
 
     def is_packed(self, place: int) -> bool:
         return self._entries()[place][2] == PACKED
 
-    def _alias(self, row: Any, counter: list[int]) -> Tensor:
-        """The saved output as a tensor without a graph."""
-        alias = fresh(row, self.shape, self.type)
-        alias._counter = counter
-        return alias
+    def has_tensor(self, place: int) -> bool:
+        return self._entries()[place][1] is not NUMBER
 
 
 class Recipe:

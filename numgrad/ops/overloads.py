@@ -15,21 +15,22 @@ from ..autograd.node import Node
 from .elementwise import Pointwise
 from .flat import FlatNode
 from .outputs import write_out
+from .plan import PointwiseNode
 from .recorder import inplace_recorder, operator, recorder
 from .table import attach, check_tensors, public
 
 __all__ = ["of_tensors", "overload", "undifferentiated"]
 
 
-def overload(call: Any, node: str) -> Any:
-    """The pointwise operation ``call``, recorded by nodes called ``node``.
+def overload(call: Any, node: str, *numbers: str) -> Any:
+    """The pointwise operation ``call``, recorded by nodes called ``node``; its operands ``numbers`` are such.
 
     PyTorch has nodes of their own for what is done in place, and several functions that share a formula.  Formula,
     rules and kernels are those of ``call``, and so is the place in the table.
     """
     op: Pointwise = copy.copy(call.op)
-    op.node_class = op.make_node_class(node)
-    op.flat_node_class = type(node, (FlatNode,), {"op": op, "__slots__": (), "__module__": "numgrad.autograd"})
+    op.node_class = op.node_class_of(node, PointwiseNode, *numbers)
+    op.flat_node_class = op.node_class_of(node, FlatNode, *numbers)
     result: Any = recorder(op)
     result.__doc__ = call.__doc__
     result.op = op

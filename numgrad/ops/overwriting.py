@@ -20,8 +20,8 @@ from .copying import copy_program, same
 from .table import attach, refuse_complex
 
 __all__ = [
-    "FillBackward2", "check_fits", "check_overlap", "copy_", "fill_", "overlaps", "overwritten", "plain_number",
-    "recorded_edges", "zero_",
+    "FillBackward2", "assign_number", "check_fits", "check_overlap", "copy_", "fill_", "overlaps", "overwritten",
+    "plain_number", "recorded_edges", "zero_",
 ]
 
 
@@ -112,10 +112,9 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 def _overwritten_with(input: Tensor, src: Tensor, node: type[Node]) -> Tensor:
     check_in_place(input, src)
-    if broadcast_shapes(input._shape, src._shape) != input._shape:
-        raise RuntimeError(
-            f"The expanded size of the tensor {list(input._shape)} must match the existing size {list(src._shape)}"
-        )
+    shape = broadcast_shapes(input._shape, src._shape)
+    if shape != input._shape:
+        raise RuntimeError(f"output with shape {list(input._shape)} doesn't match the broadcast shape {list(shape)}")
     check_overlap(input, src)
     edges = recorded_edges("copy_", input, input, src)
     devices.run_pointwise(copy_program(src.dtype, input.dtype), [src], [input])
@@ -185,11 +184,16 @@ def zero_(input: Tensor) -> Tensor:
     return _filled(input, 0, ZeroBackward0)
 
 
-def _filled(input: Tensor, value: Any, node: type[Node]) -> Tensor:
+def assign_number(input: Tensor, value: Any) -> None:
+    """Overwrite every element with a number, recorded as if that were a 0-d tensor, which PyTorch makes of it."""
+    _filled(input, _fitting(value, input._type.dtype), FillBackward3, (None,))
+
+
+def _filled(input: Tensor, value: Any, node: type[Node], others: tuple[None, ...] = ()) -> Tensor:
     check_writable(input)  # elements may share memory: they get the same value
     edges = recorded_edges("fill_", input, input)
     devices.run_pointwise(_fill_program(value.__class__, input.dtype), [value], [input])
-    overwritten(input, edges, node)
+    overwritten(input, edges + others, node)
     return input
 
 

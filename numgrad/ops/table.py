@@ -197,7 +197,7 @@ class OpNode(SavingNode):
         for key in names if found and kind in ("_", "_raw_") else ():
             if key in self.names:
                 place = self.names.index(key)
-                return SavedTensor(self, place) if kind == "_raw_" else self.unpack_place(place)
+                return self.raw(place) if kind == "_raw_" else self.unpack_place(place)
             if key in self.constants and kind == "_":
                 return self.constants[key]
             if key in self.op.saveable:

@@ -1,5 +1,6 @@
 """What ``grad`` of a leaf becomes: a new tensor or the one that is there, and how it lies in memory."""
 
+import contextlib
 import threading
 import warnings
 
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 import numgrad
 from numgrad import ones, tensor, zeros
-from numgrad.autograd import grad
+from numgrad.autograd import enforce_grad_layout_policy, grad
 
 
 @pytest.fixture
@@ -169,10 +170,63 @@ def test_other_leaves_have_row_major_grads(make, send):
 def test_a_grad_that_is_there_keeps_its_strides():
     x = ones(3, 2).requires_grad_()
     x.grad = before = ones(2, 3).t()
-    (x * x).sum().backward()
+    with enforce_grad_layout_policy(False):
+        (x * x).sum().backward()
     assert x.grad is before
     assert before.stride() == (1, 3)
     assert before.tolist() == [[3.0, 3.0]] * 3
+
+
+@pytest.fixture
+def unwarned(monkeypatch):
+    monkeypatch.setattr("numgrad.autograd.accumulation._warned", False)
+
+
+OTHER_STRIDES = "grad and param do not obey the gradient layout contract"
+
+
+@pytest.mark.parametrize(("leaf", "given"), [
+    (lambda: ones(3, 2), lambda: ones(2, 3).t()),
+    (lambda: ones(2, 3).t(), lambda: ones(3, 2)),
+    (lambda: ones(6, 2)[::2], lambda: ones(6, 2)[::2]),
+], ids=["transposed", "row-major", "with gaps"])
+def test_other_strides_than_the_leafs_are_warned_of_once(unwarned, leaf, given):
+    x = leaf().requires_grad_()
+    for warned in (True, False):
+        x.grad = given()
+        with pytest.warns(UserWarning, match=OTHER_STRIDES) if warned else contextlib.nullcontext():
+            (x * 2).sum().backward()
+
+
+@pytest.mark.parametrize(("leaf", "given"), [
+    (lambda: ones(3, 2), lambda: ones(3, 2)),
+    (lambda: ones(2, 3).t(), lambda: ones(2, 3).t()),
+    (lambda: ones(6, 2)[::2], lambda: ones(3, 2)),
+    (lambda: ones(3, 1), lambda: ones(1, 3).t()),
+], ids=["row-major", "transposed", "with gaps", "of one column"])
+def test_fitting_strides_are_not_warned_of(unwarned, leaf, given):
+    x = leaf().requires_grad_()
+    x.grad = given()
+    (x * 2).sum().backward()
+
+
+def test_the_warning_of_strides_can_be_switched_off(unwarned):
+    def step():
+        x = ones(3, 2).requires_grad_()
+        x.grad = ones(2, 3).t()
+        (x * 2).sum().backward()
+
+    with enforce_grad_layout_policy(False):
+        step()
+    enforce_grad_layout_policy(False)(step)()
+    with (
+        enforce_grad_layout_policy(False),
+        enforce_grad_layout_policy(True),
+        pytest.warns(UserWarning, match=OTHER_STRIDES),
+    ):
+        step()
+    with pytest.raises(TypeError, match="must be bool, not int"):
+        enforce_grad_layout_policy(0)
 
 
 def test_what_grad_returns_is_not_laid_out_anew():

@@ -6,9 +6,8 @@ import warnings
 import pytest
 
 import numgrad
-from numgrad import tensor
+from numgrad import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled, tensor
 from numgrad.autograd import Function, detect_anomaly, grad, set_detect_anomaly
-from numgrad.autograd.anomaly_mode import is_anomaly_enabled
 
 ENABLED = "Anomaly Detection has been enabled"
 
@@ -223,6 +222,18 @@ def test_a_user_folder_may_be_called_numgrad(x, tmp_path):
     assert f'File "{script}", line 2, in forward' in text
 
 
+def test_it_is_switched_on_and_off_for_good():
+    set_anomaly_enabled(True, False)
+    assert (is_anomaly_enabled(), is_anomaly_check_nan_enabled()) == (True, False)
+    set_anomaly_enabled(True)
+    assert (is_anomaly_enabled(), is_anomaly_check_nan_enabled()) == (True, True)
+    set_anomaly_enabled(False)
+    assert not is_anomaly_enabled()
+    with pytest.raises(TypeError, match="must be bool, not int"):
+        set_anomaly_enabled(1)
+    assert not is_anomaly_enabled()
+
+
 def test_each_thread_has_its_own(x):
     seen = []
     with set_detect_anomaly(True):
@@ -230,3 +241,55 @@ def test_each_thread_has_its_own(x):
         thread.start()
         thread.join()
     assert seen == [False]
+
+
+# --- beside other modes -----------------------------------------------------------------
+
+
+def test_the_end_of_a_block_leaves_the_other_modes_alone(x):
+    with set_detect_anomaly(True):
+        numgrad.set_grad_enabled(False)
+    assert not numgrad.is_grad_enabled()
+    numgrad.set_grad_enabled(True)
+    switch = set_detect_anomaly(False)
+    with numgrad.no_grad():
+        with switch:
+            pass
+        assert not numgrad.is_grad_enabled()
+    hooks = numgrad.autograd.graph.saved_tensors_hooks(lambda t: t * 3, lambda t: t)
+    with set_detect_anomaly(True):
+        hooks.__enter__()
+    try:
+        y = x * x.detach()
+    finally:
+        hooks.__exit__()
+    assert y.grad_fn._saved_other.tolist() == (x * 3).tolist()
+
+
+def test_the_look_for_nan_is_each_threads_own(x):
+    entered, left = threading.Event(), threading.Event()
+
+    def other():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with detect_anomaly(check_nan=False):
+                entered.set()
+                left.wait()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    entered.wait()
+    with pytest.warns(UserWarning, match="Anomaly Detection has been enabled"):
+        mode = detect_anomaly()
+    with mode:
+        left.set()
+        thread.join()
+        assert is_anomaly_check_nan_enabled()
+    assert is_anomaly_check_nan_enabled()
+
+
+def test_the_modes_are_no_decorators(x):
+    with pytest.warns(UserWarning, match="Anomaly Detection has been enabled"):
+        mode = detect_anomaly()
+    for switch in (mode, set_detect_anomaly(False)):
+        assert not callable(switch)

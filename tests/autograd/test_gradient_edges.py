@@ -109,8 +109,9 @@ def test_errors_of_edges(x):
         grad(x.sum(), edge, materialize_grads=True)
     with refused(RuntimeError, [x], "The differentiated Tensor at index 0 appears to not have been used", "[3]"):
         grad(x.sum(), edge)
-    with refused(RuntimeError, [x], "The differentiated Tensor at index 0 appears to not have been used"):
-        grad(x.sum(), GradientEdge(y.grad_fn, 7))
+    for number in (1, 7, -1, "a", None):
+        with refused(RuntimeError, [x], "output_nr must be one of the 1 of MulBackward0", repr(number)):
+            grad(y.sum(), GradientEdge(y.grad_fn, number))
     assert grad(x.sum(), edge, allow_unused=True) == (None,)
     message = "GradientEdge's first object must be an autograd.graph.Node but got"
     for call in (lambda wrong: grad(x.sum(), wrong), lambda wrong: grad(wrong, x)):

@@ -10,7 +10,7 @@ import weakref
 import pytest
 
 import numgrad
-from numgrad import tensor
+from numgrad import Tensor, tensor
 from numgrad.autograd import grad
 
 
@@ -77,7 +77,44 @@ def test_edges_lead_to_the_makers_of_the_operands(x):
 def test_what_needs_no_gradient_has_an_empty_edge(x, other):
     assert (x * other).grad_fn.next_functions[1] == (None, 0)
     assert (x.exp() + other).grad_fn.next_functions[1] == (None, 0)
-    assert (other - x.detach() * x).grad_fn.next_functions.count((None, 0)) == 1
+    # a number minus a tensor is an operation of the tensor alone
+    assert (other - x.detach() * x).grad_fn.next_functions.count((None, 0)) == isinstance(other, Tensor)
+
+
+@pytest.mark.parametrize("compute", [
+    lambda x, y: (1 - x, 1), lambda x, y: (2**x, 1), lambda x, y: (numgrad.lerp(x, y, 0.5), 2),
+    lambda x, y: (numgrad.lerp(x, y, x), 3), lambda x, y: (numgrad.where(x > 0, x, y), 2),
+    lambda x, y: (numgrad.where(x > 0, x, 1.0), 2), lambda x, y: (x.clamp(0, 1), 1), lambda x, y: (x.clamp_min(0), 1),
+    lambda x, y: (x.clamp(y, 2 * y), 3), lambda x, y: (1 - x.t(), 1), lambda x, y: (x + 1, 2), lambda x, y: (x * 2, 2),
+], ids=[
+    "1 - x", "2**x", "lerp by a number", "lerp by a tensor", "where", "where or a number", "clamp", "clamp_min",
+    "clamp by tensors", "strided", "+ number", "* number",
+])
+def test_conditions_and_numbers_that_are_no_inputs_have_no_edge(x, compute):
+    result, count = compute(x, x * 2)
+    seen = []
+    result.grad_fn.register_hook(lambda inputs, outputs: seen.append(len(inputs)))
+    assert len(result.grad_fn.next_functions) == count
+    result.sum().backward()
+    assert seen == [count]
+
+
+def test_what_hooks_return_goes_to_the_inputs_that_are_shown(x):
+    y = tensor([[1.0, 1.0], [1.0, 1.0]], requires_grad=True)
+    result = numgrad.where(x > 2, x, y)
+    result.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] * 2, inputs[1] * 3))
+    result.sum().backward()
+    assert x.grad.tolist() == [[0.0, 0.0], [2.0, 2.0]]
+    assert y.grad.tolist() == [[3.0, 3.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize(("index", "name"), [(0, "CopySlices"), ((0, 0), "CopySlices"), (..., "FillBackward3")])
+def test_a_number_assigned_has_an_empty_edge(x, index, name):
+    base = x * 2
+    node = base.grad_fn
+    base[index] = 1.0
+    assert type(base.grad_fn).__name__ == name
+    assert base.grad_fn.next_functions == ((node, 0), (None, 0))
 
 
 def test_paths_end_at_the_leaves(x):

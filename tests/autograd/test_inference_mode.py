@@ -160,6 +160,12 @@ def test_views_of_inference_tensors_are_inference_tensors(frozen):
     assert frozen.view(2, 1)[0].is_inference()
 
 
+def test_views_of_inference_tensors_do_not_know_their_base(frozen):
+    view = frozen[1:]
+    assert not view._is_view()
+    assert view._base is None
+
+
 def test_results_outside_are_normal(frozen):
     made = [frozen + 1, frozen.exp(), frozen.sum(), frozen.clone(), frozen > 0, frozen[[0]], frozen.double()]
     made += [frozen * frozen, copy.deepcopy(frozen), pickled(frozen), numgrad.from_numpy(frozen.numpy())]

@@ -198,6 +198,41 @@ def test_writing_without_recording_leaves_the_graph(x):
     assert x.grad.tolist() == [[2.0] * 3] * 2
 
 
+def test_after_any_change_a_view_has_a_node_of_its_base(x):
+    base = x * 1
+    part = base[0]
+    part.register_hook(lambda gradient: pytest.fail("this belongs to the node that the view had"))
+    part.retain_grad()
+    with numgrad.no_grad():
+        base.mul_(10)
+    assert part.grad_fn.name() == "AsStridedBackward0"
+    assert part.grad_fn.next_functions == ((base.grad_fn, 0),)
+    (part * 2).sum().backward()
+    assert part.grad.tolist() == [2.0] * 3
+    assert x.grad.tolist() == [[2.0] * 3, [0.0] * 3]
+
+
+def test_views_of_a_base_that_was_detached_follow_once_it_is_changed(x, w):
+    base = x * 1
+    part = base[0]
+    base.detach_()
+    (part * 2).sum().backward()
+    assert x.grad.tolist() == [[2.0] * 3, [0.0] * 3]
+    base.mul_(3)
+    assert part.requires_grad
+    assert part.grad_fn.next_functions == ((None, 0),)
+    (part * w).sum().backward()
+    assert w.grad.tolist() == part.tolist()
+    assert x.grad.tolist() == [[2.0] * 3, [0.0] * 3]
+
+
+def test_filling_elements_that_share_memory(x):
+    base = x[0] * 1
+    base.unfold(0, 2, 1).zero_()
+    base.sum().backward()
+    assert x.grad.tolist() == [[0.0] * 3] * 2
+
+
 def test_a_detached_view_changes_values_only(x):
     base = x * 1
     base[0].detach().zero_()

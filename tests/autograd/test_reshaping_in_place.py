@@ -101,6 +101,15 @@ def test_it_counts_as_a_change(x):
         total.backward()
 
 
+def test_a_view_reshaped_without_recording_passes_gradients_on():
+    leaf = numgrad.arange(6.0).view(2, 3).clone().requires_grad_()
+    view = (leaf * 1)[:, :2]
+    with numgrad.no_grad():
+        view.t_()
+    (view * numgrad.tensor([[1.0, 2.0], [3.0, 4.0]])).sum().backward()
+    assert leaf.grad.tolist() == [[1.0, 3.0, 0.0], [2.0, 4.0, 0.0]]
+
+
 def test_leaves_and_several_views_are_refused(x):
     with refused(RuntimeError, [x], "a leaf Variable that requires grad is being used in an in-place operation"):
         x.squeeze_()

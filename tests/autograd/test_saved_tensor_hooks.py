@@ -140,6 +140,7 @@ def test_an_exception_leaves_the_block(x):
     (lambda t: t.add_(1), lambda t: t, RuntimeError, "A saved tensor pack hook is modifying its input in place"),
     (lambda t: t, lambda t: 3, TypeError, "unpack_hook expected to be a Tensor but got result of type int"),
     (lambda t: t, lambda t: zeros(7), RuntimeError, r"shape \[3\] was packed, but unpack_hook returned"),
+    (lambda t: t, lambda t: t.double(), RuntimeError, "FloatTensor was packed, but unpack_hook returned a torch.Doub"),
     (lambda t: t, lambda t: zeros(()).fill_(1 / 0), ZeroDivisionError, "division by zero"),
     (3, lambda t: t, TypeError, "pack_hook must be callable, not int"),
     (lambda t: t, None, TypeError, "unpack_hook must be callable, not NoneType"),
@@ -149,6 +150,32 @@ def test_hooks_that_will_not_do(x, pack, unpack, error, words):
         (x * x).sum().backward()
     assert x.grad is None
     gradient(x, numgrad.exp)
+
+
+def test_blocks_may_end_in_any_order(x):
+    first, second = Log(), Log()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__()
+    x.exp()
+    second.__exit__()
+    x.exp()
+    assert (len(first.packed), len(second.packed)) == (0, 1)
+
+
+@pytest.mark.parametrize("change", [
+    lambda y: y.exp_(), lambda y: y.t().tanh_(), lambda y: y[0].sigmoid_(),
+], ids=["row", "view", "part"])
+def test_a_change_whose_result_cannot_be_packed_is_in_the_graph_but_has_no_backward(x, change):
+    def fail(t):
+        raise ZeroDivisionError
+
+    y = x[None] * ones(2, 1)
+    with pytest.raises(ZeroDivisionError), saved_tensors_hooks(fail, fail):
+        change(y)
+    with pytest.raises((RuntimeError, ZeroDivisionError)):
+        y.sum().backward()
+    assert x.grad is None or x.grad.tolist() == [2.0] * 3
 
 
 def test_disabling_hooks(x):
@@ -197,6 +224,24 @@ def test_hooks_of_one_saved_tensor(x, function):
     y.sum().backward()
     assert x.grad.tolist() == expected.tolist()
     assert log.unpacked == before + len(log.packed)
+
+
+def test_one_saved_tensor_is_unpacked_at_a_time(x):
+    log = Log()
+    other = tensor([2.0, 3.0, 4.0], requires_grad=True)
+    with log:
+        y = x * other
+    assert y.grad_fn._saved_other.tolist() == [2.0, 3.0, 4.0]
+    assert log.unpacked == 1
+    z = (x * 1) * other
+    z.grad_fn._saved_self.detach().zero_()
+    assert z.grad_fn._saved_other is other
+
+
+def test_numbers_have_no_hooks(x):
+    for node, name in ((x * 2).grad_fn, "other"), ((x[None] * 2).grad_fn, "other"), (x.cumsum(0).grad_fn, "dim"):
+        with pytest.raises(RuntimeError, match="with value None is forbidden"):
+            getattr(node, f"_raw_saved_{name}").register_hooks(lambda t: t, lambda t: t)
 
 
 def test_errors_of_register_hooks(x):

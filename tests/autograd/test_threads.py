@@ -228,6 +228,31 @@ def test_a_graph_that_is_not_kept_serves_one_thread_and_the_others_are_told():
         assert set(others) <= {"Trying to backward through the graph a second t"}
 
 
+def test_a_kept_gradient_of_a_result_is_added_up():
+    x = ones(1000, requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    total = y.sum()
+    together(8, lambda number: [total.backward(retain_graph=True) for _ in range(5)])
+    assert y.grad.tolist() == [40.0] * 1000
+    assert x.grad.tolist() == [80.0] * 1000
+
+
+def test_a_view_of_a_changed_base_is_brought_up_to_date_once_for_all():
+    for _ in range(50):
+        x = ones(4, requires_grad=True)
+        base = x * 1
+        view = base[:2]
+        base.mul_(5)
+        found = [None] * 4
+
+        def work(number, x=x, view=view, found=found):
+            found[number] = grad(view.sum(), x, retain_graph=True)[0].tolist()
+
+        together(4, work)
+        assert found == [[5.0, 5.0, 0.0, 0.0]] * 4
+
+
 def test_hooks_and_callbacks_run_in_the_thread_that_called():
     x = ones(2, requires_grad=True)
     y = x * 2

@@ -182,3 +182,19 @@ def test_views_are_saved_with_the_version_of_their_base():
     base[3] = 1.0  # another part, but one counter
     with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
         total.backward()
+
+
+def test_changes_may_be_kept_from_counting():
+    x, w, v = ones(2, requires_grad=True), ones(2), ones(2)
+    y = (x * w * v).sum()
+    with numgrad.autograd._unsafe_preserve_version_counter(w):
+        w.mul_(3)
+    with numgrad.autograd._unsafe_preserve_version_counter((w, v)):
+        v.mul_(2)
+    assert (w._version, v._version) == (0, 0)
+    y.backward()
+    assert x.grad.tolist() == [6.0, 6.0]
+    w.mul_(2)
+    assert w._version == 1
+    with pytest.raises(TypeError, match="a tensor or a tuple of tensors, but got int"):
+        numgrad.autograd._unsafe_preserve_version_counter(3)

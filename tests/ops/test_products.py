@@ -198,5 +198,5 @@ def test_in_place(name):
 
 
 def test_what_does_not_fit_in_place():
-    with pytest.raises(RuntimeError, match=r"tensor \[2\] must match the existing size \[2, 2\]"):
+    with pytest.raises(RuntimeError, match=r"output with shape \[2\] doesn't match the broadcast shape \[2, 2\]"):
         numgrad.zeros(2).addmm_(numgrad.ones(2, 2), numgrad.ones(2, 2))

@@ -256,3 +256,24 @@ def test_a_filled_diagonal_has_no_gradient():
     y = x * 3
     y.fill_diagonal_(0).sum().backward()
     assert x.grad.tolist() == [[0, 3], [3, 0]]
+
+
+@pytest.mark.parametrize("shape", [(0,), (2,), (2, 3)])
+def test_empty_rows_are_inputs_of_cat(shape):
+    empty, x = numgrad.empty(0, requires_grad=True), numgrad.ones(shape, requires_grad=True)
+    joined = numgrad.cat([empty, x, numgrad.empty(0)], -1)
+    assert joined.shape == shape
+    assert [node is not None for node, _ in joined.grad_fn.next_functions] == [True, True, False]
+    joined.sum().backward()
+    assert empty.grad.shape == (0,)
+    assert x.grad.tolist() == numgrad.ones(shape).tolist()
+
+
+def test_what_is_rolled_is_no_view():
+    x = numgrad.arange(4.0).reshape(2, 2).requires_grad_()
+    rolled = x.roll(1)
+    assert not rolled._is_view()
+    rolled.mul_(2)
+    assert rolled.grad_fn.name() == "MulBackward0"
+    rolled.backward(numgrad.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    assert x.grad.tolist() == [[4.0, 6.0], [8.0, 2.0]]

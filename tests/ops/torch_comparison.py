@@ -10,12 +10,6 @@ __all__ = ["assert_same", "randoms"]
 
 RELATIVE = {"float32": 5e-6, "float64": 2e-14}
 
-#: Nodes that PyTorch has of its own for operands that are numbers, and that are one in numgrad.
-ONE_NODE = {
-    "FillBackward3": "FillBackward2",
-}
-
-
 def randoms(*shapes, seed=0, dtype="float64", layout="contiguous", low=-2.0, high=2.0):
     """Random arrays in a layout: "contiguous", "transposed" (dimensions reversed in memory) or "stepped"."""
     random = np.random.default_rng(seed)
@@ -123,6 +117,5 @@ def _name(dtype):
 
 def _graph(node):
     """The names of the nodes that lead to the leaves, as nested lists."""
-    name = type(node).__name__
     following = [_graph(successor) for successor, _ in node.next_functions if successor is not None] if node else []
-    return [ONE_NODE.get(name, name), *following] if node else None
+    return [type(node).__name__, *following] if node else None

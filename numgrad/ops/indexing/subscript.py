@@ -19,7 +19,7 @@ from ...autograd.node import MAYBE, edge_of
 from ...autograd.views import View
 from ..copying import clone, convert
 from ..creation.from_data import tensor
-from ..overwriting import copy_, fill_, overlaps
+from ..overwriting import assign_number, copy_, fill_, overlaps
 from ..shapes.parts import at_index, select_op, slice_op
 from ..shapes.views import alias, expand, unsqueeze_op, view_as_shape
 from ..table import attach
@@ -242,7 +242,7 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
         part, indices = _resolve(self, index, False)
     number = isinstance(value, bool | int | float | complex | np.generic)
     if indices is None and number:
-        fill_(part, value)
+        assign_number(part, value)
         return
     if isinstance(value, list | tuple | np.ndarray):
         value = tensor(value, dtype=self.dtype)
@@ -251,19 +251,15 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
     if indices is not None:
         write_selected(part, indices, number_as(value, part) if number else _without_leading_ones(value))
         return
-    if value._shape == part._shape or not value._shape:
-        copy_(part, clone(value) if value._shape != part._shape and overlaps(part, value) else value)
+    if value._shape == part._shape:
+        copy_(part, value)
         return
     if overlaps(part, value):
         value = clone(value)  # it is read several times: from elements that are not yet overwritten
-    try:
-        value = expand(view_as_shape(value, _inner_shape(value._shape)), part._shape)
-    except RuntimeError:
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(value._shape)} cannot be broadcast to indexing result of "
-            f"shape {list(part._shape)}"
-        ) from None
-    copy_(part, value)
+    if not value._shape:
+        fill_(part, value)
+    else:
+        copy_(part, expand(view_as_shape(value, _inner_shape(value._shape)), part._shape))
 
 
 def _inner_shape(shape: tuple[int, ...]) -> tuple[int, ...]:

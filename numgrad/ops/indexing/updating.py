@@ -10,7 +10,7 @@ from ..._layout import contiguous_strides
 from ..._tensor import Tensor, check_in_place, strided
 from ...autograd.grad_mode import GRAD, state
 from ...autograd.views import record_inplace
-from ..copying import clone, kept_strides, write
+from ..copying import kept_copy, kept_strides, write
 from ..new import empty_of, filled_of
 from ..overwriting import fill_, recorded_edges
 from ..table import operation, parameters
@@ -61,15 +61,16 @@ def in_place(op: Any, change: Callable[..., None], *args: Any) -> Tensor:
         kept = args
         rules = [op.rules[name] for name, edge in zip(op.differentiable, edges, strict=False) if edge is not None]
         if recorded and any("input" in parameters(rule) for rule in rules):
-            kept = (clone(target), *args[1:])
+            kept = (kept_copy(target), *args[1:])
         change(*args)
     finally:
         state.mode = mode
     target._counter[0] += 1
     if recorded:
         node = op.node_class(edges, target._shape, target._type)
+        node.names, node.saved, node.versions = (), None, ()
+        record_inplace(target, node)  # before it is saved: it has been changed, whatever a hook does
         op._save(node, kept, (target,))
-        record_inplace(target, node)
     return target
 
 

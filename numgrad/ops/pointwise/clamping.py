@@ -73,13 +73,14 @@ def _(grad, input, max):
     return where(input > max, grad, 0)
 
 
-_clamp_by_numbers = overload(clamp_op, "ClampBackward1")
-_clamp_min_by_number = overload(clamp_min_op, "ClampMinBackward0")
-_clamp_max_by_number = overload(clamp_max_op, "ClampMaxBackward0")
+_clamp_by_numbers = overload(clamp_op, "ClampBackward1", "min", "max")
+_clamp_min_by_number = overload(clamp_min_op, "ClampMinBackward0", "min")
+_clamp_max_by_number = overload(clamp_max_op, "ClampMaxBackward0", "max")
 
 #: ``clamp`` with one bound: a tensor, or a number.
 _above, _below = overload(clamp_min_op, "ClampBackward0"), overload(clamp_max_op, "ClampBackward0")
-_above_number, _below_number = overload(clamp_min_op, "ClampBackward1"), overload(clamp_max_op, "ClampBackward1")
+_above_number = overload(clamp_min_op, "ClampBackward1", "min")
+_below_number = overload(clamp_max_op, "ClampBackward1", "max")
 
 
 def _bounded(op: Any, inplace: bool, input: Tensor, *bounds: Any) -> Tensor:

@@ -86,7 +86,7 @@ def sum_to_shape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     )
     if not dims:
         return input
-    return reshape(sum_dims(input, dims, True), shape)
+    return reshape(sum_dims(input, dims, True), shape) if shape else sum_all(input)
 
 
 # -- means ------------------------------------------------------------------------------------------------------

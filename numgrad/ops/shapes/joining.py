@@ -50,7 +50,9 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @operation("CatBackward0", inputs=["tensors"], sequence=True)
-def cat_op(tensors: tuple[Tensor, ...], dim: int, extents: tuple[int, ...]) -> Tensor:
+def cat_op(tensors: tuple[Tensor, ...], dim: int, extents: tuple[Any, ...]) -> Tensor:
+    if None in extents:  # rows of no elements, which may stand beside tensors of any shape
+        tensors, extents = _without_empty_rows(tensors, extents)
     first = tensors[0]
     shape = (*first._shape[:dim], sum(extents), *first._shape[dim + 1 :])
     size = numel(shape)
@@ -64,10 +66,17 @@ def cat_op(tensors: tuple[Tensor, ...], dim: int, extents: tuple[int, ...]) -> T
     return out
 
 
+def _without_empty_rows(tensors: Any, extents: Any) -> Any:
+    return zip(*[pair for pair in zip(tensors, extents, strict=True) if pair[1] is not None], strict=True)
+
+
 @cat_op.gradient("tensors")
 def _(grad, dim, extents):
-    starts = [sum(extents[:i]) for i in range(len(extents))]
-    return [slice_op(grad, dim, s, s + extent, 1) for s, extent in zip(starts, extents, strict=True)]
+    starts = [sum([e or 0 for e in extents[:i]]) for i in range(len(extents))]
+    return [
+        zeros_of((0,), grad._type) if extent is None else slice_op(grad, dim, start, start + extent, 1)
+        for start, extent in zip(starts, extents, strict=True)
+    ]
 
 
 def checked_tensors(name: str, tensors: Any) -> tuple[Tensor, ...]:
@@ -106,11 +115,14 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, **names: An
         if not tensor._shape:
             raise RuntimeError(f"zero-dimensional tensor (at position {number}) cannot be concatenated")
         kind = promote_types(kind, tensor.dtype)
-    kept = tuple([t for t in given if t._shape != (0,)]) or given[:1]
-    expected = kept[0]._shape
+    expected = next((t._shape for t in given if t._shape != (0,)), (0,))
     dim = normal_dim(dim, len(expected))
-    for number, tensor in enumerate(kept):
+    extents: list[int | None] = []
+    for number, tensor in enumerate(given):
         shape = tensor._shape
+        if shape == (0,) and len(expected) != 1:
+            extents.append(None)
+            continue
         if len(shape) != len(expected):
             raise RuntimeError(
                 f"Tensors must have same number of dimensions: got {len(expected)} and {len(shape)} (shapes "
@@ -122,8 +134,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, **names: An
                     f"Sizes of tensors must match except in dimension {dim}. Expected size {wanted} but got size "
                     f"{extent} for tensor number {number} in the list (shapes {list(expected)} and {list(shape)})."
                 )
-    parts = tuple([convert(t, kind) for t in kept])
-    return cat_op(parts, dim, tuple([t._shape[dim] for t in parts]))
+        extents.append(shape[dim])
+    return cat_op(tuple([convert(t, kind) for t in given]), dim, tuple(extents))
 
 
 @operation("StackBackward0", inputs=["tensors"], sequence=True)

@@ -24,8 +24,8 @@ __all__ = ["repeat", "repeat_interleave", "roll", "rot90", "tile"]
 @operation("RollBackward0")
 def roll_op(input: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
     if not dims:
-        row = contiguous(input)
-        return view_as_shape(roll_op.function(view_as_shape(row, (numel(row._shape),)), shifts, (0,)), row._shape)
+        row = view_as_shape(contiguous(input), (numel(input._shape),))
+        return fresh(roll_op.function(row, shifts, (0,))._flat, input._shape, input._type)
     out = empty_of(input._shape, input._type)
     # Along each dimension two stretches change places: (where it starts, where it goes, how long it is).
     stretches = []
