@@ -12,7 +12,6 @@ from . import anomaly_mode, function, grad_mode, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .backward import backward, grad
 from .function import Function
-from .grad_mode import _unsafe_preserve_version_counter as _unsafe_preserve_version_counter
 from .grad_mode import (
     enable_grad,
     enforce_grad_layout_policy,
@@ -22,6 +21,7 @@ from .grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from .graph import _unsafe_preserve_version_counter as _unsafe_preserve_version_counter
 from .variable import Variable
 
 __all__ = [

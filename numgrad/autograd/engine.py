@@ -20,6 +20,7 @@ from operator import attrgetter
 from typing import Any
 
 from .anomaly_mode import check_gradients, explain_failure
+from .errors import note_node
 from .grad_mode import ANOMALY, state, with_recording
 from .node import AccumulateGrad, DeadEnd, Edge, Node
 from .node_hooks import mark_shared, run_post_hooks, run_pre_hooks
@@ -29,9 +30,6 @@ __all__ = ["run_backward"]
 
 #: Passes nested in one thread (a backward called inside a backward) before the next gets a thread of its own.
 NESTING = 30
-
-#: Notes that an error gets on its way out of passes that are nested deeply.
-NOTES = 10
 
 _by_sequence = attrgetter("sequence")
 
@@ -263,7 +261,7 @@ class _Pass:
                             result._shared = True
                         deliver(edge, result, node)
         except Exception as error:
-            self._annotate(error, node, gradient)
+            self._note(error, node, gradient)
             raise
 
     def _deliver_row(self, edge: tuple[Node, int], result: Any, node: Node) -> None:
@@ -358,7 +356,7 @@ class _Pass:
             else:
                 self._capture(node, gradient)
         except Exception as error:
-            self._annotate(error, node, gradient)
+            self._note(error, node, gradient)
             raise
         state.mode = self.mode
 
@@ -368,21 +366,10 @@ class _Pass:
             mark_shared([value])
             self.captured[node, number] = value
 
-
-    def _annotate(self, error: Exception, node: Node, gradient: Any) -> None:
-        """Add to an error at which node it was raised; for passes inside one another the innermost comes first."""
-        notes = getattr(error, "__notes__", ())
-        note = f"Raised in backward at {node.name()}, given {_described(node, gradient)}."
-        if not self.annotated and len(notes) < NOTES and note not in notes:
-            error.add_note(note)
+    def _note(self, error: Exception, node: Node, gradient: Any) -> None:
+        if not self.annotated:
+            note_node(error, node, gradient)
         self.annotated = True
-
-
-def _described(node: Node, gradient: Any) -> str:
-    if isinstance(gradient, list):
-        shapes = ", ".join(["None" if g is None else str(list(g._shape)) for g in gradient])
-        return f"gradients of the shapes {shapes}"
-    return "no gradient" if gradient is None else f"a gradient of shape {list(node.shape)}"
 
 
 def _fit(gradient: Any, shape: tuple[int, ...], type: Any, source: Node | None, edge: Edge) -> Any:

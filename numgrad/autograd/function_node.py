@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from .checks import is_tensor
+from .errors import freed_error
 from .grad_mode import GRAD, state
 from .node import Edge, edge_of
 from .operations import operations
-from .saved import SavedTensor, SavingNode, freed_error, keep
+from .saved import SavedTensor, SavingNode, keep
 
 if TYPE_CHECKING:
     from .function import Function

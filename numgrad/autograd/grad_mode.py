@@ -226,7 +226,29 @@ class inference_mode(ModeDecorator):  # noqa: N801 - PyTorch's name
         return self.__class__(self.mode)
 
 
-class set_multithreading_enabled(ModeDecorator):  # noqa: N801 - PyTorch's name
+class _Flag(ModeDecorator):
+    """Sets a flag of this thread, at once and until the end of the ``with`` block if there is one."""
+
+    _flag: str
+
+    def __init__(self, mode: bool):
+        if mode.__class__ is not bool:
+            raise no_bool(type(self).__name__, mode)
+        self._outside = getattr(state, self._flag)
+        self.mode = mode
+        setattr(state, self._flag, mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: Any) -> None:
+        setattr(state, self._flag, self._outside)
+
+    def clone(self) -> _Flag:
+        return self.__class__(self.mode)
+
+
+class set_multithreading_enabled(_Flag):  # noqa: N801 - PyTorch's name
     """Set a flag, at once and until the end of the ``with`` block if there is one, that changes nothing else.
 
     It is there for programs written for PyTorch: backward always runs in the thread that calls it.
@@ -235,24 +257,10 @@ class set_multithreading_enabled(ModeDecorator):  # noqa: N801 - PyTorch's name
         TypeError: ``mode`` is no bool.
     """
 
-    def __init__(self, mode: bool):
-        if mode.__class__ is not bool:
-            raise no_bool("set_multithreading_enabled", mode)
-        self._outside = state.multithreading
-        self.mode = mode
-        state.multithreading = mode
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exception: Any) -> None:
-        state.multithreading = self._outside
-
-    def clone(self) -> set_multithreading_enabled:
-        return self.__class__(self.mode)
+    _flag = "multithreading"
 
 
-class enforce_grad_layout_policy(ModeDecorator):  # noqa: N801 - PyTorch's name
+class enforce_grad_layout_policy(_Flag):  # noqa: N801 - PyTorch's name
     """With False, switch off the warning of a ``grad`` that has other strides than its leaf, in this thread.
 
     It counts at once, and until the end of the ``with`` block if there is one.  A ``grad`` that backward makes itself
@@ -262,49 +270,10 @@ class enforce_grad_layout_policy(ModeDecorator):  # noqa: N801 - PyTorch's name
         TypeError: ``enable`` is no bool.
     """
 
+    _flag = "warn_of_layouts"
+
     def __init__(self, enable: bool = True):
-        if enable.__class__ is not bool:
-            raise no_bool("enforce_grad_layout_policy", enable)
-        self._outside = state.warn_of_layouts
-        self.mode = enable
-        state.warn_of_layouts = enable
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exception: Any) -> None:
-        state.warn_of_layouts = self._outside
-
-    def clone(self) -> enforce_grad_layout_policy:
-        return self.__class__(self.mode)
-
-
-class _unsafe_preserve_version_counter(ModeDecorator):  # noqa: N801 - PyTorch's name
-    """``with _unsafe_preserve_version_counter(x):`` changes of ``x``, or each of several tensors, do not count.
-
-    Backward then computes with what it finds in their memory, as if they had not been changed: the programs that use
-    this put the old values back in time.
-
-    Raises:
-        TypeError: what is given is neither a tensor nor a tuple of tensors.
-    """
-
-    def __init__(self, tensors: Any):
-        self.tensors = tensors if isinstance(tensors, tuple) else (tensors,)
-        for tensor in self.tensors:
-            if not hasattr(tensor, "_counter"):
-                raise TypeError(f"expected a tensor or a tuple of tensors, but got {type(tensor).__name__}")
-        self._versions = [tensor._version for tensor in self.tensors]
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exception: Any) -> None:
-        for tensor, version in zip(self.tensors, self._versions, strict=True):
-            tensor._counter[0] = version
-
-    def clone(self) -> _unsafe_preserve_version_counter:
-        return self.__class__(self.tensors)
+        super().__init__(enable)
 
 
 def no_bool(name: str, mode: Any) -> TypeError:

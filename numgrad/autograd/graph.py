@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from .checks import is_tensor
 from .inference_tensors import is_inference
+from .mode_decorator import ModeDecorator
 from .multi_grad import register_multi_grad_hook
 from .node import DeadEnd, Node, edge_of
 from .saved_hooks import (
@@ -72,3 +73,31 @@ def increment_version(tensor: Any) -> None:
             )
         if not is_inference(each):
             each._counter[0] += 1
+
+
+class _unsafe_preserve_version_counter(ModeDecorator):  # noqa: N801 - PyTorch's name
+    """``with _unsafe_preserve_version_counter(x):`` changes of ``x``, or each of several tensors, do not count.
+
+    Backward then computes with what it finds in their memory, as if they had not been changed: the programs that use
+    this put the old values back in time.
+
+    Raises:
+        TypeError: what is given is neither a tensor nor a tuple of tensors.
+    """
+
+    def __init__(self, tensors: Any):
+        self.tensors = tensors if isinstance(tensors, tuple) else (tensors,)
+        for tensor in self.tensors:
+            if not is_tensor(tensor):
+                raise TypeError(f"expected a tensor or a tuple of tensors, but got {type(tensor).__name__}")
+        self._versions = [tensor._version for tensor in self.tensors]
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: Any) -> None:
+        for tensor, version in zip(self.tensors, self._versions, strict=True):
+            tensor._counter[0] = version
+
+    def clone(self) -> _unsafe_preserve_version_counter:
+        return self.__class__(self.tensors)

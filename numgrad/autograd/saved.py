@@ -8,63 +8,22 @@ version PACKED.  Things that are no tensors have the version None.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
 
-from .anomaly_mode import is_anomaly_enabled
 from .checks import is_tensor
+from .errors import freed_error, modified_error
 from .grad_mode import SAVED_HOOKS, no_grad, state
 from .node import AccumulateGrad, Node, edge_of
 
-__all__ = [
-    "PACKED", "SavedTensor", "SavingNode", "freed_error", "keep", "modified_error", "operation_name", "restore",
-    "restored_output",
-]
+__all__ = ["PACKED", "HookPair", "PackedTensor", "SavedTensor", "SavingNode", "check_hooks", "keep", "restore"]
 
 #: In place of a version: the tensor is kept as a pack hook returned it.
 PACKED = -1
 
 #: A pack hook and an unpack hook.
-Hooks = tuple[Callable[[Any], Any], Callable[[Any], Any]]
-
-
-def operation_name(node: Any) -> str:
-    """What a node is called in messages: ``Mul`` for ``MulBackward0``, ``Pow1`` for ``PowBackward1``."""
-    return re.sub(r"Backward0?(\d*)$", r"\1", node.name())
-
-
-def modified_error(node: Any, tensor: Any, version: int, is_output: bool) -> RuntimeError:
-    """The error for a saved tensor that an in-place operation has changed."""
-    kind = f"[{tensor._type.name} {list(tensor._shape)}]"
-    edge = (node, 0) if is_output else tensor._edge
-    if edge is not None:
-        kind += f", which is output {edge[1]} of {operation_name(edge[0])},"
-    if is_anomaly_enabled():
-        hint = (
-            "Hint: the backtrace further above shows the operation that failed to compute its gradient. "
-            "The variable in question was changed in there or anywhere later. Good luck!"
-        )
-    else:
-        hint = (
-            "Hint: enable anomaly detection to find the operation that failed to compute its gradient, "
-            "with torch.autograd.set_detect_anomaly(True, check_nan=False)."
-        )
-    return RuntimeError(
-        "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"{kind} is at version {tensor._counter[0]}; expected version {version} instead. {hint}"
-    )
-
-
-def freed_error() -> RuntimeError:
-    """The error for a second backward through a graph whose saved tensors are gone."""
-    return RuntimeError(
-        "Trying to backward through the graph a second time (or directly access saved tensors after they have "
-        "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
-        "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
-        "you need to access saved tensors after calling backward."
-    )
+HookPair = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
 
 def keep(tensor: Any, number: int | None = None) -> tuple[Any, int]:
@@ -106,7 +65,7 @@ class PackedTensor:
 
     __slots__ = ("edge", "number", "packed", "shape", "type", "unpack_hook")
 
-    def __init__(self, tensor: Any, number: int | None, hooks: Hooks):
+    def __init__(self, tensor: Any, number: int | None, hooks: HookPair):
         pack_hook, self.unpack_hook = hooks
         self.number = number
         self.shape, self.type = tensor._shape, tensor._type
@@ -172,7 +131,7 @@ class SavingNode(Node):
         value, version = saved[place], self.versions[place]
         return value if version is None else restore(self, value, version, self.saved_output(place))
 
-    def pack_place(self, place: int, hooks: Hooks) -> None:
+    def pack_place(self, place: int, hooks: HookPair) -> None:
         """Have one saved tensor packed by these hooks."""
         assert self.saved is not None
         saved, versions = list(self.saved), list(self.versions)

@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .._layout import overlaps_itself
-from .grad_mode import GRAD, INFERENCE, SAVED_HOOKS, _Mode, state
+from .errors import freed_error, operation_name
+from .grad_mode import GRAD, INFERENCE, SAVED_HOOKS, enable_grad, state
 from .inference_tensors import check_updatable
 from .node import MAYBE, Edge, Node, edge_of
 from .operations import operations
-from .saved import freed_error, operation_name
 from .tensor_hooks import move_retained
 
 __all__ = [
@@ -94,7 +94,7 @@ class View:
     def _fresh_edge(self, tensor: Any) -> Edge:
         if not self.base._requires_grad or not overlaps_itself(tensor._shape, tensor._element_strides()):
             return AsStridedBackward0(tensor, self), 0
-        with _Mode(GRAD, True):  # elements that are several of the view's sum their gradients
+        with enable_grad():  # elements that are several of the view's sum their gradients
             return self.way().view_of(self.base)._edge
 
     def way(self) -> Way:

@@ -31,10 +31,11 @@ from ..autograd.node import Node, edge_of
 from ..autograd.saved import keep
 from ..autograd.views import record_inplace
 from .flat import FlatNode
-from .overwriting import check_fits, check_overlap, plain_number
+from .numbers import check_fits, plain_number
 from .plan import Plan, PointwiseNode, kind_of, new_output, operand, passed_values
 from .promotion import number_dtype, result_dtype
 from .recorder import inplace_recorder, recorder
+from .sharing import check_overlap
 from .table import Op, attach, public, public_functions, refuse_complex
 
 __all__ = ["Pointwise", "pointwise"]
@@ -92,8 +93,8 @@ class Pointwise(Op):
         self.differentiable = not self.nondifferentiable - self.conditions
         self.flat_node_class = self.node_class_of(node, FlatNode)
         self.numbers = {
-            operands.index(name): (self.node_class_of(node, PointwiseNode, name), self.node_class_of(node, FlatNode, name))
-            for name, node in numbers.items()
+            operands.index(i): (self.node_class_of(node, PointwiseNode, i), self.node_class_of(node, FlatNode, i))
+            for i, node in numbers.items()
         }
 
     def make_node_class(self, name: str) -> type[Node]:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from .. import devices
 from .._tensor import Tensor, fresh
 from .._types import TensorType
+from ..autograd.errors import freed_error
 from ..autograd.grad_mode import GRAD, state
 from ..autograd.node import edge_of, next_sequence
-from ..autograd.saved import PACKED, Hooks, PackedTensor, freed_error, restore
+from ..autograd.saved import PACKED, HookPair, PackedTensor, restore
 from .plan import Plan, PointwiseNode
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class FlatNode(PointwiseNode):
             alias._requires_grad = alias._edge is not None
         return alias
 
-    def pack_place(self, place: int, hooks: Hooks) -> None:
+    def pack_place(self, place: int, hooks: HookPair) -> None:
         assert self.saved is not None
         packed = PackedTensor(self._kept(self._entries()[place]), self.saved_output(place), hooks)
         entry = (None, _UNREADABLE, PACKED, packed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from typing import Any
 
 import numpy as np
@@ -11,17 +10,19 @@ import numpy as np
 from .. import devices
 from .._layout import broadcast_shapes
 from .._tensor import Tensor, check_in_place
-from .._types import dtype, float32, real_of
+from .._types import dtype
 from ..autograd.grad_mode import GRAD, state
 from ..autograd.node import Node, edge_of
 from ..autograd.operations import operations
 from ..autograd.views import check_writable, record_inplace
 from .copying import copy_program, same
+from .numbers import check_fits, plain_number
+from .sharing import check_overlap
 from .table import attach, refuse_complex
 
 __all__ = [
-    "FillBackward2", "assign_number", "check_fits", "check_overlap", "copy_", "fill_", "overlaps", "overwritten",
-    "plain_number", "recorded_edges", "zero_",
+    "FillBackward2", "assign_number", "copy_", "fill_", "overwritten",
+    "recorded_edges", "zero_",
 ]
 
 
@@ -71,38 +72,6 @@ class ZeroBackward0(FillBackward2):
     __slots__ = ()
 
 
-def overlaps(target: Tensor, source: Tensor) -> bool:
-    """Whether two tensors share a part of their memory without being the same elements in the same order."""
-    if target._storage is not source._storage or source is target:
-        return False
-    low, high = _extent(target)
-    start, stop = _extent(source)
-    same = (target._offset, target._shape, target._element_strides()) == (
-        source._offset, source._shape, source._element_strides(),
-    )
-    return low < stop and start < high and not same and devices.share_elements(target, source)
-
-
-def check_overlap(target: Tensor, source: Tensor) -> None:
-    """Raise if writing to ``target`` would change elements of ``source`` that are still to be read.
-
-    Raises:
-        RuntimeError: the two share a part of their memory without being the same elements.
-    """
-    if overlaps(target, source):
-        raise RuntimeError(
-            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-            f"memory location (shapes {list(source._shape)} and {list(target._shape)}). Please clone() the tensor "
-            "before performing the operation."
-        )
-
-
-def _extent(tensor: Tensor) -> tuple[int, int]:
-    """The stretch of storage that a tensor's elements lie in."""
-    reach = sum((extent - 1) * step for extent, step in zip(tensor._shape, tensor._element_strides(), strict=True))
-    return tensor._offset, tensor._offset + reach + 1
-
-
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Overwrite the tensor with ``src``, broadcast and converted."""
     if not isinstance(src, Tensor):
@@ -138,9 +107,6 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     return _filled(input, _fitting(value, input._type.dtype), FillBackward2)
 
 
-_LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
-
-
 def _fitting(value: Any, kind: dtype) -> Any:
     """The number as a kernel takes it, if ``kind`` can hold it."""
     if isinstance(value, np.generic):
@@ -151,32 +117,6 @@ def _fitting(value: Any, kind: dtype) -> Any:
         raise OverflowError(f"{value} is too large for a 64-bit integer")
     check_fits(value, kind)
     return plain_number(value)
-
-
-def check_fits(value: complex, kind: dtype) -> None:
-    """Raise if a number is too large for a dtype.
-
-    Raises:
-        RuntimeError: it is.
-    """
-    if not _holds(kind, value):
-        raise RuntimeError(f"value {value} cannot be converted to type {kind.name} without overflow")
-
-
-def plain_number(value: Any) -> Any:
-    """A number of a subclass of Python's, such as an enum's, as Python's own."""
-    classes: tuple[Any, ...] = (bool, int, float, complex)
-    return next(plain(value) for plain in classes if isinstance(value, plain))
-
-
-def _holds(kind: dtype, value: complex) -> bool:
-    """Whether ``kind`` has a number near ``value``; a negative one may wrap around to become unsigned."""
-    if isinstance(value, complex):
-        return kind.kind == "b" or ((kind.is_complex or not value.imag) and _holds(real_of(kind), value.real))
-    if kind.kind == "i":
-        bounds = np.iinfo(kind.numpy)
-        return (bounds.min or -bounds.max) <= value <= bounds.max
-    return real_of(kind) is not float32 or not math.isfinite(value) or abs(value) <= _LARGEST_FLOAT32
 
 
 def zero_(input: Tensor) -> Tensor:

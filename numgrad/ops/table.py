@@ -20,9 +20,10 @@ from typing import Any
 
 from .._tensor import Tensor
 from .._types import dtype
+from ..autograd.errors import freed_error
 from ..autograd.grad_mode import GRAD, state
 from ..autograd.node import MAYBE, Node, edge_of
-from ..autograd.saved import SavedTensor, SavingNode, freed_error, keep, restore
+from ..autograd.saved import SavedTensor, SavingNode, keep, restore
 from ..autograd.views import SEVERAL, View
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Views that had no gradient to pass on when they were made: what is computed of them is recorded, but leads nowhere."""
+"""Views that had no gradient to pass on when they were made: what is computed of them is recorded, to no end."""
 
 import pytest
 

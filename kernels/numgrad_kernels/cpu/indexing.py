@@ -2,8 +2,11 @@
 
 A tensor is read through its storage, a row ``x``: element ``[o, j, c]`` of the indexed part lies at ``start`` and
 ``outer_step`` for each ``o``, ``place_step`` for each of ``places[j]``, ``inner_step`` for each ``c``.  A place below
-0 counts from the end: ``size`` is added to it.  The other side is dense: (outer, places, inner).  Indices have been
-checked: none leads outside.
+0 counts from the end: ``size`` is added to it.  The other side is dense: (outer, places, inner).
+
+Whoever holds an index can change it after any check, so kernels look at the number that they use: one that leads
+outside is not followed, and ``wrong[0]`` becomes true.  Indices are integers, and the lengths of the rows fit each
+other.
 
 Where several places may be the same one, the writes to it happen in the order of the places, whatever the number of
 threads: a piece of the work takes all places (``chunk`` is their number) for a stripe of ``columns``.
@@ -48,10 +51,22 @@ def _fold(indices, size, places):
         places[i] = places[i] * size + (index + size if index < 0 else index)
 
 
+def _inside(index, size):
+    """Whether an index counted from the front leads to one of ``size`` places: unsigned, one below 0 is large."""
+    return np.uint64(index) < np.uint64(size)
+
+
 def _take(x, base, places, step, size, out):
+    """Whether all places were inside.  (A branch costs less than reading something else in place of the others.)"""
+    good = True
     for i in range(out.size):
         place = places[i]
-        out[i] = x[np.uint64(base + (place + size if place < 0 else place) * step)]
+        place = place + size if place < 0 else place
+        if _inside(place, size):
+            out[i] = x[np.uint64(base + place * step)]
+        else:
+            good = False
+    return good
 
 
 def _copy(values, out):
@@ -66,7 +81,7 @@ def _add(values, out):
         out[i] = T(out[i] + values[i])
 
 
-def take_rows(x, start, outer_step, places, place_step, size, inner_step, outer, inner, chunk, out):
+def take_rows(x, start, outer_step, places, place_step, size, inner_step, outer, inner, chunk, out, wrong):
     """``out[o, j, c]`` is the element of ``x`` at place ``j``."""
     count = places.size
     chunks = (count + chunk - 1) // chunk
@@ -76,11 +91,15 @@ def take_rows(x, start, outer_step, places, place_step, size, inner_step, outer,
         last = min(count, first + chunk)
         base = start + o * outer_step
         if inner == 1:
-            _take(x, base, places[first:last], place_step, size, out[o * count + first : o * count + last])
+            if not _take(x, base, places[first:last], place_step, size, out[o * count + first : o * count + last]):
+                wrong[0] = True
         else:
             for j in range(first, last):
                 place = places[j]
                 place = place + size if place < 0 else place
+                if not _inside(place, size):
+                    wrong[0] = True
+                    continue
                 source = base + place * place_step
                 target = (o * count + j) * inner
                 if inner_step == 1:
@@ -92,7 +111,7 @@ def take_rows(x, start, outer_step, places, place_step, size, inner_step, outer,
 
 def put_rows(
     values, value_outer, value_step, value_inner, start, outer_step, places, place_step, size, inner_step, outer, inner,
-    chunk, columns, accumulate, out,
+    chunk, columns, accumulate, out, wrong,
 ):  # fmt: skip
     """``out`` gets ``values[o * value_outer + j * value_step + c * value_inner]`` at place ``j``, or adds it there."""
     count = places.size
@@ -107,11 +126,15 @@ def put_rows(
         last = min(count, first + chunk)
         if inner == 1:
             source = o * value_outer + first * value_step
-            _put(values, source, value_step, base, places[first:last], place_step, size, accumulate, out)
+            if not _put(values, source, value_step, base, places[first:last], place_step, size, accumulate, out):
+                wrong[0] = True
             continue
         for j in range(first, last):
             place = places[j]
             place = place + size if place < 0 else place
+            if not _inside(place, size):
+                wrong[0] = True
+                continue
             target = base + place * place_step
             source = o * value_outer + j * value_step
             if inner_step == 1 and value_inner == 1:
@@ -128,14 +151,21 @@ def put_rows(
 
 
 def _put(values, source, value_step, base, places, step, size, accumulate, out):
+    """Whether all places were inside."""
+    good = True
     for i in range(places.size):
         place = places[i]
-        target = np.uint64(base + (place + size if place < 0 else place) * step)
-        value = values[source + i * value_step]
-        out[target] = T(out[target] + value) if accumulate else T(value)
+        place = place + size if place < 0 else place
+        if _inside(place, size):
+            target = np.uint64(base + place * step)
+            value = values[source + i * value_step]
+            out[target] = T(out[target] + value) if accumulate else T(value)
+        else:
+            good = False
+    return good
 
 
-def gather_axis(x, indices, length, width, inner, chunk, out):
+def gather_axis(x, indices, length, width, inner, chunk, out, wrong):
     """``out[o, j, c]`` is ``x[o, indices[o, j, c], c]``; ``length`` and ``width`` are extents of the middle axis."""
     outer = x.size // max(length * inner, 1)
     chunks = (width + chunk - 1) // chunk
@@ -145,19 +175,31 @@ def gather_axis(x, indices, length, width, inner, chunk, out):
         base = o * length * inner
         low, high = (o * width + first) * inner, (o * width + min(width, first + chunk)) * inner
         if inner == 1:
-            _gather(x[base : base + length], indices[low:high], out[low:high])
+            if not _gather(x[base : base + length], indices[low:high], out[low:high]):
+                wrong[0] = True
         else:
             for row in range(low, high, inner):
                 for c in range(inner):
-                    out[row + c] = x[base + indices[row + c] * inner + c]
+                    index = indices[row + c]
+                    if _inside(index, length):
+                        out[row + c] = x[base + index * inner + c]
+                    else:
+                        wrong[0] = True
 
 
 def _gather(x, indices, out):
+    """Whether all indices were inside; see ``_take``."""
+    good = True
     for i in range(out.size):
-        out[i] = x[np.uint64(indices[i])]
+        index = indices[i]
+        if _inside(index, x.size):
+            out[i] = x[np.uint64(index)]
+        else:
+            good = False
+    return good
 
 
-def scatter_axis(values, value_step, indices, length, width, inner, columns, mode, out):
+def scatter_axis(values, value_step, indices, length, width, inner, columns, mode, out, wrong):
     """``out[o, indices[o, j, c], c]`` gets ``values[o, j, c]``: set (mode 0), added (1) or multiplied (2).
 
     ``value_step`` is 1, or 0 for a single value.
@@ -170,19 +212,31 @@ def scatter_axis(values, value_step, indices, length, width, inner, columns, mod
         base = o * length * inner
         if inner == 1 and value_step == 1:
             row = o * width
-            _scatter(values[row : row + width], indices[row : row + width], mode, out[base : base + length])
+            if not _scatter(values[row : row + width], indices[row : row + width], mode, out[base : base + length]):
+                wrong[0] = True
         else:
             for j in range(width):
                 row = (o * width + j) * inner
                 for c in range(low, min(inner, low + columns)):
-                    target = base + indices[row + c] * inner + c
-                    out[target] = _combined(out[target], values[(row + c) * value_step], mode)
+                    index = indices[row + c]
+                    if _inside(index, length):
+                        target = base + index * inner + c
+                        out[target] = _combined(out[target], values[(row + c) * value_step], mode)
+                    else:
+                        wrong[0] = True
 
 
 def _scatter(values, indices, mode, out):
+    """Whether all indices were inside."""
+    good = True
     for i in range(indices.size):
-        target = np.uint64(indices[i])
-        out[target] = _combined(out[target], values[i], mode)
+        index = indices[i]
+        if _inside(index, out.size):
+            target = np.uint64(index)
+            out[target] = _combined(out[target], values[i], mode)
+        else:
+            good = False
+    return good
 
 
 def _combined(present, value, mode):
@@ -191,7 +245,7 @@ def _combined(present, value, mode):
     return T(present + value) if mode == 1 else T(present * value)
 
 
-def scatter_extremes(values, indices, length, width, inner, columns, largest, out):
+def scatter_extremes(values, value_step, indices, length, width, inner, columns, largest, out, wrong):
     """``out[o, indices[o, j, c], c]`` becomes the larger, or smaller, of itself and ``values[o, j, c]``; NaN wins."""
     outer = out.size // max(length * inner, 1)
     stripes = (inner + columns - 1) // columns
@@ -202,8 +256,12 @@ def scatter_extremes(values, indices, length, width, inner, columns, largest, ou
         for j in range(width):
             row = (o * width + j) * inner
             for c in range(low, min(inner, low + columns)):
-                target = base + indices[row + c] * inner + c
-                value = values[row + c]
-                present = out[target]
-                if value != value or (value > present if largest else value < present):
-                    out[target] = value
+                index = indices[row + c]
+                if _inside(index, length):
+                    target = base + index * inner + c
+                    value = values[(row + c) * value_step]
+                    present = out[target]
+                    if value != value or (value > present if largest else value < present):
+                        out[target] = value
+                else:
+                    wrong[0] = True

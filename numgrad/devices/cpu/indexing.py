@@ -1,4 +1,8 @@
-"""Reading and writing at places given by indices."""
+"""Reading and writing at places given by indices.
+
+The kernels follow no index that leads outside, but report it, and an IndexError is raised here: indices that were in
+bounds when an operation was called, and when they were saved for its gradient, may have been changed since.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +16,12 @@ from ..memory import empty_row, zero_row
 from .launching import launch
 
 __all__ = [
-    "Places", "coordinates", "counts", "distinct_places", "fold_indices", "gather_axis", "nonzero_places",
-    "nonzero_rows", "offsets", "outside", "put_rows", "scatter_axis", "scatter_extremes", "take_rows",
-    "triangle_rows",
+    "Places", "check_inside", "check_report", "coordinates", "counts", "distinct_places", "fold_indices",
+    "gather_axis", "new_report", "nonzero_places", "nonzero_rows", "offsets", "outside", "put_rows",
+    "scatter_axis", "scatter_extremes", "take_rows", "triangle_rows",
 ]
 
-INT64 = np.dtype(np.int64)
+INT64, _BOOL = np.dtype(np.int64), np.dtype(np.bool_)
 
 #: Elements that one piece of parallel work is about.
 PIECE = 4096
@@ -39,6 +43,56 @@ class Places(NamedTuple):
     inner_step: int
     outer: int
     inner: int
+
+
+def new_report() -> np.ndarray:
+    """What a kernel gets to say that an index leads outside."""
+    return np.zeros(1, _BOOL)
+
+
+def check_report(report: np.ndarray, indices: np.ndarray, low: int, high: int, ignored: int | None = None) -> None:
+    """Raise if a kernel has met an index that is not in [low, high), nor ``ignored``.
+
+    Raises:
+        IndexError: it has.
+    """
+    if report.item():
+        wrong = ~((indices >= low) & (indices < high))
+        if ignored is not None:
+            wrong &= indices != ignored
+        found = indices[wrong].tolist() or ["that has changed meanwhile"]
+        raise IndexError(f"index {found[0]} is out of bounds for dimension with size {high}")
+
+
+def check_inside(indices: np.ndarray, low: int, high: int) -> None:
+    """Raise unless all indices are in [low, high).
+
+    Raises:
+        IndexError: one is not.
+    """
+    check_report(np.array([outside(indices, low, high) is not None]), indices, low, high)
+
+
+def _check_indices(indices: np.ndarray, size: int) -> None:
+    if indices.dtype != INT64:
+        raise IndexError(f"indices must be int64, not {indices.dtype}")
+    if not size:
+        raise IndexError(f"index {indices[0]} is out of bounds for dimension with size 0")
+
+
+def _check_sizes(count: int, indices: np.ndarray, row: np.ndarray, length: int, width: int) -> None:
+    """Raise unless ``count`` values go with indices of (outer, width, inner) to a row of (outer, length, inner).
+
+    Raises:
+        IndexError: the indices are not int64, or there is no element.
+        RuntimeError: there are more or fewer of them.
+    """
+    _check_indices(indices, length)
+    if indices.size * length != row.size * width or count not in (1, indices.size):
+        raise RuntimeError(
+            f"shape mismatch: {indices.size} indices, {width} along the dimension, of {row.size} elements, {length} "
+            f"along it, and {count} values"
+        )
 
 
 def outside(indices: np.ndarray, low: int, high: int) -> int | None:
@@ -93,7 +147,12 @@ def distinct_places(places: np.ndarray, size: int) -> np.ndarray:
 
 
 def counts(places: np.ndarray, size: int) -> np.ndarray:
-    """How often each of ``size`` places is named, 1 for one that is not."""
+    """How often each of ``size`` places is named, 1 for one that is not.
+
+    Raises:
+        IndexError: a place is not in [0, size).
+    """
+    check_inside(places, 0, size)
     return np.maximum(np.bincount(places, minlength=size), 1)
 
 
@@ -103,8 +162,13 @@ def offsets(
     """Offsets of places counted over dimensions of ``sizes``, which are stepped through by ``steps``.
 
     ``dims`` are the dimensions of the result, a row: dimensions of the places, by number, and others (extent, step).
+
+    Raises:
+        IndexError: a place is out of bounds.
     """
-    places = np.where(places < 0, places + int(np.prod(sizes)), places)
+    count = int(np.prod(sizes))
+    check_inside(places.reshape(-1), -count, count)
+    places = np.where(places < 0, places + count, places)
     total = np.zeros(places.shape, INT64)
     for index, step in zip(coordinates(places, sizes), steps, strict=True):
         total += index * step
@@ -132,12 +196,18 @@ def _columns(inner: int, itemsize: int) -> int:
 
 
 def take_rows(x: np.ndarray, places: Places, out: np.ndarray) -> None:
-    """Read a storage at ``places`` into the row ``out``."""
+    """Read a storage at ``places`` into the row ``out``.
+
+    Raises:
+        IndexError: a place is not in [-size, size).
+    """
     if not out.size:
         return
-    x, out = _bits(x), _bits(out)
+    _check_indices(places.row, places.size)
+    x, out, report = _bits(x), _bits(out), new_report()
     chunk = _chunk(places.inner)
-    launch(indexing.take_rows, x.dtype, x, *places, chunk, out, size=out.size)
+    launch(indexing.take_rows, x.dtype, x, *places, chunk, out, report, size=out.size)
+    check_report(report, places.row, -places.size, places.size)
 
 
 def put_rows(
@@ -147,27 +217,45 @@ def put_rows(
     """Write ``values``, which are read in ``value_steps``, into a storage at ``places``, or add them.
 
     Unless the places are ``distinct``, those that are the same are written to in their order.
+
+    Raises:
+        IndexError: a place is not in [-size, size).
+        RuntimeError: there are too few values.
     """
     count, inner = places.row.size, places.inner
     size = places.outer * count * inner
     if not size:
         return
+    _check_indices(places.row, places.size)
+    last = (places.outer - 1) * value_steps[0] + (count - 1) * value_steps[1] + (inner - 1) * value_steps[2]
+    if last >= values.size:
+        raise RuntimeError(f"shape mismatch: {values.size} values for {size} elements at {count} indices")
     chunk, columns = (_chunk(inner), inner) if distinct else (count, _columns(inner, out.dtype.itemsize))
     if not distinct and columns >= inner and places.outer == 1:
         size = 0  # there is nothing to share among threads
+    report = new_report()
     launch(
-        indexing.put_rows, out.dtype, values, *value_steps, *places, chunk, columns, accumulate, out, size=size
+        indexing.put_rows, out.dtype, values, *value_steps, *places, chunk, columns, accumulate, out, report, size=size
     )
+    check_report(report, places.row, -places.size, places.size)
 
 
 def gather_axis(
     flat: np.ndarray, indices: np.ndarray, length: int, width: int, inner: int
 ) -> np.ndarray:
-    """The elements of (outer, length, inner) at indices of (outer, width, inner) on the middle axis."""
+    """The elements of (outer, length, inner) at indices of (outer, width, inner) on the middle axis.
+
+    Raises:
+        IndexError: an index is not in [0, length).
+        RuntimeError: the sizes do not fit.
+    """
     out = empty_row(indices.size, flat.dtype)
     if out.size:
-        x, bits = _bits(flat), _bits(out)
-        launch(indexing.gather_axis, x.dtype, x, indices, length, width, inner, _chunk(inner), bits, size=out.size)
+        _check_sizes(out.size, indices, flat, length, width)
+        x, bits, report = _bits(flat), _bits(out), new_report()
+        chunk = _chunk(inner)
+        launch(indexing.gather_axis, x.dtype, x, indices, length, width, inner, chunk, bits, report, size=out.size)
+        check_report(report, indices, 0, length)
     return out
 
 
@@ -177,25 +265,40 @@ def scatter_axis(
     """Write ``values`` (one for each index, or one for all) to ``out`` at the indices of (outer, width, inner).
 
     ``out`` is seen as (outer, length, inner); ``mode`` is "set", "add" or "multiply".
+
+    Raises:
+        IndexError: an index is not in [0, length); the others are written at all the same.
+        RuntimeError: the sizes do not fit.
     """
     if not indices.size:
         return
+    _check_sizes(values.size, indices, out, length, width)
     columns = _columns(inner, out.dtype.itemsize)
     step = 0 if values.size == 1 else 1
+    report = new_report()
     launch(
         indexing.scatter_axis, out.dtype, values, step, indices, length, width, inner, columns, MODES[mode], out,
-        size=indices.size if out.size > length * min(inner, columns) else 0,
+        report, size=indices.size if out.size > length * min(inner, columns) else 0,
     )
+    check_report(report, indices, 0, length)
 
 
 def scatter_extremes(
     values: np.ndarray, indices: np.ndarray, out: np.ndarray, length: int, width: int, inner: int, largest: bool
 ) -> None:
-    """Make the elements of ``out`` at the indices the largest, or smallest, of themselves and the ``values``."""
+    """Make the elements of ``out`` at the indices the largest, or smallest, of themselves and the ``values``.
+
+    Raises:
+        IndexError, RuntimeError: see :func:`scatter_axis`.
+    """
     if not indices.size:
         return
+    _check_sizes(values.size, indices, out, length, width)
+    step = 0 if values.size == 1 else 1
+    report = new_report()
     columns = _columns(inner, out.dtype.itemsize)
     launch(
-        indexing.scatter_extremes, out.dtype, values, indices, length, width, inner, columns, largest, out,
-        size=indices.size if out.size > length * min(inner, columns) else 0,
+        indexing.scatter_extremes, out.dtype, values, step, indices, length, width, inner, columns, largest, out,
+        report, size=indices.size if out.size > length * min(inner, columns) else 0,
     )
+    check_report(report, indices, 0, length)

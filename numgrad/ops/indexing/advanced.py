@@ -15,9 +15,10 @@ from ..._tensor import Tensor, fresh
 from ..._types import bool_, int32, int64, tensor_type, uint8
 from ..copying import contiguous, convert
 from ..new import zeros_of
+from ..sharing import check_apart
 from ..table import operation, public
 from .places import part_shape, pick, put
-from .updating import check_no_sharing, number_as, updating
+from .updating import number_as, updating
 
 __all__ = ["Selection", "index_backward", "index_op", "index_put_op", "mask_places", "selected", "write_selected"]
 
@@ -194,7 +195,7 @@ def write_selected(
     """
     selection = selected(input._shape, indices)
     values = _checked_values(input, indices, selection, values)
-    check_no_sharing(input, values, selection.places)
+    check_apart(input, values, selection.places)
     return index_put_op.in_place(
         input, selection.places, values, selection.dims, accumulate, selection.distinct
     )

@@ -11,14 +11,15 @@ from ..._tensor import Tensor, fresh
 from ..._types import bool_, int32, int64, tensor_type, to_dtype, uint8
 from ..copying import contiguous, convert
 from ..new import empty_of, zeros_of
-from ..overwriting import check_fits
+from ..numbers import check_fits
 from ..pointwise.comparison import choose
 from ..promotion import result_dtype
 from ..shapes.views import expand, unsqueeze
+from ..sharing import check_apart
 from ..table import attach, check_tensors, operation, public, public_functions
 from .advanced import mask_places
 from .places import pick, put
-from .updating import check_no_sharing, in_place, number_as, updating
+from .updating import in_place, number_as, updating
 
 __all__ = ["argwhere", "masked_fill", "masked_scatter", "masked_select", "nonzero"]
 
@@ -95,7 +96,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     shape = broadcast_shapes(self._shape, mask._shape)
     if shape != self._shape:
         raise RuntimeError(f"output with shape {list(self._shape)} doesn't match the broadcast shape {list(shape)}")
-    check_no_sharing(self, mask)
+    check_apart(self, mask)
     return in_place(op, _fill, self, mask, value)
 
 
@@ -118,6 +119,7 @@ def _(grad, mask, input_shape):
 @updating("MaskedScatterBackward0", inputs=["input", "mask", "source"], nondifferentiable=["mask"])
 def masked_scatter_op(input: Tensor, mask: Tensor, source: Tensor) -> None:
     places = mask_places(expand(mask, input._shape))
+    _check_enough(source, numel(places._shape))  # the mask may have changed since the operation was called
     values = fresh(contiguous(source)._flat[: numel(places._shape)], places._shape, source._type)
     put(input, places, all_dims(input._shape), values, False, True)
 
@@ -137,6 +139,8 @@ def masked_scatter_backward(grad_output: Tensor, mask: Tensor, shape: tuple[int,
     """What of the gradient the mask selects, in front of zeros, in ``shape``."""
     row = devices.zeros(shape, grad_output._type)
     picked = masked_select_op.function(grad_output, mask)._flat
+    if picked.size > row.size:
+        raise RuntimeError(f"the mask selects {picked.size} elements, more than a source of shape {list(shape)} has")
     row[: picked.size] = picked
     return fresh(row, shape, grad_output._type)
 
@@ -168,7 +172,10 @@ def _check_scattering(input: Tensor, mask: Any, source: Any) -> None:
             "masked_scatter: expected self and source to have same dtypes but got "
             f"{input.dtype.legacy} and {source.dtype.legacy}"
         )
-    wanted = numel(mask_places(expand(mask, broadcast_shapes(input._shape, mask._shape)))._shape)
+    _check_enough(source, numel(mask_places(expand(mask, broadcast_shapes(input._shape, mask._shape)))._shape))
+
+
+def _check_enough(source: Tensor, wanted: int) -> None:
     if wanted > numel(source._shape):
         raise RuntimeError(
             f"Number of elements of source < number of ones in mask ({numel(source._shape)} < {wanted})"
@@ -192,7 +199,7 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     shape = broadcast_shapes(self._shape, mask._shape)
     if shape != self._shape:
         raise RuntimeError(f"output with shape {list(self._shape)} doesn't match the broadcast shape {list(shape)}")
-    check_no_sharing(self, mask, source)
+    check_apart(self, mask, source)
     return masked_scatter_op.in_place(self, mask, source)
 
 

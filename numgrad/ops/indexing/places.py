@@ -16,7 +16,7 @@ from ... import devices
 from ..._layout import contiguous_strides, numel, output_strides
 from ..._tensor import Tensor, fresh, strided
 from ..copying import contiguous
-from ..shapes.views import expand_op
+from ..shapes.views import expand
 
 __all__ = ["part_shape", "pick", "put"]
 
@@ -52,6 +52,7 @@ class _Walk(NamedTuple):
     sizes: Ints  # of the indexed dimensions
     steps: Ints
     middle: tuple[int | tuple[int, int], ...]
+    reach: int  # offsets are below it
 
 
 @functools.lru_cache(maxsize=4096)
@@ -78,9 +79,11 @@ def _walk(shape: Ints, strides: Ints, dims: Ints, places: Ints, new: bool) -> _W
     step = None
     if middle == list(range(first, first + len(places))) and len(runs) < 2:
         step = _as_one(runs[0] if runs else [], sizes, indexed)[1]
+    others = [(extents[d], steps[d]) for d in middle if not first <= d < first + len(places)]
+    reach = 1 + sum([(extent - 1) * each for extent, each in (*zip(sizes, indexed, strict=True), *others)])
     return _Walk(
         extents, own, outer, outer_step, inner, inner_step, step, sizes, indexed,
-        tuple([d - first if first <= d < first + len(places) else (extents[d], steps[d]) for d in middle]),
+        tuple([d - first if first <= d < first + len(places) else (extents[d], steps[d]) for d in middle]), reach,
     )
 
 
@@ -109,7 +112,7 @@ def _located(tensor: Tensor, walk: _Walk, places: Tensor) -> devices.Places:
     row, step, size = contiguous(places)._flat, walk.step, numel(walk.sizes)
     if step is None:
         row = devices.offsets(row.reshape(places._shape), walk.sizes, walk.steps, walk.middle)
-        step, size = 1, 0
+        step, size = 1, walk.reach
     return devices.Places(
         tensor._offset, walk.outer_step, row, step, size, walk.inner_step, walk.outer, walk.inner
     )
@@ -139,7 +142,7 @@ def put(target: Tensor, places: Tensor, dims: Ints, values: Tensor, accumulate: 
     elif values._flat is not None and numel(shape) == inner and shape == walk.shape[len(walk.shape) - len(shape) :]:
         steps = 0, 0, 1
     else:
-        values = contiguous(values if shape == walk.shape else expand_op(values, walk.shape))
+        values = contiguous(values if shape == walk.shape else expand(values, walk.shape))
         steps = located.row.size * inner, inner, 1
     row = values._storage[values._offset : values._offset + 1] if steps == (0, 0, 0) else values._flat
     devices.put_rows(row, steps, located, target._storage, accumulate, distinct)

@@ -16,9 +16,10 @@ from ..pointwise.arithmetic import div, mul
 from ..pointwise.comparison import eq, where
 from ..pointwise.integers import floor_divide
 from ..shapes.parts import slice_op
+from ..sharing import check_apart
 from ..table import attach, check_tensors, public
 from .gathering import along, check_index_dtype, check_within, gather_op, scatter_into, scatter_zeros
-from .updating import check_no_sharing, number_as, updating
+from .updating import number_as, updating
 
 __all__ = ["scatter", "scatter_add", "scatter_reduce"]
 
@@ -233,7 +234,7 @@ def scatter_(
 ) -> Tensor:
     """:func:`scatter` in place: overwrites the tensor and returns it."""
     op, arguments = _scatter_call("scatter_", self, dim, index, src, value, reduce)
-    check_no_sharing(self, *[argument for argument in arguments[1:] if isinstance(argument, Tensor)])
+    check_apart(self, *[argument for argument in arguments[1:] if isinstance(argument, Tensor)])
     return op.in_place(*arguments)
 
 
@@ -252,7 +253,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """:func:`scatter_add` in place: overwrites the tensor and returns it."""
     index, src, dim = _checked("scatter_add_", self, dim, index, src)
-    check_no_sharing(self, index, src)
+    check_apart(self, index, src)
     return scatter_add_op.in_place(self, index, src, dim)
 
 
@@ -295,7 +296,7 @@ def scatter_reduce_(
     """:func:`scatter_reduce` in place: overwrites the tensor and returns it."""
     _check_reduction(self, reduce)
     index, src, dim = _checked("scatter_reduce_", self, dim, index, src)
-    check_no_sharing(self, index, src)
+    check_apart(self, index, src)
     return scatter_reduce_op.in_place(self, index, src, dim, reduce, include_self)
 
 

@@ -12,10 +12,11 @@ from ..copying import contiguous
 from ..new import zeros_of
 from ..pointwise.arithmetic import mul
 from ..shapes.views import reshape
+from ..sharing import check_apart
 from ..table import attach, check_tensors, operation, public, public_functions
 from .gathering import check_index_dtype
 from .places import pick, put
-from .updating import check_no_sharing, number_as, updating
+from .updating import number_as, updating
 
 __all__ = ["index_add", "index_copy", "index_fill", "index_select", "take"]
 
@@ -201,7 +202,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """:func:`index_add` in place: overwrites the tensor and returns it."""
     arguments = _added(input, dim, index, source, alpha)
-    check_no_sharing(input, *arguments[1:3])
+    check_apart(input, *arguments[1:3])
     return index_add_op.in_place(*arguments)
 
 
@@ -250,7 +251,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """:func:`index_copy` in place: overwrites the tensor and returns it."""
     arguments = _copied(input, dim, index, source)
-    check_no_sharing(input, *arguments[1:3])
+    check_apart(input, *arguments[1:3])
     return index_copy_op.in_place(*arguments)
 
 
@@ -289,7 +290,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """:func:`index_fill` in place: overwrites the tensor and returns it."""
     op, arguments = _filled(input, dim, index, value)
-    check_no_sharing(input, arguments[1])
+    check_apart(input, arguments[1])
     return op.in_place(*arguments)
 
 
@@ -342,7 +343,7 @@ def put_copy(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = Fa
 def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """``put`` in place: overwrites the tensor and returns it."""
     _put(input, index, source)
-    check_no_sharing(input, index, source)
+    check_apart(input, index, source)
     return put_op.in_place(input, index, source, accumulate)
 
 

@@ -19,9 +19,10 @@ from ...autograd.node import MAYBE, edge_of
 from ...autograd.views import View
 from ..copying import clone, convert
 from ..creation.from_data import tensor
-from ..overwriting import assign_number, copy_, fill_, overlaps
+from ..overwriting import assign_number, copy_, fill_
 from ..shapes.parts import at_index, select_op, slice_op
 from ..shapes.views import alias, expand, unsqueeze_op, view_as_shape
+from ..sharing import overlaps
 from ..table import attach
 from .advanced import index_op, selected, write_selected
 from .updating import number_as

@@ -15,7 +15,7 @@ from ..new import empty_of, filled_of
 from ..overwriting import fill_, recorded_edges
 from ..table import operation, parameters
 
-__all__ = ["check_no_sharing", "in_place", "number_as", "updating"]
+__all__ = ["in_place", "number_as", "updating"]
 
 
 def updating(
@@ -83,18 +83,3 @@ def number_as(value: Any, like: Tensor) -> Tensor:
     if value.__class__ in (bool, int, float) and like._type.dtype.is_floating_point and -1e30 < value < 1e30:
         return filled_of((), value, like._type)  # which fill_ would find to fit
     return fill_(empty_of((), like._type), value)
-
-
-def check_no_sharing(target: Tensor, *sources: Tensor) -> None:
-    """Raise if an element of a source lies where the target is written to.
-
-    Raises:
-        RuntimeError: one does.
-    """
-    for source in sources:
-        if source._storage is target._storage and devices.share_elements(target, source):
-            raise RuntimeError(
-                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-                f"memory location (shapes {list(source._shape)} and {list(target._shape)}). Please clone() the tensor "
-                "before performing the operation."
-            )

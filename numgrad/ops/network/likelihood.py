@@ -58,6 +58,8 @@ def _nll_loss_backward(
     grad_output: Tensor, target: Tensor, weight: Tensor | None, shape: tuple[int, ...], ignored: int, count: float,
     reduction: str,
 ) -> Tensor:
+    if target._shape != shape[:1] * (len(shape) > 1) + shape[2:]:
+        raise RuntimeError(f"shape mismatch: targets of shape {list(target._shape)} for an input of {list(shape)}")
     each = expand(div(grad_output, count) if reduction == "mean" else grad_output, target._shape)
     rows = contiguous(each)._flat, *_classes(shape), contiguous(target)._flat, _row_of(weight)
     return fresh(devices.put_negative(*rows, ignored), shape, grad_output._type)

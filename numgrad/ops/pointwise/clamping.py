@@ -11,8 +11,8 @@ from numgrad_kernels import scalar
 from ..._tensor import Tensor
 from ..._types import bool_
 from ..elementwise import pointwise
+from ..numbers import check_fits
 from ..overloads import overload
-from ..overwriting import check_fits
 from ..promotion import result_dtype
 from ..table import attach, public
 from .comparison import where

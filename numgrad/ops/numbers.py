@@ -1,0 +1,40 @@
+"""Python's numbers as operands: which a dtype can hold, and in which form a kernel takes them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._types import dtype, float32, real_of
+
+__all__ = ["check_fits", "plain_number"]
+
+_LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
+
+
+def check_fits(value: complex, kind: dtype) -> None:
+    """Raise if a number is too large for a dtype.
+
+    Raises:
+        RuntimeError: it is.
+    """
+    if not _holds(kind, value):
+        raise RuntimeError(f"value {value} cannot be converted to type {kind.name} without overflow")
+
+
+def plain_number(value: Any) -> Any:
+    """A number of a subclass of Python's, such as an enum's, as Python's own."""
+    classes: tuple[Any, ...] = (bool, int, float, complex)
+    return next(plain(value) for plain in classes if isinstance(value, plain))
+
+
+def _holds(kind: dtype, value: complex) -> bool:
+    """Whether ``kind`` has a number near ``value``; a negative one may wrap around to become unsigned."""
+    if isinstance(value, complex):
+        return kind.kind == "b" or ((kind.is_complex or not value.imag) and _holds(real_of(kind), value.real))
+    if kind.kind == "i":
+        bounds = np.iinfo(kind.numpy)
+        return (bounds.min or -bounds.max) <= value <= bounds.max
+    return real_of(kind) is not float32 or not math.isfinite(value) or abs(value) <= _LARGEST_FLOAT32
