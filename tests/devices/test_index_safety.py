@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import numgrad
-import numgrad.nn.functional as F
+from numgrad.nn import functional
 
 # -- the operations: ``x`` is of shape (4, 3), ``index`` makes an index tensor of a list ------------------------------
 
@@ -43,17 +43,17 @@ READING: dict[str, Callable[[Any, Any], Any]] = {
     "x[i, j]": lambda x, index: x[index([0, 3]), index([1, 2])],
     "x.t()[i, j]": lambda x, index: x.t()[index([0, 2]), index([1, 3])],
     "x[i, :, j]": lambda x, index: x.reshape(2, 2, 3)[index([0, 1]), :, index([1, 2])],
-    "embedding": lambda x, index: F.embedding(index(GRID), x),
-    "embedding with padding": lambda x, index: F.embedding(index(ROWS), x, padding_idx=1),
-    "embedding by frequency": lambda x, index: F.embedding(index(ROWS), x, scale_grad_by_freq=True),
-    "nll_loss": lambda x, index: F.nll_loss(x, index([0, 2, 1, 1])),
-    "nll_loss, each": lambda x, index: F.nll_loss(x, index([0, 2, 1, 1]), reduction="none"),
-    "nll_loss, ignoring": lambda x, index: F.nll_loss(x, index([0, 2, 1, 1]), ignore_index=1),
-    "nll_loss, weighted": lambda x, index: F.nll_loss(x, index([0, 2, 1, 1]), numgrad.rand(3)),
-    "nll_loss of a vector": lambda x, index: F.nll_loss(x[0], index(2)),
-    "nll_loss of an image": lambda x, index: F.nll_loss(x.reshape(1, 3, 2, 2), index([[[0, 1], [2, 2]]])),
-    "cross_entropy": lambda x, index: F.cross_entropy(x, index([0, 2, 1, 1])),
-    "cross_entropy, smoothed": lambda x, index: F.cross_entropy(x, index([0, 2, 1, 1]), label_smoothing=0.1),
+    "embedding": lambda x, index: functional.embedding(index(GRID), x),
+    "embedding with padding": lambda x, index: functional.embedding(index(ROWS), x, padding_idx=1),
+    "embedding by frequency": lambda x, index: functional.embedding(index(ROWS), x, scale_grad_by_freq=True),
+    "nll_loss": lambda x, index: functional.nll_loss(x, index([0, 2, 1, 1])),
+    "nll_loss, each": lambda x, index: functional.nll_loss(x, index([0, 2, 1, 1]), reduction="none"),
+    "nll_loss, ignoring": lambda x, index: functional.nll_loss(x, index([0, 2, 1, 1]), ignore_index=1),
+    "nll_loss, weighted": lambda x, index: functional.nll_loss(x, index([0, 2, 1, 1]), numgrad.rand(3)),
+    "nll_loss of a vector": lambda x, index: functional.nll_loss(x[0], index(2)),
+    "nll_loss of an image": lambda x, index: functional.nll_loss(x.reshape(1, 3, 2, 2), index([[[0, 1], [2, 2]]])),
+    "cross_entropy": lambda x, index: functional.cross_entropy(x, index([0, 2, 1, 1])),
+    "cross_entropy, smoothed": lambda x, index: functional.cross_entropy(x, index([0, 2, 1, 1]), label_smoothing=0.1),
 }
 
 WRITING: dict[str, Callable[[Any, Any], Any]] = {
@@ -276,9 +276,9 @@ def large_program() -> None:
         "x[i]": lambda x, i: x[i],
         "rows": lambda x, i: x.reshape(-1, 10)[i // 10],
         "take": lambda x, i: x.take(i),
-        "embedding": lambda x, i: F.embedding(i // 4, x.reshape(-1, 4)),
+        "embedding": lambda x, i: functional.embedding(i // 4, x.reshape(-1, 4)),
         "scatter_reduce": lambda x, i: x.scatter_reduce(0, i, x.detach(), "amax"),
-        "nll_loss": lambda x, i: F.nll_loss(x.reshape(-1, 1), i * 0),
+        "nll_loss": lambda x, i: functional.nll_loss(x.reshape(-1, 1), i * 0),
     }.items():
         x, index = numgrad.rand(count).requires_grad_(), numgrad.arange(count)
         out = call(x, index)
@@ -326,7 +326,8 @@ PROGRAMS: dict[str, Callable[[], None]] = {
 def test_no_index_leads_outside(program: str) -> None:
     """The program ends by itself; where it does not, its output ends with what it was at."""
     done = subprocess.run([sys.executable, __file__, program], capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0 and done.stdout.endswith("end\n"), done.stdout[-500:] + done.stderr[-3000:]
+    assert done.returncode == 0, done.stdout[-500:] + done.stderr[-3000:]
+    assert done.stdout.endswith("end\n")
 
 
 if __name__ == "__main__":

@@ -57,13 +57,17 @@ def _inside(index, size):
 
 
 def _take(x, base, places, step, size, out):
-    """Whether all places were inside.  (A branch costs less than reading something else in place of the others.)"""
+    """Whether all places were inside.
+
+    Branches cost less than reading something else instead of what is outside, or adding ``size`` or 0 to each place.
+    """
     good = True
     for i in range(out.size):
         place = places[i]
-        place = place + size if place < 0 else place
         if _inside(place, size):
             out[i] = x[np.uint64(base + place * step)]
+        elif _inside(place + size, size):
+            out[i] = x[np.uint64(base + (place + size) * step)]
         else:
             good = False
     return good
@@ -182,7 +186,7 @@ def gather_axis(x, indices, length, width, inner, chunk, out, wrong):
                 for c in range(inner):
                     index = indices[row + c]
                     if _inside(index, length):
-                        out[row + c] = x[base + index * inner + c]
+                        out[row + c] = x[np.uint64(base + index * inner + c)]
                     else:
                         wrong[0] = True
 
@@ -220,7 +224,7 @@ def scatter_axis(values, value_step, indices, length, width, inner, columns, mod
                 for c in range(low, min(inner, low + columns)):
                     index = indices[row + c]
                     if _inside(index, length):
-                        target = base + index * inner + c
+                        target = np.uint64(base + index * inner + c)
                         out[target] = _combined(out[target], values[(row + c) * value_step], mode)
                     else:
                         wrong[0] = True
@@ -258,7 +262,7 @@ def scatter_extremes(values, value_step, indices, length, width, inner, columns,
             for c in range(low, min(inner, low + columns)):
                 index = indices[row + c]
                 if _inside(index, length):
-                    target = base + index * inner + c
+                    target = np.uint64(base + index * inner + c)
                     value = values[(row + c) * value_step]
                     present = out[target]
                     if value != value or (value > present if largest else value < present):
