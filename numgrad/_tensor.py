@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from .autograd.node import MAYBE, gradient_type
 from .autograd.variable import reshaped_gradient
 from .autograd.views import check_writable
 
-__all__ = ["Tensor", "check_differentiable", "check_in_place", "forget_gradients", "fresh", "strided"]
+__all__ = ["Tensor", "check_differentiable", "check_in_place", "fresh", "strided"]
 
 _new = object.__new__
 
@@ -314,22 +313,6 @@ class Tensor(Description, Conversions, GradientHooks):
             result._grad = copy.deepcopy(self._grad, memo)
         result.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return result
-
-
-def forget_gradients(tensors: Iterable[Tensor], set_to_none: bool = True) -> None:
-    """Drop the gradients of tensors, or cut them from their graphs and overwrite them with zeros."""
-    for tensor in tensors:
-        gradient = tensor._grad
-        if gradient is None:
-            continue
-        if set_to_none:
-            tensor._grad = None
-            continue
-        if gradient.grad_fn is not None:
-            gradient.detach_()
-        else:
-            gradient.requires_grad_(False)
-        gradient.zero_()
 
 
 def fresh(flat: Any, shape: tuple[int, ...], type: TensorType) -> Tensor:

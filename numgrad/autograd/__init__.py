@@ -22,12 +22,13 @@ from .grad_mode import (
     set_multithreading_enabled,
 )
 from .graph import _unsafe_preserve_version_counter as _unsafe_preserve_version_counter
+from .saved import SavedTensor
 from .variable import Variable
 
 __all__ = [
-    "Function", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy",
-    "function", "grad", "grad_mode", "graph", "inference_mode", "is_multithreading_enabled", "no_grad",
-    "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
+    "Function", "SavedTensor", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad",
+    "enforce_grad_layout_policy", "function", "grad", "grad_mode", "graph", "inference_mode",
+    "is_multithreading_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
 ]
 
 if not TYPE_CHECKING:

@@ -1,16 +1,17 @@
-"""Gradients of a leaf are added up in its ``grad``."""
+"""Gradients of a leaf are added up in its ``grad``, and forgotten again."""
 
 from __future__ import annotations
 
 import threading
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 from .._layout import contiguous_strides, output_strides
 from .grad_mode import GRAD, state
 from .operations import operations
 
-__all__ = ["accumulate", "accumulating"]
+__all__ = ["accumulate", "accumulating", "forget_gradients"]
 
 #: One lock for all tensors: they may be shared by graphs that are recorded, or run backward, in several threads.
 accumulating = threading.RLock()
@@ -44,6 +45,22 @@ def _own(variable: Any, gradient: Any) -> Any:
         operations.overwrite(laid_out, gradient)
         return laid_out
     return operations.clone(gradient) if gradient._shared or gradient._view is not None else gradient
+
+
+def forget_gradients(tensors: Iterable[Any], set_to_none: bool = True) -> None:
+    """Drop the gradients of tensors, or cut them from their graphs and overwrite them with zeros."""
+    for tensor in tensors:
+        gradient = tensor._grad
+        if gradient is None:
+            continue
+        if set_to_none:
+            tensor._grad = None
+            continue
+        if gradient.grad_fn is not None:
+            gradient.detach_()
+        else:
+            gradient.requires_grad_(False)
+        gradient.zero_()
 
 
 _warned = False

@@ -15,7 +15,8 @@ from ..autograd.grad_mode import GRAD, state
 from ..autograd.saved import keep
 from .copying import kept_copy
 from .new import filled_of
-from .table import OpNode, Rule, parameters
+from .nodes import OpNode
+from .table import Rule, parameters
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise

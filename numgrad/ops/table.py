@@ -14,20 +14,19 @@ engine does, once for all.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._tensor import Tensor
 from .._types import dtype
-from ..autograd.errors import freed_error
 from ..autograd.grad_mode import GRAD, state
 from ..autograd.node import MAYBE, Node, edge_of
-from ..autograd.saved import SavedTensor, SavingNode, keep, restore
+from ..autograd.saved import keep
 from ..autograd.views import SEVERAL, View
+from .nodes import OpNode
 
 __all__ = [
-    "Op", "OpNode", "Rule", "attach", "check_tensors", "operation", "ops", "parameters", "public", "public_functions",
+    "Op", "Rule", "attach", "check_tensors", "operation", "ops", "parameters", "public", "public_functions",
     "refuse_complex",
 ]
 
@@ -155,66 +154,6 @@ def refuse_complex(name: str, kind: dtype, shape: tuple[int, ...], into: Tensor 
             f"{name}: numgrad has no derivatives of complex numbers yet, and an operand of this {kind} result (shape "
             f"{list(shape)}) requires a gradient; detach it, or compute under no_grad()"
         )
-
-
-class OpNode(SavingNode):
-    """A node of a table entry, with what its rules need; ``names`` are the names that they use."""
-
-    __slots__ = ()
-
-    op: Op
-    names: Sequence[str]
-    constants: Mapping[str, Any] = MappingProxyType({})  # numbers that the rules know without saving them
-
-    def unpack(self) -> dict[str, Any]:
-        """What was saved, by name.
-
-        Raises:
-            RuntimeError: it was freed by an earlier backward, or a tensor was changed in place since.
-        """
-        saved = self.saved  # another thread may release it
-        if saved is None:
-            raise freed_error()
-        recording = state.mode & GRAD
-        return {
-            name: value if version is None else restore(self, value, version, self.output_number(name), recording)
-            for name, value, version in zip(self.names, saved, self.versions, strict=True)
-        }
-
-    def output_number(self, name: str) -> int | None:
-        """Which output a saved name stands for, None if it is none."""
-        return 0 if name == "out" else None
-
-    def saved_output(self, place: int) -> int | None:
-        return self.output_number(self.names[place])
-
-    def release(self) -> None:
-        if self.saved and any(version is not None for version in self.versions):
-            self.saved = None
-
-    def __getattr__(self, name: str) -> Any:
-        kind, found, public_name = name.partition("saved_")
-        names = (public_name, _INTERNAL.get(public_name, public_name))
-        for key in names if found and kind in ("_", "_raw_") else ():
-            if key in self.names:
-                place = self.names.index(key)
-                return self.raw(place) if kind == "_raw_" else self.unpack_place(place)
-            if key in self.constants and kind == "_":
-                return self.constants[key]
-            if key in self.op.saveable:
-                return None if kind == "_" else SavedTensor(self, None)
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
-    def __dir__(self) -> list[str]:
-        names = [_PUBLIC.get(name, name) for name in (*self.names, *self.constants)]
-        return [*super().__dir__(), *[f"{kind}_saved_{name}" for name in names for kind in ("", "_raw")]]
-
-
-#: What PyTorch calls, in the attributes of nodes, the parameters that rules name.
-_PUBLIC = {
-    "input": "self", "out": "result", "input_shape": "self_sym_sizes", "dims": "dim", "stop": "end", "order": "ord",
-}
-_INTERNAL = {public_name: name for name, public_name in _PUBLIC.items()}
 
 
 class _GeneralNode(OpNode):

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._naming import type_name
-from .._tensor import Tensor, forget_gradients
+from .._tensor import Tensor
+from ..autograd.accumulation import forget_gradients
 from ..autograd.hooks import RemovableHandle, add_hook
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]

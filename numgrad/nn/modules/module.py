@@ -6,10 +6,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Self
 
-from ..._tensor import Tensor, forget_gradients
+from ..._tensor import Tensor
 from ..._types import device as device_class
 from ..._types import dtype as dtype_class
 from ..._types import float32, float64, to_device, to_dtype
+from ...autograd.accumulation import forget_gradients
 from ...autograd.grad_mode import no_grad
 from .attributes import (
     register_module_buffer_registration_hook,
