@@ -65,14 +65,14 @@ class PackedTensor:
 
     __slots__ = ("edge", "number", "packed", "shape", "type", "unpack_hook")
 
-    def __init__(self, tensor: Any, number: int | None, hooks: HookPair):
+    def __init__(self, tensor: Any, number: int | None, hooks: HookPair, detached: bool = False):
         pack_hook, self.unpack_hook = hooks
         self.number = number
         self.shape, self.type = tensor._shape, tensor._type
         self.edge = None if number is not None else edge_of(tensor)
         version = tensor._counter[0]
         with no_grad():
-            self.packed = pack_hook(tensor)
+            self.packed = pack_hook(tensor.detach() if detached else tensor)
         if tensor._counter[0] != version:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
@@ -135,7 +135,7 @@ class SavingNode(Node):
         """Have one saved tensor packed by these hooks."""
         assert self.saved is not None
         saved, versions = list(self.saved), list(self.versions)
-        saved[place] = PackedTensor(saved[place], self.saved_output(place), hooks)
+        saved[place] = PackedTensor(saved[place], self.saved_output(place), hooks, detached=True)
         versions[place] = PACKED
         self.saved, self.versions = tuple(saved), tuple(versions)
 

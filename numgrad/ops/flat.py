@@ -88,7 +88,7 @@ class FlatNode(PointwiseNode):
 
     def pack_place(self, place: int, hooks: HookPair) -> None:
         assert self.saved is not None
-        packed = PackedTensor(self._kept(self._entries()[place]), self.saved_output(place), hooks)
+        packed = PackedTensor(self._kept(self._entries()[place]), self.saved_output(place), hooks, detached=True)
         entry = (None, _UNREADABLE, PACKED, packed)
         self.saved = (*self.saved[: 4 * place], *entry, *self.saved[4 * place + 4 :])
 
