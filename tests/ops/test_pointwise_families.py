@@ -62,7 +62,7 @@ def test_second_names():
         assert getattr(numgrad.Tensor, alias) is getattr(numgrad.Tensor, name)
     for name in FUNCTIONS_IN_PLACE:
         y = tensor([1.5])
-        getattr(numgrad, name)(y, *([1] if name in ("clamp_", "clip_", "clamp_min_", "clamp_max_", "xlogy_") else []))
+        getattr(numgrad, name)(y, *([1] if name in ("clamp_", "clip_", "clamp_min_", "clamp_max_", "fill_", "xlogy_") else []))
         assert y._version == 1
 
 
