@@ -62,7 +62,8 @@ def test_second_names():
         assert getattr(numgrad.Tensor, alias) is getattr(numgrad.Tensor, name)
     for name in FUNCTIONS_IN_PLACE:
         y = tensor([1.5])
-        getattr(numgrad, name)(y, *([1] if name in ("clamp_", "clip_", "clamp_min_", "clamp_max_", "fill_", "xlogy_") else []))
+        takes_number = name in ("clamp_", "clip_", "clamp_min_", "clamp_max_", "fill_", "xlogy_")
+        getattr(numgrad, name)(y, *([1] if takes_number else []))
         assert y._version == 1
 
 
