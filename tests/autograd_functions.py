@@ -2,7 +2,7 @@
 
 from numgrad.autograd import Function
 
-__all__ = ["Cube", "Exp"]
+__all__ = ["Cube", "Exp", "returning"]
 
 
 class Exp(Function):
@@ -32,3 +32,15 @@ class Cube(Function):
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         return g * 3 * x**2
+
+
+def returning(make, backward=lambda ctx, *gradients: gradients[0]):
+    """A Function whose forward returns ``make(x)``."""
+
+    class Returns(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return make(x)
+
+    Returns.backward = staticmethod(backward)
+    return Returns

@@ -11,7 +11,7 @@ from .checks import is_tensor
 from .function_arguments import Parameters
 from .function_node import BackwardCFunction, FunctionCtx
 from .function_outputs import finish
-from .grad_mode import GRAD, state, with_recording
+from .grad_mode import GRAD, no_grad, state, with_recording
 from .node import Node
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
@@ -181,13 +181,9 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(backward)
     def wrapped(ctx: Any, *gradients: Any) -> Any:
-        before = state.mode
-        state.mode = with_recording(before, False)
-        try:
+        with no_grad():
             results = backward(ctx, *gradients)
-        finally:
-            state.mode = before
-        if not before & GRAD or not any(is_tensor(g) and g.requires_grad for g in gradients):
+        if not state.mode & GRAD or not any(is_tensor(g) and g.requires_grad for g in gradients):
             return results
         return tuple([_refusing(r) for r in results]) if isinstance(results, tuple) else _refusing(results)
 

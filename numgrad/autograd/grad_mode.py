@@ -70,33 +70,10 @@ def with_recording(mode: int, on: bool) -> int:
     return mode | (GRAD_WANTED if mode & INFERENCE else GRAD)
 
 
-class _Mode(ModeDecorator):
-    """A context manager and decorator that sets bits of the thread's word."""
-
-    _before: Any = None  # (the word to go back to, the same of the block around it that entered this very object)
-
-    def __init__(self, bits: int, on: bool):
-        self._bits = bits
-        self._on = on
-
-    def clone(self) -> _Mode:
-        return _Mode(self._bits, self._on)
-
-    def __enter__(self) -> None:
-        mode = state.mode
-        self._before = mode, self._before
-        state.mode = mode | self._bits if self._on else mode & ~self._bits
-
-    def __exit__(self, *exception: Any) -> None:
-        before, self._before = self._before
-        bits = self._bits
-        state.mode = state.mode & ~bits | before & bits
-
-
 class _BareDecorator(ModeDecorator):
     """A mode that may also decorate without parentheses: ``@no_grad``."""
 
-    _before: Any = None
+    _before: Any = None  # (the word to go back to, the same of the block around it that entered this very object)
 
     def __new__(cls, orig_func: Callable[..., Any] | None = None) -> Any:
         return object.__new__(cls) if orig_func is None else cls()(orig_func)

@@ -16,13 +16,12 @@ from .._layout import overlaps_itself
 from .errors import freed_error, operation_name
 from .grad_mode import GRAD, INFERENCE, SAVED_HOOKS, enable_grad, state
 from .inference_tensors import check_updatable
-from .node import MAYBE, Edge, Node, edge_of
+from .node import Edge, Node, edge_of
 from .operations import operations
 from .tensor_hooks import move_retained
 
 __all__ = [
-    "FUNCTION", "MAYBE", "SEVERAL", "CopySlices", "FunctionView", "View", "check_writable", "record_inplace",
-    "reshaped_in_place",
+    "SEVERAL", "CopySlices", "FunctionView", "View", "check_writable", "record_inplace", "reshaped_in_place",
 ]
 
 #: One step from a tensor to a view of it: the operation and its further arguments.
@@ -147,8 +146,8 @@ class FunctionView(View):
     __slots__ = ()
 
     def __init__(self, parent: Any):
-        super().__init__(parent, None, FUNCTION)
-        self.made = FUNCTION
+        super().__init__(parent, None)
+        self.made = FUNCTION  # in whatever mode it was made
 
 
 def version_of(tensor: Any) -> int:
