@@ -1,0 +1,27 @@
+"""The parts of the benchmark, by the names that the command takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from timing import Part
+
+from . import chains, indexing, matrices, network, optimizers, pointwise, reductions, steps
+
+__all__ = ["PARTS"]
+
+#: Each makes its tables for tensors of so many rows and columns, where it has large ones.
+PARTS: dict[str, Callable[[int, int], Iterable[Part]]] = {
+    "small": chains.small,
+    "scalar": chains.scalar,
+    "pointwise": pointwise.operations,
+    "layouts": pointwise.layouts,
+    "double": pointwise.double,
+    "reductions": reductions.parts,
+    "network": network.parts,
+    "attention": network.attention,
+    "indexing": indexing.parts,
+    "matrices": matrices.parts,
+    "optimizers": optimizers.parts,
+    "steps": steps.parts,
+}
