@@ -99,7 +99,7 @@ class _Pass:
         self.captures = captures
         self.accumulate = accumulate or captures is None
         self.captured: dict[tuple[Node, int], Any] = {}
-        #: Gradients on their way: of a node with several outputs a list.
+        #: Gradients on their way: tensors or bare rows, in a tuple if shared; of a node with several outputs a list.
         self.buffers: dict[Node, Any] = {}
         #: Edges into each AccumulateGrad that have not delivered yet.
         self.pending: dict[AccumulateGrad, int] = {}
@@ -185,6 +185,7 @@ class _Pass:
         buffers = self.buffers
         take = buffers.pop
         Row, row_of = operations.row_class, operations.row_of
+        bare = (Row, tuple)
         deliver = self._deliver
         plain = not state.mode & ANOMALY
         release = not self.retain_graph
@@ -206,7 +207,9 @@ class _Pass:
                     and not (capturing and node in self.wanted)
                 ):
                     row = gradient
-                    if gradient.__class__ is not Row:
+                    if gradient.__class__ is tuple:
+                        row = gradient[0]
+                    elif gradient.__class__ is not Row:
                         row = row_of(gradient)
                         if gradient._flat is None and row is not None:
                             gradient = row  # a new one, which is nobody else's
@@ -218,14 +221,14 @@ class _Pass:
                                 if capturing and target not in useful:
                                     continue
                                 if result is row:
-                                    result = gradient  # a tensor may be marked as shared
+                                    result = gradient  # which may be shared
                                 if target.more_outputs is None and target not in buffers:
                                     buffers[target] = result
                                 else:
                                     self._deliver_row(edge, result, node)
                         continue
-                if gradient.__class__ is Row:
-                    gradient = operations.tensor(gradient, node.shape, node.type)
+                if gradient.__class__ in bare:
+                    gradient = _as_tensor(gradient, node)
                 if capturing and node in self.wanted and node in self.leading:
                     self._capture(node, gradient)  # as in PyTorch, without what the hooks of its tensors make of it
                 if attached is not None:
@@ -266,14 +269,29 @@ class _Pass:
 
     def _deliver_row(self, edge: tuple[Node, int], result: Any, node: Node) -> None:
         """Deliver what a node made of a row to a place that wants more than a plain store."""
-        if result.__class__ is operations.row_class:
-            target = edge[0]
-            if not target.more_outputs and self.buffers.get(target).__class__ is operations.row_class:
-                operations.add_rows(self.buffers[target], result)
-                result = None
-            else:
-                result = operations.tensor(result, node.shape, node.type)
-        self._deliver(edge, result, node)
+        target = edge[0]
+        bare = operations.row_class, tuple
+        present = self.buffers.get(target)
+        if result.__class__ not in bare:
+            self._deliver(edge, result, node)
+            return
+        if (
+            target.more_outputs
+            or target.type is not node.type
+            or target.shape != node.shape
+            or (present is not None and present.__class__ is not operations.row_class)
+        ):
+            self._deliver(edge, _as_tensor(result, node), node)
+            return
+        if present is None:
+            self.buffers[target] = result
+        else:
+            operations.add_rows(present, result[0] if result.__class__ is tuple else result)
+        if target.__class__ is AccumulateGrad:
+            left = self.pending[target] - 1
+            self.pending[target] = left
+            if left == 0:
+                self._finish_leaf(target)
 
     def _skip(self, node: Node) -> None:
         """No gradient came to this node: what it leads to need not wait for it."""
@@ -324,8 +342,8 @@ class _Pass:
                 gradient = _fit(gradient, shape, type, source, edge)
             if not node.more_outputs:
                 present = buffers.get(node)
-                if present.__class__ is operations.row_class:
-                    present = operations.tensor(present, shape, type)
+                if present.__class__ in (operations.row_class, tuple):
+                    present = _as_tensor(present, node)
                 buffers[node] = gradient if present is None else self._sum(present, gradient)
             else:
                 slots = buffers.get(node)
@@ -334,8 +352,9 @@ class _Pass:
                 present = slots[number]
                 slots[number] = gradient if present is None else self._sum(present, gradient)
         if node.__class__ is AccumulateGrad:
-            self.pending[node] -= 1
-            if self.pending[node] == 0:
+            left = self.pending[node] - 1
+            self.pending[node] = left
+            if left == 0:
                 self._finish_leaf(node)
 
     def _sum(self, present: Any, gradient: Any) -> Any:
@@ -347,12 +366,17 @@ class _Pass:
         gradient = self.buffers.pop(node, None)
         if self.captures is not None and node not in self.wanted:
             return
+        if gradient.__class__ in (operations.row_class, tuple):
+            gradient = _as_tensor(gradient, node)
         hooks = node.variable._hooks
         try:
             if hooks is not None:
                 gradient = hooks.run(node, gradient)
             if self.accumulate:
-                self._apply(node, gradient)
+                if node.attached is None and not self.mode & ANOMALY:
+                    node.apply(gradient)
+                else:
+                    self._apply(node, gradient)
             else:
                 self._capture(node, gradient)
         except Exception as error:
@@ -370,6 +394,15 @@ class _Pass:
         if not self.annotated:
             note_node(error, node, gradient)
         self.annotated = True
+
+
+def _as_tensor(gradient: Any, node: Node) -> Any:
+    """A bare row, shared if it comes in a tuple, as the gradient of a node's one output."""
+    if gradient.__class__ is tuple:
+        tensor = operations.tensor(gradient[0], node.shape, node.type)
+        tensor._shared = True
+        return tensor
+    return operations.tensor(gradient, node.shape, node.type)
 
 
 def _fit(gradient: Any, shape: tuple[int, ...], type: Any, source: Node | None, edge: Edge) -> Any:

@@ -75,8 +75,8 @@ class Node:
     hidden: frozenset[int] = frozenset()
     #: In some nodes a function ``run_row(node, row, release)`` that does what ``apply`` does, without recording, for
     #: a gradient of just the output's shape and type given as the bare row of its elements, and returns such rows
-    #: for inputs that are of that shape and type, too; None alone if ``apply`` is to be called after all.  With
-    #: ``release`` it drops what was saved.
+    #: for inputs that are of that shape and type, too (in a tuple, if it is not only theirs); None alone if ``apply``
+    #: is to be called after all.  With ``release`` it drops what was saved.
     run_row: Callable[[Any, Any, bool], Any] | None = None
 
     def __init__(self, edges: tuple[Edge, ...], shape: tuple[int, ...], type: Any):
@@ -210,7 +210,13 @@ class AccumulateGrad(Node):
     wants_undefined = True  # for the hooks
 
     def __init__(self, variable: Any):
-        super().__init__((), variable._shape, gradient_type(variable))
+        self.edges = ()
+        self.shape = variable._shape
+        self.type = gradient_type(variable)
+        self.attached = None
+        self.sequence = next_sequence()
+        if state.mode & ANOMALY:
+            self.metadata["traceback_"] = forward_trace()
         self.more_outputs = ()  # no further ones; but unlike None it keeps the engine from storing and passing on
         self.variable = variable
 
@@ -254,7 +260,11 @@ def edge_of(tensor: Any) -> Edge:
         if edge is None and tensor._view.base._requires_grad:
             return DeadEnd((), tensor._shape, tensor._type), 0
         return edge
-    return leaf_edge(tensor) if edge is None and flag else edge
+    if edge is not None or not flag:
+        return edge
+    weak = tensor._accumulator
+    node = weak() if weak is not None else None
+    return leaf_edge(tensor) if node is None else (node, 0)
 
 
 def leaf_edge(tensor: Any) -> Edge:

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from .. import devices
-from .._layout import broadcast_shapes
 from .._tensor import Tensor, check_in_place
 from .._types import (
     bool_,
@@ -24,15 +23,15 @@ from .._types import (
     float32,
     get_default_dtype,
     real_of,
-    tensor_type,
 )
 from ..autograd.grad_mode import GRAD, state
 from ..autograd.node import Node, edge_of
 from ..autograd.saved import keep
 from ..autograd.views import record_inplace
+from .calls import Call, Calls, kind_of, layout_key
 from .flat import FlatNode
 from .numbers import check_fits, plain_number
-from .plan import Plan, PointwiseNode, kind_of, new_output, operand, passed_values
+from .plan import Plan, PointwiseNode, operand, passed_values
 from .promotion import number_dtype, result_dtype
 from .recorder import inplace_recorder, recorder
 from .sharing import check_overlap
@@ -88,6 +87,8 @@ class Pointwise(Op):
         default_dtype_changed.append(self.types.clear)
         self.programs: dict[Any, devices.Program] = {}
         self.plans: dict[Any, Plan] = {}
+        self.calls = Calls()
+        default_dtype_changed.append(self.calls.clear)
         super().__init__(function, node, operands, operands if result == "bool" else fixed)
         #: Whether all operands but the conditions have a gradient, as the short way takes for granted.
         self.differentiable = not self.nondifferentiable - self.conditions
@@ -189,45 +190,43 @@ class Pointwise(Op):
 
     def run(self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None = None) -> Tensor:
         """Compute, into a new tensor or in place into ``into``, and record."""
-        tensors = [value for value in operands if isinstance(value, Tensor)]
-        if len(tensors) < len(operands):
+        key = layout_key(operands)
+        if key is None:
             operands = [_prepared(self, name, v) for name, v in zip(self.inputs, operands, strict=True)]
-            tensors = [value for value in operands if isinstance(value, Tensor)]
-            if not tensors:
+            key = layout_key(operands)
+        if statics is not self.statics:
+            written = self.constants(statics)
+            key = (key, *[(n, written.get(n), v.__class__) for n, v in statics.items()])
+        call = self.calls.get(key)
+        if call is None:
+            if not any(isinstance(value, Tensor) for value in operands):
                 raise TypeError(f"{self.name}(): at least one operand must be a Tensor")
-        compute, kind = self.compute_types(operands)
-        if compute.kind in "bi":
+            call = self.calls.remember(key, Call(self, operands, statics))
+        if call.compute.kind in "bi":
             if statics is not self.statics:
-                _check_statics(statics, compute)
+                _check_statics(statics, call.compute)
             if self.check_integers is not None:
                 self.check_integers(operands)
-        shape = tensors[0]._shape
-        for tensor in tensors:
-            if tensor._shape is not shape and tensor._shape != shape:
-                shape = broadcast_shapes(*[tensor._shape for tensor in tensors])
-                break
-        if into is None:
-            out = new_output(tensors, shape, tensor_type(kind, tensors[0]._type.device))
-        else:
-            _check_target(into, tensors, shape, kind)
-            out = into
+        if into is not None:
+            _check_target(into, operands, call.shape, call.kind)
         plan = None
-        if state.mode & GRAD and self.result != "bool":
+        if state.mode & GRAD and self.rules:
             edges = self._edges(operands)
             if any(edges):
-                refuse_complex(self.name, kind, shape, into)
-                plan = self.plan(tuple([edge is not None for edge in edges]), statics)
+                refuse_complex(self.name, call.kind, call.shape, into)
+                needed = tuple([edge is not None for edge in edges])
+                plan = call.plans.get(needed)
+                if plan is None:
+                    plan = call.plans[needed] = self.plan(needed, statics)
                 saved, versions = plan.save(operands, statics, into)
-        values = passed_values(operands, shape)
-        program = self.program(values, statics, compute, out._type.dtype)
-        if statics is not self.statics:
-            values += [statics[i.name] for i in program.arguments if i.name in statics]
-        devices.run_pointwise(program, values, [out])
-        if into is not None:
-            into._counter[0] += 1
+        if into is None:
+            out = call.result(operands, statics)
+        else:
+            out = into
+            self._overwrite(into, operands, statics, call.compute)
         if plan is not None:
-            node: Any = self.node_classes(operands)[0](edges, shape, out._type)
-            node.plan, node.compute, node.saved, node.versions = plan, compute, None, ()
+            node: Any = self.node_classes(operands)[0](edges, call.shape, out._type)
+            node.plan, node.compute, node.saved, node.versions = plan, call.compute, None, ()
             if into is None:
                 out._edge = (node, 0)
                 out._requires_grad = True
@@ -239,11 +238,20 @@ class Pointwise(Op):
             node.saved, node.versions = tuple(saved), tuple(versions)
         return out
 
+    def _overwrite(self, into: Tensor, operands: Sequence[Any], statics: Mapping[str, Any], compute: dtype) -> None:
+        """Compute in place."""
+        values = passed_values(operands, into._shape)
+        program = self.program(values, statics, compute, into._type.dtype)
+        if statics is not self.statics:
+            values += [statics[i.name] for i in program.arguments if i.name in statics]
+        devices.run_pointwise(program, values, [into])
+        into._counter[0] += 1
+
     def _edges(self, operands: Sequence[Any]) -> tuple[Any, ...]:
         """An edge for each input that needs a gradient, taken before anything is changed."""
         return tuple([
             edge_of(v) if isinstance(v, Tensor) and v._requires_grad and name not in self.nondifferentiable else None
-            for name, v in zip(self.inputs, operands, strict=True)
+            for name, v in zip(self.inputs, operands)  # noqa: B905 - of one length; strict= costs time
         ])
 
 
@@ -268,16 +276,17 @@ def _check_statics(statics: Mapping[str, Any], compute: dtype) -> None:
         check_fits(value, compute)
 
 
-def _check_target(target: Tensor, operands: Sequence[Tensor], shape: tuple[int, ...], kind: dtype) -> None:
+def _check_target(target: Tensor, operands: Sequence[Any], shape: tuple[int, ...], kind: dtype) -> None:
     """Raise unless ``target`` may be overwritten with a result of this shape and dtype."""
-    check_in_place(target, *operands)
+    tensors = [value for value in operands if isinstance(value, Tensor)]
+    check_in_place(target, *tensors)
     if shape != target._shape:
         raise RuntimeError(f"output with shape {list(target._shape)} doesn't match the broadcast shape {list(shape)}")
     if kind.category > target._type.dtype.category:
         raise RuntimeError(
             f"result type {kind.legacy} can't be cast to the desired output type {target._type.dtype.legacy}"
         )
-    for value in operands:
+    for value in tensors:
         check_overlap(target, value)
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import devices
 from .._tensor import Tensor, fresh
 from .._types import TensorType
@@ -16,7 +18,7 @@ from ..autograd.errors import freed_error
 from ..autograd.grad_mode import GRAD, state
 from ..autograd.node import edge_of, next_sequence
 from ..autograd.saved import PACKED, HookPair, PackedTensor, restore
-from .plan import Plan, PointwiseNode
+from .plan import OUTPUT, Plan, PointwiseNode
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise
@@ -24,11 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["FlatNode", "Recipe"]
 
 #: What turns the gradient of the output into those of the inputs: ``run(node, row, release)``.  It returns a row (or
-#: None) for each input, or None alone where the general way must report an error.
+#: None) for each input, or None alone where the general way must report an error.  A row that several inputs get
+#: comes as a tuple of one, so that nobody adds to it in place.
 RunRow = Callable[[Any, Any, bool], Any]
-
-#: Among the sources of what is saved: the operation's own result.
-OUTPUT = -1
 
 #: Stands for the version counter of a saved number.
 NUMBER: list[int] = [0]
@@ -101,22 +101,18 @@ class FlatNode(PointwiseNode):
 
 class Recipe:
     """How the short way records an operation on operands of one kind, for one choice of inputs that need a gradient.
-
-    Attributes:
-        sources: where what is saved comes from: the place of an operand, or OUTPUT.
     """
 
-    __slots__ = ("node_class", "plan", "run_row", "sources")
+    __slots__ = ("node_class", "plan", "run_row", "save")
 
     def __init__(
         self, op: Pointwise, node_class: type[FlatNode], plan: Plan, type: TensorType, kinds: tuple[Any, ...]
     ):
         self.node_class = node_class
         self.plan = plan
-        places = {**{name: place for place, name in enumerate(op.inputs)}, "out": OUTPUT}
-        self.sources = tuple([places[name] for name in plan.names])
-        saved = [type.numpy if source == OUTPUT else kinds[source] for source in self.sources]
+        saved = [type.numpy if source == OUTPUT else kinds[source] for source in plan.sources]
         self.run_row = _runner(plan, (type.numpy, *saved), type)
+        self.save = _saver(plan.sources, kinds)
 
     def record(self, out: Tensor, edges: tuple[Any, ...], operands: tuple[Any, ...]) -> None:
         """Give the result its node."""
@@ -127,10 +123,40 @@ class Recipe:
         node.more_outputs = node.attached = None
         node.plan = self.plan
         node.run_row = self.run_row
+        node.saved = self.save(out, operands)
+        node.sequence = next_sequence()
+        out._edge = (node, 0)
+        out._requires_grad = True
+
+
+#: What turns a result and the operands into what its node saves (see FlatNode).
+Save = Callable[[Tensor, tuple[Any, ...]], tuple[Any, ...]]
+
+
+def _saver(sources: tuple[int, ...], kinds: tuple[Any, ...]) -> Save:
+    """The function that saves what comes from these sources; the most frequent ones have one of their own."""
+
+    def save_nothing(out: Tensor, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+        return ()
+
+    def save_output(out: Tensor, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+        return out._flat, out._counter, 0, None
+
+    def save_one(out: Tensor, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+        value = operands[place]
+        counter = value._counter
+        return value._flat, counter, counter[0], value
+
+    def save_two(out: Tensor, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+        one, other = operands[place], operands[second]
+        counter, counted = one._counter, other._counter
+        return one._flat, counter, counter[0], one, other._flat, counted, counted[0], other
+
+    def save_any(out: Tensor, operands: tuple[Any, ...]) -> tuple[Any, ...]:
         saved: tuple[Any, ...] = ()
-        for source in self.sources:
+        for source in sources:
             if source == OUTPUT:
-                saved += (out._flat, out._counter, 0, None)
+                saved += save_output(out, operands)
             else:
                 value = operands[source]
                 if isinstance(value, Tensor):
@@ -138,10 +164,15 @@ class Recipe:
                     saved += (value._flat, counter, counter[0], value)
                 else:
                     saved += (value, NUMBER, 0, None)
-        node.saved = saved
-        node.sequence = next_sequence()
-        out._edge = (node, 0)
-        out._requires_grad = True
+        return saved
+
+    if not sources:
+        return save_nothing
+    if sources == (OUTPUT,):
+        return save_output
+    tensors = all(source != OUTPUT and isinstance(kinds[source], np.dtype) for source in sources)
+    place, second = sources[0], sources[-1]
+    return {1: save_one, 2: save_two}.get(len(sources), save_any) if tensors else save_any
 
 
 def _runner(plan: Plan, kinds: tuple[Any, ...], type: TensorType) -> RunRow:
@@ -194,24 +225,28 @@ def _any_runner(plan: Plan, launch: Callable[..., Any]) -> RunRow:
         if direct:
             return out
         outs = iter((out,) if one else out)
-        passed = _passed(node, row, pattern)
+        passed = _passed(row, pattern)
         return [next(outs) if source == "kernel" else passed if source == "passed" else None for source in pattern]
 
     return run
 
 
 def _pass_on(pattern: tuple[Any, ...]) -> RunRow:
+    if pattern == ("passed", "passed"):
+
+        def run_both(node: Any, row: Any, release: bool) -> Any:
+            shared = (row,)
+            return shared, shared
+
+        return run_both
+
     def run(node: Any, row: Any, release: bool) -> Any:
-        passed = _passed(node, row, pattern)
+        passed = _passed(row, pattern)
         return [passed if source == "passed" else None for source in pattern]
 
     return run
 
 
-def _passed(node: Any, row: Any, pattern: tuple[Any, ...]) -> Any:
-    """The row as it is handed on; to several inputs as a tensor, which can be marked as shared."""
-    if pattern.count("passed") < 2:
-        return row
-    passed = fresh(row, node.shape, node.type)
-    passed._shared = True
-    return passed
+def _passed(row: Any, pattern: tuple[Any, ...]) -> Any:
+    """The row as it is handed on: to several inputs in a tuple, which marks it as shared."""
+    return row if pattern.count("passed") < 2 else (row,)

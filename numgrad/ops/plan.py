@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import devices
-from .._layout import contiguous_strides, output_strides
 from .._tensor import Tensor, fresh, strided
 from .._types import TensorType, dtype, tensor_type
 from ..autograd.grad_mode import GRAD, state
 from ..autograd.saved import keep
+from .calls import Calls, kind_of, layout_key, new_strides, number_places
 from .copying import kept_copy
 from .new import filled_of
 from .nodes import OpNode
@@ -21,7 +21,11 @@ from .table import Rule, parameters
 if TYPE_CHECKING:
     from .elementwise import Pointwise
 
-__all__ = ["Plan", "PointwiseNode", "kind_of", "new_output", "operand", "passed_values"]
+__all__ = ["OUTPUT", "Plan", "PointwiseNode", "new_output", "operand", "passed_values"]
+
+
+#: Among the sources of what is saved: the operation's own result.
+OUTPUT = -1
 
 
 class Plan:
@@ -45,6 +49,9 @@ class Plan:
             self.names += tuple([name for name in parameters(rule) if name not in known])
         self.width = len(op.inputs)
         self.arguments = {i: parameters(rule) for i, rule in self.computed.items()}
+        places = {**{name: place for place, name in enumerate(op.inputs)}, "out": OUTPUT}
+        #: Where the ``names`` come from: the place of an operand, OUTPUT, or the name of a static number.
+        self.sources: tuple[Any, ...] = tuple([places.get(name, name) for name in self.names])
         #: For each input what its gradient is: "kernel", "passed" or None.
         self.pattern = tuple([
             "kernel" if i in self.computed else "passed" if i in self.passed else None for i in range(self.width)
@@ -52,17 +59,25 @@ class Plan:
         #: Whether tensors are saved, so that a second backward finds them gone.
         self.frees = any(name not in op.statics for name in self.names)
         self.programs: dict[Any, devices.Program] = {}
+        #: What computes the gradients, by the layouts of the incoming one and of what was saved.
+        self.launches = Calls()
 
     def save(
         self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None
     ) -> tuple[list[Any], list[int | None]]:
         """What the rules name, except the output; the first input is copied if it is about to be overwritten."""
-        known = {**statics, **dict(zip(self.op.inputs, operands, strict=True))}
-        values, versions = [], []
-        for name in self.names:
-            value, version = known.get(name), None
-            if into is not None and name == self.op.inputs[0]:
+        values: list[Any] = []
+        versions: list[int | None] = []
+        for source in self.sources:
+            if source.__class__ is not int:
+                value = statics[source]
+            elif source == OUTPUT:
+                value = None
+            elif source == 0 and into is not None:
                 value = kept_copy(into)
+            else:
+                value = operands[source]
+            version = None
             if isinstance(value, Tensor):
                 value, version = keep(value)
             values.append(value)
@@ -134,21 +149,28 @@ class PointwiseNode(OpNode):
     def _compute(self, gradient: Tensor, values: list[Any]) -> list[Tensor]:
         """All computed gradients, by one kernel."""
         plan = self.plan
-        edges: list[Any] = [self.edges[i] for i in plan.computed]
-        types = [node.output(number)[1] for node, number in edges]
         operands = [gradient, *values]
-        tensors = [value for value in operands if isinstance(value, Tensor)]
-        outs = [new_output(tensors, gradient._shape, type) for type in types]
-        arguments = passed_values(operands, gradient._shape)
-        kinds = tuple([kind_of(argument) for argument in arguments])
-        program = plan.program(kinds, self.compute, [type.dtype for type in types])
-        devices.run_pointwise(program, arguments, outs)
-        return outs
+        types = tuple([node.output(number)[1] for node, number in [self.edges[i] for i in plan.computed]])  # type: ignore[misc]
+        key = layout_key(operands), self.compute, types
+        launch, numbers, strides = plan.launches.get(key) or self._find_launch(key, operands, types)
+        if numbers:
+            operands = [devices.as_number(v) if n in numbers else v for n, v in enumerate(operands)]
+        shape = gradient._shape
+        rows = launch(operands)
+        if strides is None:
+            return [fresh(row, shape, type) for row, type in zip(rows, types, strict=True)]
+        return [strided(row, shape, strides, 0, type) for row, type in zip(rows, types, strict=True)]
 
-
-def kind_of(value: Any) -> Any:
-    """What distinguishes kernels: an array's dtype, or the Python type of a number passed at run time."""
-    return value._type.numpy if isinstance(value, Tensor) else value.__class__
+    def _find_launch(self, key: Any, operands: list[Any], types: tuple[TensorType, ...]) -> Any:
+        """What computes the gradients from operands of these layouts, which of them as numbers, and the strides."""
+        plan, shape = self.plan, operands[0]._shape
+        strides = new_strides([value for value in operands if isinstance(value, Tensor)], shape)
+        numbers = number_places(operands, shape)
+        values = [devices.as_number(v) if n in numbers else v for n, v in enumerate(operands)]
+        program = plan.program(tuple(map(kind_of, values)), self.compute, [type.dtype for type in types])
+        layouts = [(v._shape, v._strides) if isinstance(v, Tensor) else None for v in values]
+        launch = devices.layout_launcher(program, shape, layouts, [strides] * len(types))
+        return plan.launches.remember(key, (launch, numbers, strides))
 
 
 def operand(name: str, kind: Any, cast: bool) -> devices.Operand:
@@ -161,16 +183,8 @@ def operand(name: str, kind: Any, cast: bool) -> devices.Operand:
 def new_output(tensors: Sequence[Tensor], shape: tuple[int, ...], type: TensorType) -> Tensor:
     """A new tensor with the strides that PyTorch would give it."""
     row = devices.empty(shape, type)
-    for tensor in tensors:
-        if tensor._flat is None or (tensor._shape and tensor._shape != shape):
-            break
-    else:
-        return fresh(row, shape, type)
-    geometry = tuple([(t._shape, t._strides) for t in tensors])
-    strides = output_strides(shape, geometry)
-    if strides == contiguous_strides(shape):
-        return fresh(row, shape, type)
-    return strided(row, shape, strides, 0, type)
+    strides = new_strides(tensors, shape)
+    return fresh(row, shape, type) if strides is None else strided(row, shape, strides, 0, type)
 
 
 def passed_values(operands: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:

@@ -7,6 +7,8 @@ from typing import Any
 from .. import devices
 from .._layout import contiguous_strides, numel, output_strides, overlaps_itself
 from .._tensor import Tensor, fresh, strided
+from ..autograd.grad_mode import state
+from ..autograd.inference_tensors import is_inference
 from ..autograd.operations import operations
 from . import copying, overwriting
 from .new import filled_of
@@ -22,6 +24,24 @@ __all__: list[str] = []
 def _fit(gradient: Tensor, shape: tuple[int, ...], type: Any) -> Tensor:
     gradient = copying.convert(gradient, type.dtype)
     return gradient if gradient._shape == shape else reduction.sum_to_shape(gradient, shape)
+
+
+def _add_to(total: Tensor, gradient: Tensor) -> Tensor:
+    """Add to a tensor in place; where recording is off and both lie in rows, without asking much."""
+    row, other = total._flat, gradient._flat
+    if (
+        row is None
+        or other is None
+        or total._view is not None
+        or total._type is not gradient._type
+        or total._shape != gradient._shape
+        or state.mode
+        or is_inference(total)
+    ):
+        return pointwise.add.inplace(total, gradient)
+    devices.add_rows(row, other)
+    total._counter[0] += 1
+    return total
 
 
 def _zeros(shape: tuple[int, ...], type: Any, strides: tuple[int, ...] | None = None) -> Tensor:
@@ -63,7 +83,7 @@ def _has_nan(gradient: Tensor) -> bool:
 
 
 operations.add = pointwise.add
-operations.add_ = pointwise.add.inplace
+operations.add_ = _add_to
 operations.add_rows = devices.add_rows
 operations.clone = copying.clone
 operations.copy = copying.contiguous_op

@@ -17,9 +17,9 @@ from .._tensor import Tensor, fresh
 from .._types import default_dtype_changed, tensor_type
 from ..autograd.grad_mode import GRAD, state
 from ..autograd.node import edge_of
+from .calls import kind_of
 from .flat import Recipe
 from .outputs import write_out
-from .plan import kind_of
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise

@@ -4,6 +4,7 @@ from .arranging import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .launching import *  # noqa: F403
 from .likelihood import *  # noqa: F403
+from .nests import *  # noqa: F403
 from .normalization import *  # noqa: F403
 from .products import *  # noqa: F403
 from .random import *  # noqa: F403

@@ -21,7 +21,7 @@ from ..memory import empty_row, filled_row, zero_row
 
 __all__ = [
     "NUMBERS", "PARALLEL_FROM", "Row", "add_rows", "as_number", "empty", "filled", "flat_launcher", "launch",
-    "number_type", "run_pointwise", "share_elements", "worth_threads", "zeros",
+    "number_type", "pointwise_kernel", "run_pointwise", "share_elements", "worth_threads", "zeros",
 ]
 
 #: Elements from which a pointwise kernel is run on several threads.
@@ -65,7 +65,7 @@ def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) 
             _run_strided(program, values, outs)
             return
     size = outs[0]._flat.size
-    _pointwise_kernel(program, 1, True, worth_threads(size)).entry(*rows)
+    pointwise_kernel(program, 1, True, worth_threads(size)).entry(*rows)
 
 
 #: The classes of numbers, which are passed to a kernel as they are.
@@ -92,10 +92,10 @@ def _run_strided(program: Program, values: Sequence[Any], outs: Sequence[Any]) -
         else:
             kind = value._type.numpy
             arguments.append(np.ndarray(sizes, kind, value._storage, value._offset * kind.itemsize, next(step)))
-    _pointwise_kernel(program, len(sizes), False, worth_threads(size)).entry(*arguments)
+    pointwise_kernel(program, len(sizes), False, worth_threads(size)).entry(*arguments)
 
 
-def _pointwise_kernel(program: Program, rank: int, contiguous: bool, parallel: bool) -> Kernel:
+def pointwise_kernel(program: Program, rank: int, contiguous: bool, parallel: bool) -> Kernel:
     key = (rank, contiguous, parallel)
     kernel = program.kernels.get(key)
     if kernel is None:
@@ -133,10 +133,10 @@ def flat_launcher(program: Program) -> Callable[..., Any]:
         size = rows[lead].size
         outs = [empty_row(size, dtype) for dtype in dtypes]
         if worth_threads(size):
-            _pointwise_kernel(program, 1, True, True).entry(*rows, *outs)
+            pointwise_kernel(program, 1, True, True).entry(*rows, *outs)
         else:
             if serial is None:
-                serial = _pointwise_kernel(program, 1, True, False).entry
+                serial = pointwise_kernel(program, 1, True, False).entry
             serial(*rows, *outs)
         return outs if len(outs) > 1 else outs[0]
 
@@ -178,9 +178,16 @@ def _row_adder(dtype: np.dtype) -> Program:
 
 def add_rows(total: np.ndarray, row: np.ndarray) -> None:
     """Add a row to another of its length and dtype, in place."""
-    size = total.size
-    parallel = worth_threads(size)
-    _pointwise_kernel(_row_adder(total.dtype), 1, True, parallel).entry(total, row, total)
+    if total.size >= PARALLEL_FROM:
+        parallel = worth_threads(total.size)
+        pointwise_kernel(_row_adder(total.dtype), 1, True, parallel).entry(total, row, total)
+    else:
+        _serial_adder(total.dtype)(total, row, total)
+
+
+@functools.cache
+def _serial_adder(dtype: np.dtype) -> Callable[..., None]:
+    return pointwise_kernel(_row_adder(dtype), 1, True, False).entry
 
 
 _hand_written: dict[Any, Kernel] = {}

@@ -1,0 +1,83 @@
+"""Pointwise kernels on operands that lie in memory in any way: what a launch needs, found out once for a layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from numgrad_kernels.pointwise import Program
+
+from ..._layout import loop_nest, numel
+from ..memory import empty_row
+from .launching import pointwise_kernel, worth_threads
+
+__all__ = ["Layout", "layout_launcher"]
+
+#: The shape and the strides (None for row-major) of a tensor; None for a number.
+Layout = tuple[tuple[int, ...], tuple[int, ...] | None] | None
+
+
+def layout_launcher(
+    program: Program, shape: tuple[int, ...], operands: Sequence[Layout], outs: Sequence[tuple[int, ...] | None]
+) -> Callable[[Sequence[Any]], list[np.ndarray]]:
+    """A function that runs ``program`` on tensors of these layouts, broadcast to ``shape``, and on numbers.
+
+    It returns the new outputs as rows, which are to be read with the strides ``outs`` (None for row-major).
+    """
+    size = numel(shape)
+    dtypes = [dtype for _, dtype in program.outputs]
+    layouts = [layout for layout in operands if layout is not None]
+    if all(strides is None for strides in outs) and all(layout == (shape, None) for layout in layouts):
+        return _flat(program, size, dtypes)
+    arrays = [operand for operand in program.arguments if not operand.scalar]
+    itemsizes = [operand.dtype.itemsize for operand in arrays if operand.dtype] + [d.itemsize for d in dtypes]
+    sizes, steps = loop_nest(shape, (*layouts, *[(shape, strides) for strides in outs]), tuple(itemsizes))
+    inputs, outputs = _per_operand(operands, steps), steps[len(layouts) :]
+    rank = len(sizes)
+    new = np.ndarray
+    serial: Callable[..., None] | None = None
+
+    def launch(values: Sequence[Any]) -> list[np.ndarray]:
+        nonlocal serial
+        rows = [empty_row(size, dtype) for dtype in dtypes]
+        if not size:
+            return rows
+        arguments = []
+        for value, own in zip(values, inputs):  # noqa: B905 - of one length; strict= costs time
+            if own is None:
+                arguments.append(value)
+            else:
+                kind = value._type.numpy
+                arguments.append(new(sizes, kind, value._storage, value._offset * kind.itemsize, own))
+        for row, own in zip(rows, outputs):  # noqa: B905
+            arguments.append(new(sizes, row.dtype, row, 0, own))
+        if worth_threads(size):
+            pointwise_kernel(program, rank, False, True).entry(*arguments)
+        else:
+            if serial is None:
+                serial = pointwise_kernel(program, rank, False, False).entry
+            serial(*arguments)
+        return rows
+
+    return launch
+
+
+def _flat(program: Program, size: int, dtypes: Sequence[np.dtype]) -> Callable[[Sequence[Any]], list[np.ndarray]]:
+    """The function for tensors that all lie in rows."""
+    numbers = [operand.scalar for operand in program.arguments]
+
+    def launch(values: Sequence[Any]) -> list[np.ndarray]:
+        rows = [empty_row(size, dtype) for dtype in dtypes]
+        given = [v if number else v._flat for v, number in zip(values, numbers)]  # noqa: B905
+        pointwise_kernel(program, 1, True, worth_threads(size)).entry(*given, *rows)
+        return rows
+
+    return launch
+
+
+def _per_operand(operands: Sequence[Layout], steps: Sequence[Any]) -> list[Any]:
+    """The steps of each operand, None for a number."""
+    left = iter(steps)
+    return [None if layout is None else next(left) for layout in operands]
