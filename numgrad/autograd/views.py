@@ -65,7 +65,8 @@ class View:
             self.shape, self.strides = above.shape, above.strides
             made = made or above.made
         self.made = made if mode & GRAD else INFERENCE_MODE if mode & INFERENCE else NO_GRAD
-        self.version = version_of(base)
+        counter = base._counter
+        self.version = counter[0] if counter.__class__ is list else version_of(base)
 
     def edge(self, tensor: Any) -> Edge:
         """The edge of the view ``tensor``, brought up to date with its base.

@@ -183,6 +183,10 @@ class _GeneralNode(OpNode):
 _ARGUMENT, _SHAPE, _OUTPUT = range(3)
 
 
+#: Which gradients are needed where there is one input.
+_ONE = (True,)
+
+
 class _Operation(Op):
     """An operation computed by a Python function that calls the device."""
 
@@ -205,6 +209,8 @@ class _Operation(Op):
         #: The inputs that have an edge, and their places among the arguments.
         self.differentiable = tuple([name for name in self.inputs if name not in self.nondifferentiable])
         self.positions = [self.parameters.index(name) for name in self.differentiable]
+        #: The place of the one differentiable input, None if there are several.
+        self.place = self.positions[0] if len(self.positions) == 1 and not sequence else None
 
     @functools.cached_property
     def rules_with_names(self) -> list[tuple[Rule, tuple[str, ...]]]:
@@ -218,12 +224,17 @@ class _Operation(Op):
         mode = state.mode
         edges: tuple[Any, ...] = ()
         if mode & GRAD:
-            tensors = args[0] if self.sequence else [args[place] for place in self.positions]
-            for tensor in tensors:
+            if self.place is None:
+                edges = self._edges(args)
+            else:
+                tensor = args[self.place]
                 if tensor is not None and tensor._requires_grad:
-                    edges = tuple([None if tensor is None else edge_of(tensor) for tensor in tensors])
-                    break
-        if edges:
+                    edge = tensor._edge
+                    if edge is None or tensor._view is not None:
+                        edge = edge_of(tensor)
+                    if edge is not None:
+                        edges = (edge,)
+        if edges and not self.view:  # views are made without calling other operations
             state.mode = mode & ~GRAD
             try:
                 out = self.function(*args)
@@ -233,20 +244,32 @@ class _Operation(Op):
             out = self.function(*args)
         if self.view:
             self._connect_views(args, out)
-        if any(edges):
+        if edges:
             if isinstance(out, tuple):
                 self._record_several(edges, args, out)
             else:
                 self._record(edges, args, out)
         return out
 
+    def _edges(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The edges of the differentiable inputs; none at all if no input needs a gradient."""
+        tensors = args[0] if self.sequence else [args[place] for place in self.positions]
+        for tensor in tensors:
+            if tensor is not None and tensor._requires_grad:
+                edges = tuple([None if tensor is None else edge_of(tensor) for tensor in tensors])
+                return edges if any(edges) else ()
+        return ()
+
     def _connect_views(self, args: tuple[Any, ...], out: Any) -> None:
         base = args[0]
-        several = isinstance(out, tuple)
-        for number, output in enumerate(out if several else (out,)):
+        if not isinstance(out, tuple):
+            out._counter = base._counter
+            out._view = View(base, (self, args[1:]))
+            out._requires_grad = MAYBE
+            return
+        for number, output in enumerate(out):
             output._counter = base._counter
-            step = (_nth_view, (self, args[1:], number)) if several else (self, args[1:])
-            output._view = View(base, step, SEVERAL if several else None)
+            output._view = View(base, (_nth_view, (self, args[1:], number)), SEVERAL)
             output._requires_grad = MAYBE
 
     def _record(self, edges: tuple[Any, ...], args: tuple[Any, ...], out: Tensor) -> None:
@@ -277,10 +300,13 @@ class _Operation(Op):
 
     def _save(self, node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         """Keep what the rules of the inputs that need a gradient ask for."""
-        needed = (True,) if self.sequence else tuple([edge is not None for edge in node.edges])
+        needed = _ONE if self.sequence or self.place is not None else tuple([edge is not None for edge in node.edges])
         sources = self.sources.get(needed)
         if sources is None:
             sources = self.sources[needed] = self._find_sources(needed)
+        if not sources[0]:
+            node.names = node.saved = node.versions = ()
+            return
         saved, versions = [], []
         for place, kind in sources[1]:
             version = None

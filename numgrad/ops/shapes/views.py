@@ -29,11 +29,11 @@ __all__ = [
 
 def view_of(input: Tensor, shape: Sequence[int], strides: Sequence[int], offset: int | None = None) -> Tensor:
     """A tensor on the input's memory."""
-    sizes = tuple(shape)
+    sizes = shape if shape.__class__ is tuple else tuple(shape)
     out = fresh(None, sizes, input._type)
     storage = out._storage = input._storage
     start = out._offset = input._offset if offset is None else offset
-    count, out._strides = _memory(sizes, tuple(strides))
+    count, out._strides = _memory(sizes, strides if strides.__class__ is tuple else tuple(strides))
     if count is not None:
         out._flat = storage[start : start + count]
     return out
