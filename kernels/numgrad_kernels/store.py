@@ -24,6 +24,7 @@ import platform
 import sys
 import tempfile
 import threading
+import time
 import types as python_types
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -53,14 +54,17 @@ class Kernel:
     is the Python source it was compiled from.
     """
 
-    __slots__ = ("_compiled", "arguments", "entry", "name", "origin", "text")
+    __slots__ = ("_compiled", "arguments", "entry", "name", "origin", "seconds", "text")
 
-    def __init__(self, name: str, text: str, arguments: tuple[types.Type, ...], compiled: Any, origin: str):
+    def __init__(
+        self, name: str, text: str, arguments: tuple[types.Type, ...], compiled: Any, origin: str, seconds: float
+    ):
         self.name = name
         self.text = text
         self.arguments = arguments
         self.entry: Callable[..., None] = compiled.entry_point
         self.origin = origin  # "compiled" or "loaded": where this process had it from
+        self.seconds = seconds  # how long that took
         self._compiled = compiled  # owns the machine code
 
     def __repr__(self) -> str:
@@ -146,6 +150,7 @@ def _target() -> Any:
 def _load_or_compile(
     name: str, text: str, arguments: tuple[types.Type, ...], parallel: bool, digest: str
 ) -> Kernel:
+    start = time.perf_counter()
     stem = f"{name}_{digest}"
     directory = cache_directory()
     binary = directory / f"{stem}.bin"
@@ -156,7 +161,7 @@ def _load_or_compile(
         _start_threads()
     compiled = _load(binary, digest)
     if compiled is not None:
-        return Kernel(name, text, arguments, compiled, "loaded")
+        return Kernel(name, text, arguments, compiled, "loaded", time.perf_counter() - start)
 
     overloads.register()
     source = directory / f"{stem}.py"
@@ -167,9 +172,10 @@ def _load_or_compile(
     with _no_collections():
         dispatcher.compile(types.void(*arguments))
     (compiled,) = dispatcher.overloads.values()
+    seconds = time.perf_counter() - start
     _save(source, text.encode())
     _save(binary, _sealed(compiled, digest))
-    return Kernel(name, text, arguments, compiled, "compiled")
+    return Kernel(name, text, arguments, compiled, "compiled", seconds)
 
 
 @contextlib.contextmanager

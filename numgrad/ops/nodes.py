@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..autograd.errors import freed_error
 from ..autograd.grad_mode import GRAD, state
-from ..autograd.saved import SavedTensor, SavingNode, restore
+from ..autograd.saved import PACKED, SavedTensor, SavingNode, restore
 
 if TYPE_CHECKING:
     from .table import Op
@@ -34,11 +34,14 @@ class OpNode(SavingNode):
         saved = self.saved  # another thread may release it
         if saved is None:
             raise freed_error()
-        recording = state.mode & GRAD
-        return {
-            name: value if version is None else restore(self, value, version, self.output_number(name), recording)
-            for name, value, version in zip(self.names, saved, self.versions, strict=True)
-        }
+        values = {}
+        for name, value, version in zip(self.names, saved, self.versions):  # noqa: B905 - of one length; strict= costs time
+            if version is not None:
+                number = self.output_number(name)
+                if number is not None or version == PACKED or value._counter[0] != version:  # else it is as it was
+                    value = restore(self, value, version, number, state.mode & GRAD)
+            values[name] = value
+        return values
 
     def output_number(self, name: str) -> int | None:
         """Which output a saved name stands for, None if it is none."""
@@ -48,8 +51,10 @@ class OpNode(SavingNode):
         return self.output_number(self.names[place])
 
     def release(self) -> None:
-        if self.saved and any(version is not None for version in self.versions):
-            self.saved = None
+        for version in self.versions:
+            if version is not None:
+                self.saved = None
+                return
 
     def __getattr__(self, name: str) -> Any:
         kind, found, public_name = name.partition("saved_")

@@ -173,6 +173,9 @@ class _GeneralNode(OpNode):
         if op.sequence:
             (rule, names), = op.rules_with_names
             return tuple(rule(*[values[name] for name in names]))
+        if op.place is not None:
+            (rule, names), = op.rules_with_names
+            return (rule(*[values[name] for name in names]),)
         results: list[Any] = []
         for edge, (rule, names) in zip(self.edges, op.rules_with_names):  # noqa: B905 - of one length; strict= costs time
             results.append(None if edge is None else rule(*[values[name] for name in names]))

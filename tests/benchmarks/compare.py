@@ -2,6 +2,7 @@
 
     python tests/benchmarks/compare.py                      everything
     python tests/benchmarks/compare.py small pointwise      only these parts; see --help
+    python tests/benchmarks/compare.py growth --plot growth.svg
 
 Each figure is the best of several rounds in which the two take turns, so that a machine whose speed drifts does not
 favour either.  Both run the same Python code, given the module to compute with, on the same number of threads.
@@ -15,13 +16,16 @@ import os
 from pathlib import Path
 from typing import Any
 
+from growth import compare_growth, plot
 from parts import PARTS
+from start import compare_starts
 from timing import Part, best_times, geometric_mean
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", help=f"any of: {', '.join(PARTS)} (default: all)")
+    every = [*PARTS, "growth", "start"]
+    parser.add_argument("parts", nargs="*", help=f"any of: {', '.join(every)} (default: all)")
     parser.add_argument("--only", default="", help="only cases whose name contains this")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="threads for both libraries")
     parser.add_argument("--rounds", type=int, default=9, help="rounds of which the best counts")
@@ -29,8 +33,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1000, help="rows of the large tensors")
     parser.add_argument("--columns", type=int, default=2000, help="columns of the large tensors")
     parser.add_argument("--json", type=Path, help="write the figures here, too")
+    parser.add_argument("--plot", type=Path, help="draw how the cost grows here (needs matplotlib)")
     options = parser.parse_args()
-    unknown = set(options.parts) - set(PARTS)
+    unknown = set(options.parts) - set(every)
     if unknown:
         parser.error(f"unknown part: {', '.join(sorted(unknown))}")
 
@@ -43,10 +48,16 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     numba.set_num_threads(options.threads)
     print(f"numgrad {numgrad.__version__}, PyTorch {torch.__version__}, {options.threads} threads")
-    results = []
-    for name in options.parts or PARTS:
-        for part in PARTS[name](options.rows, options.columns):
-            results.append(run(part, options))
+    results: dict[str, Any] = {}
+    for name in options.parts or every:
+        if name == "start":
+            results[name] = compare_starts()
+        elif name == "growth":
+            results[name] = compare_growth(options.rounds)
+            if options.plot:
+                plot(results[name], options.plot)
+        else:
+            results[name] = [run(part, options) for part in PARTS[name](options.rows, options.columns)]
     if options.json:
         options.json.write_text(json.dumps(results, indent=1))
 

@@ -3,12 +3,14 @@
     python tests/benchmarks/memory.py
 
 Each figure is what a fresh process takes, at the peak, beyond what it held before the program began (after a warm-up on
-small tensors), from Linux's account of the process.  The garbage collector is off: what goes, goes by itself.
+small tensors, after which the C library has given free memory back), from Linux's account of the process.  The garbage
+collector is off: what goes, goes by itself.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import importlib
 import re
 import subprocess
@@ -16,6 +18,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from parts.steps import STEPS
 
 
 def chain(step: Callable[[Any, Any], Any]) -> Callable[[Any, int, int], None]:
@@ -50,6 +54,17 @@ def second_derivative(module: Any, depth: int, size: int) -> None:
     (first * first).sum().backward()
 
 
+def training(name: str) -> Callable[[Any, int, int], None]:
+    """Steps of training, from the model's making on."""
+
+    def run(module: Any, steps: int, size: int) -> None:
+        step = STEPS[name](module)
+        for _ in range(steps):
+            step()
+
+    return run
+
+
 PROGRAMS: dict[str, tuple[Callable[[Any, int, int], None], int, int]] = {
     "tanh, 200 times on 250,000 elements": (chain(lambda z, y: z.tanh()), 200, 250_000),
     "z * y + y, 200 times on 250,000 elements": (chain(lambda z, y: z * y + y), 200, 250_000),
@@ -59,6 +74,7 @@ PROGRAMS: dict[str, tuple[Callable[[Any, int, int], None], int, int]] = {
     "z * y + y, 50,000 times on 8 elements": (chain(lambda z, y: z * y + y), 50_000, 8),
     "second derivative of tanh, 100 times on 250,000": (second_derivative, 100, 250_000),
     "tanh(z) * 0.5 under no_grad, 200 times on 250,000": (unrecorded, 200, 250_000),
+    **{f"5 steps, {name}": (training(name), 5, 0) for name in STEPS},
 }
 
 
@@ -80,6 +96,11 @@ def measure(name: str, module: str) -> None:
     program(library, 3, size // 10 + 1)
     gc.collect()
     gc.disable()
+    if module == "numgrad":
+        from numgrad.devices.memory import pool
+
+        pool.release()
+    ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")
     before = resident("VmRSS")
     program(library, depth, size)
