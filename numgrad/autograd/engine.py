@@ -270,23 +270,25 @@ class _Pass:
     def _deliver_row(self, edge: tuple[Node, int], result: Any, node: Node) -> None:
         """Deliver what a node made of a row to a place that wants more than a plain store."""
         target = edge[0]
-        bare = operations.row_class, tuple
-        present = self.buffers.get(target)
-        if result.__class__ not in bare:
+        Row = operations.row_class
+        if result.__class__ is not Row and result.__class__ is not tuple:
             self._deliver(edge, result, node)
             return
-        if (
-            target.more_outputs
-            or target.type is not node.type
-            or target.shape != node.shape
-            or (present is not None and present.__class__ is not operations.row_class)
-        ):
+        if target.more_outputs or target.type is not node.type or target.shape != node.shape:
             self._deliver(edge, _as_tensor(result, node), node)
             return
+        buffers = self.buffers
+        present = buffers.get(target)
         if present is None:
-            self.buffers[target] = result
-        else:
+            buffers[target] = result
+        elif present.__class__ is Row:
             operations.add_rows(present, result[0] if result.__class__ is tuple else result)
+        elif present.__class__ is tuple and result.__class__ is Row:
+            operations.add_rows(result, present[0])
+            buffers[target] = result
+        else:
+            self._deliver(edge, _as_tensor(result, node), node)
+            return
         if target.__class__ is AccumulateGrad:
             left = self.pending[target] - 1
             self.pending[target] = left

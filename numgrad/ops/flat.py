@@ -183,6 +183,8 @@ def _runner(plan: Plan, kinds: tuple[Any, ...], type: TensorType) -> RunRow:
     if not plan.computed:
         return _pass_on(pattern)
     launch = devices.flat_launcher(plan.program(kinds, type.dtype, [type.dtype] * len(plan.computed)))
+    if not plan.frees:
+        return _any_runner(plan, launch)
     if len(plan.names) == 1 and pattern == ("kernel",):
 
         def run_unary(node: Any, row: Any, release: bool) -> Any:
@@ -205,6 +207,17 @@ def _runner(plan: Plan, kinds: tuple[Any, ...], type: TensorType) -> RunRow:
             return launch(row, saved[0]), None
 
         return run_first
+    if len(plan.names) == 2 and pattern == ("kernel", "kernel") and all(source != OUTPUT for source in plan.sources):
+
+        def run_both(node: Any, row: Any, release: bool) -> Any:
+            saved = node.saved
+            if saved is None or saved[1][0] != saved[2] or saved[5][0] != saved[6]:
+                return None
+            if release:
+                node.saved = None
+            return launch(row, saved[0], saved[4])
+
+        return run_both
     return _any_runner(plan, launch)
 
 

@@ -1,0 +1,84 @@
+"""What a pointwise call comes to is found out once for a layout: what else differs must still be seen."""
+
+import numpy as np
+import pytest
+
+import numgrad
+from numgrad.ops.calls import Calls
+from numgrad.ops.table import ops
+
+
+def test_views_of_one_layout_at_other_places_are_read_where_they_lie():
+    x = numgrad.arange(24.0).reshape(4, 6)
+    for column in range(3):
+        part = x[:, column : column + 3]
+        np.testing.assert_array_equal((part * 2).numpy(), x.numpy()[:, column : column + 3] * 2)
+
+
+def test_a_0d_tensor_is_read_at_every_call():
+    x = numgrad.ones(2, 3)
+    factors = [numgrad.tensor(value) for value in (2.0, 3.0)]
+    assert [(x * factor).sum().item() for factor in factors] == [12.0, 18.0]
+    factors[0].fill_(5.0)
+    assert (x * factors[0]).sum().item() == 30.0
+
+
+def test_the_dtype_and_the_kind_of_number_are_parts_of_the_key():
+    x = numgrad.tensor([[1, 2]]).t()
+    assert (x + 1).dtype is numgrad.int64
+    assert (x + 1.0).dtype is numgrad.float32
+    assert (x + True).dtype is numgrad.int64
+    assert (x.double() + 1).dtype is numgrad.float64
+
+
+def test_a_new_default_dtype_is_noticed():
+    x = numgrad.tensor([[1, 2]]).t()
+    assert x.exp().dtype is numgrad.float32
+    numgrad.set_default_dtype(numgrad.float64)
+    try:
+        assert x.exp().dtype is numgrad.float64
+    finally:
+        numgrad.set_default_dtype(numgrad.float32)
+    assert x.exp().dtype is numgrad.float32
+
+
+def test_static_numbers_are_parts_of_the_key():
+    x = numgrad.tensor([[1.0, 2.0]]).t()
+    y = numgrad.tensor([[3.0]])
+    for alpha in (2, 0.5, 1):
+        np.testing.assert_array_equal(numgrad.add(x, y, alpha=alpha).numpy(), x.numpy() + alpha * 3)
+
+
+def test_the_gradients_needed_may_change_from_call_to_call():
+    for needed in ((True, True), (True, False), (False, True), (False, False)):
+        x, y = numgrad.full((2, 1), 2.0), numgrad.full((3,), 5.0)
+        x.requires_grad_(needed[0])
+        y.requires_grad_(needed[1])
+        z = x * y
+        assert z.requires_grad == any(needed)
+        if any(needed):
+            z.sum().backward()
+        assert (x.grad is None, y.grad is None) == (not needed[0], not needed[1])
+        if needed[0]:
+            np.testing.assert_array_equal(x.grad.numpy(), [[15.0], [15.0]])
+        if needed[1]:
+            np.testing.assert_array_equal(y.grad.numpy(), [4.0, 4.0, 4.0])
+
+
+def test_ever_new_shapes_are_forgotten(monkeypatch):
+    monkeypatch.setattr(Calls, "LIMIT", 8)
+    calls = ops["sub"].calls
+    for count in range(1, 40):
+        x = numgrad.arange(float(count)).reshape(count, 1).requires_grad_()
+        y = x - numgrad.arange(3.0)
+        y.sum().backward()
+        np.testing.assert_array_equal(y.detach().numpy(), x.detach().numpy() - np.arange(3))
+        np.testing.assert_array_equal(x.grad.numpy(), np.full((count, 1), 3.0))
+        assert len(calls) <= 8
+
+
+def test_an_error_is_raised_again():
+    x, y = numgrad.ones(2, 3), numgrad.ones(4)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=r"The size of tensor a \(3\) must match"):
+            x + y
