@@ -10,15 +10,18 @@ such a function callable::
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types
+from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 __all__ = ["Value", "absolute", "bits", "compiled", "copysign", "fma", "from_bits", "horner", "instruction"]
-__all__ += ["select"]
+__all__ += ["product_rest", "select", "target_assembly"]
 
 _SIZES = {ir.FloatType(): 32, ir.DoubleType(): 64}
 _FLOATS = {size: kind for kind, size in _SIZES.items()}
@@ -142,6 +145,37 @@ def fma(a: Value, b: Any, c: Any) -> Value:
     ``contract`` flag might let the two differ: it fuses what happens to stand together.)
     """
     return _fmuladd(a, b, c)
+
+
+def product_rest(a: Value, b: Any, product: Value) -> Value:
+    """What the product a * b lost by rounding, exactly (if none of its parts is subnormal or too large)."""
+    if _fuses():
+        return fma(a, b, -product)
+    # Dekker's product (1971): the products of halves of the numbers are exact.
+    a_high, b_high = _upper_half(a), _upper_half(product.like(b) if not isinstance(b, Value) else b)
+    a_low, b_low = a - a_high, b - b_high
+    return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def _upper_half(x: Value) -> Value:
+    large = x * (4097.0 if x.size == 32 else 134217729.0)
+    return large - (large - x)
+
+
+@functools.cache
+def _fuses() -> bool:
+    """Whether the target multiplies and adds in one instruction."""
+    declaration = "declare float @llvm.fmuladd.f32(float, float, float)"
+    body = "%d = call float @llvm.fmuladd.f32(float %a, float %b, float %c) ret float %d"
+    assembly = target_assembly(f"{declaration} define float @f(float %a, float %b, float %c) {{ {body} }}")
+    return "fmadd" in assembly or "fmla" in assembly
+
+
+def target_assembly(text: str) -> str:
+    """The assembly that LLVM makes of a module's text for the processor that Numba compiles for."""
+    triple, name, features = cpu_target.target_context.codegen().magic_tuple()
+    machine = llvm.Target.from_triple(triple).create_target_machine(name, features)
+    return machine.emit_assembly(llvm.parse_assembly(text))
 
 
 def horner(x: Value, coefficients: Sequence[float]) -> Value:

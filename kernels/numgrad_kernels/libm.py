@@ -1,12 +1,14 @@
 """Calls of the C library's mathematics that LLVM can vectorise with glibc's vector library, libmvec.
 
-A call of ``expf`` with the attribute ``vector-function-abi-variant`` tells LLVM's vectoriser which function
-takes four, eight or sixteen floats at once. glibc 2.22 brought the first six such functions, glibc 2.35
-most others. Where there is no libmvec (other systems and processors) the plain scalar call stands.
+A call with the attribute ``vector-function-abi-variant`` tells LLVM's vectoriser which function takes two,
+four, eight or more numbers at once. glibc 2.22 brought the first six such functions, glibc 2.35 most others.
+Where there is no libmvec (other systems and processors) the C library's scalar function is called.
 
-The scalar and the vector functions round differently, and a loop calls both: the vector one in its body,
-the scalar one for what is left at its end. Whoever needs values that do not depend on an element's place
-must see to it that every element goes through the vector loop.
+The scalar ``sinf`` rounds differently from the vector one, and the vector functions of different lengths from
+each other; a loop calls them all: the long one in its body, the others for what is left at its end. So that
+an element's value does not depend on its place, one of libmvec's functions computes them all: the one of the
+processor's preferred length. Around it are small functions of other lengths, down to a single number, that
+fill up its lanes or call it several times.
 
 Setting the environment variable NUMGRAD_LIBMVEC=0 before the import does without libmvec.
 """
@@ -14,28 +16,38 @@ Setting the environment variable NUMGRAD_LIBMVEC=0 before the import does withou
 import functools
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import cgutils
-from numba.core.registry import cpu_target
 
-from .instructions import Value
+from .instructions import Value, target_assembly
 
-__all__ = ["ensure_loaded", "fingerprint", "function", "has_vector_form", "libmvec_found", "variants"]
+__all__ = ["ensure_loaded", "fingerprint", "function", "has_vector_form", "libmvec_found", "variant"]
 
 # The letter of each instruction set in the vector functions' names, and the size of its registers in bits.
 _REGISTER_BITS = {"b": 128, "d": 256, "e": 512}
 
+# How many numbers loops may want at once.
+_LANES = (2, 4, 8, 16, 32)
+
 # Compiled for a target, the first takes a whole 256-bit register (ymm) only with avx2, the second a 512-bit
-# one (zmm) only with avx512f: the compiler itself says what it understands by a processor's name and
-# features.
+# one (zmm) only with avx512f, and only where the compiler thinks that such registers pay. So the compiler itself
+# says what it understands by a processor's name and features.
 _PROBE = """
-define <8 x i32> @d(<8 x i32> %x) #0 { %y = add <8 x i32> %x, %x ret <8 x i32> %y }
-define <16 x float> @e(<16 x float> %x) #0 { %y = fadd <16 x float> %x, %x ret <16 x float> %y }
-attributes #0 = { "min-legal-vector-width"="512" "prefer-vector-width"="512" }
+define <8 x i32> @d(<8 x i32> %x) { %y = add <8 x i32> %x, %x ret <8 x i32> %y }
+define void @e(ptr %p) #0 {
+  %x = load <16 x float>, ptr %p
+  %y = fadd <16 x float> %x, %x
+  store <16 x float> %y, ptr %p
+  ret void
+}
+attributes #0 = { "min-legal-vector-width"="0" }
 """
+
+# Nobody reads errno or signgam, so calls may be moved, be left out, or be made though their result is not needed.
+_PURE = "nounwind willreturn memory(none)"
 
 
 @functools.cache
@@ -56,23 +68,21 @@ def ensure_loaded() -> None:
 
 
 @functools.cache
-def variants() -> str:
-    """The instruction sets whose vector functions may be called: b (always), d (avx2), e (avx512f).
+def variant() -> str:
+    """The instruction set whose vector functions are called: b, d (from avx2 on), e (avx512f), or none.
 
     Numba's target decides, not the machine: NUMBA_CPU_NAME and NUMBA_CPU_FEATURES change it, and a loop
     that calls functions wider than the target's registers computes wrong numbers.
     """
     if not libmvec_found():
         return ""
-    triple, name, features = cpu_target.target_context.codegen().magic_tuple()
-    machine = llvm.Target.from_triple(triple).create_target_machine(name, features)
-    assembly = machine.emit_assembly(llvm.parse_assembly(_PROBE))
-    return "b" + ("d" if "vpaddd\t%ymm" in assembly else "") + ("e" if "%zmm" in assembly else "")
+    assembly = target_assembly(_PROBE)
+    return "e" if "%zmm" in assembly else "d" if "vpaddd\t%ymm" in assembly else "b"
 
 
 def fingerprint() -> str:
     """What compiled code depends on here, for the key of a cache."""
-    return f"{_c_library()}, libmvec {variants() or 'absent'}"
+    return f"{_c_library()}, libmvec {variant() or 'absent'}"
 
 
 def _c_library() -> str:
@@ -96,14 +106,14 @@ def function(name: str) -> Callable[..., Value]:
         first, count = arguments[0], len(arguments)
         builder, number = first.builder, first.value.type
         symbol = f"{name}f" if first.size == 32 else name
-        signature = ir.FunctionType(number, [number] * count)
-        scalar = cgutils.get_or_insert_function(builder.module, signature, symbol)
-        result = builder.call(scalar, [x.value for x in arguments])
-        # Nobody reads errno or signgam, so calls may move or vanish. (`add` would refuse these newer names.)
-        set.add(result.attributes, "nounwind willreturn memory(none)")
         if has_vector_form(name):
-            mapping = _declare_vector_forms(builder.module, symbol, number, first.size, count)
-            set.add(result.attributes, f'"vector-function-abi-variant"="{mapping}"')
+            result = _vectorisable_call(builder, symbol, number, first.size, [x.value for x in arguments])
+        else:
+            scalar = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(number, [number] * count), symbol
+            )
+            result = builder.call(scalar, [x.value for x in arguments])
+        set.add(result.attributes, _PURE)  # (`add` would refuse these newer names)
         return Value(builder, result)
 
     return call
@@ -114,17 +124,57 @@ def _vector_name(letter: str, lanes: int, arguments: int, symbol: str) -> str:
     return f"_ZGV{letter}N{lanes}{'v' * arguments}_{symbol}"
 
 
-def _declare_vector_forms(module: ir.Module, symbol: str, number: ir.Type, bits: int, arguments: int) -> str:
-    """Declare the vector forms in the module; their list for LLVM."""
+def _vectorisable_call(
+    builder: ir.IRBuilder, symbol: str, number: ir.Type, bits: int, arguments: list[ir.Value]
+) -> ir.CallInstr:
+    """A call of the function of a single number, with a list of the vector functions that may stand for it."""
+    module, count = builder.module, len(arguments)
+    native = _REGISTER_BITS[variant()] // bits
+    vector = ir.VectorType(number, native)
+    signature = ir.FunctionType(vector, [vector] * count)
+    libmvec = cgutils.get_or_insert_function(module, signature, _vector_name(variant(), native, count, symbol))
+    single = _resized(module, libmvec, 1, symbol)
     mapping = []
-    for letter in variants():
-        lanes = _REGISTER_BITS[letter] // bits
-        name = _vector_name(letter, lanes, arguments, symbol)
-        vector = ir.VectorType(number, lanes)
-        signature = ir.FunctionType(vector, [vector] * arguments)
-        _keep(module, cgutils.get_or_insert_function(module, signature, name))
-        mapping.append(f"{_vector_name('_LLVM_', lanes, arguments, symbol)}({name})")
-    return ",".join(mapping)
+    for lanes in _LANES:
+        form = libmvec if lanes == native else _resized(module, libmvec, lanes, symbol)
+        _keep(module, form)
+        mapping.append(f"{_vector_name('_LLVM_', lanes, count, single.name)}({form.name})")
+    result = builder.call(single, arguments)
+    set.add(result.attributes, f'"vector-function-abi-variant"="{",".join(mapping)}"')
+    return result
+
+
+def _resized(module: ir.Module, libmvec: ir.Function, lanes: int, symbol: str) -> ir.Function:
+    """The vector function for another number of lanes; for one lane, a function of a single number."""
+    name = f"numgrad_{symbol}_{lanes}"
+    if name in module.globals:
+        return module.globals[name]
+    native = libmvec.function_type.return_type
+    own = ir.VectorType(native.element, lanes) if lanes > 1 else native.element
+    function = ir.Function(module, ir.FunctionType(own, [own] * len(libmvec.args)), name)
+    function.linkage = "linkonce_odr"  # each kernel brings its own, all of them alike
+    # Inlined before the loop is vectorised it could not be exchanged for another form.
+    set.add(function.attributes, f"noinline speculatable {_PURE}")
+    builder = ir.IRBuilder(function.append_basic_block())
+    vectors = [x if lanes > 1 else builder.bitcast(x, ir.VectorType(native.element, 1)) for x in function.args]
+    results = []
+    for start in range(0, lanes, native.count):
+        # Where there are too few numbers the last one is repeated: it can do no harm a second time.
+        taken = [min(start + lane, lanes - 1) for lane in range(native.count)]
+        results.append(builder.call(libmvec, [_shuffled(builder, x, x, taken) for x in vectors]))
+    while len(results) > 1:
+        pairs = zip(results[::2], results[1::2], strict=True)
+        results = [_shuffled(builder, a, b, range(2 * a.type.count)) for a, b in pairs]
+    result = _shuffled(builder, results[0], results[0], range(lanes))
+    builder.ret(result if lanes > 1 else builder.bitcast(result, own))
+    return function
+
+
+def _shuffled(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, lanes: Iterable[int]) -> ir.Value:
+    """The vector of these lanes of two others."""
+    numbers = [*lanes]
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), len(numbers)), numbers)
+    return builder.shuffle_vector(a, b, mask)
 
 
 def _keep(module: ir.Module, function: ir.Function) -> None:

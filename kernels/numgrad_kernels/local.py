@@ -1,4 +1,5 @@
-"""Arrays that a kernel makes for itself: small ones on the stack, and windows on memory given by its address."""
+"""Arrays that a kernel makes for itself: small ones on the stack, rows of others, and windows on memory given by its
+address."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from numba.core import cgutils, types
 
 from .overloads import generated
 
-__all__ = ["array_at", "local_array"]
+__all__ = ["array_at", "local_array", "row"]
 
 
 def local_array(size: int, dtype: Any) -> np.ndarray:
@@ -31,6 +32,14 @@ def array_at(address: int, start: int, count: int, dtype: Any) -> np.ndarray:
     item = np.dtype(dtype).itemsize
     memory = (ctypes.c_char * int(count * item)).from_address(int(address + start * item))
     return np.frombuffer(memoryview(memory), dtype)
+
+
+def row(array: np.ndarray, indices: tuple[int, ...]) -> np.ndarray:
+    """The elements along the last dimension at these ``indices`` of the others: they must follow one another in memory.
+
+    Of such a row LLVM knows that its stride is one element, which it cannot know of an array of several dimensions.
+    """
+    return array[indices]
 
 
 @generated(local_array, prefer_literal=True)
@@ -57,6 +66,24 @@ def _window(typing_context: Any, address: Any, start: Any, count: Any, dtype: An
         return _row(context, builder, result, builder.gep(first, [arguments[1]]), arguments[2])
 
     return result(types.intp, types.intp, types.intp, dtype), generate
+
+
+@generated(row)
+def _inner_row(typing_context: Any, array: Any, indices: Any) -> Any:
+    result = types.Array(array.dtype, 1, "C")
+    places = types.Tuple([types.intp] * len(indices))  # type: ignore[attr-defined]
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        from numba.np.arrayobj import make_array
+
+        whole = make_array(array)(context, builder, arguments[0])
+        strides = cgutils.unpack_tuple(builder, whole.strides)
+        data = whole.data
+        for stride, index in zip(strides, cgutils.unpack_tuple(builder, arguments[1])):  # noqa: B905 - but the last
+            data = cgutils.pointer_add(builder, data, builder.mul(stride, index))
+        return _row(context, builder, result, data, cgutils.unpack_tuple(builder, whole.shape)[-1])
+
+    return result(array, places), generate
 
 
 def _row(context: Any, builder: Any, kind: Any, data: Any, extent: Any) -> Any:

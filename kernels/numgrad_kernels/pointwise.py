@@ -1,8 +1,7 @@
 """Loop templates: from a pointwise op's scalar functions to the text of its kernel.
 
 There is one loop shape, a nest over the dimensions that are left once adjacent ones are merged (contiguous arrays
-of one shape are one flat loop).  Two things vary: functions backed by the C library's vector mathematics run
-in blocks (see ``_block_loop``), and the parallel form cuts the first dimension into fixed pieces.
+of one shape are one flat loop).  The parallel form cuts the first dimension into fixed pieces.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ __all__ = ["BLOCK", "Operand", "Program", "argument_types", "kernel_text"]
 #: Elements per piece of a parallel loop: fixed, so that results cannot depend on the number of threads.
 BLOCK = 4096
 
-#: Elements per call of the vector mathematics: a multiple of every vector length.
+#: Elements that a loop over arrays of any strides takes at once.
 LANES = 64
 
 #: Names that a kernel's text uses itself: no variable may be called so.
 _OWN_NAMES = {
-    *["bool_", "count", "high", "i", "inf", "kernel", "local_array", "loop", "low", "max", "min", "n", "nan", "njit"],
-    *["piece", "prange", "range", "rows", "start", "step"],
+    *["bool_", "high", "i", "inf", "kernel", "loop", "low", "max", "min", "nan", "njit", "piece", "prange", "range"],
+    *["count", "local_array", "n", "row", "rows", "start", "step"],
     *[f"i{axis}" for axis in range(64)],
     *[np.dtype(code).name for code in np.typecodes["All"]],
     *vars(scalar),
@@ -72,11 +71,11 @@ class Program:
     @functools.cached_property
     def variables(self) -> dict[str, str]:
         """What the inputs are called in the kernel's text: their own names, unless it uses those itself."""
-        taken = _OWN_NAMES | {name for name, _ in self.outputs} | {f"{name}_b" for name, _ in self.outputs}
+        taken = _OWN_NAMES.union(*[{name, f"{name}_b", f"{name}_r"} for name, _ in self.outputs])
         result = {}
         for operand in self.inputs:
             variable = operand.name
-            while not taken.isdisjoint(used := {variable, f"{variable}_i", f"{variable}_b"}):
+            while not taken.isdisjoint(used := {variable, *[f"{variable}_{end}" for end in "ibr"]}):
                 variable += "_"
             taken |= used
             result[operand.name] = variable
@@ -98,14 +97,18 @@ def argument_types(program: Program, rank: int, contiguous: bool) -> tuple[types
     return (*inputs, *[array(dtype) for _, dtype in program.outputs])
 
 
-def kernel_text(program: Program, rank: int, parallel: bool) -> str:
-    """The module text of the program's kernel over arrays of ``rank`` dimensions (1 or more)."""
+def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "") -> str:
+    """The module text of the program's kernel over arrays of ``rank`` dimensions (1 or more).
+
+    ``inner`` may have a letter for each array, inputs and then outputs: "c" if its elements follow one another in
+    the innermost loop, "r" if it repeats one element there, "a" if it has any stride.  LLVM makes better code for the
+    first two; mathematics on the third goes through small buffers.
+    """
     variables = program.variables
     arrays = [variables[i.name] for i in program.arguments if not i.scalar]
     outputs = [name for name, _ in program.outputs]
     scalars = [i for i in program.arguments if i.scalar]
     body, imports = _body(program)
-    blocked = program.compute.kind == "f" and bool(imports & scalar.LIBM_VECTOR)
     signature = ", ".join([variables[i.name] for i in program.arguments] + outputs)
 
     lines = [f'"""{program.name}: one pass over memory, computed in {program.compute}."""', ""]
@@ -113,10 +116,12 @@ def kernel_text(program: Program, rank: int, parallel: bool) -> str:
         lines += ["from numba import njit, prange"]
     constants = [name for name in ("inf", "nan") if re.search(rf"\b{name}\b", " ".join(body))]
     lines += [f"from numpy import {', '.join(_dtype_names(program) + constants)}"]
-    if blocked or imports:
+    blocked = "a" in inner and program.compute.kind == "f" and not imports <= _CHEAP
+    local = ["local_array"] * blocked + ["row"] * ("c" in inner)
+    if local or imports:
         lines += [""]
-    if blocked:
-        lines += ["from numgrad_kernels.local import local_array"]
+    if local:
+        lines += [f"from numgrad_kernels.local import {', '.join(local)}"]
     if imports:
         lines += [f"from numgrad_kernels.scalar import {', '.join(sorted(imports))}"]
     lines += ["", ""]
@@ -127,14 +132,14 @@ def kernel_text(program: Program, rank: int, parallel: bool) -> str:
     for operand in scalars:
         variable = variables[operand.name]
         lines += [f"    {variable}_i = {_cast(operand, variable, program.compute)}"]
-    lines += _block_buffers(program) if blocked else []
+    reading = _Reading(program, rank, inner or "a" * len(arrays + outputs))
+    lines += reading.buffers() if blocked else []
     indent = "    "
     for axis in range(rank - 1):
         lines += [f"{indent}for i{axis} in range({outputs[0]}.shape[{axis}]):"]
         indent += "    "
-    outer = "".join(f"i{axis}, " for axis in range(rank - 1))
-    inner = _block_loop if blocked else _element_loop
-    lines += [indent + line for line in inner(program, body, outer, rank)]
+    lines += [indent + line for line in reading.before]
+    lines += [indent + line for line in (_block_loop if blocked else _element_loop)(program, body, reading, rank)]
     if parallel:
         lines += ["", "", *_parallel_loop(signature, arrays + outputs, outputs[0], rank)]
     return "\n".join(lines) + "\n"
@@ -143,7 +148,9 @@ def kernel_text(program: Program, rank: int, parallel: bool) -> str:
 def _body(program: Program) -> tuple[list[str], set[str]]:
     """Statements that compute every output from variables ``<input>_i``, and the scalar functions they need."""
     names = [*program.variables.values(), *[name for name, _ in program.outputs]]
-    inliner = Inliner(program.compute, _OWN_NAMES.union(*[{name, f"{name}_i", f"{name}_b"} for name in names]))
+    inliner = Inliner(
+        program.compute, _OWN_NAMES.union(*[{name, *[f"{name}_{end}" for end in "ibr"]} for name in names])
+    )
     values = {i.name: i.constant if i.dtype is None else f"{program.variables[i.name]}_i" for i in program.inputs}
     results = []
     for function, (name, _) in zip(program.functions, program.outputs, strict=True):
@@ -154,46 +161,75 @@ def _body(program: Program) -> tuple[list[str], set[str]]:
     return inliner.statements + results, inliner.imports
 
 
-def _element_loop(program: Program, body: list[str], outer: str, rank: int) -> list[str]:
-    index = f"{outer}i"
-    lines = [f"for i in range({program.outputs[0][0]}.shape[{rank - 1}]):"]
-    for operand in program.arguments:
-        if not operand.scalar:
-            variable = program.variables[operand.name]
-            lines += [f"    {variable}_i = {_cast(operand, f'{variable}[{index}]', program.compute)}"]
-    return lines + [f"    {line.replace('[@]', f'[{index}]')}" for line in body]
+class _Reading:
+    """How the innermost loop gets at the elements of the arrays.
 
-
-def _block_buffers(program: Program) -> list[str]:
-    arrays = [i for i in program.arguments if not i.scalar]
-    names = [(program.variables[i.name], _stored(i, program.compute)) for i in arrays] + list(program.outputs)
-    return [f"    {name}_b = local_array({LANES}, {_dtype_name(dtype)})" for name, dtype in names]
-
-
-def _block_loop(program: Program, body: list[str], outer: str, rank: int) -> list[str]:
-    """Elements go through small buffers, 64 at a time.
-
-    The C library's scalar and vector forms of a function round differently.  Here every element, in a full block
-    or the last one, contiguous or not, takes the vector form, so its value does not depend on its place.
+    Attributes:
+        before: statements to put before that loop.
+        arrays: the inputs that are read in it, by their variables; what repeats one element is read before it.
+        elements: for each array the text of its element number ``@``.
     """
+
+    def __init__(self, program: Program, rank: int, inner: str):
+        self.program = program
+        outer = [f"i{axis}" for axis in range(rank - 1)]
+        inputs = {program.variables[i.name]: i for i in program.arguments if not i.scalar}
+        self.before: list[str] = []
+        self.arrays: dict[str, Operand] = {}
+        self.elements: dict[str, str] = {}
+        for name, letter in zip([*inputs, *[name for name, _ in program.outputs]], inner, strict=True):
+            if letter == "r":
+                first = f"{name}[{', '.join([*outer, '0'])}]"
+                self.before += [f"{name}_i = {_cast(inputs[name], first, program.compute)}"]
+                continue
+            if letter == "c":
+                self.before += [f"{name}_r = row({name}, {_tuple(outer)})"]
+            self.elements[name] = f"{name}_r[@]" if letter == "c" else f"{name}[{', '.join([*outer, '@'])}]"
+            if name in inputs:
+                self.arrays[name] = inputs[name]
+
+    def element(self, name: str, index: str) -> str:
+        """The text of one element."""
+        return self.elements[name].replace("@", index)
+
+    def buffers(self) -> list[str]:
+        """Statements that make a small buffer for each array."""
+        dtypes = {name: _stored(operand, self.program.compute) for name, operand in self.arrays.items()}
+        dtypes |= dict(self.program.outputs)
+        return [f"    {name}_b = local_array({LANES}, {_dtype_name(dtype)})" for name, dtype in dtypes.items()]
+
+
+def _tuple(names: list[str]) -> str:
+    return f"({', '.join(names)}{',' * (len(names) == 1)})"
+
+
+def _element_loop(program: Program, body: list[str], reading: _Reading, rank: int) -> list[str]:
+    lines = [f"for i in range({program.outputs[0][0]}.shape[{rank - 1}]):"]
+    for name, operand in reading.arrays.items():
+        lines += [f"    {name}_i = {_cast(operand, reading.element(name, 'i'), program.compute)}"]
+    for name, _ in program.outputs:
+        body = [line.replace(f"{name}[@]", reading.element(name, "i")) for line in body]
+    return lines + [f"    {line}" for line in body]
+
+
+#: The scalar functions that cost no more than their operands' way from memory.
+_CHEAP = {"abs", "ceil", "conj", "copysign", "floor", "isinf", "isnan", "maximum", "minimum", "round", "sign", "trunc"}
+
+
+def _block_loop(program: Program, body: list[str], reading: _Reading, rank: int) -> list[str]:
+    """Elements go through small buffers, 64 at a time: LLVM vectorises no loop whose strides it does not know."""
     lines = [
         f"n = {program.outputs[0][0]}.shape[{rank - 1}]",
         f"for start in range(0, n, {LANES}):",
         f"    count = min({LANES}, n - start)",
     ]
-    for operand in program.arguments:
-        if not operand.scalar:
-            name, dtype = program.variables[operand.name], _stored(operand, program.compute)
-            lines += [f"    if count < {LANES}:", f"        {name}_b[:] = {_dtype_name(dtype)}(1)"]
-            lines += ["    for i in range(count):"]
-            lines += [f"        {name}_b[i] = {name}[{outer}start + i]"]
-    lines += [f"    for i in range({LANES}):"]
-    for operand in program.arguments:
-        if not operand.scalar:
-            lines += [f"        {program.variables[operand.name]}_i = {program.variables[operand.name]}_b[i]"]
+    for name in reading.arrays:
+        lines += ["    for i in range(count):", f"        {name}_b[i] = {reading.element(name, 'start + i')}"]
+    lines += ["    for i in range(count):"]
+    lines += [f"        {name}_i = {name}_b[i]" for name in reading.arrays]
     lines += ["        " + line.replace("[@]", "_b[i]") for line in body]
     lines += ["    for i in range(count):"]
-    return lines + [f"        {name}[{outer}start + i] = {name}_b[i]" for name, _ in program.outputs]
+    return lines + [f"        {reading.element(name, 'start + i')} = {name}_b[i]" for name, _ in program.outputs]
 
 
 def _parallel_loop(signature: str, arrays: list[str], output: str, rank: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""exp, log, tanh and sigmoid as inline arithmetic without branches, in float32 and float64.
+"""exp, log and their relatives as inline arithmetic without branches, in float32 and float64.
 
 These are the hottest functions, and faster so than by any library call: LLVM puts them into the loop that
 calls them and vectorises the whole. Every multiply-add that is to be fused is written as ``fma``, so that
@@ -7,7 +7,7 @@ the scalar and the vector form of a loop agree bit for bit.
 The methods are the classical ones of argument reduction (Cody and Waite, *Software Manual for the
 Elementary Functions*, 1980; Muller, *Elementary Functions*). The coefficients were fitted for this file by
 Remez' exchange in 300-bit arithmetic, minimising the relative error of the function, and then rounded; the
-error that remains stands beside them. Rounding included, all four functions stay below 2 units in the last
+error that remains stands beside them. Rounding included, all of them stay below 2 units in the last
 place on a processor that multiplies and adds in one instruction, below 3 elsewhere.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from .instructions import Value, absolute, bits, copysign, fma, from_bits, horner, select
 
-__all__ = ["exp", "log", "sigmoid", "tanh"]
+__all__ = ["exp", "expm1", "log", "log1p", "sigmoid", "significand", "tanh"]
 
 
 class Format(NamedTuple):
@@ -91,26 +91,44 @@ def exp(x: Value) -> Value:
     return (1 + r_part) * from_bits(first << c.mantissa) * from_bits((n - first) << c.mantissa)
 
 
-def log(x: Value) -> Value:
-    """ln x = k ln 2 + ln(1 + f), where ln(1 + f) = f - f^2/2 + s (f^2/2 + ...) with s = f / (2 + f)."""
+def expm1(x: Value) -> Value:
+    """e^x - 1 = 2^n (e^r - 1) + (2^n - 1), where the last difference is exact or does not matter."""
     c = _format(x)
-    subnormal = x < 2.0 ** (1 - c.bias)
-    normal = select(subnormal, x * 2.0**c.mantissa, x)
-    above = bits(normal) + ((c.bias << c.mantissa) - c.sqrt_half)
-    f = from_bits((above & ((1 << c.mantissa) - 1)) + c.sqrt_half) - 1
-    # The biased exponent, put into the mantissa of 2^mantissa, is a whole number added to it.
-    counter = 2.0**c.mantissa
-    exponent = from_bits(above >> c.mantissa | ((c.bias + c.mantissa) << c.mantissa))
-    zero = x.like(counter + c.bias)
-    k = exponent - select(subnormal, zero + c.mantissa, zero)
+    highest, lowest = c.exp_range[1], -2.0 * c.mantissa  # before the lowest it is -1
+    within = select(x > highest, highest, x)
+    within = select(within < lowest, lowest, within)
+    n, r_part = _reduced(within, c.bias - 1)  # half the power, for 2^n may be too large
+    half = from_bits(n << c.mantissa)
+    return copysign(2 * fma(half, r_part, half - 0.5), x)
+
+
+def log(x: Value) -> Value:
+    """ln x = k ln 2 + ln(1 + f)."""
+    f, k = significand(x)
+    result = select(x == np.inf, x, _log_of_parts(f, k))
+    return select(x > 0, result, select(x == 0, x.like(-np.inf), np.nan))
+
+
+def log1p(x: Value) -> Value:
+    """ln(1 + x) = k ln 2 + ln(1 + f), as ``log`` has it, but with an f that has all the bits of x."""
+    c = _format(x)
+    f, k = significand(1 + x)
+    # 1 + f = (1 + x) / 2^k. Where k is large the 1 does not matter.
+    power = from_bits(bits(2.0**c.mantissa + c.bias - k) << c.mantissa)
+    f = select(x < 2.0**c.mantissa, fma(x, power, power - 1), f)
+    result = select(x == np.inf, x, copysign(_log_of_parts(f, k), x))
+    return select(x > -1, result, select(x == -1, x.like(-np.inf), np.nan))
+
+
+def _log_of_parts(f: Value, k: Value) -> Value:
+    """k ln 2 + ln(1 + f), where ln(1 + f) = f - f^2/2 + s (f^2/2 + ...) with s = f / (2 + f)."""
+    c = _format(f)
     s = f / (2 + f)
     z = s * s
     half_square = 0.5 * f * f
     ln2_high, ln2_low = c.ln2
     rest = fma(k, ln2_low, s * fma(z, horner(z, c.log), half_square))
-    result = fma(k, ln2_high, f - (half_square - rest))
-    result = select(x == np.inf, x, result)
-    return select(x > 0, result, select(x == 0, x.like(-np.inf), np.nan))
+    return fma(k, ln2_high, f - (half_square - rest))
 
 
 def tanh(x: Value) -> Value:
@@ -151,6 +169,20 @@ def _reduced(x: Value, bias: int) -> tuple[Value, Value]:
     n = rounded - rounder
     r = fma(-n, ln2_low, fma(-n, ln2_high, x))
     return bits(rounded), fma(r * r, horner(r, c.expm1), r)
+
+
+def significand(x: Value) -> tuple[Value, Value]:
+    """x = 2^k (1 + f) for positive x, sqrt(1/2) <= 1 + f < sqrt(2): f, exactly, and k."""
+    c = _format(x)
+    subnormal = x < 2.0 ** (1 - c.bias)
+    normal = select(subnormal, x * 2.0**c.mantissa, x)
+    above = bits(normal) + ((c.bias << c.mantissa) - c.sqrt_half)
+    f = from_bits((above & ((1 << c.mantissa) - 1)) + c.sqrt_half) - 1
+    # The biased exponent, put into the mantissa of 2^mantissa, is a whole number added to it.
+    counter = 2.0**c.mantissa
+    exponent = from_bits(above >> c.mantissa | ((c.bias + c.mantissa) << c.mantissa))
+    zero = x.like(counter + c.bias)
+    return f, exponent - select(subnormal, zero + c.mantissa, zero)
 
 
 def _quotient(numerator: Value, low: Value, high: Value | float, more: Value | None = None) -> Value:

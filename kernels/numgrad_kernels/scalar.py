@@ -11,25 +11,32 @@ float32 is float32 too; in ``@njit`` code a literal is float64.) Integers alone 
 and the rounding functions, and count as float64 elsewhere. Complex numbers are taken where the function has a complex
 meaning.
 
-``exp``, ``log``, ``tanh`` and ``sigmoid`` are polynomials (``polynomials.py``), less than 2 units in the
-last place off. The other transcendental functions are the C library's (``libm.py``): with glibc at most 4
-units off, ``lgamma`` 6 near its zeros. Those in ``LIBM_VECTOR`` have a vector form that rounds differently
-from the scalar one.
+``exp``, ``expm1``, ``log``, ``log1p``, ``tanh`` and ``sigmoid`` are polynomials (``polynomials.py``), less than 2
+units in the last place off, and so are in float32 (``polynomials32.py``) ``erf``, ``pow``, less than 3 units off,
+and ``erfc``, less than 4. The other transcendental functions are the C library's (``libm.py``): with glibc at most
+4 units off, ``lgamma`` 6 near its zeros. No value depends on the element's place in a loop.
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from . import libm, polynomials
+from . import libm, polynomials, polynomials32
 from .circular import *  # noqa: F403
-from .instructions import instruction, select
+from .instructions import Value, instruction, select
 from .overloads import compiled_as, in_python, jitable, overloaded
 from .remainders import *  # noqa: F403
 from .remainders import same
 
 _sqrt = instruction("llvm.sqrt")
+
+
+def _by_size(polynomial: Callable[..., Value], name: str) -> Callable[..., Value]:
+    """The polynomial for float32, the C library's function for float64."""
+    library = libm.function(name)
+    return lambda *numbers: (polynomial if numbers[0].size == 32 else library)(*numbers)
 
 
 # --- exponentials and logarithms
@@ -47,7 +54,7 @@ def exp2(x: Any) -> Any:
     return in_python(np.exp2, x)
 
 
-@compiled_as(libm.function("expm1"), complexes=np.expm1)
+@compiled_as(polynomials.expm1, complexes=np.expm1)
 def expm1(x: Any) -> Any:
     """e to the power x, less 1, accurate for small x."""
     return in_python(np.expm1, x)
@@ -71,7 +78,7 @@ def log10(x: Any) -> Any:
     return in_python(np.log10, x)
 
 
-@compiled_as(libm.function("log1p"), complexes=np.log1p)
+@compiled_as(polynomials.log1p, complexes=np.log1p)
 def log1p(x: Any) -> Any:
     """Natural logarithm of 1 + x, accurate for small x."""
     return in_python(np.log1p, x)
@@ -168,7 +175,7 @@ def _python_power(x: Any, y: Any) -> Any:
     return type(x)(np.float_power(x, y)) if isinstance(x, np.inexact) else _integer_power(x, y)
 
 
-@compiled_as(libm.function("pow"), integers=_integer_power, complexes=_complex_power)
+@compiled_as(_by_size(polynomials32.pow, "pow"), integers=_integer_power, complexes=_complex_power)
 def pow(x: Any, y: Any) -> Any:
     """x to the power y, as C's ``pow``.
 
@@ -181,13 +188,13 @@ def pow(x: Any, y: Any) -> Any:
 # --- special functions
 
 
-@compiled_as(libm.function("erf"))
+@compiled_as(_by_size(polynomials32.erf, "erf"))
 def erf(x: Any) -> Any:
     """The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x."""
     return in_python(lambda x: type(x)(math.erf(x)), x)
 
 
-@compiled_as(libm.function("erfc"))
+@compiled_as(_by_size(polynomials32.erfc, "erfc"))
 def erfc(x: Any) -> Any:
     """1 - erf(x), accurate for large x."""
     return in_python(lambda x: type(x)(math.erfc(x)), x)
@@ -319,16 +326,3 @@ def _conjugate(x: Any) -> Any:
 def conj(x: Any) -> Any:
     """The complex conjugate; of a real number the number itself."""
     return x.conjugate()
-
-
-_FROM_LIBM = [
-    *["exp2", "expm1", "log2", "log10", "log1p", "pow", "sin", "cos", "tan", "asin", "acos", "atan", "atan2"],
-    *["hypot", "sinh", "cosh", "asinh", "acosh", "atanh", "erf", "erfc", "lgamma"],
-]
-
-LIBM_VECTOR: frozenset[str] = frozenset(name for name in _FROM_LIBM if libm.has_vector_form(name))
-"""The functions with a vector form whose values may differ from the scalar form's.
-
-In a loop the one serves the body, the other what is left at the end. Code whose values must not depend on an
-element's place therefore sends whole blocks, padded, through these. Empty where there is no libmvec.
-"""

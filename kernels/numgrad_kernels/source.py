@@ -22,7 +22,7 @@ from .inline import syntax_tree
 __all__ = ["module_text"]
 
 #: Modules whose functions are imported by the text, not pasted into it.
-_IMPORTED = tuple(f"numgrad_kernels.{name}" for name in ("scalar", "circular", "remainders", "local"))
+_IMPORTED = tuple(f"numgrad_kernels.{name}" for name in ("scalar", "circular", "remainders", "local", "foreign"))
 
 
 def module_text(

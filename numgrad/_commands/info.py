@@ -104,7 +104,8 @@ def _can_import(module: str) -> bool:
 
 def _blas() -> str:
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
-    return " ".join(str(blas[key]) for key in ("name", "version") if key in blas)
+    of_numpy = " ".join(str(blas[key]) for key in ("name", "version") if key in blas)
+    return f"{of_numpy} in NumPy; matrices are multiplied by {devices.blas_name()}"
 
 
 def _cache(directory: Path) -> str:

@@ -7,8 +7,8 @@ import warnings
 from typing import Any
 
 from .. import devices
-from .._layout import contiguous_strides, output_strides
-from .._tensor import Tensor, strided
+from .._layout import numel, output_strides
+from .._tensor import Tensor, fresh, strided
 from .._types import (
     TensorType,
     bool_,
@@ -30,13 +30,17 @@ from .._types import (
 )
 from .._types import device as place
 from ..autograd.node import edge_of
-from .new import empty_of, filled_of
+from .new import empty_of
 from .table import attach, check_tensors, operation, public
 
 __all__ = [
     "check_memory_format", "clone", "clone_op", "contiguous", "contiguous_op", "convert", "copy_program", "kept_copy",
-    "kept_strides", "same", "to", "write",
+    "kept_strides", "repeated_zero", "same", "to", "write",
 ]
+
+
+#: Elements below which NumPy copies before a kernel would have been chosen.
+SMALL = 1024
 
 
 def same(input):
@@ -49,22 +53,22 @@ def copy_program(source: dtype, target: dtype) -> devices.Program:
     return devices.Program("copy", target.numpy, (operand,), (("out", target.numpy),), (same,))
 
 
-def _copied(input: Tensor, type: TensorType, strides: tuple[int, ...]) -> Tensor:
-    if input._flat is not None:
-        out = empty_of(input._shape, type)
-        write(out, input)
-        return out
-    number = devices.as_number(input)
-    if number is not None and input._type is type:
-        return filled_of(input._shape, number, type)
-    out = strided(devices.empty(input._shape, type), input._shape, strides, 0, type)
+def _copied(input: Tensor, type: TensorType, strides: tuple[int, ...] | None = None) -> Tensor:
+    """A copy with these strides; row-major for None, and for an input whose elements lie in a row."""
+    shape, row = input._shape, input._flat
+    if row is not None or strides is None:
+        if input._type is type and numel(shape) < SMALL:
+            return fresh(input._array().flatten() if row is None else row.copy(), shape, type)
+        out = empty_of(shape, type)
+    else:
+        out = strided(devices.empty(shape, type), shape, strides, 0, type)
     write(out, input)
     return out
 
 
 def write(target: Tensor, source: Tensor) -> None:
     """Overwrite ``target``, which nobody has seen yet, without checks and without recording."""
-    devices.run_pointwise(copy_program(source._type.dtype, target._type.dtype), [source], [target])
+    devices.copy(copy_program(source._type.dtype, target._type.dtype), source, target)
 
 
 def kept_strides(input: Tensor) -> tuple[int, ...]:
@@ -74,7 +78,7 @@ def kept_strides(input: Tensor) -> tuple[int, ...]:
 
 @operation("CloneBackward0")
 def clone_op(input: Tensor) -> Tensor:
-    return _copied(input, input._type, kept_strides(input))
+    return _copied(input, input._type, None if input._flat is not None else kept_strides(input))
 
 
 @clone_op.gradient("input")
@@ -84,7 +88,7 @@ def _(grad):
 
 @operation("CloneBackward0")
 def contiguous_op(input: Tensor) -> Tensor:
-    return _copied(input, input._type, contiguous_strides(input._shape))
+    return _copied(input, input._type)
 
 
 @contiguous_op.gradient("input")
@@ -112,6 +116,11 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
         check_memory_format(memory_format)
         return contiguous_op(input) if memory_format is contiguous_format else clone_op(input)
     return clone_op(input)
+
+
+def repeated_zero(shape: tuple[int, ...], type: TensorType) -> Tensor:
+    """Zeros that take the memory of one, for operations that work on a copy: to make it then costs one pass."""
+    return strided(devices.zeros((), type), shape, (0,) * len(shape), 0, type)
 
 
 def kept_copy(input: Tensor) -> Tensor:

@@ -46,6 +46,14 @@ def rate(input, weight, *, slope):
     return where(scaled > 0, scaled, slope * exp(scaled))
 
 
+def rate_of_change(input, other):
+    return input * other + 1
+
+
+def wave(input, other):
+    return scalar.sin(input) * other
+
+
 def test_a_flat_loop():
     assert kernel_text(program("rate", rate, "input", "weight", Operand("slope", constant=0.5)), 1, False) == (
         '''"""rate: one pass over memory, computed in float32."""
@@ -89,6 +97,83 @@ def kernel(input, weight, slope, out):
     )
 
 
+def test_rows_in_one_piece_and_repeated_elements_are_taken_before_the_innermost_loop():
+    mixed = program("rate", rate, "input", Operand("weight", F8), Operand("slope", constant=0.5))
+    assert kernel_text(mixed, 2, False, "crc") == (
+        '''"""rate: one pass over memory, computed in float32."""
+
+from numpy import float32
+
+from numgrad_kernels.local import row
+from numgrad_kernels.scalar import exp
+
+
+def kernel(input, weight, out):
+    for i0 in range(out.shape[0]):
+        input_r = row(input, (i0,))
+        weight_i = float32(weight[i0, 0])
+        out_r = row(out, (i0,))
+        for i in range(out.shape[1]):
+            input_i = input_r[i]
+            scaled = weight_i * input_i
+            out_r[i] = scaled if scaled > float32(0.0) else float32(0.5) * exp(scaled)
+'''
+    )
+
+
+def test_mathematics_on_any_strides_goes_through_buffers():
+    assert kernel_text(program("wave", wave, "input", Operand("other", F8)), 1, False, "aaa") == (
+        '''"""wave: one pass over memory, computed in float32."""
+
+from numpy import float32
+
+from numgrad_kernels.local import local_array
+from numgrad_kernels.scalar import sin
+
+
+def kernel(input, other, out):
+    input_b = local_array(64, float32)
+    other_b = local_array(64, float32)
+    out_b = local_array(64, float32)
+    n = out.shape[0]
+    for start in range(0, n, 64):
+        count = min(64, n - start)
+        for i in range(count):
+            input_b[i] = input[start + i]
+        for i in range(count):
+            other_b[i] = other[start + i]
+        for i in range(count):
+            input_i = input_b[i]
+            other_i = other_b[i]
+            out_b[i] = sin(input_i) * other_i
+        for i in range(count):
+            out[start + i] = out_b[i]
+'''
+    )
+
+
+@pytest.mark.parametrize("function", [rate_of_change, wave])
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_rows_are_read_as_any_strides_are(rank, function):
+    """All ways to read give the same bits: rows in one piece, any strides, these through buffers; and Python agrees."""
+    kernel = program("both", function, "input", "other")
+    shape = {1: (130,), 2: (5, 70), 3: (3, 2, 65)}[rank]
+    rng = np.random.default_rng(rank)
+    wide = rng.random((*shape[:-1], shape[-1] + 7)).astype(F4)[..., 3:-4]
+    repeated = np.ndarray(shape, F4, rng.random(1).astype(F4), 0, (0,) * rank)
+    results, expected = [], np.empty(shape, F4)
+    for inner in ("crc", "", "aaa"):
+        results.append(out := np.empty(shape, F4))
+        text = kernel_text(kernel, rank, False, inner)
+        store.compile_kernel(kernel.name, text, argument_types(kernel, rank, False)).entry(wide, repeated, out)
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_array_equal(results[0], results[2])
+    namespace = {}
+    exec(kernel_text(kernel, rank, False, "crc"), namespace)
+    namespace["kernel"](wide, repeated, expected)
+    np.testing.assert_allclose(out, expected, rtol=1e-6)
+
+
 def test_a_parallel_kernel_cuts_the_first_dimension_into_fixed_pieces():
     assert kernel_text(program("double", doubled, "input"), 2, True) == (
         '''"""double: one pass over memory, computed in float32."""
@@ -120,42 +205,24 @@ def doubled(input):
     return input + input
 
 
-def test_functions_of_the_c_library_go_through_blocks(monkeypatch):
+def test_a_condition_is_read_as_it_is():
     def chosen(condition, input):
         return where(condition, scalar.log1p(input), 0)
 
-    monkeypatch.setattr(scalar, "LIBM_VECTOR", frozenset({"log1p"}))  # as where libmvec is found
     condition = Operand("condition", B1, cast=False)
     assert kernel_text(program("chosen", chosen, condition, "input"), 1, False) == (
         '''"""chosen: one pass over memory, computed in float32."""
 
 from numpy import bool_, float32
 
-from numgrad_kernels.local import local_array
 from numgrad_kernels.scalar import log1p
 
 
 def kernel(condition, input, out):
-    condition_b = local_array(64, bool_)
-    input_b = local_array(64, float32)
-    out_b = local_array(64, float32)
-    n = out.shape[0]
-    for start in range(0, n, 64):
-        count = min(64, n - start)
-        if count < 64:
-            condition_b[:] = bool_(1)
-        for i in range(count):
-            condition_b[i] = condition[start + i]
-        if count < 64:
-            input_b[:] = float32(1)
-        for i in range(count):
-            input_b[i] = input[start + i]
-        for i in range(64):
-            condition_i = condition_b[i]
-            input_i = input_b[i]
-            out_b[i] = log1p(input_i) if condition_i else float32(0.0)
-        for i in range(count):
-            out[start + i] = out_b[i]
+    for i in range(out.shape[0]):
+        condition_i = condition[i]
+        input_i = input[i]
+        out[i] = log1p(input_i) if condition_i else float32(0.0)
 '''
     )
 
@@ -237,12 +304,8 @@ def any_name(i, n, start, low, high, exp, out, x, x_i):
     return rows + high * exp - out / x + x_i
 
 
-@pytest.mark.parametrize(
-    ("blocked", "rank", "parallel"), [(False, 1, False), (True, 1, True), (True, 2, False), (False, 2, True)]
-)
-def test_operands_and_variables_may_have_any_name(blocked, parallel, rank, monkeypatch):
-    if blocked:
-        monkeypatch.setattr(scalar, "LIBM_VECTOR", scalar.LIBM_VECTOR | {"exp"})
+@pytest.mark.parametrize(("rank", "parallel"), [(1, False), (2, True)])
+def test_operands_and_variables_may_have_any_name(rank, parallel):
     names = any_name.__code__.co_varnames[: any_name.__code__.co_argcount]
     mixed = [Operand(name, F8, scalar=name == "low") for name in names]
     kernels = program("any_name", any_name, *mixed, compute=F8, out=F8)
@@ -324,10 +387,6 @@ NOT_VECTORISED = {
     ("fmod", "A"),  # the C library's, for one number at a time
 }
 
-if not libm.libmvec_found():  # then these call the C library for one number at a time
-    users = ("pow_number", "pow_tensor", "log_one_plus_exp", "logit_loss")
-    NOT_VECTORISED |= {(user + end, layout) for user in users for end in ("", "_backward") for layout in "AC"}
-
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
@@ -369,6 +428,7 @@ def test_a_widened_float32_would_be_noticed(tmp_path, monkeypatch):
     assert re.search(WIDENED, store.compile_kernel("widened", text, arguments).llvm())
 
 
+@pytest.mark.skipif(not libm.libmvec_found(), reason="the C library computes one number at a time")
 def test_every_kernel_is_vectorised(table):
     scalar_loops = [
         (name, arguments)

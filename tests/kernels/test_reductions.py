@@ -1,4 +1,4 @@
-"""Reductions and softmax, compiled and as plain Python, against NumPy."""
+"""Reductions, compiled and as plain Python, against NumPy."""
 
 import math
 import re
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from numgrad_kernels import store
-from numgrad_kernels.cpu import extremes, reductions, softmax, stretches
+from numgrad_kernels.cpu import extremes, reductions
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import compile_kernel
 
@@ -29,7 +29,7 @@ def in_python(monkeypatch):
     """Run the same function as plain Python."""
 
     def run(function, dtype, *arguments, **parts):
-        for module in (reductions, extremes, softmax, stretches):
+        for module in (reductions, extremes):
             monkeypatch.setattr(module, "T", np.dtype(dtype).type)
         for name, part in {"term": IDENTITY, "fold": ADDITION, **parts}.items():
             for module in (reductions, extremes):
@@ -65,6 +65,17 @@ def check_sums(found, x):
     assert np.all(np.abs(found.reshape(exact.shape) - exact) <= 8 * unit * np.abs(x).sum(1, dtype="f8"))
 
 
+def sums_of_columns(run, dtype, x, length, inner):
+    """The sums over the middle axis, block by block until one is left."""
+    while True:
+        blocks = max(1, -(-length // (reductions.ROWS * reductions.side_by_side(inner))))
+        out = garbage(dtype, x.size // max(length * inner, 1) * blocks * inner if length else 2 * inner)
+        run(reductions.fold_columns, dtype, x, length, inner, zero(dtype), 0, 1.0, out)
+        if blocks == 1:
+            return out
+        x, length = out, blocks
+
+
 # -- sums -------------------------------------------------------------------------------------------------------------
 
 
@@ -72,7 +83,7 @@ def check_sums(found, x):
 @pytest.mark.parametrize("length", LENGTHS)
 def test_sums_of_rows(length, dtype):
     x, out = numbers(dtype, 3, length, 1), garbage(SUMMED[dtype], 3)
-    compiled(reductions.fold_rows, SUMMED[dtype], x.ravel(), length, zero(SUMMED[dtype]), 0, out)
+    compiled(reductions.fold_rows, SUMMED[dtype], x.ravel(), length, zero(SUMMED[dtype]), 0, 1.0, out)
     check_sums(out, x)
 
 
@@ -81,9 +92,9 @@ def test_sums_of_rows(length, dtype):
 def test_sums_in_two_steps_are_those_in_one(length, dtype):
     x, whole, parts = numbers(dtype, length), garbage(SUMMED[dtype], 1), garbage(SUMMED[dtype], 1)
     leaves = garbage(SUMMED[dtype], -(-length // reductions.LEAF))
-    compiled(reductions.fold_rows, SUMMED[dtype], x, length, zero(SUMMED[dtype]), 0, whole)
+    compiled(reductions.fold_rows, SUMMED[dtype], x, length, zero(SUMMED[dtype]), 0, 1.0, whole)
     compiled(reductions.fold_leaves, SUMMED[dtype], x, zero(SUMMED[dtype]), 0, leaves)
-    compiled(reductions.combine_leaves, SUMMED[dtype], leaves, parts)
+    compiled(reductions.combine_leaves, SUMMED[dtype], leaves, 1.0, parts)
     assert whole == parts
 
 
@@ -91,9 +102,15 @@ def test_sums_in_two_steps_are_those_in_one(length, dtype):
 @pytest.mark.parametrize("inner", INNER)
 @pytest.mark.parametrize("length", LENGTHS)
 def test_sums_of_columns(length, inner, dtype):
-    x, out = numbers(dtype, 2, length, inner), garbage(SUMMED[dtype], 2 * inner)
-    compiled(reductions.fold_columns, SUMMED[dtype], x.ravel(), length, inner, zero(SUMMED[dtype]), 0, out)
-    check_sums(out, x)
+    x = numbers(dtype, 2, length, inner)
+    check_sums(sums_of_columns(compiled, SUMMED[dtype], x.ravel(), length, inner), x)
+
+
+@pytest.mark.parametrize(("length", "inner"), [(70, 3), (1300, 2), (130, 33), (5, 1030)])
+def test_means_of_columns_in_python(length, inner, in_python):
+    x, out = numbers("float32", 2, length, inner), garbage("float32", 2 * inner)
+    in_python(reductions.fold_columns, "float32", x.ravel(), length, inner, zero("float32"), 0, float(length), out)
+    check_sums(out * np.float32(length), x)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
@@ -102,15 +119,15 @@ def test_sums_with_infinity_and_nan(place, value):
     x = np.ones(4100, np.float32)
     x[place] = value
     rows, columns = garbage("float32", 1), garbage("float32", 2)
-    compiled(reductions.fold_rows, "float32", x, 4100, zero("float32"), 0, rows)
-    compiled(reductions.fold_columns, "float32", x, 2050, 2, zero("float32"), 0, columns)
+    compiled(reductions.fold_rows, "float32", x, 4100, zero("float32"), 0, 1.0, rows)
+    compiled(reductions.fold_columns, "float32", x, 2050, 2, zero("float32"), 0, 1.0, columns)
     np.testing.assert_array_equal(rows, [value])
     np.testing.assert_array_equal(columns, [value, 2050] if place % 2 == 0 else [2050, value])
 
 
 def test_sums_wrap_around_as_integers_do():
     x, out = np.array([2**63 - 1, 1, 5]), garbage("int64", 1)
-    compiled(reductions.fold_rows, "int64", x, 3, zero("int64"), 0, out)
+    compiled(reductions.fold_rows, "int64", x, 3, zero("int64"), 0, 1.0, out)
     assert out[0] == -(2**63) + 5
 
 
@@ -146,7 +163,7 @@ def test_other_folds(name, inner, in_python):
             out = garbage("float64", 2 * inner)
             sizes = (length,) if inner == 1 else (length, inner)
             function = reductions.fold_rows if inner == 1 else reductions.fold_columns
-            arguments = x.ravel(), *sizes, parameters, NOTHING.get(name, 0.0), out
+            arguments = x.ravel(), *sizes, parameters, NOTHING.get(name, 0.0), 1.0, out
             run(function, "float64", *arguments, term=term, fold=fold)
             np.testing.assert_allclose(out, exact, 1e-12)
 
@@ -160,7 +177,7 @@ def test_float32_is_computed_in_float32_and_vectorises(function, name, tmp_path,
     sizes = [whole] if function is reductions.fold_rows else [whole, whole]
     parts = {"term": FOLDS[name][0], "fold": FOLDS[name][1]}
     text = module_text(function, np.dtype("float32"), parts)
-    code = compile_kernel(function.__name__, text, [row, *sizes, row, whole, row]).llvm()
+    code = compile_kernel(function.__name__, text, [row, *sizes, row, whole, numba.types.float64, row]).llvm()
     assert not re.search(r"fpext (<\d+ x )?float", code)
     assert re.search(r"<\d+ x float>", code)
 
@@ -215,77 +232,16 @@ def test_zeros_of_both_signs_are_equal(fold):
     check_extremes(fold, np.array([[0.0, -0.0], [-0.0, 0.0], [0.0, 0.0]]).reshape(1, 3, 2))
 
 
-# -- softmax ----------------------------------------------------------------------------------------------------------
-
-ROWS = [1, 2, 15, 16, 17, 63, 64, 65, 255, 4097]
-each_float = pytest.mark.parametrize("dtype", ["float32", "float64"])
-
-
-def exactly(x, logarithm):
-    shifted = x.astype(np.longdouble) - x.max(1, keepdims=True)
-    total = np.exp(shifted).sum(1, keepdims=True)
-    return shifted - np.log(total) if logarithm else np.exp(shifted) / total
-
-
-@each_float
-@pytest.mark.parametrize("length", ROWS)
-def test_softmax_and_its_logarithm(length, dtype):
-    unit = np.finfo(dtype).eps
-    for scale in (1, 30, 1000):
-        x = numbers(dtype, 3, length) * np.dtype(dtype).type(scale)
-        out = garbage(dtype, 3, length)
-        compiled(softmax.softmax_rows, dtype, x.ravel(), length, out.reshape(-1))
-        steps = 8 + np.abs(x - x.max(1, keepdims=True))  # the exponent is rounded, too
-        bound = steps * unit * exactly(x, False) + np.finfo(dtype).tiny
-        assert np.all(np.abs(out - exactly(x, False)) <= bound)
-        np.testing.assert_allclose(out.sum(1, dtype="f8"), 1, rtol=16 * unit)
-        compiled(softmax.log_softmax_rows, dtype, x.ravel(), length, out.reshape(-1))
-        largest = np.abs(x).max(1, keepdims=True)
-        assert np.all(np.abs(out - exactly(x, True)) <= 8 * unit * (largest + 1))
-
-
-@each_float
-@pytest.mark.parametrize("length", ROWS)
-def test_gradients_of_softmax_and_its_logarithm(length, dtype):
-    grad, x = numbers(dtype, 3, length), numbers(dtype, 4, length)[1:]
-    wide = grad.astype(np.longdouble)
-    y, out = exactly(x, False).astype(dtype), garbage(dtype, 3, length)
-    compiled(softmax.softmax_backward_rows, dtype, grad.ravel(), y.ravel(), length, out.reshape(-1))
-    expected = y * (wide - (wide * y).sum(1, keepdims=True))
-    assert np.all(np.abs(out - expected) <= 16 * np.finfo(dtype).eps * y * (np.abs(grad).max() + 1))
-    y = exactly(x, True).astype(dtype)
-    compiled(softmax.log_softmax_backward_rows, dtype, grad.ravel(), y.ravel(), length, out.reshape(-1))
-    expected = wide - np.exp(y.astype(np.longdouble)) * wide.sum(1, keepdims=True)
-    bound = np.abs(grad) + np.exp(y) * np.abs(grad).sum(1, keepdims=True) * (1 + np.abs(y))
-    assert np.all(np.abs(out - expected) <= 4 * np.finfo(dtype).eps * bound)
-
-
-@each_float
-def test_softmax_with_infinity_and_nan(dtype, in_python):
-    inf, nan = np.inf, np.nan
-    x = np.array([[-inf, 0, 0, -inf], [inf, 0, 1, 2], [0, nan, 1, 2], [-inf] * 4, [3e38, 3e38, -3e38, 0]], dtype)
-    expected = np.array([[0, 0.5, 0.5, 0], [nan] * 4, [nan] * 4, [nan] * 4, [0.5, 0.5, 0, 0]])
-    half = np.log(0.5)
-    logarithms = np.array([[-inf, half, half, -inf], [nan] * 4, [nan] * 4, [nan] * 4])
-    for run in (compiled, in_python):
-        out = garbage(dtype, *x.shape)
-        with np.errstate(all="ignore"):
-            run(softmax.softmax_rows, dtype, x.ravel(), 4, out.reshape(-1))
-            np.testing.assert_array_equal(out, expected.astype(dtype))
-            run(softmax.log_softmax_rows, dtype, x.ravel(), 4, out.reshape(-1))
-        np.testing.assert_allclose(out[:4], logarithms, rtol=2e-7)
-
-
 # -- the same functions as plain Python -------------------------------------------------------------------------------
 
 
 def test_sums_in_python_are_the_compiled_ones(in_python):
     x, none = numbers("float32", 2 * 4133), zero("float32")
     for function, arguments, size in [
-        (reductions.fold_rows, (4133, none, 0), 2),
+        (reductions.fold_rows, (4133, none, 0, 3.0), 2),
         (reductions.fold_leaves, (none, 0), 3),
-        (reductions.combine_leaves, (), 1),
-        (reductions.fold_columns, (4133, 1, none, 0), 2),
+        (reductions.combine_leaves, (3.0,), 1),
+        (reductions.fold_columns, (4133, 1, none, 0, 3.0), 2),
     ]:
         found, expected = garbage("float32", size), garbage("float32", size)
         in_python(function, "float32", x, *arguments, found)
@@ -296,7 +252,7 @@ def test_sums_in_python_are_the_compiled_ones(in_python):
 def test_sums_of_other_dtypes_in_python(in_python):
     for dtype, total in SUMMED.items():
         x, out = numbers(dtype, 2, 70, 3), garbage(total, 6)
-        in_python(reductions.fold_columns, total, x.ravel(), 70, 3, zero(total), 0, out)
+        in_python(reductions.fold_columns, total, x.ravel(), 70, 3, zero(total), 0, 1.0, out)
         check_sums(out, x)
 
 
@@ -306,21 +262,3 @@ def test_extremes_in_python(fold, in_python):
         x = numbers("float32", 2, 9, inner)
         x[0, 4:6, 0] = np.nan
         check_extremes(fold, x, in_python)
-
-
-@each_float
-def test_softmax_in_python(dtype, in_python):
-    grad, x = numbers(dtype, 2, 35), numbers(dtype, 3, 35)[1:]
-    close = {"rtol": 8 * np.finfo(dtype).eps, "atol": 8 * np.finfo(dtype).eps}
-    for forward, backward in [
-        (softmax.softmax_rows, softmax.softmax_backward_rows),
-        (softmax.log_softmax_rows, softmax.log_softmax_backward_rows),
-    ]:
-        found, expected = garbage(dtype, 70), garbage(dtype, 70)
-        in_python(forward, dtype, x.ravel(), 35, found)
-        compiled(forward, dtype, x.ravel(), 35, expected)
-        np.testing.assert_allclose(found, expected, **close)
-        result = expected.copy()
-        in_python(backward, dtype, grad.ravel(), result, 35, found)
-        compiled(backward, dtype, grad.ravel(), result, 35, expected)
-        np.testing.assert_allclose(found, expected, **close)

@@ -66,6 +66,17 @@ def test_sums_by_blocks_are_those_of_the_row(length, backwards):
 
 
 @pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("length", [1, 2, 63, 1000])
+def test_sums_of_several_rows_at_once_are_those_of_each(length, backwards):
+    for rows in (1, 7, 8, 19):
+        x = numbers("float32", rows * length)
+        each, several = np.zeros_like(x), np.zeros_like(x)
+        compiled(scans.cumsum_rows, "float32", x, length, backwards, each)
+        compiled(scans.cumsum_short_rows, "float32", x, length, backwards, several)
+        assert np.array_equal(each, several)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
 def test_other_scans(backwards, in_python):
     for run in (compiled, in_python):
         for inner in (1, 3):

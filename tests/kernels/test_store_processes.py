@@ -78,8 +78,32 @@ print(json.dumps([sorted(origins), len(store.compiled_kernels()), len(recorder.b
 """
 
 
-def test_a_second_process_loads_everything_and_gets_the_same_bits(tmp_path):
-    first, second = run(ALL_SORTS, tmp_path), run(ALL_SORTS, tmp_path)
+TRAINING = """
+import hashlib, json
+from numba.core import event
+import numgrad as torch
+from numgrad import nn
+from numgrad_kernels import store
+
+with event.install_recorder("numba:compile") as recorder:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.Tanh(), nn.Linear(8, 3))
+    optimizer = torch.optim.AdamW(model.parameters())
+    x, y = torch.randn(5, 4), torch.randint(3, (5,))
+    for _ in range(2):
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+origins = {kernel.origin for kernel in store.compiled_kernels()}
+digest = hashlib.sha256(b"".join(p.detach().numpy().tobytes() for p in model.parameters())).hexdigest()
+print(json.dumps([sorted(origins), len(store.compiled_kernels()), len(recorder.buffer), digest]))
+"""
+
+
+@pytest.mark.parametrize("program", [ALL_SORTS, TRAINING], ids=["operations", "training"])
+def test_a_second_process_loads_everything_and_gets_the_same_bits(program, tmp_path):
+    first, second = run(program, tmp_path), run(program, tmp_path)
     assert first[0] == ["compiled"]
     assert first[1] > 10
     assert second == [["loaded"], first[1], 0, first[3]]

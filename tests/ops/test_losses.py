@@ -2,6 +2,7 @@
 
 import math
 
+import numba
 import numpy as np
 import pytest
 from ops.gradients import check_gradients
@@ -132,6 +133,23 @@ def test_cross_entropy_of_sure_scores_does_not_overflow():
     assert losses.tolist() == [0.0, 1000.0]
     losses.sum().backward()
     assert x.grad.tolist() == [[0.0, 0.0], [-1.0, 1.0]]
+
+
+def test_cross_entropy_does_not_depend_on_the_number_of_threads():
+    rng = np.random.default_rng(4)
+    x = numgrad.from_numpy(rng.normal(size=(5000, 20)).astype(np.float32)).requires_grad_()
+    target = numgrad.from_numpy(rng.integers(0, 20, 5000))
+    found = set()
+    threads = numba.get_num_threads()
+    for count in (1, threads):
+        numba.set_num_threads(count)
+        try:
+            loss = F.cross_entropy(x, target)
+            (slopes,) = numgrad.autograd.grad(loss, x)
+            found.add(loss.detach().numpy().tobytes() + slopes.numpy().tobytes())
+        finally:
+            numba.set_num_threads(threads)
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize("wrong", [3, -1])

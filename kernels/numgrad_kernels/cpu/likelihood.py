@@ -1,6 +1,6 @@
 """Negative log-likelihood: what is picked at each target from an array seen as (outer, classes, inner).
 
-A target that is neither a class nor ``ignored`` is not followed: ``wrong[0]`` becomes true.
+A target that is neither a class nor ``ignored`` is not followed, but reported.
 """
 
 from __future__ import annotations
@@ -8,59 +8,98 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from ..local import local_array
+from .stretches import total
+
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
 
+#: Targets whose losses are summed in one piece.
+PIECE = 1024
 
-def examine_targets(target, classes, ignored, found):
-    """``found`` gets the place of the first target that is no class (-1 if there is none) and how many count."""
-    found[0] = -1
-    count = 0
-    for i in range(target.size):
-        index = target[i]
-        if index != ignored:
-            count += 1
-            if (index < 0 or index >= classes) and found[0] < 0:
-                found[0] = i
-    found[1] = count
+#: Elements that are overwritten with zeros before those at the targets among them are set.
+ELEMENTS = 4096
 
 
 def _is_class(index, classes):
     return (index >= 0) & (index < classes)
 
 
-def target_weights(weight, target, ignored, out, wrong):
-    """The weight of each target's class, 0 where the target is ``ignored``."""
-    for i in prange(target.size):
-        index = target[i]
-        out[i] = T(0)
-        if index != ignored:
-            if _is_class(index, weight.size):
-                out[i] = weight[index]
-            else:
-                wrong[0] = True
+def negative_likelihood(x, classes, inner, target, weight, ignored, mean, losses, parts, out, total_weight, wrong):
+    """Minus the element at each target, times the weight of the class (if ``weight`` has any); 0 where ignored.
+
+    ``losses`` gets them all, if it has room; ``total_weight`` the weights of the targets that count, added up, and
+    ``out`` the sum of the losses, divided by that if a ``mean`` is wanted.  ``wrong[0]`` becomes the place of the
+    first wrong target, or -1.  ``parts`` holds the two sums over each piece, ``wrong`` an element for each.
+    """
+    for piece in prange(wrong.size):
+        first = piece * PIECE
+        count = min(PIECE, target.size - first)
+        values = local_array(PIECE, T)
+        weights = local_array(PIECE, T)
+        wrong[piece] = -1
+        base = first // inner * classes * inner  # where the classes of the target begin, and the target's column
+        column = first % inner
+        for j in range(count):
+            index = target[first + j]
+            values[j] = T(0)
+            weights[j] = T(0)
+            if index != ignored:
+                if _is_class(index, classes):
+                    weights[j] = weight[index] if weight.size else T(1)
+                    values[j] = -x[np.uint64(base + index * inner + column)] * weights[j]
+                elif wrong[piece] < 0:
+                    wrong[piece] = first + j
+            column += 1
+            if column == inner:
+                column = 0
+                base += classes * inner
+        if losses.size:
+            for j in range(count):
+                losses[first + j] = values[j]
+        parts[piece] = total(values, np.uint64(0), count)
+        parts[wrong.size + piece] = total(weights, np.uint64(0), count)
+    pieces = wrong.size
+    for piece in range(1, pieces):
+        if wrong[0] < 0:
+            wrong[0] = wrong[piece]
+    loss = total(parts, np.uint64(0), pieces)
+    total_weight[0] = total(parts, np.uint64(pieces), pieces)
+    out[0] = loss / total_weight[0] if mean else loss
 
 
-def pick_negative(x, classes, inner, target, weight, ignored, out, wrong):
-    """Minus the element at each target, times the weight of the class (if ``weight`` has any); 0 where ignored."""
-    for i in prange(target.size):
-        index = target[i]
-        out[i] = T(0)
-        if index != ignored:
-            if _is_class(index, classes):
-                value = -x[(i // inner * classes + index) * inner + i % inner]
-                out[i] = value * weight[index] if weight.size else value
-            else:
-                wrong[0] = True
+def put_negative(grad, classes, inner, target, weight, ignored, divisor, out, wrong):
+    """``out`` becomes 0 except for minus the gradient at each target, times the weight of the class, unless ignored.
 
-
-def put_negative(grad, classes, inner, target, weight, ignored, out, wrong):
-    """``out`` (zeros) gets minus the gradient at each target, times the weight of the class, unless ignored."""
-    for i in prange(target.size):
-        index = target[i]
-        if index != ignored:
-            if _is_class(index, classes):
-                value = -grad[i] * weight[index] if weight.size else -grad[i]
-                out[(i // inner * classes + index) * inner + i % inner] = value
-            else:
-                wrong[0] = True
+    The gradient is one number for all targets or one for each; it is divided by ``divisor``, if that has an element.
+    A wrong target makes ``wrong[0]`` true.
+    """
+    step = int(grad.size == target.size)
+    share = T(1) / divisor[0] if divisor.size else T(1)
+    block = classes * inner
+    blocks = target.size // inner
+    several = max(1, ELEMENTS // block)  # blocks that are zeroed together, if they are small
+    strips = (inner + ELEMENTS - 1) // ELEMENTS  # of one block, if its rows are long
+    for piece in prange((blocks + several - 1) // several * strips):
+        low = piece // strips * several
+        high = min(blocks, low + several)
+        first = piece % strips * ELEMENTS
+        last = min(inner, first + ELEMENTS)
+        if strips == 1:
+            for place in range(low * block, high * block):
+                out[np.uint64(place)] = T(0)
+        else:
+            for row in range(low * classes, high * classes):
+                for column in range(first, last):
+                    out[np.uint64(row * inner + column)] = T(0)
+        for outer in range(low, high):
+            for column in range(first, last):
+                i = outer * inner + column
+                index = target[i]
+                if index != ignored:
+                    if _is_class(index, classes):
+                        value = -grad[i * step] * share
+                        value = value * weight[index] if weight.size else value
+                        out[np.uint64(outer * block + index * inner + column)] = value
+                    else:
+                        wrong[0] = True

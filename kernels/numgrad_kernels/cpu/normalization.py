@@ -1,58 +1,113 @@
-"""Layer normalization: each row brought to mean 0 and variance 1, scaled and shifted; and its gradients."""
+"""Layer normalization: each row brought to mean 0 and variance 1, scaled and shifted; and its gradients.
+
+The mean of each row and its scale, 1 by the square root of the variance and ``eps``, are kept for the gradients.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import prange
 
+from ..local import local_array
 from ..scalar import sqrt
-from .stretches import products, total
+from .stretches import LEAF, lanes_total, products, short_total, total
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
 
-#: Rows over which the gradient of the weight is summed in one piece.
-ROWS = 64
 
-
-def _moments(x, start, length, eps):
-    """The mean of a row, and 1 by the square root of its variance and ``eps``."""
-    mean = total(x, start, length) / T(length)
-    variance = products(x, mean, x, mean, start, length) / T(length)
-    return mean, T(1) / sqrt(variance + T(eps))
-
-
-def layer_norm_rows(x, length, weight, bias, eps, out):
-    """``(x - mean) / sqrt(variance + eps) * weight + bias``, for each row."""
-    for row in prange(x.size // length):
-        start = row * length
-        mean, scale = _moments(x, start, length, eps)
+def layer_norm_rows(x, length, weight, bias, eps, out, means, scales):
+    """``(x - mean) * scale * weight + bias``, for each row."""
+    for row in prange(means.size):
+        start = np.uint64(row * length)
+        mean = total(x, start, length) / T(length)
+        variance = products(x, mean, x, mean, start, length) / T(length)
+        scale = T(1) / sqrt(variance + T(eps))
+        means[row] = mean
+        scales[row] = scale
         for j in range(length):
-            out[start + j] = (x[start + j] - mean) * scale * weight[j] + bias[j]
+            place = start + np.uint64(j)
+            out[place] = (x[place] - mean) * scale * weight[j] + bias[j]
 
 
-def layer_norm_backward_rows(grad, x, length, weight, eps, out):
+def _projections(grad, weight, x, mean, start, length):
+    """The sums of ``grad * weight`` and of ``grad * weight * (x - mean)`` over a row."""
+    shift = T(0)
+    slope = T(0)
+    if length < 64:
+        shifts = local_array(64, T)
+        slopes = local_array(64, T)
+        for j in range(length):
+            shifts[j] = grad[start + np.uint64(j)] * weight[j]
+            slopes[j] = shifts[j] * (x[start + np.uint64(j)] - mean)
+        shift = short_total(shifts, np.uint64(0), length)
+        slope = short_total(slopes, np.uint64(0), length)
+    else:
+        first = local_array(64, T)
+        second = local_array(64, T)
+        for j in range(64):
+            first[j] = T(0)
+            second[j] = T(0)
+        for i in range(0, length - 63, 64):
+            place = start + np.uint64(i)
+            for j in range(64):
+                value = grad[place + np.uint64(j)] * weight[np.uint64(i) + np.uint64(j)]
+                first[j] += value
+                second[j] += value * (x[place + np.uint64(j)] - mean)
+            if i % LEAF == LEAF - 64:
+                shift += lanes_total(first)
+                slope += lanes_total(second)
+                for j in range(64):
+                    first[j] = T(0)
+                    second[j] = T(0)
+        counted = 64 - length % 64  # of the last 64 elements
+        if counted < 64:
+            base = np.uint64(length - 64)
+            place = start + base
+            for j in range(64):
+                value = grad[place + np.uint64(j)] * weight[base + np.uint64(j)]
+                value = value if j >= counted else T(0)
+                first[j] += value
+                second[j] += value * (x[place + np.uint64(j)] - mean)
+        shift += lanes_total(first)
+        slope += lanes_total(second)
+    return shift, slope
+
+
+def layer_norm_backward_rows(grad, x, means, scales, length, weight, out):
     """``scale * (g - mean(g) - y * mean(g * y))`` with ``g = grad * weight`` and ``y`` the normalized row."""
-    for row in prange(x.size // length):
-        start = row * length
-        mean, scale = _moments(x, start, length, eps)
+    for row in prange(means.size):
+        start = np.uint64(row * length)
+        mean = means[row]
+        scale = scales[row]
+        shift, slope = _projections(grad, weight, x, mean, start, length)
+        shift /= T(length)
+        slope *= scale / T(length)
         for j in range(length):
-            out[start + j] = grad[start + j] * weight[j]
-        shift = total(out, start, length) / T(length)
-        slope = products(out, shift, x, mean, start, length) / T(length) * scale * scale
-        for j in range(length):
-            out[start + j] = scale * (out[start + j] - shift - (x[start + j] - mean) * slope)
+            place = start + np.uint64(j)
+            out[place] = scale * (grad[place] * weight[j] - shift - (x[place] - mean) * scale * slope)
 
 
-def layer_norm_weight_backward(grad, x, length, eps, out):
-    """``out[p]`` is the sum of ``grad * y`` over the rows of piece ``p``, ``y`` being the normalized rows."""
-    for piece in prange(out.size // length):
-        target = np.uint64(piece * length)
-        for j in range(length):
-            out[target + np.uint64(j)] = T(0)
-        for row in range(piece * ROWS, min(x.size // length, (piece + 1) * ROWS)):
-            mean, scale = _moments(x, row * length, length, eps)
+def layer_norm_gradients(grad, x, means, scales, length, weight, rows, out, parts):
+    """What ``layer_norm_backward_rows`` computes, and the gradients for weight and bias over pieces of ``rows`` rows.
+
+    ``parts[p, 0]`` becomes the sum of ``grad * y`` over piece ``p``, ``parts[p, 1]`` that of ``grad``.
+    """
+    for piece in prange(parts.size // (2 * length)):
+        factors = np.uint64(piece * 2 * length)
+        terms = factors + np.uint64(length)
+        for j in range(2 * length):
+            parts[factors + np.uint64(j)] = T(0)
+        for row in range(piece * rows, min(means.size, (piece + 1) * rows)):
             start = np.uint64(row * length)
+            mean = means[row]
+            scale = scales[row]
+            shift, slope = _projections(grad, weight, x, mean, start, length)
+            shift /= T(length)
+            slope *= scale / T(length)
             for j in range(length):
                 place = start + np.uint64(j)
-                out[target + np.uint64(j)] += grad[place] * ((x[place] - mean) * scale)
+                normal = (x[place] - mean) * scale
+                out[place] = scale * (grad[place] * weight[j] - shift - normal * slope)
+                parts[factors + np.uint64(j)] += grad[place] * normal
+                parts[terms + np.uint64(j)] += grad[place]

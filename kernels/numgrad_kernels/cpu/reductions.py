@@ -21,7 +21,10 @@ T = np.float32
 LEAF = 4096
 
 #: Columns that are reduced together.
-COLUMNS = 256
+COLUMNS = 1024
+
+#: Lines of columns that one piece of work folds.
+ROWS = 512
 
 # -- what an element contributes --------------------------------------------------------------------------------------
 
@@ -90,6 +93,12 @@ def smaller(left, right):
     return minimum(left, right)
 
 
+def _share(total, divisor):
+    """What is put together divided by ``divisor``, as means and variances are; 1 changes nothing, in integers either.
+    """
+    return total if divisor == 1 else T(total / T(divisor))
+
+
 # -- rows -------------------------------------------------------------------------------------------------------------
 #
 # Places are unsigned: a signed index may count from the end, and to look whether it does keeps loops from vectorising.
@@ -148,16 +157,16 @@ def fold_leaves(x, parameters, initial, out):
         out[leaf] = _fold_leaf(x, low, min(LEAF, x.size - low), parameters[0], T(initial))
 
 
-def combine_leaves(leaves, out):
+def combine_leaves(leaves, divisor, out):
     """What ``fold_leaves`` gives, folded in the order that ``fold_rows`` folds in."""
     levels = local_array(64, T)
     depth = 0
     for leaf in range(leaves.size):
         depth = _push(levels, depth, leaf, leaves[leaf])
-    out[0] = _collapse(levels, depth)
+    out[0] = _share(_collapse(levels, depth), divisor)
 
 
-def fold_rows(x, length, parameters, initial, out):
+def fold_rows(x, length, parameters, initial, divisor, out):
     """``out[r]`` is what row ``r`` of ``x``, seen as (rows, length), folds to, with its parameter or the only one."""
     step = int(parameters.size > 1)
     for row in prange(out.size):
@@ -167,44 +176,70 @@ def fold_rows(x, length, parameters, initial, out):
             low = leaf * LEAF
             total = _fold_leaf(x, row * length + low, min(LEAF, length - low), parameters[row * step], T(initial))
             depth = _push(levels, depth, leaf, total)
-        out[row] = _collapse(levels, depth)
+        out[row] = _share(_collapse(levels, depth), divisor)
 
 
 # -- columns ----------------------------------------------------------------------------------------------------------
 
 
-def fold_columns(x, length, inner, parameters, initial, out):
-    """``out[o, c]`` is what the middle axis of ``x``, seen as (outer, length, inner), folds to.
+def side_by_side(inner):
+    """How many neighbouring places of the middle axis are folded side by side, that there be enough to vectorise."""
+    return max(1, 64 // inner)
 
-    It has a parameter of its own, unless there is only one.
+
+def fold_columns(x, length, inner, parameters, initial, divisor, out):
+    """``out[o, b, c]`` is what block ``b`` of the middle axis of ``x``, seen as (outer, length, inner), folds to.
+
+    A block is ROWS places, or ROWS times as many as are ``side_by_side``; the last one may be shorter.  ``[o, c]``
+    has a parameter of its own, unless there is only one.
     """
     step = int(parameters.size > 1)
+    many_rows = side_by_side(inner)
+    span = ROWS * many_rows
+    blocks = max(1, (length + span - 1) // span)
     chunks = (inner + COLUMNS - 1) // COLUMNS
     for piece in prange(out.size // inner * chunks):
         first = piece % chunks * COLUMNS
-        width = min(COLUMNS, inner - first)
-        base = piece // chunks * length * inner + first
-        place = piece // chunks * inner + first
+        block = piece // chunks
+        low = block % blocks * span
+        rows = min(span, length - low)
+        lines = rows // many_rows
+        columns = min(COLUMNS, inner - first)
+        width = columns * many_rows
+        stride = inner * many_rows
+        base = (block // blocks * length + low) * inner + first
         parameter = local_array(COLUMNS, T)
         total = local_array(COLUMNS, T)
-        many = local_array(COLUMNS, T)
-        few = local_array(COLUMNS, T)
+        part = local_array(COLUMNS, T)
         for column in range(width):
-            parameter[column] = parameters[(place + column) * step]
+            parameter[column] = parameters[(block // blocks * inner + first + column % columns) * step]
             total[column] = T(initial)
-        for start in range(0, length, 4096):
+        for begin in range(0, lines, 64):
+            end = min(lines, begin + 64)
+            fours = begin + (end - begin) // 4 * 4
             for column in range(width):
-                many[column] = T(initial)
-            for begin in range(start, min(length, start + 4096), 64):
+                part[column] = T(initial)
+            for line in range(begin, fours, 4):
+                one = np.uint64(base + line * stride)
+                two = np.uint64(base + (line + 1) * stride)
+                three = np.uint64(base + (line + 2) * stride)
+                four = np.uint64(base + (line + 3) * stride)
                 for column in range(width):
-                    few[column] = T(initial)
-                for row in range(begin, min(length, begin + 64)):
-                    line = np.uint64(base + row * inner)
-                    for column in range(width):
-                        few[column] = fold(few[column], term(x[line + np.uint64(column)], parameter[column]))
+                    value = fold(part[column], term(x[one + np.uint64(column)], parameter[column]))
+                    value = fold(value, term(x[two + np.uint64(column)], parameter[column]))
+                    value = fold(value, term(x[three + np.uint64(column)], parameter[column]))
+                    part[column] = fold(value, term(x[four + np.uint64(column)], parameter[column]))
+            for line in range(fours, end):
+                one = np.uint64(base + line * stride)
                 for column in range(width):
-                    many[column] = fold(many[column], few[column])
+                    part[column] = fold(part[column], term(x[one + np.uint64(column)], parameter[column]))
             for column in range(width):
-                total[column] = fold(total[column], many[column])
-        for column in range(width):
-            out[place + column] = total[column]
+                total[column] = fold(total[column], part[column])
+        one = np.uint64(base + lines * stride)
+        for column in range((rows - lines * many_rows) * columns):
+            total[column] = fold(total[column], term(x[one + np.uint64(column)], parameter[column]))
+        for row in range(1, many_rows):
+            for column in range(columns):
+                total[column] = fold(total[column], total[row * columns + column])
+        for column in range(columns):
+            out[block * inner + first + column] = _share(total[column], divisor)

@@ -66,8 +66,34 @@ def cumsum_rows(x, length, backwards, out):
             low = row * length + (blocks - 1 - i if backwards else i) * BLOCK
             high = min(low + BLOCK, (row + 1) * length)
             block = _sum_block(x[low:high], backwards, out[low:high])
-            _add_to(out[low:high], total)
+            if i:
+                _add_to(out[low:high], total)
             total += block
+
+
+def cumsum_short_rows(x, length, backwards, out):
+    """What ``cumsum_rows`` gives for rows shorter than BLOCK: of CHAINS rows at once, one element of each in turn.
+
+    One row alone would wait for each addition before it can begin the next.
+    """
+    rows = x.size // length
+    for group in prange((rows + CHAINS - 1) // CHAINS):
+        base = group * CHAINS * length
+        chains = min(CHAINS, rows - group * CHAINS)
+        totals = local_array(CHAINS, T)
+        totals[:] = T(0)
+        for i in range(length):
+            first = base + (length - 1 - i if backwards else i)
+            if chains == CHAINS:
+                for chain in range(CHAINS):
+                    place = np.uint64(first + chain * length)
+                    totals[chain] += T(x[place])
+                    out[place] = totals[chain]
+            else:
+                for chain in range(chains):
+                    place = np.uint64(first + chain * length)
+                    totals[chain] += T(x[place])
+                    out[place] = totals[chain]
 
 
 def cumsum_blocks(x, backwards, totals, out):

@@ -2,7 +2,8 @@
 
 The kernels named after rows take the axis for the last one, those named after columns see the array as (outer,
 length, inner) and take the middle one, reading up to COLUMNS neighbouring columns together.  A NaN makes all results
-that depend on it NaN whatever is taken for the largest element.
+that depend on it NaN whatever is taken for the largest element.  Where that is minus infinity, ``floor`` takes its
+place: with minus infinity what is masked as a whole becomes NaN, with 0 it becomes 0.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from numba import prange
 
 from ..local import local_array
 from ..scalar import exp, log
-from .stretches import largest, products, total
+from .stretches import LEAF, lanes_total, largest, products, short_total, total
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -21,85 +22,121 @@ T = np.float32
 COLUMNS = 128
 
 
-def softmax_rows(x, length, out):
+def _exponentials(x, top, start, length, out):
+    """The sum of ``exp(x - top)`` over a stretch; that of ``out`` becomes what is summed."""
+    result = T(0)
+    if length < 64:
+        for j in range(length):
+            out[start + np.uint64(j)] = exp(x[start + np.uint64(j)] - top)
+        result = short_total(out, start, length)
+    else:
+        lanes = local_array(64, T)
+        for j in range(64):
+            lanes[j] = T(0)
+        for i in range(0, length - 63, 64):
+            place = start + np.uint64(i)
+            for j in range(64):
+                value = exp(x[place + np.uint64(j)] - top)
+                out[place + np.uint64(j)] = value
+                lanes[j] += value
+            if i % LEAF == LEAF - 64:
+                result += lanes_total(lanes)
+                for j in range(64):
+                    lanes[j] = T(0)
+        counted = 64 - length % 64  # of the last 64 elements
+        if counted < 64:
+            place = start + np.uint64(length - 64)
+            for j in range(64):
+                value = exp(x[place + np.uint64(j)] - top)
+                out[place + np.uint64(j)] = value
+                lanes[j] += value if j >= counted else T(0)
+        result += lanes_total(lanes)
+    return result
+
+
+def softmax_rows(x, length, floor, out):
     """``exp(x)`` divided by its sum, for each row."""
     for row in prange(x.size // length):
-        start = row * length
+        start = np.uint64(row * length)
         top = largest(x, start, length)
+        top = T(floor) if top == T(-np.inf) else top
+        whole = _exponentials(x, top, start, length, out)
+        factor = T(1) / whole if whole != T(0) else T(0)
         for j in range(length):
-            out[start + j] = exp(x[start + j] - top)
-        factor = T(1) / total(out, start, length)
-        for j in range(length):
-            out[start + j] *= factor
+            out[start + np.uint64(j)] *= factor
 
 
 def log_softmax_rows(x, length, out):
     """``x`` less the logarithm of the sum of ``exp(x)``, for each row."""
     for row in prange(x.size // length):
-        start = row * length
+        start = np.uint64(row * length)
         top = largest(x, start, length)
+        shift = log(_exponentials(x, top, start, length, out))
         for j in range(length):
-            out[start + j] = exp(x[start + j] - top)
-        shift = log(total(out, start, length))
-        for j in range(length):
-            out[start + j] = x[start + j] - top - shift  # top + shift would be rounded to the digits of top
+            place = start + np.uint64(j)
+            out[place] = x[place] - top - shift  # top + shift would be rounded to the digits of top
 
 
 def softmax_backward_rows(grad, y, length, out):
     """``y * (grad - sum(grad * y))``, for each row."""
     for row in prange(y.size // length):
-        start = row * length
+        start = np.uint64(row * length)
         mean = products(grad, T(0), y, T(0), start, length)
         for j in range(length):
-            out[start + j] = y[start + j] * (grad[start + j] - mean)
+            place = start + np.uint64(j)
+            out[place] = y[place] * (grad[place] - mean)
 
 
 def log_softmax_backward_rows(grad, y, length, out):
     """``grad - exp(y) * sum(grad)``, for each row."""
     for row in prange(y.size // length):
-        start = row * length
+        start = np.uint64(row * length)
         whole = total(grad, start, length)
         for j in range(length):
-            out[start + j] = grad[start + j] - exp(y[start + j]) * whole
+            place = start + np.uint64(j)
+            out[place] = grad[place] - exp(y[place]) * whole
 
 
-def _exponentials(x, base, length, inner, width, out, top, sums):
+def _exponentials_columns(x, base, length, inner, width, floor, out, top, sums):
     """``out`` becomes ``exp(x - top)``, ``top`` the largest elements and ``sums`` the sums of a strip of columns."""
     part = local_array(COLUMNS, T)
     for column in range(width):
-        top[column] = x[base + column]
+        top[column] = x[base + np.uint64(column)]
         sums[column] = T(0)
     for row in range(1, length):
-        line = np.uint64(base + row * inner)
+        line = base + np.uint64(row * inner)
         for column in range(width):
             value = x[line + np.uint64(column)]
             top[column] = value if value > top[column] else top[column]
+    for column in range(width):
+        top[column] = T(floor) if top[column] == T(-np.inf) else top[column]
     for begin in range(0, length, 64):
-        part[:] = T(0)
+        for column in range(width):
+            part[column] = T(0)
         for row in range(begin, min(length, begin + 64)):
-            line = np.uint64(base + row * inner)
+            line = base + np.uint64(row * inner)
             for column in range(width):
-                out[line + np.uint64(column)] = exp(x[line + np.uint64(column)] - top[column])
-            for column in range(width):
-                part[column] += out[line + np.uint64(column)]
+                value = exp(x[line + np.uint64(column)] - top[column])
+                out[line + np.uint64(column)] = value
+                part[column] += value
         for column in range(width):
             sums[column] += part[column]
 
 
-def softmax_columns(x, length, inner, out):
+def softmax_columns(x, length, inner, floor, out):
     """``exp(x)`` divided by its sum, for each column."""
     strips = (inner + COLUMNS - 1) // COLUMNS
     for piece in prange(x.size // (length * inner) * strips):
         first = piece % strips * COLUMNS
         width = min(COLUMNS, inner - first)
-        base = piece // strips * length * inner + first
+        base = np.uint64(piece // strips * length * inner + first)
         top = local_array(COLUMNS, T)
         sums = local_array(COLUMNS, T)
-        _exponentials(x, base, length, inner, width, out, top, sums)
+        _exponentials_columns(x, base, length, inner, width, floor, out, top, sums)
         for column in range(width):
-            sums[column] = T(1) / sums[column]
+            sums[column] = T(1) / sums[column] if sums[column] != T(0) else T(0)
         for row in range(length):
-            line = np.uint64(base + row * inner)
+            line = base + np.uint64(row * inner)
             for column in range(width):
                 out[line + np.uint64(column)] *= sums[column]
 
@@ -110,16 +147,17 @@ def log_softmax_columns(x, length, inner, out):
     for piece in prange(x.size // (length * inner) * strips):
         first = piece % strips * COLUMNS
         width = min(COLUMNS, inner - first)
-        base = piece // strips * length * inner + first
+        base = np.uint64(piece // strips * length * inner + first)
         top = local_array(COLUMNS, T)
         sums = local_array(COLUMNS, T)
-        _exponentials(x, base, length, inner, width, out, top, sums)
+        _exponentials_columns(x, base, length, inner, width, -np.inf, out, top, sums)
         for column in range(width):
             sums[column] = log(sums[column])
         for row in range(length):
-            line = np.uint64(base + row * inner)
+            line = base + np.uint64(row * inner)
             for column in range(width):
-                out[line + np.uint64(column)] = x[line + np.uint64(column)] - top[column] - sums[column]
+                place = line + np.uint64(column)
+                out[place] = x[place] - top[column] - sums[column]
 
 
 def summed(grad, y):

@@ -1,8 +1,10 @@
 """What kernels over rows ask of a stretch of a row: its largest element, sums over it.
 
-They go through 32 accumulators, which vectorise, and sums in blocks of a fixed length, too: the rounding error stays
-small, and the order of additions depends on the length alone.  Places are unsigned, for a signed index may count from
-the end, and to look whether it does costs more than the addition.
+Blocks of 64 elements go through 64 accumulators, which vectorise.  If the last block is not whole, the last 64
+elements are read instead, those already counted masked out: no loop over single elements is left.  The accumulators
+are added up after each leaf of a fixed length, so that the rounding error stays small; the order of additions
+depends on the length alone.  ``start`` is unsigned, for a signed index may count from the end, and to look whether
+it does keeps loops from vectorising.
 """
 
 from __future__ import annotations
@@ -14,34 +16,39 @@ from ..local import local_array
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
 
-#: Elements of a block of a sum.
-BLOCK = 1024
+#: Elements of a leaf of a sum.
+LEAF = 4096
 
 
 def largest(x, start, length):
     """The largest element of a stretch of at least one; of one with a NaN anything."""
     best = x[start]
-    whole = length // 32 * 32
-    if whole:
-        lanes = local_array(32, T)
-        for j in range(32):
-            lanes[j] = best
-        for i in range(0, whole, 32):
-            place = np.uint64(start + i)
-            for j in range(32):
+    if length < 64:
+        for j in range(1, length):
+            value = x[start + np.uint64(j)]
+            best = value if value > best else best
+    else:
+        lanes = local_array(64, T)
+        last = start + np.uint64(length - 64)
+        for j in range(64):
+            lanes[j] = x[last + np.uint64(j)]
+        for i in range(0, length - 64, 64):
+            place = start + np.uint64(i)
+            for j in range(64):
                 value = x[place + np.uint64(j)]
                 lanes[j] = value if value > lanes[j] else lanes[j]
-        for j in range(32):
-            best = lanes[j] if lanes[j] > best else best
-    for i in range(whole, length):
-        value = x[np.uint64(start + i)]
-        best = value if value > best else best
+        width = 32
+        while width:
+            for j in range(width):
+                lanes[j] = lanes[j + width] if lanes[j + width] > lanes[j] else lanes[j]
+            width //= 2
+        best = lanes[0]
     return best
 
 
-def _lanes_sum(lanes):
-    """The sum of 32 accumulators."""
-    width = 16
+def lanes_total(lanes):
+    """The sum of 64 accumulators."""
+    width = 32
     while width:
         for j in range(width):
             lanes[j] += lanes[j + width]
@@ -49,38 +56,72 @@ def _lanes_sum(lanes):
     return lanes[0]
 
 
+def short_total(x, start, length):
+    """The sum of fewer than 64 elements, through 4 accumulators: an addition need not wait for the one before."""
+    lanes = local_array(4, T)
+    for j in range(4):
+        lanes[j] = T(0)
+    for i in range(0, length - 3, 4):
+        place = start + np.uint64(i)
+        for j in range(4):
+            lanes[j] += x[place + np.uint64(j)]
+    for i in range(length // 4 * 4, length):
+        lanes[0] += x[start + np.uint64(i)]
+    return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3])
+
+
 def total(x, start, length):
     """The sum of a stretch."""
     result = T(0)
-    lanes = local_array(32, T)
-    whole = length // 32 * 32
-    for low in range(0, whole, BLOCK):
-        for j in range(32):
+    if length < 64:
+        result = short_total(x, start, length)
+    else:
+        lanes = local_array(64, T)
+        for j in range(64):
             lanes[j] = T(0)
-        for i in range(low, min(whole, low + BLOCK), 32):
-            place = np.uint64(start + i)
-            for j in range(32):
+        for i in range(0, length - 63, 64):
+            place = start + np.uint64(i)
+            for j in range(64):
                 lanes[j] += x[place + np.uint64(j)]
-        result += _lanes_sum(lanes)
-    for i in range(whole, length):
-        result += x[np.uint64(start + i)]
+            if i % LEAF == LEAF - 64:
+                result += lanes_total(lanes)
+                for j in range(64):
+                    lanes[j] = T(0)
+        counted = 64 - length % 64  # of the last 64 elements
+        if counted < 64:
+            place = start + np.uint64(length - 64)
+            for j in range(64):
+                value = x[place + np.uint64(j)]
+                lanes[j] += value if j >= counted else T(0)
+        result += lanes_total(lanes)
     return result
 
 
 def products(x, a, y, b, start, length):
     """The sum of ``(x - a) * (y - b)`` over two stretches."""
     result = T(0)
-    lanes = local_array(32, T)
-    whole = length // 32 * 32
-    for low in range(0, whole, BLOCK):
-        for j in range(32):
+    if length < 64:
+        terms = local_array(64, T)
+        for j in range(length):
+            terms[j] = (x[start + np.uint64(j)] - a) * (y[start + np.uint64(j)] - b)
+        result = short_total(terms, np.uint64(0), length)
+    else:
+        lanes = local_array(64, T)
+        for j in range(64):
             lanes[j] = T(0)
-        for i in range(low, min(whole, low + BLOCK), 32):
-            place = np.uint64(start + i)
-            for j in range(32):
+        for i in range(0, length - 63, 64):
+            place = start + np.uint64(i)
+            for j in range(64):
                 lanes[j] += (x[place + np.uint64(j)] - a) * (y[place + np.uint64(j)] - b)
-        result += _lanes_sum(lanes)
-    for i in range(whole, length):
-        place = np.uint64(start + i)
-        result += (x[place] - a) * (y[place] - b)
+            if i % LEAF == LEAF - 64:
+                result += lanes_total(lanes)
+                for j in range(64):
+                    lanes[j] = T(0)
+        counted = 64 - length % 64
+        if counted < 64:
+            place = start + np.uint64(length - 64)
+            for j in range(64):
+                value = (x[place + np.uint64(j)] - a) * (y[place + np.uint64(j)] - b)
+                lanes[j] += value if j >= counted else T(0)
+        result += lanes_total(lanes)
     return result

@@ -1,6 +1,7 @@
 """The CPU: NumPy's memory, Numba's kernels, serial below a size and parallel above it."""
 
 from .arranging import *  # noqa: F403
+from .attention import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .launching import *  # noqa: F403
 from .likelihood import *  # noqa: F403

@@ -92,16 +92,26 @@ def _run_strided(program: Program, values: Sequence[Any], outs: Sequence[Any]) -
         else:
             kind = value._type.numpy
             arguments.append(np.ndarray(sizes, kind, value._storage, value._offset * kind.itemsize, next(step)))
-    pointwise_kernel(program, len(sizes), False, worth_threads(size)).entry(*arguments)
+    inner = inner_strides(steps, [argument.dtype.itemsize for argument in arguments if argument.__class__ is Row])
+    pointwise_kernel(program, len(sizes), False, worth_threads(size), inner).entry(*arguments)
 
 
-def pointwise_kernel(program: Program, rank: int, contiguous: bool, parallel: bool) -> Kernel:
-    key = (rank, contiguous, parallel)
+def inner_strides(steps: Sequence[tuple[int, ...]], itemsizes: Sequence[int]) -> str:
+    """How arrays with these steps in bytes lie in the innermost loop, as ``kernel_text`` wants to know it."""
+    letters = "".join(
+        "c" if own[-1] == item else "r" if own[-1] == 0 else "a" for own, item in zip(steps, itemsizes, strict=True)
+    )
+    return "a" * len(letters) if "a" in letters else letters  # one kernel for all that is not simple
+
+
+def pointwise_kernel(program: Program, rank: int, contiguous: bool, parallel: bool, inner: str = "") -> Kernel:
+    """The program's kernel over rows (``rank`` 1 and ``contiguous``) or arrays of any strides."""
+    key = (rank, contiguous, parallel, inner)
     kernel = program.kernels.get(key)
     if kernel is None:
         kernel = program.kernels[key] = compile_kernel(
             program.name,
-            kernel_text(program, rank, parallel),
+            kernel_text(program, rank, parallel, inner),
             argument_types(program, rank, contiguous),
             parallel=parallel,
         )
@@ -163,6 +173,18 @@ def flat_launcher(program: Program) -> Callable[..., Any]:
             return out
 
         return launch_binary
+    if len(dtypes) == 2:
+        second = dtypes[1]
+
+        def launch_pair(*rows: Any) -> Any:
+            size = rows[lead].size
+            if serial is None or size >= PARALLEL_FROM:
+                return launch_any(*rows)
+            out, other = new(size, dtype), new(size, second)
+            serial(*rows, out, other)
+            return out, other
+
+        return launch_pair
     return launch_any
 
 
@@ -222,12 +244,27 @@ def _argument_type(kind: Any) -> types.Type:
 
 def zeros(shape: tuple[int, ...], type: Any) -> np.ndarray:
     """Zeroed memory for a tensor, as one row."""
-    return zero_row(numel(shape), type.numpy)
+    count = numel(shape)
+    return filled(shape, 0, type) if worth_threads(count) else zero_row(count, type.numpy)
 
 
 def filled(shape: tuple[int, ...], value: Any, type: Any) -> np.ndarray:
     """Memory for a tensor, as one row, filled with a number."""
-    return filled_row(numel(shape), value, type.numpy)
+    count, kind = numel(shape), type.numpy
+    if not worth_threads(count) or value.__class__ not in NUMBERS:
+        return filled_row(count, value, kind)
+    row = empty_row(count, kind)
+    pointwise_kernel(_filler(value.__class__, kind), 1, True, True).entry(value, row)
+    return row
+
+
+def _same(value):
+    return value
+
+
+@functools.cache
+def _filler(number: Any, dtype: np.dtype) -> Program:
+    return Program("fill", dtype, (Operand("value", np.dtype(number), scalar=True),), (("out", dtype),), (_same,))
 
 
 def share_elements(left: Any, right: Any) -> bool:

@@ -5,6 +5,8 @@ The kernels follow no target that is no class, but report it, and an IndexError 
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from numgrad_kernels.cpu import likelihood
@@ -13,73 +15,81 @@ from ..memory import empty_row, zero_row
 from .indexing import check_report, new_report
 from .launching import launch
 
-__all__ = ["examine_targets", "pick_negative", "put_negative", "target_weights"]
+__all__ = ["negative_likelihood", "put_negative"]
+
+_INDICES = np.dtype(np.int64)
+
+#: What it costs to read an element at a target, in elements read one after the other.
+READING = 16
 
 
-def examine_targets(target: np.ndarray, classes: int, ignored: int) -> tuple[int | None, int]:
-    """The first target that is no class (None if all are), and how many are not ``ignored``."""
-    found = np.empty(2, np.int64)
-    launch(likelihood.examine_targets, target.dtype, target, classes, ignored, found)
-    place, count = found.tolist()
-    return (None if place < 0 else target.item(place)), count
-
-
-def target_weights(weight: np.ndarray, target: np.ndarray, ignored: int) -> np.ndarray:
-    """The weight of each target's class, 0 where the target is ``ignored``."""
-    out, report = empty_row(target.size, weight.dtype), new_report()
-    launch(likelihood.target_weights, weight.dtype, weight, target, ignored, out, report, size=target.size)
-    check_report(report, target, 0, weight.size, ignored)
-    return out
+@functools.cache
+def _nothing(dtype: np.dtype) -> np.ndarray:
+    """A row without elements, for what is not given."""
+    return np.empty(0, dtype)
 
 
 def _weights(weight: np.ndarray | None, dtype: np.dtype, classes: int) -> np.ndarray:
     if weight is None:
-        return np.empty(0, dtype)
+        return _nothing(dtype)
     if weight.size != classes:
         raise RuntimeError(f"shape mismatch: {weight.size} weights for {classes} classes")
     return weight
 
 
-def _check_size(row: np.ndarray, size: int, target: np.ndarray) -> None:
-    if row.size != size:
-        raise RuntimeError(f"shape mismatch: {row.size} elements, not {size}, for {target.size} targets")
-
-
-def pick_negative(
-    flat: np.ndarray, classes: int, inner: int, target: np.ndarray, weight: np.ndarray | None, ignored: int
-) -> np.ndarray:
+def negative_likelihood(
+    flat: np.ndarray, classes: int, inner: int, target: np.ndarray, weight: np.ndarray | None, ignored: int,
+    reduction: str, total_weight: np.ndarray,
+) -> tuple[np.ndarray, int | None]:
     """Minus the element at each target, times the weight of its class; 0 where the target is ``ignored``.
 
+    The weights of the targets that count, added up, are put into ``total_weight``, of one element.
+
+    Returns:
+        The losses, or their sum, or mean; the first target that is no class, None if all are (otherwise the loss must
+        not be used).
+
     Raises:
-        IndexError: another target is no class.
         RuntimeError: the sizes do not fit.
     """
-    _check_size(flat, target.size * classes, target)
-    out, report = empty_row(target.size, flat.dtype), new_report()
-    weights = _weights(weight, flat.dtype, classes)
+    kind, count = flat.dtype, target.size
+    if flat.size != count * classes:
+        raise RuntimeError(f"shape mismatch: {flat.size} elements, not {count * classes}, for {count} targets")
+    pieces = -(-count // likelihood.PIECE) or 1
+    losses = empty_row(count, kind) if reduction == "none" else _nothing(kind)
+    parts, wrong, out = np.empty(2 * pieces, kind), np.empty(pieces, _INDICES), np.empty(1, kind)
     launch(
-        likelihood.pick_negative, flat.dtype, flat, classes, inner, target, weights, ignored, out, report,
-        size=target.size,
+        likelihood.negative_likelihood, kind, flat, classes, inner, target, _weights(weight, kind, classes), ignored,
+        reduction == "mean", losses, parts, out, total_weight, wrong, size=count * READING,
     )
-    check_report(report, target, 0, classes, ignored)
-    return out
+    place = wrong.item(0)
+    return losses if reduction == "none" else out, None if place < 0 else target.item(place)
 
 
 def put_negative(
-    grad: np.ndarray, classes: int, inner: int, target: np.ndarray, weight: np.ndarray | None, ignored: int
+    grad: np.ndarray, classes: int, inner: int, target: np.ndarray, weight: np.ndarray | None, ignored: int,
+    divisor: np.ndarray | None,
 ) -> np.ndarray:
     """Zeros of (outer, classes, inner) with minus ``grad``, times the weight of the class, at the targets.
+
+    Args:
+        grad: one number for all targets, or one for each.
+        divisor: what the gradient is divided by, of one element.
 
     Raises:
         IndexError: a target is neither a class nor ``ignored``.
         RuntimeError: the sizes do not fit.
     """
-    _check_size(grad, target.size, target)
-    out, report = zero_row(target.size * classes, grad.dtype), new_report()
-    weights = _weights(weight, grad.dtype, classes)
+    kind, count = grad.dtype, target.size
+    if grad.size not in (1, count):
+        raise RuntimeError(f"shape mismatch: {grad.size} gradients for {count} targets")
+    weights = _weights(weight, kind, classes)
+    if not count:
+        return zero_row(0, kind)
+    out, report = empty_row(count * classes, kind), new_report()
     launch(
-        likelihood.put_negative, grad.dtype, grad, classes, inner, target, weights, ignored, out, report,
-        size=target.size,
+        likelihood.put_negative, kind, grad, classes, inner, target, weights, ignored,
+        _nothing(kind) if divisor is None else divisor, out, report, size=out.size,
     )
     check_report(report, target, 0, classes, ignored)
     return out

@@ -11,7 +11,7 @@ from numgrad_kernels.pointwise import Program
 
 from ..._layout import loop_nest, numel
 from ..memory import empty_row
-from .launching import pointwise_kernel, worth_threads
+from .launching import inner_strides, pointwise_kernel, worth_threads
 
 __all__ = ["Layout", "layout_launcher"]
 
@@ -35,7 +35,7 @@ def layout_launcher(
     itemsizes = [operand.dtype.itemsize for operand in arrays if operand.dtype] + [d.itemsize for d in dtypes]
     sizes, steps = loop_nest(shape, (*layouts, *[(shape, strides) for strides in outs]), tuple(itemsizes))
     inputs, outputs = _per_operand(operands, steps), steps[len(layouts) :]
-    rank = len(sizes)
+    rank, inner = len(sizes), inner_strides(steps, itemsizes)
     new = np.ndarray
     serial: Callable[..., None] | None = None
 
@@ -54,10 +54,10 @@ def layout_launcher(
         for row, own in zip(rows, outputs):  # noqa: B905
             arguments.append(new(sizes, row.dtype, row, 0, own))
         if worth_threads(size):
-            pointwise_kernel(program, rank, False, True).entry(*arguments)
+            pointwise_kernel(program, rank, False, True, inner).entry(*arguments)
         else:
             if serial is None:
-                serial = pointwise_kernel(program, rank, False, False).entry
+                serial = pointwise_kernel(program, rank, False, False, inner).entry
             serial(*arguments)
         return rows
 

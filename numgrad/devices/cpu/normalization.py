@@ -12,7 +12,14 @@ from ..memory import empty_row
 from .launching import launch
 from .reductions import fold_axis
 
-__all__ = ["layer_norm_rows", "layer_norm_rows_backward", "layer_norm_weight_backward"]
+__all__ = ["layer_norm_gradients", "layer_norm_rows", "layer_norm_rows_backward"]
+
+#: Rows over which the gradient of the weight is summed in one piece: so few that the rounding error stays small, so
+#: many that their sums are little beside them.
+ROWS, LEAST = 64, 4
+
+#: Pieces enough for all threads, and elements of a piece that are worth a thread's while.
+PIECES, PIECE = 32, 16384
 
 
 def _row(values: np.ndarray | None, length: int, dtype: np.dtype, instead: float) -> np.ndarray:
@@ -20,35 +27,49 @@ def _row(values: np.ndarray | None, length: int, dtype: np.dtype, instead: float
 
 
 def layer_norm_rows(
-    flat: np.ndarray, length: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
+    flat: np.ndarray, length: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float, means: np.ndarray,
+    scales: np.ndarray,
 ) -> np.ndarray:
-    """Each row of ``length`` elements with mean 0 and variance 1, times ``weight``, plus ``bias``."""
+    """Each row of ``length`` elements with mean 0 and variance 1, times ``weight``, plus ``bias``.
+
+    ``means`` and ``scales`` are filled with the mean of each row and 1 by the square root of its variance and ``eps``.
+    """
     kind = flat.dtype
     out = empty_row(flat.size, kind)
-    if flat.size:
-        rows = _row(weight, length, kind, 1), _row(bias, length, kind, 0)
-        launch(normalization.layer_norm_rows, kind, flat, length, *rows, eps, out, size=flat.size)
+    factors, terms = _row(weight, length, kind, 1), _row(bias, length, kind, 0)
+    launch(
+        normalization.layer_norm_rows, kind, flat, length, factors, terms, eps, out, means, scales, size=flat.size
+    )
     return out
 
 
 def layer_norm_rows_backward(
-    grad: np.ndarray, flat: np.ndarray, length: int, weight: np.ndarray | None, eps: float
+    grad: np.ndarray, flat: np.ndarray, means: np.ndarray, scales: np.ndarray, length: int, weight: np.ndarray | None
 ) -> np.ndarray:
     """The gradient of :func:`layer_norm_rows` for what is normalized."""
     kind = flat.dtype
     out = empty_row(flat.size, kind)
-    if flat.size:
-        factors = _row(weight, length, kind, 1)
-        launch(normalization.layer_norm_backward_rows, kind, grad, flat, length, factors, eps, out, size=flat.size)
+    factors = _row(weight, length, kind, 1)
+    launch(
+        normalization.layer_norm_backward_rows, kind, grad, flat, means, scales, length, factors, out, size=flat.size
+    )
     return out
 
 
-def layer_norm_weight_backward(grad: np.ndarray, flat: np.ndarray, length: int, eps: float, type: Any) -> np.ndarray:
-    """The gradient of :func:`layer_norm_rows` for the weight."""
-    pieces = -(-flat.size // length // normalization.ROWS) if length else 0
-    parts = empty_row(pieces * length, flat.dtype)
+def layer_norm_gradients(
+    grad: np.ndarray, flat: np.ndarray, means: np.ndarray, scales: np.ndarray, length: int, weight: np.ndarray | None,
+    type: Any,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The gradients of :func:`layer_norm_rows` for what is normalized, for the weight and for the bias."""
+    kind, count = flat.dtype, means.size
+    rows = min(ROWS, max(-(-count // PIECES), PIECE // max(length, 1), LEAST))
+    pieces = -(-count // rows)
+    out, parts = empty_row(flat.size, kind), empty_row(pieces * 2 * length, kind)
     if flat.size:
+        factors = _row(weight, length, kind, 1)
         launch(
-            normalization.layer_norm_weight_backward, flat.dtype, grad, flat, length, eps, parts, size=flat.size
+            normalization.layer_norm_gradients, kind, grad, flat, means, scales, length, factors, rows, out, parts,
+            size=flat.size,
         )
-    return fold_axis("sum", parts, 1, pieces, length, type)
+    sums = parts if pieces == 1 else fold_axis("sum", parts, 1, pieces, 2 * length, type)
+    return out, sums[:length], sums[length:]

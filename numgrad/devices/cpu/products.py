@@ -1,36 +1,173 @@
-"""Matrix products, by NumPy's BLAS."""
+"""Matrix products, by BLAS: in pieces on the kernels' own threads where its functions are known, else by NumPy."""
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba.core import types
+from numba.np.numpy_support import from_dtype
 
-from ..._layout import numel
+from numgrad_kernels.cpu.products import products
+from numgrad_kernels.source import module_text
+from numgrad_kernels.store import compile_kernel
+
+from ..._layout import contiguous_strides, numel
 from ..memory import empty_row
-from .blas import one_thread_for
+from .blas import MANY, blas_name, gemm_addresses, one_thread, one_thread_for
+from .launching import PARALLEL_FROM, worth_threads
 
-__all__ = ["add_to", "batch_product", "product"]
+__all__ = ["add_to", "blas_name", "matrix_product", "product"]
+
+#: A product of so many multiplications takes as long as a pointwise kernel over one element.
+_MULTIPLICATIONS = 8
+
+#: Rows and columns of a piece are multiples of these, the sizes of the blocks that BLAS computes in registers.
+_ROWS, _COLUMNS = 4, 16
+
+#: Multiplications in a piece that BLAS computes without copying the factors first.
+_SMALL = 1 << 16
 
 
-def product(left: Any, right: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """The product, as one row, of two tensors that are matrices or vectors.
+class _Plan(NamedTuple):
+    """How to multiply matrices of given shapes and strides."""
 
-    A transposed operand is given to BLAS as it lies; one with gaps is copied.
+    numbers: np.ndarray  # what the kernel asks for
+    size: int  # elements of the result
+    work: int  # multiplications
+    one_thread: bool  # whether BLAS must be told not to use several
+    copies: tuple[bool, bool]  # which factors BLAS cannot read as they lie
+
+
+def matrix_product(left: Any, right: Any, turned: tuple[bool, bool] = (False, False), bias: Any = None) -> np.ndarray:
+    """The product, as one row, of two matrices, or the products of two stacks of matrices.
+
+    Args:
+        left: of shape (m, k) or (b, m, k); if ``turned[0]`` of shape (k, m) or (b, k, m).
+        right: of shape (k, n) or (b, k, n); if ``turned[1]`` of shape (n, k) or (b, n, k).
+        bias: a row of n elements that is added to each row of the result.
+
+    A factor whose rows or columns lie in one piece is given to BLAS as it lies, another is copied.
     """
-    out = empty_row(numel(shape), left._type.numpy)
-    one, other = left._array(), right._array()
-    with one_thread_for(one.size // max(one.shape[-1], 1), one.shape[-1], other.size // max(other.shape[0], 1)):
-        np.dot(one, other, out.reshape(shape))
+    kind = left._type.numpy
+    address = gemm_addresses().get(kind)
+    plan = _plan(left._shape, left._strides, right._shape, right._strides, turned)
+    if address is None or not plan.work:
+        return _by_numpy(left, right, turned, plan.size, bias)
+    out = empty_row(plan.size, kind)
+    x, x_start, y, y_start = left._storage, left._offset, right._storage, right._offset
+    if plan.copies[0]:
+        x, x_start = np.ascontiguousarray(left._array()).reshape(-1), 0
+    if plan.copies[1]:
+        y, y_start = np.ascontiguousarray(right._array()).reshape(-1), 0
+    run = _kernel(kind, worth_threads(plan.work // _MULTIPLICATIONS))
+    arguments = address, plan.numbers, x, x_start, y, y_start, _none(kind) if bias is None else bias, out
+    if plan.one_thread:
+        with one_thread():
+            run(*arguments)
+    else:
+        run(*arguments)
     return out
 
 
-def batch_product(left: Any, right: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """The products, as one row, of two stacks of matrices."""
-    out = empty_row(numel(shape), left._type.numpy)
-    one, other = _for_blas(left._array()), _for_blas(right._array())
+@functools.cache
+def _none(kind: np.dtype) -> np.ndarray:
+    return np.empty(0, kind)
+
+
+@functools.cache
+def _kernel(kind: np.dtype, parallel: bool) -> Callable[..., None]:
+    row, plan = (types.Array(from_dtype(np.dtype(each)), 1, "C") for each in (kind, np.int64))
+    arguments = types.int64, plan, row, types.int64, row, types.int64, row, row
+    return compile_kernel("products", module_text(products, kind), arguments, parallel=parallel).entry
+
+
+@functools.lru_cache(maxsize=4096)
+def _plan(left: Any, left_strides: Any, right: Any, right_strides: Any, turned: tuple[bool, bool]) -> _Plan:
+    count = left[0] if len(left) == 3 else 1
+    m, k = left[:-3:-1] if turned[0] else left[-2:]
+    n = right[-2] if turned[1] else right[-1]
+    sides = [_layout(left, left_strides, turned[0]), _layout(right, right_strides, turned[1])]
+    work = count * m * n * k
+    rows, columns = _piece(count, m, n, k, bool(sides[1][0][2]))
+    numbers = np.array([count, m, n, k, *sides[0][0], *sides[1][0], rows, columns], np.int64)
+    return _Plan(numbers, count * m * n, work, m * n * k > MANY, (sides[0][1], sides[1][1]))
+
+
+def _layout(shape: tuple[int, ...], strides: tuple[int, ...] | None, turned: bool) -> tuple[list[int], bool]:
+    """The step from row to row and from matrix to matrix and whether they lie transposed; whether to copy them."""
+    copied = False
+    steps = contiguous_strides(shape) if strides is None else strides
+    step = _step(shape, steps)
+    if step is None:
+        copied = True
+        steps = contiguous_strides(shape)
+        step = _step(shape, steps) or (1, False)
+    return [step[0], steps[0] if len(shape) == 3 else 0, int(step[1] != turned)], copied
+
+
+def _step(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, bool] | None:
+    """The step between a matrix's rows, or, with True, between its columns; None if neither lies in one piece."""
+    (rows, columns), (down, right) = shape[-2:], strides[-2:]
+    if (right == 1 or columns == 1) and (rows == 1 or down >= columns):
+        return max(columns if rows == 1 else down, 1), False
+    if (down == 1 or rows == 1) and (columns == 1 or right >= rows):
+        return max(rows if columns == 1 else right, 1), True
+    return None
+
+
+def _piece(count: int, m: int, n: int, k: int, turned: bool) -> tuple[int, int]:
+    """The rows and columns of a piece of a product: the larger it is, the more pieces, but whatever the threads.
+
+    BLAS copies a second factor that lies transposed element by element, so it is cut where each column is in one piece
+    only, or into pieces so small that BLAS reads them as they lie.
+    """
+    work = count * m * n * k
+    wanted = 1
+    if work >= PARALLEL_FROM * _MULTIPLICATIONS:
+        wanted = -(-max(4 if count == 1 else 8, round(work ** (1 / 3)) // 64) // count)
+    small = turned and m * n * k <= _SMALL * 32
+    if small:
+        wanted = max(wanted, -(-m * n * k // _SMALL))
+    weight = 4 if turned and not small else 1
+    rows, columns = max(m, 1), max(n, 1)
+    while -(-m // rows) * -(-n // columns) < wanted and (rows > _ROWS or columns > _COLUMNS):
+        if columns > _COLUMNS and (columns * weight >= rows or rows <= _ROWS):
+            columns = -(-columns // (2 * _COLUMNS)) * _COLUMNS
+        else:
+            rows = -(-rows // (2 * _ROWS)) * _ROWS
+    return rows, columns
+
+
+def _by_numpy(left: Any, right: Any, turned: tuple[bool, bool], size: int, bias: Any) -> np.ndarray:
+    out = empty_row(size, left._type.numpy)
+    one, other = (
+        array.swapaxes(-1, -2) if swap else array
+        for array, swap in zip((left._array(), right._array()), turned, strict=True)
+    )
+    shape = (*one.shape[:-1], other.shape[-1])
     with one_thread_for(one.shape[-2], one.shape[-1], other.shape[-1]):
-        np.matmul(one, other, out=out.reshape(shape))
+        if len(shape) == 2:
+            np.dot(one, other, out.reshape(shape))
+        else:
+            np.matmul(_for_blas(one), _for_blas(other), out=out.reshape(shape))
+    if bias is not None:
+        result = out.reshape(shape)
+        np.add(result, bias, out=result)
+    return out
+
+
+def product(left: Any, right: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """The product, as one row, of two vectors, or of a matrix and a vector.
+
+    A transposed matrix is given to BLAS as it lies; one with gaps is copied.
+    """
+    out = empty_row(numel(shape), left._type.numpy)
+    one, other = left._array(), right._array()
+    with one_thread_for(one.size // max(one.shape[-1], 1), one.shape[-1], 1):
+        np.dot(one, other, out.reshape(shape))
     return out
 
 

@@ -7,8 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numba import typeof
+from numba.core import types
+from numba.np.numpy_support import from_dtype
 
 from numgrad_kernels.cpu import extremes, reductions
+from numgrad_kernels.source import module_text
+from numgrad_kernels.store import compile_kernel
 
 from ..memory import empty_row
 from . import launching
@@ -54,40 +59,83 @@ def _parameter(value: float, kind: np.dtype) -> np.ndarray:
 
 def _fold(
     flat: np.ndarray, sizes: tuple[int, int, int], out: np.ndarray, compute: np.dtype, initial: float,
-    parameters: np.ndarray, term: Callable[..., Any], fold: Callable[..., Any],
+    parameters: np.ndarray, term: Callable[..., Any], fold: Callable[..., Any], divisor: float = 1.0,
 ) -> np.ndarray:
-    """Reduce into ``out``, in the dtype ``compute``."""
+    """Reduce into ``out``, in the dtype ``compute``, and divide by ``divisor``."""
     outer, length, inner = sizes
-    parts = {"term": term, "fold": fold}
+    size = flat.size
     if length == 0:
-        out.fill(initial)
+        out.fill(initial if divisor else np.nan)  # nothing divided by nothing
     elif inner > 1:
+        blocks = -(-length // (reductions.ROWS * reductions.side_by_side(inner)))
+        last = blocks == 1
+        totals = out if last else empty_row(blocks * out.size, compute)
         launch(
-            reductions.fold_columns, compute, flat, length, inner, parameters, initial, out, size=flat.size, **parts
+            reductions.fold_columns, compute, flat, length, inner, parameters, initial, divisor if last else 1.0,
+            totals, size=size, term=term, fold=fold,
         )
-    elif outer == 1 and launching.worth_threads(flat.size):
+        if not last:
+            zero = _parameter(0, compute)
+            _fold(totals, (outer, blocks, inner), out, compute, initial, zero, reductions.term, fold, divisor)
+    elif outer == 1 and launching.worth_threads(size):
         leaves = empty_row(-(-length // reductions.LEAF), compute)
-        launch(reductions.fold_leaves, compute, flat, parameters, initial, leaves, size=flat.size, **parts)
-        launch(reductions.combine_leaves, compute, leaves, out, fold=fold)
+        launch(
+            reductions.fold_leaves, compute, flat, parameters, initial, leaves, size=size, term=term, fold=fold
+        )
+        launch(reductions.combine_leaves, compute, leaves, divisor, out, fold=fold)
     elif out.size:
-        launch(reductions.fold_rows, compute, flat, length, parameters, initial, out, size=flat.size, **parts)
+        launch(
+            reductions.fold_rows, compute, flat, length, parameters, initial, divisor, out, size=size, term=term,
+            fold=fold,
+        )
     return out
 
 
-def fold_axis(name: str, flat: np.ndarray, outer: int, length: int, inner: int, type: Any) -> np.ndarray:
-    """The reduction ``name`` over the middle axis: "sum", "prod", "max", "nonzero" ..., of this type."""
+@functools.cache
+def _short_way(
+    name: str, columns: bool, source: np.dtype, kind: np.dtype
+) -> tuple[Callable[..., None], np.ndarray, float]:
+    """The serial kernel of a reduction, its parameter and its initial value: for small tensors, as they come."""
     term, fold = _FOLDS[name]
-    out = empty_row(outer * inner, type.numpy)
-    compute = _TRUTHS if type.numpy.kind == "b" else type.numpy
+    compute = _TRUTHS if kind.kind == "b" else kind
+    zero, initial = _parameter(0, compute), _nothing(name, compute)
+    function = reductions.fold_columns if columns else reductions.fold_rows
+    x, parameters, out = [types.Array(from_dtype(dtype), 1, "C") for dtype in (source, compute, kind)]
+    sizes = [types.int64] * (2 if columns else 1)
+    kernel = compile_kernel(
+        function.__name__,
+        module_text(function, compute, {"term": term, "fold": fold}),
+        [x, *sizes, parameters, typeof(initial), types.float64, out],
+    )
+    return kernel.entry, zero, initial
+
+
+def fold_axis(
+    name: str, flat: np.ndarray, outer: int, length: int, inner: int, type: Any, divisor: float = 1.0
+) -> np.ndarray:
+    """The reduction ``name`` over the middle axis: "sum", "prod", "max", "nonzero" ..., of this type.
+
+    It is divided by ``divisor``, which is for floating-point and complex numbers.
+    """
+    kind = type.numpy
+    if 0 < flat.size < launching.PARALLEL_FROM and (inner == 1 or length <= reductions.ROWS):
+        kernel, zero, initial = _short_way(name, inner > 1, flat.dtype, kind)
+        out = np.empty(outer * inner, kind)
+        if inner == 1:
+            kernel(flat, length, zero, initial, divisor, out)
+        else:
+            kernel(flat, length, inner, zero, initial, divisor, out)
+        return out
+    term, fold = _FOLDS[name]
+    compute = _TRUTHS if kind.kind == "b" else kind
+    out = empty_row(outer * inner, kind)
     sizes = outer, length, inner
-    return _fold(flat, sizes, out, compute, _nothing(name, compute), _parameter(0, compute), term, fold)
+    return _fold(flat, sizes, out, compute, _nothing(name, compute), _parameter(0, compute), term, fold, divisor)
 
 
 def mean_axis(flat: np.ndarray, outer: int, length: int, inner: int, type: Any) -> np.ndarray:
     """The mean over the middle axis."""
-    out = fold_axis("sum", flat, outer, length, inner, type)
-    with np.errstate(all="ignore"):
-        return np.divide(out, length, out=out)
+    return fold_axis("sum", flat, outer, length, inner, type, float(length))
 
 
 def variance_axis(
@@ -99,13 +147,11 @@ def variance_axis(
     """
     kind, sizes = flat.dtype, (outer, length, inner)
     means, out = empty_row(outer * inner, kind), empty_row(outer * inner, kind)
-    with np.errstate(all="ignore"):
-        _fold(flat, sizes, means, kind, 0, _parameter(0, kind), reductions.term, reductions.fold)
-        np.divide(means, length, out=means)
-        _fold(flat, sizes, out, kind, 0, means, reductions.square, reductions.fold)
-        np.divide(out, max(length - correction, 0), out=out)
-        if root:
-            np.sqrt(out, out=out)
+    zero, freedom = _parameter(0, kind), float(max(length - correction, 0))
+    _fold(flat, sizes, means, kind, 0, zero, reductions.term, reductions.fold, float(length))
+    _fold(flat, sizes, out, kind, 0, means, reductions.square, reductions.fold, freedom)
+    if root:
+        np.sqrt(out, out=out)
     return out, means
 
 
@@ -134,10 +180,10 @@ def norm_axis(flat: np.ndarray, outer: int, length: int, inner: int, order: floa
         return _fold(flat, sizes, out, kind, 0, zero, reductions.nonzero, reductions.fold)
     if order == 1:
         return _fold(flat, sizes, out, kind, 0, zero, reductions.magnitude, reductions.fold)
+    if order == 2:
+        _fold(flat, sizes, out, kind, 0, zero, reductions.square, reductions.fold)
+        return np.sqrt(out, out=out)
     with np.errstate(all="ignore"):
-        if order == 2:
-            _fold(flat, sizes, out, kind, 0, zero, reductions.square, reductions.fold)
-            return np.sqrt(out, out=out)
         _fold(flat, sizes, out, kind, 0, _parameter(order, kind), reductions.power, reductions.fold)
         return np.power(out, 1 / order, out=out)
 

@@ -34,6 +34,8 @@ def scan_axis(
         totals = empty_row(-(-length // scans.BLOCK), compute)
         launch(scans.cumsum_blocks, compute, flat, backwards, totals, out, size=size)
         launch(scans.join_blocks, compute, totals, backwards, out, size=size)
+    elif outer > 1 and length < scans.BLOCK:
+        launch(scans.cumsum_short_rows, compute, flat, length, backwards, out, size=size)
     else:
         launch(scans.cumsum_rows, compute, flat, length, backwards, out, size=size)
     return out

@@ -12,7 +12,7 @@ from numgrad_kernels.cpu import softmax
 from ..memory import empty_row
 from .launching import launch
 
-__all__ = ["softmax_axis", "softmax_backward_axis"]
+__all__ = ["log_softmax_axis", "softmax_axis", "softmax_backward_axis"]
 
 
 #: What takes the place of softmax's own functions in the kernel of the logarithm's gradient.
@@ -21,27 +21,38 @@ _LOGARITHM: dict[str, Callable[..., Any]] = {
 }
 
 
-def softmax_axis(flat: np.ndarray, length: int, inner: int, logarithm: bool) -> np.ndarray:
-    """Softmax, or its logarithm, along the middle axis."""
-    out = empty_row(flat.size, flat.dtype)
-    if inner > 1 and flat.size:
-        columns = softmax.log_softmax_columns if logarithm else softmax.softmax_columns
-        launch(columns, flat.dtype, flat, length, inner, out, size=flat.size)
-    elif flat.size:
-        rows = softmax.log_softmax_rows if logarithm else softmax.softmax_rows
-        launch(rows, flat.dtype, flat, length, out, size=flat.size)
+def softmax_axis(flat: np.ndarray, length: int, inner: int, floor: float = -np.inf) -> np.ndarray:
+    """Softmax along the middle axis; what is minus infinity as a whole becomes NaN, or 0 if ``floor`` is 0."""
+    size, kind = flat.size, flat.dtype
+    out = empty_row(size, kind)
+    if inner > 1 and size:
+        launch(softmax.softmax_columns, kind, flat, length, inner, floor, out, size=size)
+    elif size:
+        launch(softmax.softmax_rows, kind, flat, length, floor, out, size=size)
+    return out
+
+
+def log_softmax_axis(flat: np.ndarray, length: int, inner: int) -> np.ndarray:
+    """The logarithm of softmax along the middle axis."""
+    size, kind = flat.size, flat.dtype
+    out = empty_row(size, kind)
+    if inner > 1 and size:
+        launch(softmax.log_softmax_columns, kind, flat, length, inner, out, size=size)
+    elif size:
+        launch(softmax.log_softmax_rows, kind, flat, length, out, size=size)
     return out
 
 
 def softmax_backward_axis(
     grad: np.ndarray, result: np.ndarray, length: int, inner: int, logarithm: bool
 ) -> np.ndarray:
-    """The gradient of :func:`softmax_axis`, from that of its result and the result."""
-    out = empty_row(grad.size, grad.dtype)
-    if inner > 1 and grad.size:
+    """The gradient of softmax, or its logarithm, from that of its result and the result."""
+    size, kind = grad.size, grad.dtype
+    out = empty_row(size, kind)
+    if inner > 1 and size:
         parts = _LOGARITHM if logarithm else {}
-        launch(softmax.backward_columns, grad.dtype, grad, result, length, inner, out, size=grad.size, **parts)
-    elif grad.size:
+        launch(softmax.backward_columns, kind, grad, result, length, inner, out, size=size, **parts)
+    elif size:
         rows = softmax.log_softmax_backward_rows if logarithm else softmax.softmax_backward_rows
-        launch(rows, grad.dtype, grad, result, length, out, size=grad.size)
+        launch(rows, kind, grad, result, length, out, size=size)
     return out

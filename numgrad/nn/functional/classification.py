@@ -8,8 +8,8 @@ from ..._layout import numel
 from ..._tensor import Tensor
 from ..._types import int64, uint8
 from ...ops.copying import convert
+from ...ops.network import likelihood
 from ...ops.network.binary_losses import bce_op, bce_with_logits_op
-from ...ops.network.likelihood import count_targets, nll_loss_2d_op, nll_loss_op
 from ...ops.network.reducing import reduced, refuse_gradient
 from ...ops.network.softmax import log_softmax
 from ...ops.pointwise.arithmetic import add, div, exp, mul, neg, sub
@@ -46,10 +46,13 @@ def nll_loss(
         RuntimeError, ValueError: the shapes or dtypes do not fit.
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    return _nll_loss(input, target, weight, ignore_index, reduction)
+    return _nll_loss(input, target, weight, ignore_index, reduction)[0]
 
 
-def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, ignored: int, reduction: str) -> Tensor:
+def _nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignored: int, reduction: str
+) -> tuple[Tensor, Tensor]:
+    """The loss, and the weights of the targets that count, added up."""
     _check_nll(input, target, weight)
     refuse_gradient("nll_loss_forward", "weight", weight)
     target = convert(target, int64)
@@ -61,9 +64,8 @@ def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, ignored: int
         batch, classes, *rest = input._shape
         input = reshape(input, batch, classes, 1, numel(tuple(rest)))
         target = reshape(target, batch, 1, numel(tuple(rest)))
-    count = count_targets(input, target, weight, ignored)
-    loss = (nll_loss_op if rank < 3 else nll_loss_2d_op)(input, target, weight, ignored, count, reduction)
-    return reshape(loss, shape) if reduction == "none" and loss._shape != shape else loss
+    loss, count = likelihood.nll_loss(input, target, weight, ignored, reduction)
+    return reshape(loss, shape) if reduction == "none" and loss._shape != shape else loss, count
 
 
 def _check_nll(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
@@ -148,10 +150,10 @@ def cross_entropy(
         _check_weight(weight, classes, "cross_entropy: ")
         return _expected_loss(log_softmax(input, dim), target, weight, reduction, label_smoothing, dim)
     logs = log_softmax(input, dim)
-    loss = _nll_loss(logs, target, weight, ignore_index, reduction)
+    loss, count = _nll_loss(logs, target, weight, ignore_index, reduction)
     if label_smoothing == 0.0:
         return loss
-    even = _even_loss(logs, target, weight, ignore_index, reduction, dim)
+    even = _even_loss(logs, target, weight, ignore_index, reduction, dim, count)
     return add(mul(loss, 1 - label_smoothing), mul(even, label_smoothing / classes))
 
 
@@ -161,15 +163,15 @@ def _along(weight: Tensor, shape: tuple[int, ...], dim: int) -> Tensor:
 
 
 def _even_loss(
-    logs: Tensor, target: Tensor, weight: Tensor | None, ignored: int, reduction: str, dim: int
+    logs: Tensor, target: Tensor, weight: Tensor | None, ignored: int, reduction: str, dim: int, count: Tensor
 ) -> Tensor:
-    """The loss if all classes were the target in equal parts, summed over them."""
+    """The loss if all classes were the target in equal parts, summed over them; a mean is the sum by ``count``."""
     weighted = logs if weight is None else mul(logs, _along(weight, logs._shape, dim))
     skipped = eq(reshape(target, weighted._shape[:dim] + weighted._shape[dim + 1 :]), ignored)
     losses = neg(sum_dims(weighted, (dim,), False)).masked_fill(skipped, 0.0)
     if reduction == "none":
         return losses
-    return sum_all(losses) if reduction == "sum" else div(sum_all(losses), count_targets(logs, target, weight, ignored))
+    return sum_all(losses) if reduction == "sum" else div(sum_all(losses), count.item())
 
 
 def _expected_loss(

@@ -8,7 +8,7 @@ from ... import devices
 from ..._layout import all_dims, normal_dim, numel
 from ..._tensor import Tensor, fresh
 from ..._types import int64
-from ..copying import contiguous
+from ..copying import contiguous, repeated_zero
 from ..new import zeros_of
 from ..pointwise.arithmetic import mul
 from ..shapes.views import reshape
@@ -34,7 +34,7 @@ def index_select_op(input: Tensor, index: Tensor, dim: int) -> Tensor:
 
 @index_select_op.gradient("input")
 def _(grad, dim, index, input_shape):
-    return index_add_op(zeros_of(input_shape, grad._type), index, grad, dim, 1)
+    return index_add_op(repeated_zero(input_shape, grad._type), index, grad, dim, 1)
 
 
 @updating("IndexAddBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"])
@@ -95,7 +95,7 @@ def take_op(input: Tensor, index: Tensor) -> Tensor:
 
 @take_op.gradient("input")
 def _(grad, index, input_shape):
-    return put_op(zeros_of(input_shape, grad._type), index, grad, True)
+    return put_op(repeated_zero(input_shape, grad._type), index, grad, True)
 
 
 @updating("PutBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"], kept=True)

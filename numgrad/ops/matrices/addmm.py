@@ -1,6 +1,7 @@
 """Matrix products added to a tensor: ``beta * input + alpha * product``, and the linear layer made of one.
 
-The product is BLAS's; one pass over it adds the rest.
+The product is BLAS's.  A row that is added to each of its rows is there before, and BLAS adds to it; one pass over the
+product adds anything else.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 
 from ... import devices
 from ..._layout import numel
-from ..._tensor import Tensor
+from ..._tensor import Tensor, fresh
 from ..._types import bool_, dtype
 from ..copying import convert
 from ..plan import new_output
@@ -18,7 +19,7 @@ from ..pointwise.arithmetic import add, conj
 from ..promotion import result_dtype
 from ..shapes.views import expand, expand_op, passed_on, permute_op, reshape, t, t_op, transpose_op, unsqueeze_op, view
 from ..table import check_tensors, operation, parameters, public
-from .checks import check_matrices, check_stacks, refuse_bools, scalar_name, shapes_text
+from .checks import check_matrices, check_stacks, fit, refuse_bools, scalar_name, shapes_text
 from .matmul import (
     bmm_op,
     by_columns,
@@ -103,6 +104,9 @@ def addmm_op(
     input: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, columns: tuple[bool, bool]
 ) -> Tensor:
     """``columns`` says of which factors the elements lie column by column."""
+    shape = mat1._shape[0], mat2._shape[1]
+    if beta == 1 and alpha == 1 and input._flat is not None and input._shape == shape[1:]:
+        return fresh(devices.matrix_product(mat1, mat2, bias=input._flat), shape, mat1._type)
     return _added(input, mm_op.function(mat1, mat2, columns), beta, alpha)
 
 
@@ -130,6 +134,12 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the matrices are bool.
     """
+    if not (fit(mat1, mat2, 2) and input._type is mat2._type and input._shape == mat2._shape[1:]):
+        _check_addmm(input, mat1, mat2)
+    return addmm_op(input, mat1, mat2, beta, alpha, (by_columns(mat1), by_columns(mat2)))
+
+
+def _check_addmm(input: Any, mat1: Any, mat2: Any) -> None:
     check_tensors("addmm", input=input, mat1=mat1, mat2=mat2)
     check_matrices(mat1, mat2, "mat1")
     if input._shape != mat2._shape[1:]:
@@ -141,7 +151,6 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
                 f"{shapes_text(input, mat1, mat2)}"
             )
     refuse_bools("addmm_impl_cpu_", input, mat1, mat2)
-    return addmm_op(input, mat1, mat2, beta, alpha, (by_columns(mat1), by_columns(mat2)))
 
 
 @operation("AddmvBackward0", inputs=["input", "mat", "vec"])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..._tensor import Tensor
 from ..._types import bool_, dtype
 
-__all__ = ["check_matrices", "check_stacks", "refuse_bools", "scalar_name", "shapes_text"]
+__all__ = ["check_matrices", "check_stacks", "fit", "refuse_bools", "scalar_name", "shapes_text"]
 
 _SCALARS = {
     "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
@@ -32,6 +34,22 @@ def refuse_bools(kernel: str, *tensors: Tensor) -> None:
     """
     if tensors[0]._type.dtype is bool_:
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool' {shapes_text(*tensors)}")
+
+
+def fit(left: Any, right: Any, rank: int) -> bool:
+    """Whether the two are matrices, or with rank 3 stacks of them, of numbers of one dtype, and their product exists.
+
+    All that the checks ask, in short.
+    """
+    return (
+        isinstance(left, Tensor)
+        and isinstance(right, Tensor)
+        and left._type is right._type
+        and len(left._shape) == rank == len(right._shape)
+        and left._shape[-1] == right._shape[-2]
+        and left._shape[:-2] == right._shape[:-2]
+        and left._type.dtype is not bool_
+    )
 
 
 def check_matrices(left: Tensor, right: Tensor, first: str = "self") -> None:

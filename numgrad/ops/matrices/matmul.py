@@ -25,7 +25,7 @@ from ..shapes.views import (
     unsqueeze_op,
 )
 from ..table import attach, check_tensors, operation, public, public_functions
-from .checks import check_matrices, check_stacks, refuse_bools, scalar_name, shapes_text
+from .checks import check_matrices, check_stacks, fit, refuse_bools, scalar_name, shapes_text
 
 __all__ = [
     "bmm", "bmm_op", "by_columns", "dot", "left_gradient", "matmul", "mm", "mm_op", "mv", "mv_op", "outer_product",
@@ -49,8 +49,7 @@ def times(tensor: Tensor, number: Any) -> Tensor:
 @operation("MmBackward0", inputs=["input", "mat2"])
 def mm_op(input: Tensor, mat2: Tensor, columns: tuple[bool, bool]) -> Tensor:
     """``columns`` says of which operands the elements lie column by column."""
-    shape = input._shape[0], mat2._shape[1]
-    return fresh(devices.product(input, mat2, shape), shape, input._type)
+    return fresh(devices.matrix_product(input, mat2), (input._shape[0], mat2._shape[1]), input._type)
 
 
 @mm_op.gradient("input")
@@ -70,16 +69,32 @@ def product_of(left: Tensor, right: Tensor) -> Tensor:
 
 def left_gradient(grad: Tensor, mat2: Tensor, columns: bool) -> Tensor:
     """The gradient of a product's first factor, which lies column by column or not: ``grad @ mat2.mH``."""
+    other = conj(mat2)
     if columns:
-        return passed_on(t_op, product_of(conj(mat2), passed_on(t_op, grad)))
-    return product_of(grad, passed_on(t_op, conj(mat2)))
+        return passed_on(t_op, _turned_product(other, False, grad, True))
+    return _turned_product(grad, False, other, True)
 
 
 def right_gradient(grad: Tensor, mat1: Tensor, columns: bool) -> Tensor:
     """The gradient of a product's second factor, which lies column by column or not: ``mat1.mH @ grad``."""
+    other = conj(mat1)
     if columns:
-        return passed_on(t_op, product_of(passed_on(t_op, grad), conj(mat1)))
-    return product_of(passed_on(t_op, conj(mat1)), grad)
+        return passed_on(t_op, _turned_product(grad, True, other, False))
+    return _turned_product(other, True, grad, False)
+
+
+def _turned_product(left: Tensor, turn_left: bool, right: Tensor, turn_right: bool) -> Tensor:
+    """The product of two matrices, or two stacks of them, of which one factor or both are transposed first."""
+    stack = left._shape[:-2]
+    if state.mode & GRAD:
+        turned, product = (_turned_stack, bmm_op) if stack else (t_op, product_of)
+        return product(turned(left) if turn_left else left, turned(right) if turn_right else right)
+    shape = (*stack, left._shape[-1 if turn_left else -2], right._shape[-2 if turn_right else -1])
+    return fresh(devices.matrix_product(left, right, (turn_left, turn_right)), shape, left._type)
+
+
+def _turned_stack(stack: Tensor) -> Tensor:
+    return transpose_op(stack, 1, 2)
 
 
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
@@ -89,14 +104,15 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the matrices are bool.
     """
-    check_tensors("mm", input=input, mat2=mat2)
-    check_matrices(input, mat2)
-    if input._type is not mat2._type:
-        raise RuntimeError(
-            f"expected m1 and m2 to have the same dtype, but got: {scalar_name(input.dtype)} != "
-            f"{scalar_name(mat2.dtype)} {shapes_text(input, mat2)}"
-        )
-    refuse_bools("addmm_impl_cpu_", input, mat2)
+    if not fit(input, mat2, 2):
+        check_tensors("mm", input=input, mat2=mat2)
+        check_matrices(input, mat2)
+        if input._type is not mat2._type:
+            raise RuntimeError(
+                f"expected m1 and m2 to have the same dtype, but got: {scalar_name(input.dtype)} != "
+                f"{scalar_name(mat2.dtype)} {shapes_text(input, mat2)}"
+            )
+        refuse_bools("addmm_impl_cpu_", input, mat2)
     return product_of(input, mat2)
 
 
@@ -224,17 +240,17 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 @operation("BmmBackward0", inputs=["input", "mat2"])
 def bmm_op(input: Tensor, mat2: Tensor) -> Tensor:
     shape = input._shape[0], input._shape[1], mat2._shape[2]
-    return fresh(devices.batch_product(input, mat2, shape), shape, input._type)
+    return fresh(devices.matrix_product(input, mat2), shape, input._type)
 
 
 @bmm_op.gradient("input")
 def _(grad, mat2):
-    return bmm_op(grad, passed_on(transpose_op, conj(mat2), 1, 2))
+    return _turned_product(grad, False, conj(mat2), True)
 
 
 @bmm_op.gradient("mat2")
 def _(grad, input):
-    return bmm_op(passed_on(transpose_op, conj(input), 1, 2), grad)
+    return _turned_product(conj(input), True, grad, False)
 
 
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
@@ -244,13 +260,14 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the matrices are bool.
     """
-    check_tensors("bmm", input=input, mat2=mat2)
-    check_stacks(input, mat2)
-    if input._type is not mat2._type:
-        raise RuntimeError(
-            f"expected scalar type {input.dtype.legacy} but found {mat2.dtype.legacy} {shapes_text(input, mat2)}"
-        )
-    refuse_bools("bmm", input, mat2)
+    if not fit(input, mat2, 3):
+        check_tensors("bmm", input=input, mat2=mat2)
+        check_stacks(input, mat2)
+        if input._type is not mat2._type:
+            raise RuntimeError(
+                f"expected scalar type {input.dtype.legacy} but found {mat2.dtype.legacy} {shapes_text(input, mat2)}"
+            )
+        refuse_bools("bmm", input, mat2)
     return bmm_op(input, mat2)
 
 

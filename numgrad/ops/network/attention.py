@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 
-from ..._tensor import Tensor
+from ... import devices
+from ..._layout import contiguous_strides, numel, output_strides
+from ..._tensor import Tensor, strided
 from ..._types import bool_
+from ...autograd.grad_mode import GRAD, state
 from ..creation.filled import ones
 from ..matrices.matmul import matmul
 from ..pointwise.comparison import where
+from ..table import operation
 from .dropout import dropout
-from .softmax import safe_softmax
+from .softmax import safe_softmax, softmax_backward
 
-__all__ = ["scaled_dot_product_attention"]
+__all__ = ["attention_op", "fused_attention", "scaled_dot_product_attention"]
 
 
 def scaled_dot_product_attention(
@@ -48,18 +52,115 @@ def scaled_dot_product_attention(
     _check(query, key, value, attn_mask, is_causal)
     if enable_gqa:
         key, value = [_repeated_heads(x, query) for x in (key, value)]
-    if is_causal:
-        attn_mask = ones((query._shape[-2], key._shape[-2]), dtype=bool_).tril()
     if scale is None:
         scale = 1 / math.sqrt(query._shape[-1]) if query._shape[-1] else math.nan
+    if attn_mask is None and not dropout_p and _in_heads(query, key, value):
+        return fused_attention(query, key, value, is_causal, scale)
+    if is_causal:
+        attn_mask = _causal_mask(query, key)
+    weights = _weights(query, key, attn_mask, scale)
+    return matmul(dropout(weights, dropout_p, True), value)
+
+
+def _causal_mask(query: Tensor, key: Tensor) -> Tensor:
+    return ones((query._shape[-2], key._shape[-2]), dtype=bool_).tril()
+
+
+def _weights(query: Tensor, key: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+    """``softmax(query @ key.T * scale + mask)``."""
     root = math.sqrt(abs(scale))  # on both factors, lest their product overflow
     scores = matmul(query * math.copysign(root, scale), key.transpose(-2, -1) * root)
-    if attn_mask is not None:
-        if attn_mask.dtype is bool_:
-            attn_mask = where(attn_mask, 0.0, -math.inf).to(query.dtype)
-        scores = scores + attn_mask
-    weights = safe_softmax(scores, len(scores._shape) - 1)
-    return matmul(dropout(weights, dropout_p, True), value)
+    if mask is not None:
+        if mask.dtype is bool_:
+            mask = where(mask, 0.0, -math.inf).to(query.dtype)
+        scores = scores + mask
+    return safe_softmax(scores, len(scores._shape) - 1)
+
+
+# -- in one kernel ------------------------------------------------------------------------------------------------
+
+
+def _in_heads(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Whether these are heads of one width, without broadcasting, and their rows lie in one piece each."""
+    shape = query._shape
+    return (
+        len(shape) == 4
+        and key._shape == value._shape == (*shape[:2], key._shape[-2], shape[3])
+        and 0 not in shape
+        and 0 not in key._shape
+        and all(x._element_strides()[3] == 1 for x in (query, key, value))
+    )
+
+
+def fused_attention(query: Tensor, key: Tensor, value: Tensor, is_causal: bool, scale: float) -> Tensor:
+    """Attention of (b, h, l, e) queries to (b, h, s, e) keys and values, without a mask or dropout.
+
+    Raises:
+        NotImplementedError: they are not of floating-point numbers.
+    """
+    if not query._type.dtype.is_floating_point:
+        raise NotImplementedError(
+            f"\"flash_attention\" not implemented for '{query.dtype.legacy}' (shape {list(query._shape)})"
+        )
+    rows = query._shape[:3]
+    logsumexp = _new(query, rows, contiguous_strides(rows))
+    return attention_op((query, key, value), query, key, value, logsumexp, is_causal, scale)
+
+
+@operation("ScaledDotProductFlashAttentionForCpuBackward0", inputs=["tensors"], sequence=True)
+def attention_op(
+    tensors: tuple[Tensor, Tensor, Tensor],
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    logsumexp: Tensor,
+    is_causal: bool,
+    scale: float,
+) -> Tensor:
+    """``tensors`` are query, key and value; ``logsumexp`` is filled with what the gradients need."""
+    if not _has_kernel(query, key):
+        mask = _causal_mask(query, key) if is_causal else None
+        return matmul(_weights(query, key, mask, scale), value)
+    out = _like(query)
+    devices.attention(query, key, value, out, logsumexp, is_causal, scale)
+    return out
+
+
+@attention_op.gradient("tensors")
+def _(grad, query, key, value, out, logsumexp, is_causal, scale):
+    if state.mode & GRAD or not _has_kernel(query, key):
+        return _gradients(grad, query, key, value, is_causal, scale)
+    grads = [_like(x) for x in (query, key, value)]
+    devices.attention_backward((query, key, value, out, grad), grads, logsumexp, is_causal, scale)
+    return grads
+
+
+def _gradients(
+    grad: Tensor, query: Tensor, key: Tensor, value: Tensor, is_causal: bool, scale: float
+) -> list[Tensor]:
+    """The gradients for query, key and value by operations that can be recorded."""
+    weights = _weights(query, key, _causal_mask(query, key) if is_causal else None, scale)
+    slopes = softmax_backward(matmul(grad, value.transpose(-2, -1)), weights, 3) * scale
+    return [matmul(slopes, key), matmul(slopes.transpose(-2, -1), query), matmul(weights.transpose(-2, -1), grad)]
+
+
+def _has_kernel(query: Tensor, key: Tensor) -> bool:
+    return devices.attention_is_fused(query._type) and numel(query._shape) > 0 and numel(key._shape) > 0
+
+
+def _new(like: Tensor, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
+    """A tensor of the type of another, its elements yet to be computed."""
+    return strided(devices.empty(shape, like._type), shape, strides, 0, like._type)
+
+
+def _like(heads: Tensor) -> Tensor:
+    """A tensor of this shape, in the same order of dimensions if that puts each row in one piece."""
+    shape = heads._shape
+    strides = output_strides(shape, ((shape, heads._strides),))
+    return _new(heads, shape, strides if strides[3] == 1 else contiguous_strides(shape))
+
+
+# -- what is asked of the arguments -------------------------------------------------------------------------------
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool) -> None:

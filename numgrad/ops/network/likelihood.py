@@ -9,30 +9,9 @@ from ..._layout import numel
 from ..._tensor import Tensor, fresh
 from ..copying import contiguous
 from ..pointwise.arithmetic import div
-from ..reductions.sums import sum_all
-from ..shapes.views import expand
 from ..table import operation
 
-__all__ = ["count_targets", "nll_loss_2d_op", "nll_loss_op"]
-
-
-def count_targets(input: Tensor, target: Tensor, weight: Tensor | None, ignored: int) -> float:
-    """How many targets count, or the sum of their weights: what a mean is divided by.
-
-    Raises:
-        IndexError: a target is not in [0, classes).
-    """
-    classes = _classes(input._shape)[0]
-    row = contiguous(target)._flat
-    wrong, count = devices.examine_targets(row, classes, ignored)
-    if wrong is not None:
-        raise IndexError(
-            f"Target {wrong} is out of bounds: input of shape {list(input._shape)} has {classes} classes."
-        )
-    if weight is None:
-        return float(count)
-    weights = devices.target_weights(contiguous(weight)._flat, row, ignored)
-    return sum_all(fresh(weights, (weights.size,), weight._type)).item()
+__all__ = ["nll_loss"]
 
 
 def _classes(shape: tuple[int, ...]) -> tuple[int, int]:
@@ -40,84 +19,122 @@ def _classes(shape: tuple[int, ...]) -> tuple[int, int]:
     return (shape[1], numel(shape[2:])) if len(shape) > 1 else (shape[0], 1)
 
 
-def _row_of(weight: Tensor | None) -> Any:
-    return None if weight is None else contiguous(weight)._flat
+def _row(values: Tensor) -> Any:
+    """The elements in order, without a detour where they lie so."""
+    return contiguous(values)._flat if values._flat is None else values._flat
+
+
+def _row_of(values: Tensor | None) -> Any:
+    return None if values is None else _row(values)
+
+
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignored: int, reduction: str
+) -> tuple[Tensor, Tensor]:
+    """The loss, and the weights of the targets that count, added up.
+
+    Raises:
+        IndexError: a target is not in [0, classes).
+    """
+    total_weight = fresh(devices.empty((), input._type), (), input._type)
+    op = nll_loss_op if len(input._shape) < 3 else nll_loss_2d_op
+    return op(input, target, weight, total_weight, ignored, reduction), total_weight
 
 
 def _nll_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None, ignored: int, count: float, reduction: str
+    input: Tensor, target: Tensor, weight: Tensor | None, total_weight: Tensor, ignored: int, reduction: str
 ) -> Tensor:
-    rows = contiguous(input)._flat, *_classes(input._shape), contiguous(target)._flat, _row_of(weight)
-    losses = fresh(devices.pick_negative(*rows, ignored), target._shape, input._type)
-    if reduction == "none":
-        return losses
-    return sum_all(losses) if reduction == "sum" else div(sum_all(losses), count)
+    classes, inner = _classes(input._shape)
+    flat, wrong = devices.negative_likelihood(
+        _row(input), classes, inner, _row(target), _row_of(weight), ignored, reduction, _row(total_weight)
+    )
+    if wrong is not None:
+        raise IndexError(
+            f"Target {wrong} is out of bounds: input of shape {list(input._shape)} has {classes} classes."
+        )
+    return fresh(flat, target._shape if reduction == "none" else (), input._type)
 
 
 def _nll_loss_backward(
-    grad_output: Tensor, target: Tensor, weight: Tensor | None, shape: tuple[int, ...], ignored: int, count: float,
-    reduction: str,
+    grad_output: Tensor, target: Tensor, weight: Tensor | None, total_weight: Tensor, shape: tuple[int, ...],
+    ignored: int, reduction: str,
 ) -> Tensor:
     if target._shape != shape[:1] * (len(shape) > 1) + shape[2:]:
         raise RuntimeError(f"shape mismatch: targets of shape {list(target._shape)} for an input of {list(shape)}")
-    each = expand(div(grad_output, count) if reduction == "mean" else grad_output, target._shape)
-    rows = contiguous(each)._flat, *_classes(shape), contiguous(target)._flat, _row_of(weight)
-    return fresh(devices.put_negative(*rows, ignored), shape, grad_output._type)
+    divisor = _row(total_weight) if reduction == "mean" else None
+    flat = devices.put_negative(
+        _row(grad_output), *_classes(shape), _row(target), _row_of(weight), ignored, divisor
+    )
+    return fresh(flat, shape, grad_output._type)
+
+
+def _averaged(
+    input: Tensor, target: Tensor, weight: Tensor | None, total_weight: Tensor, ignored: int, reduction: str
+) -> Tensor:
+    """The loss of ``input``, a mean being the sum by the ``total_weight`` given."""
+    if reduction != "mean":
+        return nll_loss(input, target, weight, ignored, reduction)[0]
+    return div(nll_loss(input, target, weight, ignored, "sum")[0], total_weight)
 
 
 @operation("NllLossBackward0", inputs=["input", "target", "weight"], nondifferentiable=["target", "weight"])
 def nll_loss_op(
-    input: Tensor, target: Tensor, weight: Tensor | None, ignored: int, count: float, reduction: str
+    input: Tensor, target: Tensor, weight: Tensor | None, total_weight: Tensor, ignored: int, reduction: str
 ) -> Tensor:
-    """``-weight[t] * input[n, t]`` for each row ``n`` and its target ``t``, 0 where that is ``ignored``."""
-    return _nll_loss(input, target, weight, ignored, count, reduction)
+    """``-weight[t] * input[n, t]`` for each row ``n`` and its target ``t``, 0 where that is ``ignored``.
+
+    ``total_weight`` is filled with the weights of the targets that count, added up.
+    """
+    return _nll_loss(input, target, weight, total_weight, ignored, reduction)
 
 
 @nll_loss_op.gradient("input")
-def _(grad, target, weight, input_shape, ignored, count, reduction):
-    return nll_loss_backward(grad, target, weight, input_shape, ignored, count, reduction)
+def _(grad, target, weight, total_weight, input_shape, ignored, reduction):
+    return nll_loss_backward(grad, target, weight, total_weight, input_shape, ignored, reduction)
 
 
 @operation(
-    "NllLossBackwardBackward0", inputs=["grad_output", "target", "weight"], nondifferentiable=["target", "weight"]
+    "NllLossBackwardBackward0", inputs=["grad_output", "target", "weight", "total_weight"],
+    nondifferentiable=["target", "weight", "total_weight"],
 )
 def nll_loss_backward(
-    grad_output: Tensor, target: Tensor, weight: Tensor | None, shape: tuple[int, ...], ignored: int, count: float,
-    reduction: str,
+    grad_output: Tensor, target: Tensor, weight: Tensor | None, total_weight: Tensor, shape: tuple[int, ...],
+    ignored: int, reduction: str,
 ) -> Tensor:
-    """Zeros of ``shape`` with ``-weight[t] * grad_output`` at each target ``t``."""
-    return _nll_loss_backward(grad_output, target, weight, shape, ignored, count, reduction)
+    """Zeros of ``shape`` with ``-weight[t] * grad_output`` at each target ``t``, by ``total_weight`` for a mean."""
+    return _nll_loss_backward(grad_output, target, weight, total_weight, shape, ignored, reduction)
 
 
 @nll_loss_backward.gradient("grad_output")
-def _(grad, target, weight, ignored, count, reduction):
-    return nll_loss_op(grad, target, weight, ignored, count, reduction)
+def _(grad, target, weight, total_weight, ignored, reduction):
+    return _averaged(grad, target, weight, total_weight, ignored, reduction)
 
 
 @operation("NllLoss2DBackward0", inputs=["input", "target", "weight"], nondifferentiable=["target", "weight"])
 def nll_loss_2d_op(
-    input: Tensor, target: Tensor, weight: Tensor | None, ignored: int, count: float, reduction: str
+    input: Tensor, target: Tensor, weight: Tensor | None, total_weight: Tensor, ignored: int, reduction: str
 ) -> Tensor:
     """:func:`nll_loss_op` for each place of an image, of shape (batch, classes, height, width)."""
-    return _nll_loss(input, target, weight, ignored, count, reduction)
+    return _nll_loss(input, target, weight, total_weight, ignored, reduction)
 
 
 @nll_loss_2d_op.gradient("input")
-def _(grad, target, weight, input_shape, ignored, count, reduction):
-    return nll_loss_2d_backward(grad, target, weight, input_shape, ignored, count, reduction)
+def _(grad, target, weight, total_weight, input_shape, ignored, reduction):
+    return nll_loss_2d_backward(grad, target, weight, total_weight, input_shape, ignored, reduction)
 
 
 @operation(
-    "NllLoss2DBackwardBackward0", inputs=["grad_output", "target", "weight"], nondifferentiable=["target", "weight"]
+    "NllLoss2DBackwardBackward0", inputs=["grad_output", "target", "weight", "total_weight"],
+    nondifferentiable=["target", "weight", "total_weight"],
 )
 def nll_loss_2d_backward(
-    grad_output: Tensor, target: Tensor, weight: Tensor | None, shape: tuple[int, ...], ignored: int, count: float,
-    reduction: str,
+    grad_output: Tensor, target: Tensor, weight: Tensor | None, total_weight: Tensor, shape: tuple[int, ...],
+    ignored: int, reduction: str,
 ) -> Tensor:
     """The gradient of :func:`nll_loss_2d_op`."""
-    return _nll_loss_backward(grad_output, target, weight, shape, ignored, count, reduction)
+    return _nll_loss_backward(grad_output, target, weight, total_weight, shape, ignored, reduction)
 
 
 @nll_loss_2d_backward.gradient("grad_output")
-def _(grad, target, weight, ignored, count, reduction):
-    return nll_loss_2d_op(grad, target, weight, ignored, count, reduction)
+def _(grad, target, weight, total_weight, ignored, reduction):
+    return _averaged(grad, target, weight, total_weight, ignored, reduction)

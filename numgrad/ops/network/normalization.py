@@ -11,6 +11,7 @@ from ... import devices
 from ..._layout import numel
 from ..._tensor import Tensor, fresh
 from ..._types import dtype
+from ...autograd.grad_mode import GRAD, state
 from ..copying import contiguous
 from ..pointwise.arithmetic import add, div, mul, neg, pow, sqrt, sub
 from ..reductions.sums import mean_dims, sum_to_shape
@@ -19,90 +20,101 @@ from ..table import check_tensors, operation, public
 __all__ = ["layer_norm", "rms_norm"]
 
 
-def _row(values: Tensor | None) -> Any:
-    return None if values is None else contiguous(values)._flat
+def _row(values: Tensor) -> Any:
+    """The elements in order, without a detour where they lie so."""
+    return contiguous(values)._flat if values._flat is None else values._flat
 
 
-@operation("NativeLayerNormBackward0", inputs=["input", "weight", "bias"])
-def layer_norm_op(
+def _row_of(values: Tensor | None) -> Any:
+    return None if values is None else _row(values)
+
+
+def fused_layer_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...], eps: float
 ) -> Tensor:
-    """``(input - mean) / sqrt(variance + eps) * weight + bias`` over the last dimensions, of ``shape``."""
-    rows = devices.layer_norm_rows(contiguous(input)._flat, numel(shape), _row(weight), _row(bias), eps)
-    return fresh(rows, input._shape, input._type)
+    """Layer normalization over the last dimensions, of ``shape``, with one kernel for all its gradients."""
+    lead, kind = input._shape[: len(input._shape) - len(shape)], input._type
+    each = lead + (1,) * len(shape)
+    mean, scale = [fresh(devices.empty(each, kind), each, kind) for _ in range(2)]
+    return layer_norm_op((input, weight, bias), input, weight, bias, mean, scale, shape, eps)
 
 
-@layer_norm_op.gradient("input")
-def _(grad, input, weight, shape, eps):
-    return layer_norm_backward(grad, input, weight, shape, eps)
-
-
-@layer_norm_op.gradient("weight")
-def _(grad, input, shape, eps):
-    return layer_norm_weight_backward(grad, input, shape, eps)
-
-
-@layer_norm_op.gradient("bias")
-def _(grad, shape):
-    return sum_to_shape(grad, shape)
-
-
-@operation("NativeLayerNormBackwardBackward0", inputs=["grad_output", "input", "weight"])
-def layer_norm_backward(
-    grad_output: Tensor, input: Tensor, weight: Tensor | None, shape: tuple[int, ...], eps: float
+@operation("NativeLayerNormBackward0", inputs=["tensors"], sequence=True)
+def layer_norm_op(
+    tensors: tuple[Tensor, Tensor | None, Tensor | None],
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor,
+    scale: Tensor,
+    shape: tuple[int, ...],
+    eps: float,
 ) -> Tensor:
-    """``(g - mean(g) - y * mean(g * y)) / sqrt(variance + eps)``, the gradient for the input.
+    """``(input - mean) * scale * weight + bias`` over the last dimensions, of ``shape``.
 
-    Here ``g = grad_output * weight`` and ``y`` is the normalized input.
+    ``tensors`` are input, weight and bias.  ``mean`` and ``scale``, which is ``1 / sqrt(variance + eps)``, are filled
+    with what the gradients need.
     """
-    rows = contiguous(grad_output)._flat, contiguous(input)._flat
-    out = devices.layer_norm_rows_backward(*rows, numel(shape), _row(weight), eps)
-    return fresh(out, input._shape, input._type)
+    rows = _row(input), numel(shape), _row_of(weight), _row_of(bias), eps, _row(mean), _row(scale)
+    return fresh(devices.layer_norm_rows(*rows), input._shape, input._type)
+
+
+@layer_norm_op.gradient("tensors")
+def _(grad, input, weight, mean, scale, shape, eps):
+    if state.mode & GRAD:
+        normal = fused_layer_norm(input, None, None, shape, eps)
+        of_input = layer_norm_backward(grad, input, mean, scale, weight, shape, eps)
+        return [of_input, sum_to_shape(mul(grad, normal), shape), sum_to_shape(grad, shape)]
+    rows = _row(grad), _row(input), _row(mean), _row(scale)
+    flats = devices.layer_norm_gradients(*rows, numel(shape), _row_of(weight), input._type)
+    return [fresh(flat, s, input._type) for flat, s in zip(flats, (input._shape, shape, shape), strict=True)]
+
+
+@operation(
+    "NativeLayerNormBackwardBackward0", inputs=["grad_output", "input", "mean", "scale", "weight"],
+    nondifferentiable=["mean", "scale"],
+)
+def layer_norm_backward(
+    grad_output: Tensor, input: Tensor, mean: Tensor, scale: Tensor, weight: Tensor | None, shape: tuple[int, ...],
+    eps: float,
+) -> Tensor:
+    """``(g - mean(g) - y * mean(g * y)) * scale``, the gradient for the input.
+
+    Here ``g = grad_output * weight`` and ``y`` is the normalized input.  Mean and scale are functions of the input,
+    and the rules know that.
+    """
+    rows = _row(grad_output), _row(input), _row(mean), _row(scale)
+    return fresh(devices.layer_norm_rows_backward(*rows, numel(shape), _row_of(weight)), input._shape, input._type)
 
 
 @layer_norm_backward.gradient("grad_output")
-def _(grad, input, weight, shape, eps):
-    projected = layer_norm_backward(grad, input, None, shape, eps)
+def _(grad, input, mean, scale, weight, shape, eps):
+    projected = layer_norm_backward(grad, input, mean, scale, None, shape, eps)
     return projected if weight is None else mul(projected, weight)
 
 
 @layer_norm_backward.gradient("weight")
-def _(grad, grad_output, input, shape, eps):
-    return sum_to_shape(mul(grad_output, layer_norm_backward(grad, input, None, shape, eps)), shape)
+def _(grad, grad_output, input, mean, scale, shape, eps):
+    return sum_to_shape(mul(grad_output, layer_norm_backward(grad, input, mean, scale, None, shape, eps)), shape)
 
 
 @layer_norm_backward.gradient("input")
-def _(grad, grad_output, input, weight, shape, eps):
+def _(grad, grad_output, input, mean, scale, weight, shape, eps):
     # With P(v) = v - mean(v) - y * mean(v * y), which projects, the gradient is P(g) / s, of which the derivative is
-    # -(y * mean(P(c) * g) + P(c) * mean(g * y) + P(g) * mean(c * y)) / s^2, c being the incoming gradient.
+    # -(y * mean(P(c) * g) + P(c) * mean(g * y) + P(g) * mean(c * y)) / s^2, c being the incoming gradient.  The
+    # divisor s is computed anew, as a function of the input, lest further derivatives miss a part.
     dims = tuple(range(len(input._shape) - len(shape), len(input._shape)))
     centred = sub(input, mean_dims(input, dims, True))
-    scale = sqrt(add(mean_dims(mul(centred, centred), dims, True), eps))
-    normal = div(centred, scale)
+    divisor = sqrt(add(mean_dims(mul(centred, centred), dims, True), eps))
+    normal = div(centred, divisor)
     scaled = grad_output if weight is None else mul(grad_output, weight)
     outer, inner = [mean_dims(mul(v, normal), dims, True) for v in (grad, scaled)]
-    project_grad = mul(layer_norm_backward(grad, input, None, shape, eps), scale)
-    project_scaled = mul(layer_norm_backward(scaled, input, None, shape, eps), scale)
+    project_grad, project_scaled = [
+        mul(layer_norm_backward(v, input, mean, scale, None, shape, eps), divisor) for v in (grad, scaled)
+    ]
     curved = mul(normal, mean_dims(mul(project_grad, scaled), dims, True))
     total = add(curved, add(mul(project_grad, inner), mul(project_scaled, outer)))
-    return neg(div(total, mul(scale, scale)))
-
-
-@operation("NativeLayerNormBackwardBackward0", inputs=["grad_output", "input"])
-def layer_norm_weight_backward(grad_output: Tensor, input: Tensor, shape: tuple[int, ...], eps: float) -> Tensor:
-    """The sum of ``grad_output * y`` over the rows, ``y`` being the normalized input: the gradient for the weight."""
-    rows = contiguous(grad_output)._flat, contiguous(input)._flat
-    return fresh(devices.layer_norm_weight_backward(*rows, numel(shape), eps, input._type), shape, input._type)
-
-
-@layer_norm_weight_backward.gradient("grad_output")
-def _(grad, input, shape, eps):
-    return layer_norm_op(input, grad, None, shape, eps)
-
-
-@layer_norm_weight_backward.gradient("input")
-def _(grad, grad_output, input, shape, eps):
-    return layer_norm_backward(grad_output, input, grad, shape, eps)
+    return neg(div(total, mul(divisor, divisor)))
 
 
 def _checked_shape(input: Tensor, normalized_shape: Sequence[int], **arguments: Tensor | None) -> tuple[int, ...]:
@@ -169,7 +181,7 @@ def layer_norm(
                 f"mixed dtype (CPU): expect parameter to have scalar type of {input.dtype.legacy}, not "
                 f"{argument.dtype.legacy}"
             )
-    return layer_norm_op(input, weight, bias, shape, float(eps))
+    return fused_layer_norm(input, weight, bias, shape, float(eps))
 
 
 def _epsilon(kind: dtype) -> float:

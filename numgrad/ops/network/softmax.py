@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ... import devices
@@ -11,28 +12,31 @@ from ..._types import to_dtype
 from ..copying import contiguous, convert
 from ..indexing.gathering import along
 from ..pointwise.arithmetic import exp, mul, neg, sub
-from ..pointwise.comparison import eq, where
-from ..reductions.extremes import max_dim
 from ..reductions.sums import sum_dims
 from ..table import operation, public
 
 __all__ = ["log_softmax", "safe_softmax", "softmax"]
 
 
-def _forward(input: Tensor, dim: int, logarithm: bool) -> Tensor:
-    axis = along(input._shape, dim)
-    return fresh(devices.softmax_axis(contiguous(input)._flat, *axis, logarithm), input._shape, input._type)
+def _row(input: Tensor) -> Any:
+    """The elements in order, without a detour where they lie so."""
+    return contiguous(input)._flat if input._flat is None else input._flat
+
+
+def _forward(input: Tensor, dim: int, floor: float) -> Tensor:
+    row = devices.softmax_axis(_row(input), *along(input._shape, dim), floor)
+    return fresh(row, input._shape, input._type)
 
 
 def _backward(grad_output: Tensor, output: Tensor, dim: int, logarithm: bool) -> Tensor:
-    rows = contiguous(grad_output)._flat, contiguous(output)._flat
     axis = along(output._shape, dim)
-    return fresh(devices.softmax_backward_axis(*rows, *axis, logarithm), output._shape, output._type)
+    row = devices.softmax_backward_axis(_row(grad_output), _row(output), *axis, logarithm)
+    return fresh(row, output._shape, output._type)
 
 
 @operation("SoftmaxBackward0")
 def softmax_op(input: Tensor, dim: int) -> Tensor:
-    return _forward(input, dim, False)
+    return _forward(input, dim, -math.inf)
 
 
 @softmax_op.gradient("input")
@@ -60,7 +64,8 @@ def _(grad, grad_output, output, dim):
 
 @operation("LogSoftmaxBackward0")
 def log_softmax_op(input: Tensor, dim: int) -> Tensor:
-    return _forward(input, dim, True)
+    row = devices.log_softmax_axis(_row(input), *along(input._shape, dim))
+    return fresh(row, input._shape, input._type)
 
 
 @log_softmax_op.gradient("input")
@@ -87,10 +92,7 @@ def _(grad, grad_output, output, dim):
 @operation("SafeSoftmaxBackward0")
 def safe_softmax(input: Tensor, dim: int) -> Tensor:
     """Softmax along ``dim``, 0 where all that it is taken of is minus infinity: nothing to attend to."""
-    probabilities = softmax_op(input, dim)
-    if not probabilities.numel():
-        return probabilities
-    return where(eq(max_dim(input, dim, True)[0], -float("inf")), 0.0, probabilities)
+    return _forward(input, dim, 0.0)
 
 
 @safe_softmax.gradient("input")

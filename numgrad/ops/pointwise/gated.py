@@ -72,7 +72,8 @@ def gelu_op(input):
 
 @gelu_op.gradient("input")
 def _(grad, input):
-    return grad * (0.5 * erfc(input * -_SQRT_HALF) + input * exp(input * input * -0.5) * _DENSITY_AT_0)
+    z = input * -_SQRT_HALF
+    return grad * (0.5 * erfc(z) + input * (exp(-(z * z)) * _DENSITY_AT_0))
 
 
 @pointwise("GeluBackward0", dtypes="f", inplace=False, export=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import namedtuple
 from collections.abc import Mapping
 from typing import Any
@@ -24,16 +25,23 @@ def axis_view(input: Tensor, dims: tuple[int, ...]) -> tuple[Any, int, int, int]
 
     Copies the tensor if it is not contiguous, or if ``dims`` are not neighbours.
     """
-    shape = input._shape
-    if len(dims) == len(shape):
-        return contiguous(input)._flat, 1, numel(shape), 1
     if dims and dims[-1] - dims[0] + 1 != len(dims):
-        rest = tuple(d for d in range(len(shape)) if d not in dims)
-        return axis_view(permute_op(input, rest + dims), tuple(range(len(rest), len(shape))))
+        rest = tuple(d for d in range(len(input._shape)) if d not in dims)
+        return axis_view(permute_op(input, rest + dims), tuple(range(len(rest), len(input._shape))))
+    row = input._flat
+    return contiguous(input)._flat if row is None else row, *_sizes(input._shape, dims)
+
+
+@functools.lru_cache(maxsize=4096)
+def _sizes(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, int, int]:
+    """The number of elements before, in and after neighbouring dimensions."""
+    if len(dims) == len(shape):
+        return 1, numel(shape), 1
     first, last = (dims[0], dims[-1] + 1) if dims else (0, 0)
-    return contiguous(input)._flat, numel(shape[:first]), numel(shape[first:last]), numel(shape[last:])
+    return numel(shape[:first]), numel(shape[first:last]), numel(shape[last:])
 
 
+@functools.lru_cache(maxsize=4096)
 def reduced_shape(shape: tuple[int, ...], dims: tuple[int, ...], keepdim: bool) -> tuple[int, ...]:
     """The shape that is left."""
     if keepdim:

@@ -23,7 +23,9 @@ __all__ = [
 def summed_type(input: Tensor, kind: dtype | None) -> TensorType:
     """The type of a sum or product: the one asked for, or the input's, int64 for integers and bools."""
     if kind is None:
-        kind = input._type.dtype if input._type.dtype.category > int64.category else int64
+        if input._type.dtype.category > int64.category:
+            return input._type
+        kind = int64
     return tensor_type(kind, input.device)
 
 

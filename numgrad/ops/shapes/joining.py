@@ -17,7 +17,7 @@ from ..reductions.axes import numpy_names
 from ..table import operation, public
 from .dimensions import atleast_1d, atleast_2d, atleast_3d
 from .parts import slice_op
-from .views import reshape, unsqueeze_op, view_of
+from .views import passed_on, reshape, unsqueeze_op, view_of
 
 __all__ = ["cat", "cat_op", "checked_tensors", "stack", "unbind"]
 
@@ -74,7 +74,7 @@ def _without_empty_rows(tensors: Any, extents: Any) -> Any:
 def _(grad, dim, extents):
     starts = [sum([e or 0 for e in extents[:i]]) for i in range(len(extents))]
     return [
-        zeros_of((0,), grad._type) if extent is None else slice_op(grad, dim, start, start + extent, 1)
+        zeros_of((0,), grad._type) if extent is None else passed_on(slice_op, grad, dim, start, start + extent, 1)
         for start, extent in zip(starts, extents, strict=True)
     ]
 
@@ -110,7 +110,11 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, **names: An
     given = checked_tensors("cat", tensors)
     if not given:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    kind = given[0].dtype
+    first = given[0]
+    if first._shape and all(t._shape == first._shape and t._type is first._type for t in given):
+        dim = normal_dim(dim, len(first._shape))
+        return cat_op(given, dim, (first._shape[dim],) * len(given))
+    kind = first.dtype
     for number, tensor in enumerate(given):
         if not tensor._shape:
             raise RuntimeError(f"zero-dimensional tensor (at position {number}) cannot be concatenated")

@@ -3,6 +3,8 @@
 import numpy as np
 from ops.sampling import ANY, FLOATS, POSITIVE, index, sample, without
 
+import numgrad
+
 without("nll_loss_op", "0-d")
 without("nll_loss_backward", "0-d", "transposed")  # of a vector
 without("nll_loss_2d_op nll_loss_2d_backward", "0-d")
@@ -16,14 +18,20 @@ def _weighted_ones(target, weight, ignored, dtype):
     return np.where(places, -1 if weight is None else -weight, 0).astype(dtype)
 
 
-def _nll_loss(x, target, weight, ignored, count, reduction):
-    losses = (np.moveaxis(x, 1, -1) * _weighted_ones(target, weight, ignored, x.dtype)).sum(-1)
-    return losses if reduction == "none" else losses.sum() / (count if reduction == "mean" else 1)
+def _nll_loss(x, target, weight, ignored, reduction):
+    ones = _weighted_ones(target, weight, ignored, x.dtype)
+    losses = (np.moveaxis(x, 1, -1) * ones).sum(-1)
+    with np.errstate(invalid="ignore"):  # the mean of nothing
+        return losses if reduction == "none" else losses.sum() / (-ones.sum() if reduction == "mean" else 1)
 
 
-def _nll_loss_backward(grad, target, weight, shape, ignored, count, reduction):
-    each = np.broadcast_to(grad / (count if reduction == "mean" else 1), target.shape)
+def _nll_loss_backward(grad, target, weight, total_weight, shape, ignored, reduction):
+    each = np.broadcast_to(grad / (total_weight if reduction == "mean" else 1), target.shape)
     return np.moveaxis(each[..., None] * _weighted_ones(target, weight, ignored, grad.dtype), -1, 1)
+
+
+def _call(x, target, weight, ignored, reduction):
+    return numgrad.nn.functional.nll_loss(x, target, weight, ignore_index=ignored, reduction=reduction)
 
 
 for _name, _shape in (
@@ -33,7 +41,8 @@ for _name, _shape in (
     _target = _shape[:1] + _shape[2:]
     _domain = (ANY, index(_CLASSES), POSITIVE)
     for _weight, _ignored, _reduction in ((None, -100, "mean"), ((_CLASSES,), 1, "none"), ((_CLASSES,), 1, "sum")):
-        _args = (_ignored, 2.5, _reduction)
-        sample(f"{_name}_op", _nll_loss, _shape, _target, _weight, args=_args, domain=_domain, dtypes=FLOATS)
-        sample(f"{_name}_backward", _nll_loss_backward, _target if _reduction == "none" else (), _target, _weight,
-               args=(_shape, *_args), domain=_domain, dtypes=FLOATS)
+        _args = (_ignored, _reduction)
+        sample(f"{_name}_op", _nll_loss, _shape, _target, _weight, args=_args, domain=_domain, dtypes=FLOATS,
+               call=_call)
+        sample(f"{_name}_backward", _nll_loss_backward, _target if _reduction == "none" else (), _target, _weight, (),
+               args=(_shape, *_args), domain=(*_domain, POSITIVE), dtypes=FLOATS)

@@ -3,8 +3,10 @@
 import numpy as np
 from ops.sampling import FLOATS, sample, without
 
+import numgrad
+from numgrad.ops.network.normalization import layer_norm_backward
+
 without("layer_norm_op layer_norm_backward", "0-d")
-without("layer_norm_weight_backward", "0-d")
 
 _EPS = 0.1
 
@@ -16,7 +18,8 @@ def _normalized(x, shape, eps):
     return (x - x.mean(dims, keepdims=True)) * scale, scale, dims
 
 
-def _layer_norm(x, weight, bias, shape, eps):
+def _layer_norm(tensors, shape, eps):
+    x, weight, bias = tensors
     out = _normalized(x, shape, eps)[0]
     out = out if weight is None else out * weight
     return out if bias is None else out + bias
@@ -28,15 +31,21 @@ def _layer_norm_backward(grad, x, weight, shape, eps):
     return scale * (g - g.mean(dims, keepdims=True) - y * (g * y).mean(dims, keepdims=True))
 
 
-def _weight_backward(grad, x, shape, eps):
-    return (grad * _normalized(x, shape, eps)[0]).sum(tuple(range(x.ndim - len(shape))))
+def _call(x, weight, bias, shape, eps):
+    return numgrad.layer_norm(x, shape, weight, bias, eps)
+
+
+def _call_backward(grad, x, weight, shape, eps):
+    """The gradient for the input, given the mean and the scale that belong to it."""
+    dims = tuple(range(x.ndim - len(shape), x.ndim))
+    variance, mean = numgrad.var_mean(x.detach(), dims, correction=0, keepdim=True)
+    return layer_norm_backward(grad, x, mean, (variance + eps).rsqrt(), weight, shape, eps)
 
 
 for _given, _shape in (((3, 5), (5,)), ((2, 3, 4), (3, 4)), ((0, 3), (3,)), ((4,), (4,))):
     for _weight, _bias in ((None, None), (_shape, _shape)):
-        sample("layer_norm_op", _layer_norm, _given, _weight, _bias, args=(_shape, _EPS), dtypes=FLOATS)
+        sample("layer_norm_op", _layer_norm, _given, _weight, _bias, args=(_shape, _EPS), dtypes=FLOATS, call=_call)
         sample("layer_norm_backward", _layer_norm_backward, _given, _given, _weight, args=(_shape, _EPS),
-               dtypes=FLOATS)
-    sample("layer_norm_weight_backward", _weight_backward, _given, _given, args=(_shape, _EPS), dtypes=FLOATS)
+               dtypes=FLOATS, call=_call_backward)
 for _weight, _bias in (((5,), None), (None, (5,))):
-    sample("layer_norm_op", _layer_norm, (3, 5), _weight, _bias, args=((5,), _EPS), dtypes=FLOATS)
+    sample("layer_norm_op", _layer_norm, (3, 5), _weight, _bias, args=((5,), _EPS), dtypes=FLOATS, call=_call)

@@ -1,0 +1,181 @@
+"""Attention without its matrix of weights in memory: a block of 64 queries meets a block of 64 keys at a time.
+
+The weights of a row are ``exp(score - top)`` divided by their sum; where a later block has a larger score, what was
+summed so far is scaled down (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et al.,
+"FlashAttention", 2022).  Backward computes the weights again, from the logarithm of each row's sum.
+
+``plan`` says how many stacks, heads, queries and keys there are, how wide the heads are and whether a query sees only
+the keys up to its own place; then of each array in the order of the arguments where it starts and the steps from stack
+to stack, from head to head and from row to row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from ..foreign import gemm
+from ..local import local_array
+from ..scalar import exp, log
+from .stretches import largest, total
+
+#: Placeholder: the dtype that the kernel computes in.
+T = np.float32
+
+#: Rows of a block of queries and of one of keys; the products of the two.
+TILE, TILE_SQUARED = 64, 4096
+
+#: Entries of the plan before those of the arrays, and those of an array.
+HEADER, ENTRIES = 6, 4
+
+
+def _start(plan, array, head):
+    """The place of the first element of a head."""
+    return (
+        plan[HEADER + array * ENTRIES]
+        + head // plan[1] * plan[HEADER + array * ENTRIES + 1]
+        + head % plan[1] * plan[HEADER + array * ENTRIES + 2]
+    )
+
+
+def _step(plan, array):
+    """The step from row to row."""
+    return plan[HEADER + array * ENTRIES + 3]
+
+
+def _whole_lanes(count):
+    """The count rounded up to what the loops over a row of scores take together."""
+    return min(TILE, (count + 31) // 32 * 32)
+
+
+def attention(address, plan, q, k, v, out, lse, scale):
+    """``out`` becomes the mean of the values for each query, ``lse`` the logarithm of the sum of its weights."""
+    queries, keys, width = plan[2], plan[3], plan[4]
+    blocks = (queries + TILE - 1) // TILE
+    for piece in prange(plan[0] * plan[1] * blocks):
+        head = piece // blocks
+        first = piece % blocks * TILE
+        rows = min(TILE, queries - first)
+        seen = min(keys, first + rows) if plan[5] else keys
+        q_start = _start(plan, 0, head) + first * _step(plan, 0)
+        out_start = _start(plan, 3, head) + first * _step(plan, 3)
+        scores = local_array(TILE_SQUARED, T)
+        tops = local_array(TILE, T)
+        sums = local_array(TILE, T)
+        tops[:] = T(-np.inf)
+        sums[:] = T(0)
+        for begin in range(0, seen, TILE):
+            columns = min(TILE, seen - begin)
+            k_start = _start(plan, 1, head) + begin * _step(plan, 1)
+            v_start = _start(plan, 2, head) + begin * _step(plan, 2)
+            gemm(
+                address, rows, columns, width, q, q_start, _step(plan, 0), 0, k, k_start, _step(plan, 1), 1,
+                0, scores, 0, TILE,
+            )  # fmt: skip
+            for row in range(rows):
+                visible = min(columns, first + row - begin + 1) if plan[5] else columns
+                lanes = _whole_lanes(visible)
+                line = np.uint64(row * TILE)
+                for j in range(lanes):
+                    score = scores[line + np.uint64(j)] * T(scale)
+                    scores[line + np.uint64(j)] = score if j < visible else T(-np.inf)
+                top = largest(scores, row * TILE, lanes)
+                top = top if top > tops[row] else tops[row]
+                shift = T(0) if top == T(-np.inf) else top
+                for j in range(lanes):
+                    scores[line + np.uint64(j)] = exp(scores[line + np.uint64(j)] - shift)
+                for j in range(lanes, columns):
+                    scores[line + np.uint64(j)] = T(0)
+                shrink = exp(tops[row] - shift)
+                sums[row] = sums[row] * shrink + total(scores, row * TILE, lanes)
+                tops[row] = top
+                if begin:
+                    place = np.uint64(out_start + row * _step(plan, 3))
+                    for j in range(width):
+                        out[place + np.uint64(j)] *= shrink
+            gemm(
+                address, rows, width, columns, scores, 0, TILE, 0, v, v_start, _step(plan, 2), 0,
+                1 if begin else 0, out, out_start, _step(plan, 3),
+            )  # fmt: skip
+        for row in range(rows):
+            empty = sums[row] == T(0)
+            share = T(0) if empty else T(1) / sums[row]
+            place = np.uint64(out_start + row * _step(plan, 3))
+            for j in range(width):
+                out[place + np.uint64(j)] *= share
+            lse[head * queries + first + row] = T(np.inf) if empty else tops[row] + log(sums[row])
+
+
+def attention_backward(address, plan, q, k, v, out, grad, grad_q, grad_k, grad_v, lse, scale):
+    """The gradients for queries, keys and values, from that of the result, ``grad``."""
+    queries, keys, width = plan[2], plan[3], plan[4]
+    for head in prange(plan[0] * plan[1]):
+        weights = local_array(TILE_SQUARED, T)
+        slopes = local_array(TILE_SQUARED, T)
+        means = local_array(TILE, T)
+        lanes = local_array(32, T)
+        for row in range(keys):
+            k_place = np.uint64(_start(plan, 6, head) + row * _step(plan, 6))
+            v_place = np.uint64(_start(plan, 7, head) + row * _step(plan, 7))
+            for j in range(width):
+                grad_k[k_place + np.uint64(j)] = T(0)
+                grad_v[v_place + np.uint64(j)] = T(0)
+        for first in range(0, queries, TILE):
+            rows = min(TILE, queries - first)
+            seen = min(keys, first + rows) if plan[5] else keys
+            q_start = _start(plan, 0, head) + first * _step(plan, 0)
+            grad_start = _start(plan, 4, head) + first * _step(plan, 4)
+            grad_q_start = _start(plan, 5, head) + first * _step(plan, 5)
+            for row in range(rows):
+                # What softmax's gradient takes off each slope: the mean of the slopes, which is grad times out.
+                place = np.uint64(_start(plan, 3, head) + (first + row) * _step(plan, 3))
+                grad_place = np.uint64(grad_start + row * _step(plan, 4))
+                lanes[:] = T(0)
+                for i in range(0, width // 32 * 32, 32):
+                    for j in range(32):
+                        at = np.uint64(i) + np.uint64(j)
+                        lanes[j] += grad[grad_place + at] * out[place + at]
+                mean = total(lanes, 0, 32)
+                for j in range(width // 32 * 32, width):
+                    mean += grad[grad_place + np.uint64(j)] * out[place + np.uint64(j)]
+                means[row] = mean
+            for begin in range(0, seen, TILE):
+                columns = min(TILE, seen - begin)
+                k_start = _start(plan, 1, head) + begin * _step(plan, 1)
+                v_start = _start(plan, 2, head) + begin * _step(plan, 2)
+                grad_k_start = _start(plan, 6, head) + begin * _step(plan, 6)
+                grad_v_start = _start(plan, 7, head) + begin * _step(plan, 7)
+                gemm(
+                    address, rows, columns, width, q, q_start, _step(plan, 0), 0, k, k_start, _step(plan, 1), 1,
+                    0, weights, 0, TILE,
+                )  # fmt: skip
+                gemm(
+                    address, rows, columns, width, grad, grad_start, _step(plan, 4), 0, v, v_start, _step(plan, 2), 1,
+                    0, slopes, 0, TILE,
+                )  # fmt: skip
+                for row in range(rows):
+                    visible = min(columns, first + row - begin + 1) if plan[5] else columns
+                    line = np.uint64(row * TILE)
+                    shift = lse[head * queries + first + row]
+                    mean = means[row]
+                    for j in range(_whole_lanes(visible)):
+                        at = line + np.uint64(j)
+                        weight = exp(weights[at] * T(scale) - shift)
+                        slope = weight * (slopes[at] - mean) * T(scale)
+                        weights[at] = weight if j < visible else T(0)
+                        slopes[at] = slope if j < visible else T(0)
+                    for j in range(_whole_lanes(visible), columns):
+                        weights[line + np.uint64(j)] = T(0)
+                        slopes[line + np.uint64(j)] = T(0)
+                gemm(
+                    address, columns, width, rows, weights, 0, TILE, 1, grad, grad_start, _step(plan, 4), 0,
+                    1, grad_v, grad_v_start, _step(plan, 7),
+                )  # fmt: skip
+                gemm(
+                    address, rows, width, columns, slopes, 0, TILE, 0, k, k_start, _step(plan, 1), 0,
+                    1 if begin else 0, grad_q, grad_q_start, _step(plan, 5),
+                )  # fmt: skip
+                gemm(
+                    address, columns, width, rows, slopes, 0, TILE, 1, q, q_start, _step(plan, 0), 0,
+                    1, grad_k, grad_k_start, _step(plan, 6),
+                )  # fmt: skip

@@ -1,0 +1,41 @@
+"""Products of matrices, in pieces that each are one call of BLAS."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from ..foreign import gemm
+
+#: Placeholder: the dtype that the kernel computes in.
+T = np.float32
+
+
+def products(address, plan, x, x_start, y, y_start, bias, out):
+    """``out`` becomes the products of a stack of (m, k) and (k, n) matrices, with ``bias`` added to each row if any.
+
+    ``address`` is that of BLAS's gemm.  ``plan`` says how many matrices there are, m, n and k, the step from one row
+    to the next, from one matrix to the next and whether they lie transposed, of either factor, and the rows and
+    columns of a piece.  How a product is cut does not depend on the number of threads, so neither does its rounding.
+    """
+    count, m, n, k = plan[0], plan[1], plan[2], plan[3]
+    down = (m + plan[10] - 1) // plan[10]
+    across = (n + plan[11] - 1) // plan[11]
+    for piece in prange(count * down * across):
+        matrix = piece // (down * across)
+        i = piece // across % down * plan[10]
+        j = piece % across * plan[11]
+        height = min(plan[10], m - i)
+        width = min(plan[11], n - j)
+        first = (matrix * m + i) * n + j
+        if bias.size:
+            for row in range(height):
+                line = np.uint64(first + row * n)
+                for column in range(width):
+                    out[line + np.uint64(column)] = bias[np.uint64(j) + np.uint64(column)]
+        gemm(
+            address, height, width, k,
+            x, x_start + matrix * plan[5] + i * (1 if plan[6] else plan[4]), plan[4], plan[6],
+            y, y_start + matrix * plan[8] + j * (plan[7] if plan[9] else 1), plan[7], plan[9],
+            1 if bias.size else 0, out, first, n,
+        )  # fmt: skip

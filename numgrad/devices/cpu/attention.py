@@ -1,0 +1,75 @@
+"""Attention by kernels that call BLAS for each block of queries and keys."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numba.core import types
+from numba.np.numpy_support import from_dtype
+
+from numgrad_kernels.cpu import attention as kernels
+from numgrad_kernels.source import module_text
+from numgrad_kernels.store import compile_kernel
+
+from ..._layout import contiguous_strides
+from .blas import gemm_addresses, one_thread
+from .launching import worth_threads
+
+__all__ = ["attention", "attention_backward", "attention_is_fused"]
+
+#: Multiplications, in a head, that take as long as a pointwise kernel over one element.
+_MULTIPLICATIONS = 8
+
+
+def attention_is_fused(type: Any) -> bool:
+    """Whether there is a kernel for tensors of this type: BLAS's functions must be known."""
+    return type.numpy in gemm_addresses()
+
+
+def attention(query: Any, key: Any, value: Any, out: Any, logsumexp: Any, causal: bool, scale: float) -> None:
+    """Fill ``out``, of the query's shape (b, h, l, e), and ``logsumexp``, of shape (b, h, l), for scores ``scale``
+    times the products of (b, h, l, e) queries and (b, h, s, e) keys.
+    """
+    _run(kernels.attention, [query, key, value, out], logsumexp, causal, scale)
+
+
+def attention_backward(
+    tensors: Sequence[Any], grads: Sequence[Any], logsumexp: Any, causal: bool, scale: float
+) -> None:
+    """Fill ``grads``, those of query, key and value, from ``tensors``: query, key, value, output, its gradient."""
+    _run(kernels.attention_backward, [*tensors, *grads], logsumexp, causal, scale)
+
+
+def _run(function: Callable[..., None], tensors: Sequence[Any], logsumexp: Any, causal: bool, scale: float) -> None:
+    stacks, heads, queries, width = tensors[0]._shape
+    keys = tensors[1]._shape[2]
+    plan = [stacks, heads, queries, keys, width, int(causal)]
+    rows = []
+    for tensor in tensors:
+        row, start, steps = _for_blas(tensor)
+        rows.append(row)
+        plan += [start, *steps]
+    work = stacks * heads * queries * keys * width
+    kind = tensors[0]._type.numpy
+    run = _kernel(function, kind, len(rows), worth_threads(work // _MULTIPLICATIONS))
+    with one_thread():
+        run(gemm_addresses()[kind], np.array(plan, np.int64), *rows, logsumexp._flat, float(scale))
+
+
+def _for_blas(tensor: Any) -> tuple[np.ndarray, int, tuple[int, ...]]:
+    """The memory of a stack of heads, where it starts, and the steps; copied unless the rows lie in one piece each."""
+    strides = tensor._element_strides()
+    rows, width = tensor._shape[-2:]
+    if (strides[3] == 1 or width == 1) and (strides[2] >= width or rows == 1):
+        return tensor._storage, tensor._offset, (*strides[:2], max(strides[2], width))
+    return np.ascontiguousarray(tensor._array()).reshape(-1), 0, contiguous_strides(tensor._shape)[:3]
+
+
+@functools.cache
+def _kernel(function: Callable[..., None], kind: np.dtype, arrays: int, parallel: bool) -> Callable[..., None]:
+    row, plan = (types.Array(from_dtype(np.dtype(each)), 1, "C") for each in (kind, np.int64))
+    arguments = types.int64, plan, *[row] * (arrays + 1), types.float64
+    return compile_kernel(function.__name__, module_text(function, kind), arguments, parallel=parallel).entry

@@ -1,0 +1,123 @@
+"""Reductions and scans of float32 against float64: errors of a few ulp times log(n), the same on 1 and 2 threads."""
+
+import numba
+import numpy as np
+import pytest
+
+import numgrad
+
+EPS = float(np.finfo(np.float32).eps)
+
+LENGTHS = [1, 2, 3, 7, 63, 64, 65, 511, 513, 1000, 4095, 4097, 33_000, 100_003, 1_000_000]
+
+#: Elements of a tensor, at most.
+LARGEST = 3_000_000
+
+#: How the elements lie: the shape for a length, and the dimension that is reduced, None for all.
+LAYOUTS = {
+    "all": (lambda length: (length,), None),
+    "rows": (lambda length: (2, length), 1),
+    "long rows": (lambda length: (max(2, 200_000 // length), length), 1),
+    "three columns": (lambda length: (length, 3), 0),
+    "columns": (lambda length: (length, max(70, min(1100, 200_000 // length))), 0),
+    "inner dimension": (lambda length: (2, length, 5), 1),
+}
+
+
+def over(name, *arguments):
+    """A function of NumPy, over a dimension, all of them for None."""
+    return lambda x, dim: getattr(np, name)(x, dim, *arguments)
+
+
+def log_sum_exp(x, dim):
+    largest = x.max(dim, keepdims=True)
+    return np.log(np.exp(x - largest).sum(dim)) + largest.reshape(np.shape(x.sum(dim)))
+
+
+def running(accumulate):
+    return lambda x, dim: accumulate(x, axis=0 if dim is None else dim)
+
+
+def total(x, dim):
+    return np.abs(x).sum(dim)
+
+
+def size(x, dim):
+    return np.abs(x).mean(dim)
+
+
+def running_total(x, dim):
+    return np.cumsum(np.abs(x), 0 if dim is None else dim)
+
+
+def products(accumulate):
+    """Products that neither grow nor vanish, and whose error is that of all roundings: it grows with their number."""
+    return lambda x, dim: np.abs(accumulate(x, dim)) * np.sqrt(x.shape[0 if dim is None else dim])
+
+
+#: For each reduction the same in float64, and what its error is compared with; None where there must be none.
+REDUCTIONS = {
+    "sum": (over("sum"), total),
+    "nansum": (over("nansum"), total),
+    "mean": (over("mean"), size),
+    "var": (lambda x, dim: x.var(dim, ddof=1), lambda x, dim: x.var(dim, ddof=1) + EPS * (x * x).mean(dim)),
+    "std": (lambda x, dim: x.std(dim, ddof=1), lambda x, dim: x.std(dim, ddof=1) + np.abs(x.mean(dim))),
+    "norm": (lambda x, dim: np.sqrt((x * x).sum(dim)), lambda x, dim: np.sqrt((x * x).sum(dim))),
+    "logsumexp": (log_sum_exp, lambda x, dim: 1 + np.abs(log_sum_exp(x, dim))),
+    "amax": (over("max"), None),
+    "prod": (over("prod"), products(over("prod"))),
+}
+SCANS = {
+    "cumsum": (running(np.cumsum), running_total),
+    "cumprod": (running(np.cumprod), products(running(np.cumprod))),
+    "logcumsumexp": (running(np.logaddexp.accumulate), lambda x, dim: 1 + np.abs(np.logaddexp.accumulate(x, dim or 0))),
+}
+
+
+def numbers(name, shape):
+    rng = np.random.default_rng(sum(shape))
+    if "prod" in name:
+        return np.exp(rng.normal(size=shape) * 1e-3).astype(np.float32)
+    return rng.normal(0.5, 1, size=shape).astype(np.float32)
+
+
+def at_threads(number, call, tensor, dim):
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(number, numba.config.NUMBA_NUM_THREADS))
+    try:
+        return call(tensor, dim).numpy()
+    finally:
+        numba.set_num_threads(before)
+
+
+def check(name, layout, exactly, magnitude, call):
+    shape_for, dim = LAYOUTS[layout]
+    for length in LENGTHS:
+        shape = shape_for(length)
+        if (name in ("var", "std") and length == 1) or np.prod(shape) > LARGEST:
+            continue
+        x = numbers(name, shape)
+        tensor = numgrad.from_numpy(x)
+        found, again = [at_threads(number, call, tensor, dim) for number in (1, 2)]
+        assert found.dtype == np.float32
+        assert np.array_equal(found.view(np.int32), again.view(np.int32)), length
+        wide = x.astype(np.float64)
+        bound = 0 if magnitude is None else 2 * EPS * (1 + np.log2(length)) * magnitude(wide, dim)
+        assert np.all(np.abs(found - exactly(wide, dim)) <= bound), length
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_a_reduction(name, layout):
+    def call(tensor, dim):
+        if name == "logsumexp":
+            return tensor.logsumexp(0 if dim is None else dim)
+        return getattr(tensor, name)() if dim is None else getattr(tensor, name)(dim=dim)
+
+    check(name, layout, *REDUCTIONS[name], call)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", SCANS)
+def test_a_scan(name, layout):
+    check(name, layout, *SCANS[name], lambda tensor, dim: getattr(tensor, name)(0 if dim is None else dim))
