@@ -254,7 +254,8 @@ def filled(shape: tuple[int, ...], value: Any, type: Any) -> np.ndarray:
     if not worth_threads(count) or value.__class__ not in NUMBERS:
         return filled_row(count, value, kind)
     row = empty_row(count, kind)
-    pointwise_kernel(_filler(value.__class__, kind), 1, True, True).entry(value, row)
+    number: Any = value.__class__
+    pointwise_kernel(_filler(number, kind), 1, True, True).entry(value, row)
     return row
 
 
