@@ -1,5 +1,35 @@
-"""What all tests share."""
+"""What all tests share, and the count of those left out by name, which processes that share the work do not report."""
+
+import os
+
+import pytest
 
 from numgrad_kernels import overloads
 
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that spin would keep the other processes waiting
+
 overloads.register()  # some tests compile functions that call the kernels' scalar mathematics themselves
+
+_left_out = pytest.StashKey[int]()
+
+
+def pytest_deselected(items):
+    if items:
+        stash = items[0].config.stash
+        stash[_left_out] = stash.get(_left_out, 0) + len(items)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = session.config.stash.get(_left_out, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    node.config.stash[_left_out] = getattr(node, "workeroutput", {}).get("left_out", 0)  # the same in each process
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if config.pluginmanager.hasplugin("dsession"):
+        terminalreporter.write_line(f"{config.stash.get(_left_out, 0)} tests deselected by name in each process")

@@ -45,16 +45,15 @@ def without_addresses(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("sizes", "expected"),
+    ("sizes", "told"),
     [((32, 32, 32), []), ((128, 128, 128), [1, 8]), ((320, 320, 330), [1, 8]), ((0, 5, 5), [])],
 )
-def test_pieces_are_multiplied_by_one_thread_each(library, sizes, expected):
-    if not isinstance(blas.chosen_blas(), blas.OpenBlas):
-        pytest.skip("no OpenBLAS under the known names")
+def test_pieces_are_multiplied_by_one_thread_each(library, sizes, told):
     rows, inner, columns = sizes
     left, right = numgrad.ones(rows, inner), numgrad.ones(inner, columns)
     assert (left @ right).tolist() == np.full((rows, columns), inner).tolist()
-    assert library.told == expected
+    if isinstance(blas.chosen_blas(), blas.OpenBlas):  # others have no threads, or NumPy calls them
+        assert library.told == told
 
 
 @pytest.mark.parametrize(
@@ -214,10 +213,8 @@ print(blas.blas_name())
 """
 
 
-@pytest.mark.parametrize(("wanted", "name"), [("numpy", "NumPy"), ("mkl", "MKL")])
+@pytest.mark.parametrize(("wanted", "name"), [("numpy", "NumPy"), ("mkl", "MKL" if _installed() else "NumPy")])
 def test_other_libraries_compute_the_same(wanted, name):
-    if wanted == "mkl" and _installed() is None:
-        pytest.skip("the package mkl is not installed")
     environment = {**os.environ, "NUMGRAD_BLAS": wanted}
     run = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr

@@ -428,13 +428,15 @@ def test_a_widened_float32_would_be_noticed(tmp_path, monkeypatch):
     assert re.search(WIDENED, store.compile_kernel("widened", text, arguments).llvm())
 
 
-@pytest.mark.skipif(not libm.libmvec_found(), reason="the C library computes one number at a time")
 def test_every_kernel_is_vectorised(table):
+    operations = set(table["operations"])
+    if not libm.libmvec_found():  # then the C library computes one number at a time: what is left are our own functions
+        operations &= {"add", "mul", "div", "exp", "log", "tanh", "sigmoid", "maximum_op", "choose"}
     scalar_loops = [
         (name, arguments)
         for name, arguments, _, lanes in table["kernels"]
         if lanes < 4
-        and name.removesuffix("_backward") in table["operations"]
+        and name.removesuffix("_backward") in operations
         and not any(name == other and f", {layout})" in arguments for other, layout in NOT_VECTORISED)
     ]
     assert not scalar_loops, "\n".join(map(str, scalar_loops))
