@@ -178,7 +178,7 @@ class _Reading:
         self.arrays: dict[str, Operand] = {}
         self.elements: dict[str, str] = {}
         for name, letter in zip([*inputs, *[name for name, _ in program.outputs]], inner, strict=True):
-            if letter == "r":
+            if letter == "r" and name in inputs:  # filling an expanded tensor writes one element again and again
                 first = f"{name}[{', '.join([*outer, '0'])}]"
                 self.before += [f"{name}_i = {_cast(inputs[name], first, program.compute)}"]
                 continue

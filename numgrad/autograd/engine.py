@@ -21,6 +21,7 @@ from typing import Any
 
 from .anomaly_mode import check_gradients, explain_failure
 from .errors import note_node
+from .fitting import as_tensor, fit
 from .grad_mode import ANOMALY, state, with_recording
 from .node import AccumulateGrad, DeadEnd, Edge, Node
 from .node_hooks import mark_shared, run_post_hooks, run_pre_hooks
@@ -228,7 +229,7 @@ class _Pass:
                                     self._deliver_row(edge, result, node)
                         continue
                 if gradient.__class__ in bare:
-                    gradient = _as_tensor(gradient, node)
+                    gradient = as_tensor(gradient, node)
                 if capturing and node in self.wanted and node in self.leading:
                     self._capture(node, gradient)  # as in PyTorch, without what the hooks of its tensors make of it
                 if attached is not None:
@@ -275,7 +276,7 @@ class _Pass:
             self._deliver(edge, result, node)
             return
         if target.more_outputs or target.type is not node.type or target.shape != node.shape:
-            self._deliver(edge, _as_tensor(result, node), node)
+            self._deliver(edge, as_tensor(result, node), node)
             return
         buffers = self.buffers
         present = buffers.get(target)
@@ -287,7 +288,7 @@ class _Pass:
             operations.add_rows(result, present[0])
             buffers[target] = result
         else:
-            self._deliver(edge, _as_tensor(result, node), node)
+            self._deliver(edge, as_tensor(result, node), node)
             return
         if target.__class__ is AccumulateGrad:
             left = self.pending[target] - 1
@@ -331,7 +332,7 @@ class _Pass:
                 continue
             target, number = edge
             used = self.captures is None or target in self.leading or target in self.wanted
-            results.append(_fit(gradient, *target.output(number), node, edge) if used else None)
+            results.append(fit(gradient, *target.output(number), node, edge) if used else None)
         return tuple(results)
 
     def _deliver(self, edge: tuple[Node, int], gradient: Any, source: Node | None = None) -> None:
@@ -341,11 +342,11 @@ class _Pass:
         if gradient is not None:
             shape, type = (node.shape, node.type) if number == 0 else node.output(number)
             if gradient._shape != shape or gradient._type is not type:
-                gradient = _fit(gradient, shape, type, source, edge)
+                gradient = fit(gradient, shape, type, source, edge)
             if not node.more_outputs:
                 present = buffers.get(node)
                 if present.__class__ in (operations.row_class, tuple):
-                    present = _as_tensor(present, node)
+                    present = as_tensor(present, node)
                 buffers[node] = gradient if present is None else self._sum(present, gradient)
             else:
                 slots = buffers.get(node)
@@ -369,7 +370,7 @@ class _Pass:
         if self.captures is not None and node not in self.wanted:
             return
         if gradient.__class__ in (operations.row_class, tuple):
-            gradient = _as_tensor(gradient, node)
+            gradient = as_tensor(gradient, node)
         hooks = node.variable._hooks
         try:
             if hooks is not None:
@@ -396,28 +397,3 @@ class _Pass:
         if not self.annotated:
             note_node(error, node, gradient)
         self.annotated = True
-
-
-def _as_tensor(gradient: Any, node: Node) -> Any:
-    """A bare row, shared if it comes in a tuple, as the gradient of a node's one output."""
-    if gradient.__class__ is tuple:
-        tensor = operations.tensor(gradient[0], node.shape, node.type)
-        tensor._shared = True
-        return tensor
-    return operations.tensor(gradient, node.shape, node.type)
-
-
-def _fit(gradient: Any, shape: tuple[int, ...], type: Any, source: Node | None, edge: Edge) -> Any:
-    """Undo broadcasting, once for all operations, and give the gradient the dtype of what it belongs to."""
-    extra = len(gradient._shape) - len(shape)
-    if extra < 0 or any(
-        wanted not in (1, extent) for wanted, extent in zip(shape, gradient._shape[extra:], strict=True)
-    ):
-        name, index = "backward", 0
-        if source is not None:
-            name, index = source.name(), next(n for n, other in enumerate(source.edges) if other is edge)
-        raise RuntimeError(
-            f"Function {name} returned an invalid gradient at index {index} - got {list(gradient._shape)} "
-            f"but expected shape compatible with {list(shape)}"
-        )
-    return operations.fit(gradient, shape, gradient._type if type is None else type)  # None: see Tensor.grad_dtype

@@ -8,6 +8,7 @@ holds is free.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import threading
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["LARGE", "Pool", "empty_row", "filled_row", "pool", "zero_row"]
+__all__ = ["LARGE", "Pool", "empty_row", "filled_row", "no_row", "pool", "zero_row"]
 
 #: Bytes from which memory comes from the pool.
 LARGE = 1 << 18
@@ -134,6 +135,12 @@ if hasattr(os, "register_at_fork"):
 def empty_row(count: int, dtype: np.dtype) -> np.ndarray:
     """An uninitialised row of elements."""
     return pool.take(count, dtype) if count * dtype.itemsize >= LARGE else np.empty(count, dtype)
+
+
+@functools.cache
+def no_row(dtype: np.dtype) -> np.ndarray:
+    """A row without elements, for a kernel that is to be given nothing."""
+    return np.empty(0, dtype)
 
 
 def zero_row(count: int, dtype: np.dtype) -> np.ndarray:

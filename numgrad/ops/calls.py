@@ -6,6 +6,7 @@ run.  None of it depends on the elements, and programs make the same calls again
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -65,16 +66,20 @@ class Call:
 
 
 class Calls(dict[Any, Any]):
-    """What is known by layout: forgotten when there is too much, since programs may go through ever new shapes."""
+    """What is known by layout: the oldest is forgotten, since programs may go through ever new shapes."""
 
-    LIMIT = 2048
+    LIMIT = 256
 
     def remember(self, key: Any, value: Any) -> Any:
         """Keep a value, and return it."""
-        if len(self) >= self.LIMIT:
-            self.clear()
-        self[key] = value
+        with _remembering:
+            if len(self) >= self.LIMIT:
+                del self[next(iter(self))]
+            self[key] = value
         return value
+
+
+_remembering = threading.Lock()
 
 
 def layout_key(operands: Sequence[Any]) -> tuple[Any, ...] | None:

@@ -35,7 +35,7 @@ from .table import attach, check_tensors, operation, public
 
 __all__ = [
     "check_memory_format", "clone", "clone_op", "contiguous", "contiguous_op", "convert", "copy_program", "kept_copy",
-    "kept_strides", "repeated_zero", "same", "to", "write",
+    "kept_strides", "repeated_zero", "row_of", "row_or_none", "same", "to", "write",
 ]
 
 
@@ -121,6 +121,16 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 def repeated_zero(shape: tuple[int, ...], type: TensorType) -> Tensor:
     """Zeros that take the memory of one, for operations that work on a copy: to make it then costs one pass."""
     return strided(devices.zeros((), type), shape, (0,) * len(shape), 0, type)
+
+
+def row_of(tensor: Tensor) -> Any:
+    """The elements in order, as the bare row that kernels take."""
+    return contiguous(tensor)._flat if tensor._flat is None else tensor._flat
+
+
+def row_or_none(tensor: Tensor | None) -> Any:
+    """The same of a tensor that may be missing."""
+    return None if tensor is None else row_of(tensor)
 
 
 def kept_copy(input: Tensor) -> Tensor:

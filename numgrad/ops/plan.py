@@ -150,7 +150,8 @@ class PointwiseNode(OpNode):
         """All computed gradients, by one kernel."""
         plan = self.plan
         operands = [gradient, *values]
-        types = tuple([node.output(number)[1] for node, number in [self.edges[i] for i in plan.computed]])  # type: ignore[misc]
+        edges: list[Any] = [self.edges[i] for i in plan.computed]
+        types = tuple([node.output(number)[1] or gradient._type for node, number in edges])  # None: see grad_dtype
         key = layout_key(operands), self.compute, types
         launch, numbers, strides = plan.launches.get(key) or self._find_launch(key, operands, types)
         if numbers:
@@ -163,6 +164,7 @@ class PointwiseNode(OpNode):
 
     def _find_launch(self, key: Any, operands: list[Any], types: tuple[TensorType, ...]) -> Any:
         """What computes the gradients from operands of these layouts, which of them as numbers, and the strides."""
+        assert key[0] is not None  # else launches of all layouts would be one
         plan, shape = self.plan, operands[0]._shape
         strides = new_strides([value for value in operands if isinstance(value, Tensor)], shape)
         numbers = number_places(operands, shape)

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numba
 from parts.steps import STEPS
 
 
@@ -93,6 +94,8 @@ def measure(name: str, module: str) -> None:
     library = importlib.import_module(module)
     if module == "torch":
         library.set_num_threads(1)
+    else:
+        numba.set_num_threads(1)
     program(library, 3, size // 10 + 1)
     gc.collect()
     gc.disable()

@@ -188,6 +188,46 @@ def test_an_mkl_that_has_threads_is_left_alone(monkeypatch, tmp_path):
     assert sorted(map(str, blas.Mkl(Functions(1)).gemm)) == ["float32", "float64"]
 
 
+FORKED = """
+import os, threading
+from numgrad.devices.cpu import blas
+
+class Library:
+    threads = 8
+    def get_num_threads(self): return self.threads
+    def set_num_threads(self, number): self.threads = number
+
+context = blas._one_thread
+context.libraries = [Library()]
+entered, leave = threading.Event(), threading.Event()
+
+def multiply():
+    with context:
+        entered.set()
+        leave.wait()
+
+thread = threading.Thread(target=multiply)
+thread.start()
+entered.wait()
+context.lock.acquire()  # as if another thread were just entering
+child = os.fork()
+if child == 0:
+    with context:
+        inside = context.libraries[0].threads
+    os._exit(0 if (inside, context.libraries[0].threads, context.inside) == (1, 8, 0) else 1)
+context.lock.release()
+leave.set()
+thread.join()
+status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+assert (status, context.libraries[0].threads) == (0, 8), status
+"""
+
+
+def test_a_child_forked_during_a_product_gives_blas_its_threads_back():
+    run = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
+
+
 def _installed():
     try:
         return metadata.version("mkl")

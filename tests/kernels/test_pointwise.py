@@ -174,6 +174,19 @@ def test_rows_are_read_as_any_strides_are(rank, function):
     np.testing.assert_allclose(out, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("rank", [1, 2])
+def test_one_element_of_an_output_may_be_written_again_and_again(rank):
+    def same(number):
+        return number
+
+    filled = Program("fill", np.dtype(F4), (Operand("number", F8, scalar=True),), (("out", np.dtype(F4)),), (same,))
+    memory = np.zeros(3, F4)
+    out = np.ndarray((3, 4)[-rank:], F4, memory, 0, (4, 0)[-rank:])
+    text = kernel_text(filled, rank, False, "r")
+    store.compile_kernel("fill", text, argument_types(filled, rank, False)).entry(2.5, out)
+    assert memory.tolist() == ([2.5] * 3 if rank == 2 else [2.5, 0, 0])
+
+
 def test_a_parallel_kernel_cuts_the_first_dimension_into_fixed_pieces():
     assert kernel_text(program("double", doubled, "input"), 2, True) == (
         '''"""double: one pass over memory, computed in float32."""

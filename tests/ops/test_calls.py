@@ -75,6 +75,16 @@ def test_ever_new_shapes_are_forgotten(monkeypatch):
         np.testing.assert_array_equal(y.detach().numpy(), x.detach().numpy() - np.arange(3))
         np.testing.assert_array_equal(x.grad.numpy(), np.full((count, 1), 3.0))
         assert len(calls) <= 8
+    key = next(reversed(calls))
+    x - numgrad.arange(3.0)
+    assert next(reversed(calls)) == key  # the newest are kept
+
+
+def test_a_leaf_that_takes_gradients_of_any_dtype():
+    x = numgrad.ones(3, 1, requires_grad=True)
+    x.grad_dtype = None
+    (x * numgrad.arange(4.0)).sum().backward()
+    assert x.grad.tolist() == [[6.0]] * 3
 
 
 def test_an_error_is_raised_again():

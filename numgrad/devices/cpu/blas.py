@@ -172,7 +172,18 @@ class _OneThread:
             library.set_num_threads(number)
 
 
+    def after_fork(self) -> None:
+        """Forget the threads of the parent: they do not exist in the child."""
+        self.lock = threading.Lock()
+        if self.inside:
+            self.inside = 0
+            self._set(self.threads)
+
+
 _one_thread, _as_it_is = _OneThread(), contextlib.nullcontext()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _one_thread.after_fork())
 
 
 def one_thread() -> Any:

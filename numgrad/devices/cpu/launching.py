@@ -226,7 +226,7 @@ def launch(
     """
     parallel = worth_threads(size)
     kinds = tuple([a.dtype if a.__class__ is Row else a.__class__ for a in arguments])
-    key: Any = (function, compute, parallel, kinds, *parts.values()) if parts else (function, compute, parallel, kinds)
+    key: Any = (function, compute, parallel, kinds, *parts.items()) if parts else (function, compute, parallel, kinds)
     kernel = _hand_written.get(key)
     if kernel is None:
         text = module_text(function, compute, parts)

@@ -5,13 +5,11 @@ The kernels follow no target that is no class, but report it, and an IndexError 
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 
 from numgrad_kernels.cpu import likelihood
 
-from ..memory import empty_row, zero_row
+from ..memory import empty_row, no_row, zero_row
 from .indexing import check_report, new_report
 from .launching import launch
 
@@ -23,15 +21,9 @@ _INDICES = np.dtype(np.int64)
 READING = 16
 
 
-@functools.cache
-def _nothing(dtype: np.dtype) -> np.ndarray:
-    """A row without elements, for what is not given."""
-    return np.empty(0, dtype)
-
-
 def _weights(weight: np.ndarray | None, dtype: np.dtype, classes: int) -> np.ndarray:
     if weight is None:
-        return _nothing(dtype)
+        return no_row(dtype)
     if weight.size != classes:
         raise RuntimeError(f"shape mismatch: {weight.size} weights for {classes} classes")
     return weight
@@ -56,7 +48,7 @@ def negative_likelihood(
     if flat.size != count * classes:
         raise RuntimeError(f"shape mismatch: {flat.size} elements, not {count * classes}, for {count} targets")
     pieces = -(-count // likelihood.PIECE) or 1
-    losses = empty_row(count, kind) if reduction == "none" else _nothing(kind)
+    losses = empty_row(count, kind) if reduction == "none" else no_row(kind)
     parts, wrong, out = np.empty(2 * pieces, kind), np.empty(pieces, _INDICES), np.empty(1, kind)
     launch(
         likelihood.negative_likelihood, kind, flat, classes, inner, target, _weights(weight, kind, classes), ignored,
@@ -89,7 +81,7 @@ def put_negative(
     out, report = empty_row(count * classes, kind), new_report()
     launch(
         likelihood.put_negative, kind, grad, classes, inner, target, weights, ignored,
-        _nothing(kind) if divisor is None else divisor, out, report, size=out.size,
+        no_row(kind) if divisor is None else divisor, out, report, size=out.size,
     )
     check_report(report, target, 0, classes, ignored)
     return out

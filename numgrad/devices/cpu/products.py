@@ -15,7 +15,7 @@ from numgrad_kernels.source import module_text
 from numgrad_kernels.store import compile_kernel
 
 from ..._layout import contiguous_strides, numel
-from ..memory import empty_row
+from ..memory import empty_row, no_row
 from .blas import MANY, blas_name, gemm_addresses, one_thread, one_thread_for
 from .launching import PARALLEL_FROM, worth_threads
 
@@ -63,18 +63,13 @@ def matrix_product(left: Any, right: Any, turned: tuple[bool, bool] = (False, Fa
     if plan.copies[1]:
         y, y_start = np.ascontiguousarray(right._array()).reshape(-1), 0
     run = _kernel(kind, worth_threads(plan.work // _MULTIPLICATIONS))
-    arguments = address, plan.numbers, x, x_start, y, y_start, _none(kind) if bias is None else bias, out
+    arguments = address, plan.numbers, x, x_start, y, y_start, no_row(kind) if bias is None else bias, out
     if plan.one_thread:
         with one_thread():
             run(*arguments)
     else:
         run(*arguments)
     return out
-
-
-@functools.cache
-def _none(kind: np.dtype) -> np.ndarray:
-    return np.empty(0, kind)
 
 
 @functools.cache

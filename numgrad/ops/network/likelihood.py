@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ... import devices
 from ..._layout import numel
 from ..._tensor import Tensor, fresh
-from ..copying import contiguous
+from ..copying import row_of, row_or_none
 from ..pointwise.arithmetic import div
 from ..table import operation
 
@@ -17,15 +15,6 @@ __all__ = ["nll_loss"]
 def _classes(shape: tuple[int, ...]) -> tuple[int, int]:
     """The number of classes, and of elements from one class to the next: they are the second, or only, dimension."""
     return (shape[1], numel(shape[2:])) if len(shape) > 1 else (shape[0], 1)
-
-
-def _row(values: Tensor) -> Any:
-    """The elements in order, without a detour where they lie so."""
-    return contiguous(values)._flat if values._flat is None else values._flat
-
-
-def _row_of(values: Tensor | None) -> Any:
-    return None if values is None else _row(values)
 
 
 def nll_loss(
@@ -46,7 +35,7 @@ def _nll_loss(
 ) -> Tensor:
     classes, inner = _classes(input._shape)
     flat, wrong = devices.negative_likelihood(
-        _row(input), classes, inner, _row(target), _row_of(weight), ignored, reduction, _row(total_weight)
+        row_of(input), classes, inner, row_of(target), row_or_none(weight), ignored, reduction, row_of(total_weight)
     )
     if wrong is not None:
         raise IndexError(
@@ -61,9 +50,9 @@ def _nll_loss_backward(
 ) -> Tensor:
     if target._shape != shape[:1] * (len(shape) > 1) + shape[2:]:
         raise RuntimeError(f"shape mismatch: targets of shape {list(target._shape)} for an input of {list(shape)}")
-    divisor = _row(total_weight) if reduction == "mean" else None
+    divisor = row_of(total_weight) if reduction == "mean" else None
     flat = devices.put_negative(
-        _row(grad_output), *_classes(shape), _row(target), _row_of(weight), ignored, divisor
+        row_of(grad_output), *_classes(shape), row_of(target), row_or_none(weight), ignored, divisor
     )
     return fresh(flat, shape, grad_output._type)
 

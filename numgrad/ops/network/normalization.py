@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,21 +11,12 @@ from ..._layout import numel
 from ..._tensor import Tensor, fresh
 from ..._types import dtype
 from ...autograd.grad_mode import GRAD, state
-from ..copying import contiguous
+from ..copying import row_of, row_or_none
 from ..pointwise.arithmetic import add, div, mul, neg, pow, sqrt, sub
 from ..reductions.sums import mean_dims, sum_to_shape
 from ..table import check_tensors, operation, public
 
 __all__ = ["layer_norm", "rms_norm"]
-
-
-def _row(values: Tensor) -> Any:
-    """The elements in order, without a detour where they lie so."""
-    return contiguous(values)._flat if values._flat is None else values._flat
-
-
-def _row_of(values: Tensor | None) -> Any:
-    return None if values is None else _row(values)
 
 
 def fused_layer_norm(
@@ -55,7 +45,7 @@ def layer_norm_op(
     ``tensors`` are input, weight and bias.  ``mean`` and ``scale``, which is ``1 / sqrt(variance + eps)``, are filled
     with what the gradients need.
     """
-    rows = _row(input), numel(shape), _row_of(weight), _row_of(bias), eps, _row(mean), _row(scale)
+    rows = row_of(input), numel(shape), row_or_none(weight), row_or_none(bias), eps, row_of(mean), row_of(scale)
     return fresh(devices.layer_norm_rows(*rows), input._shape, input._type)
 
 
@@ -65,8 +55,8 @@ def _(grad, input, weight, mean, scale, shape, eps):
         normal = fused_layer_norm(input, None, None, shape, eps)
         of_input = layer_norm_backward(grad, input, mean, scale, weight, shape, eps)
         return [of_input, sum_to_shape(mul(grad, normal), shape), sum_to_shape(grad, shape)]
-    rows = _row(grad), _row(input), _row(mean), _row(scale)
-    flats = devices.layer_norm_gradients(*rows, numel(shape), _row_of(weight), input._type)
+    rows = row_of(grad), row_of(input), row_of(mean), row_of(scale)
+    flats = devices.layer_norm_gradients(*rows, numel(shape), row_or_none(weight), input._type)
     return [fresh(flat, s, input._type) for flat, s in zip(flats, (input._shape, shape, shape), strict=True)]
 
 
@@ -83,8 +73,8 @@ def layer_norm_backward(
     Here ``g = grad_output * weight`` and ``y`` is the normalized input.  Mean and scale are functions of the input,
     and the rules know that.
     """
-    rows = _row(grad_output), _row(input), _row(mean), _row(scale)
-    return fresh(devices.layer_norm_rows_backward(*rows, numel(shape), _row_of(weight)), input._shape, input._type)
+    rows = row_of(grad_output), row_of(input), row_of(mean), row_of(scale)
+    return fresh(devices.layer_norm_rows_backward(*rows, numel(shape), row_or_none(weight)), input._shape, input._type)
 
 
 @layer_norm_backward.gradient("grad_output")

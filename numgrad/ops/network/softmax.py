@@ -9,7 +9,7 @@ from ... import devices
 from ..._layout import normal_dim
 from ..._tensor import Tensor, fresh
 from ..._types import to_dtype
-from ..copying import contiguous, convert
+from ..copying import convert, row_of
 from ..indexing.gathering import along
 from ..pointwise.arithmetic import exp, mul, neg, sub
 from ..reductions.sums import sum_dims
@@ -18,19 +18,14 @@ from ..table import operation, public
 __all__ = ["log_softmax", "safe_softmax", "softmax"]
 
 
-def _row(input: Tensor) -> Any:
-    """The elements in order, without a detour where they lie so."""
-    return contiguous(input)._flat if input._flat is None else input._flat
-
-
 def _forward(input: Tensor, dim: int, floor: float) -> Tensor:
-    row = devices.softmax_axis(_row(input), *along(input._shape, dim), floor)
+    row = devices.softmax_axis(row_of(input), *along(input._shape, dim), floor)
     return fresh(row, input._shape, input._type)
 
 
 def _backward(grad_output: Tensor, output: Tensor, dim: int, logarithm: bool) -> Tensor:
     axis = along(output._shape, dim)
-    row = devices.softmax_backward_axis(_row(grad_output), _row(output), *axis, logarithm)
+    row = devices.softmax_backward_axis(row_of(grad_output), row_of(output), *axis, logarithm)
     return fresh(row, output._shape, output._type)
 
 
@@ -64,7 +59,7 @@ def _(grad, grad_output, output, dim):
 
 @operation("LogSoftmaxBackward0")
 def log_softmax_op(input: Tensor, dim: int) -> Tensor:
-    row = devices.log_softmax_axis(_row(input), *along(input._shape, dim))
+    row = devices.log_softmax_axis(row_of(input), *along(input._shape, dim))
     return fresh(row, input._shape, input._type)
 
 

@@ -47,9 +47,10 @@ def _memory(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int | Non
 
 
 def passed_on(op: Any, grad: Tensor, *arguments: Any) -> Tensor:
-    """A view of all elements of a gradient: ``op(grad, *arguments)``, recorded where recording is on.
+    """A view of a gradient, ``op(grad, *arguments)``, recorded where recording is on.
 
-    Where it is not, the result takes the place of the gradient: it may be overwritten if that could.
+    Where it is not, the result takes the place of the gradient: it may be overwritten if that could.  So it shows all
+    elements, or, where a gradient is taken apart, some that no other part shows.
     """
     if state.mode & GRAD:
         return op(grad, *arguments)

@@ -1,0 +1,35 @@
+"""Gradients brought into the form that their place in the graph expects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .node import Edge, Node
+from .operations import operations
+
+__all__ = ["as_tensor", "fit"]
+
+
+def as_tensor(gradient: Any, node: Node) -> Any:
+    """A bare row, shared if it comes in a tuple, as the gradient of a node's one output."""
+    if gradient.__class__ is tuple:
+        tensor = operations.tensor(gradient[0], node.shape, node.type)
+        tensor._shared = True
+        return tensor
+    return operations.tensor(gradient, node.shape, node.type)
+
+
+def fit(gradient: Any, shape: tuple[int, ...], type: Any, source: Node | None, edge: Edge) -> Any:
+    """Undo broadcasting, once for all operations, and give the gradient the dtype of what it belongs to."""
+    extra = len(gradient._shape) - len(shape)
+    if extra < 0 or any(
+        wanted not in (1, extent) for wanted, extent in zip(shape, gradient._shape[extra:], strict=True)
+    ):
+        name, index = "backward", 0
+        if source is not None:
+            name, index = source.name(), next(n for n, other in enumerate(source.edges) if other is edge)
+        raise RuntimeError(
+            f"Function {name} returned an invalid gradient at index {index} - got {list(gradient._shape)} "
+            f"but expected shape compatible with {list(shape)}"
+        )
+    return operations.fit(gradient, shape, gradient._type if type is None else type)  # None: see Tensor.grad_dtype
