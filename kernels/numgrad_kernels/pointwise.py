@@ -37,6 +37,12 @@ _OWN_NAMES = {
 }
 
 
+#: The scalar functions that cost no more than their operands' way from memory.
+_CHEAP = frozenset(
+    ["abs", "ceil", "conj", "copysign", "floor", "isinf", "isnan", "maximum", "minimum", "round", "sign", "trunc"]
+)
+
+
 @dataclass(frozen=True)
 class Operand:
     """An input of a program.
@@ -82,6 +88,17 @@ class Program:
         return result
 
     @functools.cached_property
+    def body(self) -> tuple[list[str], frozenset[str]]:
+        """The statements that compute one element of each output, and the scalar functions they call."""
+        statements, imports = _body(self)
+        return statements, frozenset(imports)
+
+    @functools.cached_property
+    def weight(self) -> int:
+        """How much work an element is, in additions, roughly: a function such as exp is as much as its operands."""
+        return 1 + len(self.body[1] - _CHEAP)
+
+    @functools.cached_property
     def arguments(self) -> tuple[Operand, ...]:
         """The inputs that the kernel takes: all that are not written into its text."""
         return tuple([i for i in self.inputs if i.dtype is not None])
@@ -108,7 +125,7 @@ def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "") ->
     arrays = [variables[i.name] for i in program.arguments if not i.scalar]
     outputs = [name for name, _ in program.outputs]
     scalars = [i for i in program.arguments if i.scalar]
-    body, imports = _body(program)
+    body, imports = program.body
     signature = ", ".join([variables[i.name] for i in program.arguments] + outputs)
 
     lines = [f'"""{program.name}: one pass over memory, computed in {program.compute}."""', ""]
@@ -210,10 +227,6 @@ def _element_loop(program: Program, body: list[str], reading: _Reading, rank: in
     for name, _ in program.outputs:
         body = [line.replace(f"{name}[@]", reading.element(name, "i")) for line in body]
     return lines + [f"    {line}" for line in body]
-
-
-#: The scalar functions that cost no more than their operands' way from memory.
-_CHEAP = {"abs", "ceil", "conj", "copysign", "floor", "isinf", "isnan", "maximum", "minimum", "round", "sign", "trunc"}
 
 
 def _block_loop(program: Program, body: list[str], reading: _Reading, rank: int) -> list[str]:

@@ -35,7 +35,7 @@ def layout_launcher(
     itemsizes = [operand.dtype.itemsize for operand in arrays if operand.dtype] + [d.itemsize for d in dtypes]
     sizes, steps = loop_nest(shape, (*layouts, *[(shape, strides) for strides in outs]), tuple(itemsizes))
     inputs, outputs = _per_operand(operands, steps), steps[len(layouts) :]
-    rank, inner = len(sizes), inner_strides(steps, itemsizes)
+    rank, inner, work = len(sizes), inner_strides(steps, itemsizes), size * program.weight
     new = np.ndarray
     serial: Callable[..., None] | None = None
 
@@ -53,7 +53,7 @@ def layout_launcher(
                 arguments.append(new(sizes, kind, value._storage, value._offset * kind.itemsize, own))
         for row, own in zip(rows, outputs):  # noqa: B905
             arguments.append(new(sizes, row.dtype, row, 0, own))
-        if worth_threads(size):
+        if worth_threads(work):
             pointwise_kernel(program, rank, False, True, inner).entry(*arguments)
         else:
             if serial is None:
@@ -66,12 +66,12 @@ def layout_launcher(
 
 def _flat(program: Program, size: int, dtypes: Sequence[np.dtype]) -> Callable[[Sequence[Any]], list[np.ndarray]]:
     """The function for tensors that all lie in rows."""
-    numbers = [operand.scalar for operand in program.arguments]
+    numbers, work = [operand.scalar for operand in program.arguments], size * program.weight
 
     def launch(values: Sequence[Any]) -> list[np.ndarray]:
         rows = [empty_row(size, dtype) for dtype in dtypes]
         given = [v if number else v._flat for v, number in zip(values, numbers)]  # noqa: B905
-        pointwise_kernel(program, 1, True, worth_threads(size)).entry(*given, *rows)
+        pointwise_kernel(program, 1, True, worth_threads(work)).entry(*given, *rows)
         return rows
 
     return launch

@@ -14,6 +14,9 @@ from .reductions import fold_axis
 
 __all__ = ["layer_norm_gradients", "layer_norm_rows", "layer_norm_rows_backward"]
 
+#: How much work an element is, in additions: see Note [When threads pay].
+WEIGHT = 4
+
 #: Rows over which the gradient of the weight is summed in one piece: so few that the rounding error stays small, so
 #: many that their sums are little beside them.
 ROWS, LEAST = 64, 4
@@ -38,8 +41,9 @@ def layer_norm_rows(
     out = empty_row(flat.size, kind)
     factors, terms = _row(weight, length, kind, 1), _row(bias, length, kind, 0)
     launch(
-        normalization.layer_norm_rows, kind, flat, length, factors, terms, eps, out, means, scales, size=flat.size
-    )
+        normalization.layer_norm_rows, kind, flat, length, factors, terms, eps, out, means, scales,
+        size=WEIGHT * flat.size,
+    )  # fmt: skip
     return out
 
 
@@ -51,8 +55,9 @@ def layer_norm_rows_backward(
     out = empty_row(flat.size, kind)
     factors = _row(weight, length, kind, 1)
     launch(
-        normalization.layer_norm_backward_rows, kind, grad, flat, means, scales, length, factors, out, size=flat.size
-    )
+        normalization.layer_norm_backward_rows, kind, grad, flat, means, scales, length, factors, out,
+        size=WEIGHT * flat.size,
+    )  # fmt: skip
     return out
 
 
@@ -69,7 +74,7 @@ def layer_norm_gradients(
         factors = _row(weight, length, kind, 1)
         launch(
             normalization.layer_norm_gradients, kind, grad, flat, means, scales, length, factors, rows, out, parts,
-            size=flat.size,
+            size=WEIGHT * flat.size,
         )
     sums = parts if pieces == 1 else fold_axis("sum", parts, 1, pieces, 2 * length, type)
     return out, sums[:length], sums[length:]

@@ -14,6 +14,8 @@ from .launching import launch
 
 __all__ = ["log_softmax_axis", "softmax_axis", "softmax_backward_axis"]
 
+#: How much work an element is, in additions: see Note [When threads pay].
+WEIGHT = 4
 
 #: What takes the place of softmax's own functions in the kernel of the logarithm's gradient.
 _LOGARITHM: dict[str, Callable[..., Any]] = {
@@ -26,9 +28,9 @@ def softmax_axis(flat: np.ndarray, length: int, inner: int, floor: float = -np.i
     size, kind = flat.size, flat.dtype
     out = empty_row(size, kind)
     if inner > 1 and size:
-        launch(softmax.softmax_columns, kind, flat, length, inner, floor, out, size=size)
+        launch(softmax.softmax_columns, kind, flat, length, inner, floor, out, size=WEIGHT * size)
     elif size:
-        launch(softmax.softmax_rows, kind, flat, length, floor, out, size=size)
+        launch(softmax.softmax_rows, kind, flat, length, floor, out, size=WEIGHT * size)
     return out
 
 
@@ -37,9 +39,9 @@ def log_softmax_axis(flat: np.ndarray, length: int, inner: int) -> np.ndarray:
     size, kind = flat.size, flat.dtype
     out = empty_row(size, kind)
     if inner > 1 and size:
-        launch(softmax.log_softmax_columns, kind, flat, length, inner, out, size=size)
+        launch(softmax.log_softmax_columns, kind, flat, length, inner, out, size=WEIGHT * size)
     elif size:
-        launch(softmax.log_softmax_rows, kind, flat, length, out, size=size)
+        launch(softmax.log_softmax_rows, kind, flat, length, out, size=WEIGHT * size)
     return out
 
 
@@ -51,8 +53,8 @@ def softmax_backward_axis(
     out = empty_row(size, kind)
     if inner > 1 and size:
         parts = _LOGARITHM if logarithm else {}
-        launch(softmax.backward_columns, kind, grad, result, length, inner, out, size=size, **parts)
+        launch(softmax.backward_columns, kind, grad, result, length, inner, out, size=WEIGHT * size, **parts)
     elif size:
         rows = softmax.log_softmax_backward_rows if logarithm else softmax.softmax_backward_rows
-        launch(rows, kind, grad, result, length, out, size=size)
+        launch(rows, kind, grad, result, length, out, size=WEIGHT * size)
     return out
