@@ -171,7 +171,6 @@ class _OneThread:
         for library, number in zip(self.libraries, threads, strict=True):
             library.set_num_threads(number)
 
-
     def after_fork(self) -> None:
         """Forget the threads of the parent: they do not exist in the child."""
         self.lock = threading.Lock()
