@@ -21,7 +21,8 @@ from .comparison import where
 
 __all__ = [
     "abs", "add", "conj", "conj_physical", "div", "exp", "log", "log_one_plus_exp", "mul", "neg", "pow", "pow_",
-    "pow_number", "pow_tensor", "reciprocal", "rsub", "sigmoid", "sign", "sqrt", "sub", "tanh",
+    "pow_number", "pow_tensor", "reciprocal", "rsub", "sigmoid", "sigmoid_backward", "sign", "sqrt", "sub", "tanh",
+    "tanh_backward",
 ]
 
 _ARITHMETIC_ON_BOOL = {
@@ -321,7 +322,23 @@ def tanh(input):
 
 @tanh.gradient("input")
 def _(grad, out):
-    return grad * conj(1 - out * out)
+    return tanh_backward(grad, out)
+
+
+@pointwise("TanhBackwardBackward0", dtypes="fc", inplace=False, export=False)
+def tanh_backward(grad_output, output):
+    """``grad_output * (1 - output**2)``: one operation to record where the gradient itself is differentiated."""
+    return grad_output * conj(1 - output * output)
+
+
+@tanh_backward.gradient("grad_output")
+def _(grad, output):
+    return conj(tanh_backward(conj(grad), output))
+
+
+@tanh_backward.gradient("output")
+def _(grad, grad_output, output):
+    return -2 * conj(grad) * grad_output * conj(output)
 
 
 @pointwise("SigmoidBackward0", result="float", dtypes="bifc")
@@ -332,7 +349,23 @@ def sigmoid(input):
 
 @sigmoid.gradient("input")
 def _(grad, out):
-    return grad * conj((1 - out) * out)
+    return sigmoid_backward(grad, out)
+
+
+@pointwise("SigmoidBackwardBackward0", dtypes="fc", inplace=False, export=False)
+def sigmoid_backward(grad_output, output):
+    """``grad_output * (1 - output) * output``, one operation for the same reason."""
+    return grad_output * conj((1 - output) * output)
+
+
+@sigmoid_backward.gradient("grad_output")
+def _(grad, output):
+    return conj(sigmoid_backward(conj(grad), output))
+
+
+@sigmoid_backward.gradient("output")
+def _(grad, grad_output, output):
+    return conj(grad) * grad_output * conj(1 - 2 * output)
 
 
 @pointwise("LogOnePlusExpBackward0", result="float", inplace=False, export=False)
