@@ -62,25 +62,27 @@ cfloat, cdouble = complex64, complex128
 
 __all__ = [
     "Generator", "Size", "Tensor", "autograd", "bool", "cdouble", "cfloat", "complex64", "complex128",
-    "contiguous_format", "cuda", "data", "default_generator", "device", "double", "dtype", "e", "enable_grad", "finfo",
-    "float", "float32", "float64", "from_dlpack", "get_default_dtype", "iinfo", "inf", "inference_mode", "initial_seed",
-    "int", "int8", "int16", "int32", "int64", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
-    "is_inference_mode_enabled", "layout", "linalg", "load", "long", "manual_seed", "memory_format", "nan", "newaxis",
-    "nn", "no_grad", "optim", "pi", "preserve_format", "random", "save", "seed", "set_anomaly_enabled",
-    "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "strided", "to_dlpack", "uint8", "utils",
+    "contiguous_format", "cuda", "data", "default_generator", "device", "double", "dtype", "e", "enable_grad",
+    "explain", "finfo", "float", "float32", "float64", "from_dlpack", "func", "get_default_dtype", "iinfo", "inf",
+    "inference_mode", "initial_seed", "int", "int8", "int16", "int32", "int64", "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled", "layout", "linalg", "load", "long",
+    "manual_seed", "memory_format", "nan", "newaxis", "nn", "no_grad", "optim", "pi", "preserve_format", "random",
+    "save", "seed", "set_anomaly_enabled", "set_default_dtype", "set_grad_enabled", "set_printoptions", "short",
+    "strided", "to_dlpack", "uint8", "utils",
     *public_functions,
 ]
 
 #: What is imported when it is first asked for, to keep ``import numgrad`` fast: each name with the module that it is
 #: or that has it.
 _LATER = {
-    "cuda": "cuda", "data": "data", "linalg": "linalg", "load": "serialization", "nn": "nn", "optim": "optim",
-    "save": "serialization", "serialization": "serialization", "utils": "utils",
+    "cuda": "cuda", "data": "data", "explain": "_explain", "func": "func", "linalg": "linalg", "load": "serialization",
+    "nn": "nn", "optim": "optim", "save": "serialization", "serialization": "serialization", "utils": "utils",
 }
 
 if TYPE_CHECKING:
-    from . import cuda, data, linalg, nn, optim, utils
+    from . import cuda, data, func, linalg, nn, optim, utils
     from . import serialization as serialization
+    from ._explain import explain
     from .serialization import load, save
 
     def __getattr__(name: str) -> Any: ...

@@ -14,8 +14,9 @@ from ._description import Description
 from ._gradient_hooks import GradientHooks
 from ._layout import contiguous_strides, is_contiguous, numel, overlaps_itself
 from ._types import TensorType, bool_, complex_of, get_default_dtype, int64
-from .autograd.grad_mode import inference_blocks
+from .autograd.grad_mode import LEVELS, inference_blocks, state
 from .autograd.inference_tensors import check_may_require_grad, is_inference, new_counter
+from .autograd.levels import outside, tangent_of
 from .autograd.node import MAYBE, gradient_type
 from .autograd.variable import reshaped_gradient
 from .autograd.views import check_writable
@@ -38,9 +39,9 @@ class Tensor(Description, Conversions, GradientHooks):
     # Graph: ``_edge`` is the node (and its output number) that made this tensor, None for a leaf;
     # ``_accumulator`` a leaf's weak reference to its AccumulateGrad; ``_view`` what a view knows of its base;
     # ``_counter`` a list of one int, counting in-place changes, that all tensors on the same memory share;
-    # ``_shared`` says that a gradient's memory is somebody else's too.
+    # ``_shared`` says that a gradient's memory is somebody else's too; ``_duals`` has the tangents by level.
     __slots__ = (
-        "__dict__", "__weakref__", "_accumulator", "_counter", "_edge", "_flat", "_grad", "_grad_type", "_hooks",
+        "__dict__", "__weakref__", "_accumulator", "_counter", "_duals", "_edge", "_flat", "_grad", "_grad_type", "_hooks",
         "_offset", "_requires_grad", "_shape", "_shared", "_storage", "_strides", "_type", "_view",
     )
 
@@ -48,6 +49,7 @@ class Tensor(Description, Conversions, GradientHooks):
 
     _accumulator: Any
     _counter: list[int]
+    _duals: dict[Any, Tensor]  # in forward mode, else absent
     _edge: Any
     _flat: Any
     _grad: Any
@@ -355,9 +357,22 @@ def _text(tensor: Tensor) -> str:
         suffixes.append(f"grad_fn=<{name}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
+    if state.mode & LEVELS:
+        suffixes += _tangent_texts(tensor)
     return _print.tensor_text(
         tensor._array(), dtype_text=None if kind in hidden else repr(kind), suffixes=suffixes
     )
+
+
+def _tangent_texts(tensor: Tensor) -> list[str]:
+    level, texts = state.level, []
+    while level is not None:
+        tangent = tangent_of(tensor, level)
+        if tangent is not None:
+            with outside(level):
+                texts.append(f"tangent={tangent if tangent._shape else tangent.item()}")
+        level = level.outer
+    return texts
 
 
 def check_differentiable(tensor: Tensor, which: str) -> None:
@@ -367,12 +382,7 @@ def check_differentiable(tensor: Tensor, which: str) -> None:
         RuntimeError: they have none.
     """
     kind = tensor._type.dtype
-    if kind.is_complex:
-        raise RuntimeError(
-            f"numgrad has no derivatives of complex numbers yet: a tensor of {kind} (shape {list(tensor._shape)}) "
-            "cannot require gradients"
-        )
-    if not kind.is_floating_point:
+    if not kind.differentiable:
         raise RuntimeError(f"{which} can require gradients, not {kind} (shape {list(tensor._shape)})")
 
 

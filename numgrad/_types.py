@@ -89,7 +89,8 @@ class dtype:  # noqa: N801 - PyTorch's name
     """The type of a tensor's elements; its instances are the module's constants, such as ``numgrad.float32``."""
 
     __slots__ = (
-        "category", "is_complex", "is_floating_point", "is_signed", "itemsize", "kind", "legacy", "name", "numpy",
+        "category", "differentiable", "is_complex", "is_floating_point", "is_signed", "itemsize", "kind", "legacy",
+        "name", "numpy",
     )
 
     #: Every dtype by its name and by its NumPy type.
@@ -106,6 +107,7 @@ class dtype:  # noqa: N801 - PyTorch's name
         self.is_signed = self.numpy.kind in "ifc"
         self.kind = self.numpy.kind.replace("u", "i")  # "b" bool, "i" integer, "f" floating point, "c" complex
         self.category = "bifc".index(self.kind)
+        self.differentiable = self.kind in "fc"  # whether tensors of it may require a gradient
         dtype.named[name] = self
         dtype.of_numpy[self.numpy] = self
 

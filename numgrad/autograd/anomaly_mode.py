@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .grad_mode import ANOMALY, no_bool, state
+from .places import calling_place, forward_trace, warn_user
 
 __all__ = [
     "check_gradients", "detect_anomaly", "explain_failure", "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
-    "set_anomaly_enabled", "set_detect_anomaly",
+    "note_forward", "set_anomaly_enabled", "set_detect_anomaly",
 ]
-
-#: Where the files of this package lie.
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def is_anomaly_enabled() -> bool:
@@ -90,25 +86,34 @@ class set_detect_anomaly(_AnomalyMode):  # noqa: N801 - PyTorch's name
         """The switch was made when this was made."""
 
 
-def forward_trace() -> list[str]:
-    """The traceback of the call being recorded, frame by frame, without the recorder's own frames."""
-    frames = traceback.extract_stack()
-    while frames and os.path.abspath(frames[-1].filename).startswith(_PACKAGE):
-        frames.pop()
-    return traceback.format_list(frames)
+def note_forward(node: Any) -> None:
+    """Keep with a node where it was recorded and, if backward was running, by which node: see ``explain_failure``."""
+    attached = node.attachments()
+    attached.place = calling_place()
+    attached.metadata["traceback_"] = forward_trace()
+    running = state.current_pass
+    if running is not None and running.node is not None:
+        attached.metadata["parent_"] = running.node
 
 
 def explain_failure(node: Any) -> None:
-    """Warn with the traceback of the forward call that recorded a node which has just failed."""
+    """Warn with the traceback of the forward call that recorded a node which has just failed.
+
+    For a node that a backward pass has recorded, further warnings lead on to the node that this pass was at.
+    """
+    warn_user(f"Error detected in {node.name()}. {_origin(node, 'caused the error')}")
+    while (node := node.metadata.get("parent_")) is not None:
+        origin = _origin(node, "induced the previous calculation")
+        warn_user(f"\n\nPrevious calculation was induced by {node.name()}. {origin}")
+
+
+def _origin(node: Any, what: str) -> str:
     trace = node.metadata.get("traceback_")
-    if trace is None:
-        message = (
-            f"Error detected in {node.name()}. No forward pass information available. "
-            "Enable detect anomaly during forward pass for more information."
-        )
-    else:
-        message = f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(trace)}"
-    warnings.warn(message, stacklevel=2)
+    if trace is not None:
+        return f"Traceback of forward call that {what}:\n{''.join(trace)}"
+    return (
+        "No forward pass information available. Enable detect anomaly during forward pass for more information."
+    )
 
 
 def check_gradients(node: Any, gradients: Sequence[Any], is_bad: Callable[[Any], bool]) -> None:

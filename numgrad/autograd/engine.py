@@ -13,24 +13,23 @@ other when ``create_graph`` asks for it.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
 from .anomaly_mode import check_gradients, explain_failure
+from .contributions import note_contribution
 from .errors import note_node
 from .fitting import as_tensor, fit
-from .grad_mode import ANOMALY, state, with_recording
+from .grad_mode import ANOMALY, LEVELS, TRACED, state, with_recording
+from .nesting import NESTING, in_thread
 from .node import AccumulateGrad, DeadEnd, Edge, Node
 from .node_hooks import mark_shared, run_post_hooks, run_pre_hooks
 from .operations import operations
+from .places import calling_place
 
 __all__ = ["run_backward"]
-
-#: Passes nested in one thread (a backward called inside a backward) before the next gets a thread of its own.
-NESTING = 30
 
 _by_sequence = attrgetter("sequence")
 
@@ -56,31 +55,7 @@ def run_backward(
     if state.depth < NESTING:
         return task.run()
     # A backward inside a backward inside a backward ... may go deeper than a thread's stack.
-    return _in_thread(task.run)
-
-
-def _in_thread(function: Callable[[], list[Any]]) -> list[Any]:
-    """Call ``function`` in a thread that takes this one's place: it has its modes."""
-    outcome: list[Any] = []
-    modes = {**state.__dict__, "depth": 0}
-
-    def target() -> None:
-        state.__dict__.update(modes)
-        try:
-            outcome.append((function(), None))
-        except BaseException as error:  # handed to the waiting thread
-            outcome.append((None, error))
-
-    thread = threading.Thread(target=target)
-    thread.start()
-    thread.join()
-    result, error = outcome.pop()
-    if error is None:
-        return result
-    try:
-        raise error
-    finally:
-        del error  # which holds this frame
+    return in_thread(task.run)
 
 
 class _Pass:
@@ -106,6 +81,11 @@ class _Pass:
         self.pending: dict[AccumulateGrad, int] = {}
         #: What to call at the end.
         self.callbacks: list[Callable[[], Any]] = []
+        #: Where the program asked for this pass and, in anomaly mode, the node that is running.
+        self.place = calling_place(3)
+        self.node: Node | None = None
+        #: In anomaly mode the nodes that have sent gradients to each AccumulateGrad.
+        self.sources: dict[AccumulateGrad, list[Node]] | None = None
         self.annotated = False
         #: What hooks that wait for several gradients have seen so far.
         self.waiting: dict[Any, Any] = {}
@@ -113,6 +93,8 @@ class _Pass:
     def run(self) -> list[Any]:
         before = state.mode
         self.mode = state.mode = with_recording(before, self.create_graph)
+        if before & ANOMALY:
+            self.sources = {}
         state.depth += 1
         outer, state.current_pass = state.current_pass, self
         try:
@@ -189,10 +171,10 @@ class _Pass:
         bare = (Row, tuple)
         deliver = self._deliver
         plain = not state.mode & ANOMALY
-        release = not self.retain_graph
+        release = None if self.retain_graph else self.place
         capturing = self.captures is not None
         useful = {*self.leading, *self.wanted} if capturing else set()
-        rows_allowed = plain and not self.create_graph
+        rows_allowed = plain and not self.create_graph and not state.mode & LEVELS
         try:
             for node in order:
                 gradient = take(node, None)
@@ -243,8 +225,8 @@ class _Pass:
                 gradients = node.apply(gradient) if plain and attached is None else self._apply(node, gradient)
                 if attached is not None:
                     state.mode = self.mode  # whatever hooks have switched
-                if release:
-                    node.release()
+                if release is not None:
+                    node.release(release)
                 shared = not node.makes_fresh_gradients
                 for edge, result in zip(node.edges, gradients):  # noqa: B905 - of one length; strict= costs time
                     if edge is None or (capturing and edge[0] not in useful):
@@ -305,6 +287,8 @@ class _Pass:
     def _apply(self, node: Node, gradient: Any) -> Sequence[Any]:
         """Run one node with its hooks."""
         anomaly = state.mode & ANOMALY
+        if anomaly:
+            self.node = node
         attached = node.attached
         if attached is not None and attached.pre_hooks:
             gradient = run_pre_hooks(node, attached.pre_hooks, gradient)
@@ -321,6 +305,7 @@ class _Pass:
             gradients = run_post_hooks(node, attached.post_hooks, self._fit_all(node, gradients), gradient)
         if anomaly:
             check_gradients(node, gradients, operations.is_bad)
+            self.node = None
         return gradients
 
     def _fit_all(self, node: Node, gradients: Sequence[Any]) -> tuple[Any, ...]:
@@ -355,13 +340,20 @@ class _Pass:
                 present = slots[number]
                 slots[number] = gradient if present is None else self._sum(present, gradient)
         if node.__class__ is AccumulateGrad:
+            if self.sources is not None and gradient is not None and source is not None:
+                self.sources.setdefault(node, []).append(source)
             left = self.pending[node] - 1
             self.pending[node] = left
             if left == 0:
                 self._finish_leaf(node)
 
     def _sum(self, present: Any, gradient: Any) -> Any:
-        if self.create_graph or present._shared or present._view is not None or present._type is not gradient._type:
+        if (
+            self.mode & TRACED
+            or present._shared
+            or present._view is not None
+            or present._type is not gradient._type
+        ):
             return operations.add(present, gradient)
         return operations.add_(present, gradient)
 
@@ -379,13 +371,19 @@ class _Pass:
                 if node.attached is None and not self.mode & ANOMALY:
                     node.apply(gradient)
                 else:
-                    self._apply(node, gradient)
+                    self._accumulate_with_hooks(node, gradient)
             else:
                 self._capture(node, gradient)
         except Exception as error:
             self._note(error, node, gradient)
             raise
         state.mode = self.mode
+
+    def _accumulate_with_hooks(self, node: AccumulateGrad, gradient: Any) -> None:
+        before = node.variable._grad
+        self._apply(node, gradient)
+        if self.sources is not None and gradient is not None:
+            note_contribution(node.variable, before, self.place, self.sources.get(node, ()))
 
     def _capture(self, node: Node, gradient: Any) -> None:
         for number in self.wanted[node]:

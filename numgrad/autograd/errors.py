@@ -6,8 +6,10 @@ import re
 from typing import Any
 
 from .anomaly_mode import is_anomaly_enabled
+from .changes import changes_since
+from .places import Place
 
-__all__ = ["freed_error", "modified_error", "note_node", "operation_name"]
+__all__ = ["freed_error", "modified_error", "note_node", "operation_name", "recorded_at"]
 
 
 def operation_name(node: Any) -> str:
@@ -16,7 +18,11 @@ def operation_name(node: Any) -> str:
 
 
 def modified_error(node: Any, tensor: Any, version: int, is_output: bool) -> RuntimeError:
-    """The error for a saved tensor that an in-place operation has changed."""
+    """The error for a tensor saved by ``node`` that an in-place operation has changed.
+
+    After PyTorch's words it names the node and, as far as anomaly mode has noted them, the call that saved the tensor
+    and those that changed it.
+    """
     kind = f"[{tensor._type.name} {list(tensor._shape)}]"
     edge = (node, 0) if is_output else tensor._edge
     if edge is not None:
@@ -33,18 +39,57 @@ def modified_error(node: Any, tensor: Any, version: int, is_output: bool) -> Run
         )
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"{kind} is at version {tensor._counter[0]}; expected version {version} instead. {hint}"
+        f"{kind} is at version {tensor._counter[0]}; expected version {version} instead. {hint}\n"
+        f"{_saved_by(node, version)}\n{_changed_by(node, tensor, version)}"
     )
 
 
-def freed_error() -> RuntimeError:
-    """The error for a second backward through a graph whose saved tensors are gone."""
-    return RuntimeError(
+def _saved_by(node: Any, version: int) -> str:
+    """The sentence that says who saved a tensor, and where."""
+    place = recorded_at(node)
+    return f"{node.name()} saved it at version {version}" + (f", recorded here:\n{place}" if place else ".")
+
+
+def _changed_by(node: Any, tensor: Any, version: int) -> str:
+    """The sentence that says who changed a tensor since, or how to find out."""
+    places = list(changes_since(tensor, version).values())
+    if not places:
+        if recorded_at(node) is not None:
+            return "It was changed outside of anomaly mode, so that nobody noted where."
+        return (
+            "Run the program, forward and backward, under numgrad.autograd.detect_anomaly() to see here which lines "
+            "saved and changed it."
+        )
+    others = len(places) - 1
+    more = f"\nand {others} {'time' if others == 1 else 'times'} after that" if others else ""
+    return f"It was changed in place here:\n{places[0]}{more}"
+
+
+def recorded_at(node: Any) -> Place | None:
+    """Where the operation was called that a node stands for, if anomaly mode was on then."""
+    return None if node.attached is None else node.attached.place
+
+
+def freed_error(node: Any, freed_by: Any) -> RuntimeError:
+    """The error for a second backward through a graph whose saved tensors are gone.
+
+    After PyTorch's words it names the node (None if that is gone, too) and, where there is a Place, the call that freed
+    what it had saved.
+    """
+    message = (
         "Trying to backward through the graph a second time (or directly access saved tensors after they have "
         "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
         "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
         "you need to access saved tensors after calling backward."
     )
+    if isinstance(freed_by, Place):
+        message += f"\nWhat {node.name()}, of output shape {list(node.shape)}, had saved was freed here:\n{freed_by}"
+        place = recorded_at(node)
+        if place is None:
+            message += "\nUnder numgrad.autograd.detect_anomaly() this also says where the operation was recorded."
+        else:
+            message += f"\nThe operation was recorded here:\n{place}"
+    return RuntimeError(message)
 
 
 #: Notes that an error gets on its way out of passes that are nested deeply.

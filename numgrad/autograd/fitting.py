@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._types import real_of, tensor_type
 from .node import Edge, Node
 from .operations import operations
 
@@ -32,4 +33,8 @@ def fit(gradient: Any, shape: tuple[int, ...], type: Any, source: Node | None, e
             f"Function {name} returned an invalid gradient at index {index} - got {list(gradient._shape)} "
             f"but expected shape compatible with {list(shape)}"
         )
-    return operations.fit(gradient, shape, gradient._type if type is None else type)  # None: see Tensor.grad_dtype
+    if type is None:  # see Tensor.grad_dtype: any will do, but that of a real leaf is real
+        type = gradient._type
+        if type.dtype.is_complex and not edge[0].variable._type.dtype.is_complex:
+            type = tensor_type(real_of(type.dtype), type.device)
+    return operations.fit(gradient, shape, type)

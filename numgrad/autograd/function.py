@@ -11,8 +11,10 @@ from .checks import is_tensor
 from .function_arguments import Parameters
 from .function_node import BackwardCFunction, FunctionCtx
 from .function_outputs import finish
-from .grad_mode import GRAD, no_grad, state, with_recording
+from .function_tangents import FunctionCall
+from .grad_mode import GRAD, TRANSFORMED, no_grad, state, with_recording
 from .node import Node
+from .operations import operations
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
 
@@ -131,6 +133,14 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             args = cls._parameters_of_forward().with_defaults(args, kwargs)
         elif kwargs:
             args = cls._parameters_of_forward().after_context(args, kwargs)
+        if state.mode & TRANSFORMED:
+            return operations.transformed(FunctionCall(cls, args))
+        return cls._call(args)[0]
+
+    @classmethod
+    def _call(cls, args: tuple[Any, ...]) -> tuple[Any, Any, tuple[Any, ...]]:
+        """What ``apply`` returns, the context, and what was saved for ``jvp``."""
+        separate = cls.setup_context is not Function.setup_context
         node = cls._backward_cls(args)
         context = node.context
         before = state.mode
@@ -144,9 +154,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
                 output = cls.forward(context, *args)
         finally:
             state.mode = before
+        saved = context.__dict__.get("saved_for_forward") or ()
         if isinstance(output, tuple):
-            return tuple(finish(node, args, output, record))
-        return finish(node, args, (output,), record)[0]
+            return tuple(finish(node, args, output, record)), context, saved
+        return finish(node, args, (output,), record)[0], context, saved
 
     @classmethod
     def _parameters_of_forward(cls) -> Parameters:
@@ -192,7 +203,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
 def _refusing(gradient: Any) -> Any:
     """The gradient with an origin that cannot be differentiated."""
-    if gradient is None or not gradient.dtype.is_floating_point:
+    if gradient is None or not gradient._type.dtype.differentiable:
         return gradient
     gradient = gradient._alias()
     gradient._edge = Error((), gradient._shape, gradient._type), 0

@@ -15,6 +15,7 @@ from .errors import freed_error
 from .grad_mode import GRAD, state
 from .node import Edge, edge_of
 from .operations import operations
+from .places import Place
 from .saved import SavedTensor, SavingNode, keep
 
 if TYPE_CHECKING:
@@ -94,14 +95,16 @@ class Context(FunctionCtx):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors given to ``save_for_backward``.
+        """The tensors given to ``save_for_backward``; in ``jvp`` those given to ``save_for_forward``.
 
         Raises:
             RuntimeError: backward has run and freed them, or one was modified in place since.
         """
+        if self.saved_for_forward is not None:
+            return self.saved_for_forward
         node = self._node()
         if node is None:
-            raise freed_error()
+            raise freed_error(None, None)
         return node.unpack()
 
     @property
@@ -202,9 +205,7 @@ class BackwardCFunction(SavingNode):
 
     def unpack(self) -> tuple[Any, ...]:
         """The saved tensors, checked, the outputs among them in their place in the graph."""
-        if self.saved is None:
-            raise freed_error()
-        return tuple([self.unpack_place(place) for place in range(len(self.versions))])
+        return tuple([self.unpack_place(place) for place in range(len(self.kept()))])
 
     def saved_output(self, place: int) -> int | None:
         return self.numbers[place]
@@ -216,8 +217,7 @@ class BackwardCFunction(SavingNode):
         Raises:
             RuntimeError: backward has run and freed them.
         """
-        if self.saved is None:
-            raise freed_error()
+        self.kept()
         return tuple([SavedTensor(self, None if v is None else n) for n, v in enumerate(self.versions)])
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
@@ -265,9 +265,18 @@ class BackwardCFunction(SavingNode):
                     f"expected Variable or None (got {type(result).__name__}) as gradient {number + 1} of function "
                     f"{self.name()}"
                 )
-        if of_tensors is None:
-            return results
-        return tuple([result for result, of_tensor in zip(results, of_tensors, strict=True) if of_tensor])
+        if of_tensors is not None:
+            results = tuple([result for result, of_tensor in zip(results, of_tensors, strict=True) if of_tensor])
+        for number, (edge, result) in enumerate(zip(self.edges, results, strict=True)):
+            if edge is not None and result is not None and result._type.dtype.is_complex:
+                kind = edge[0].output(edge[1])[1]
+                if kind is not None and not kind.dtype.is_complex:
+                    raise RuntimeError(
+                        f"Function {self.name()} returned an invalid gradient at index {number} - got one of "
+                        f"{result._type.dtype} (shape {list(result._shape)}) for a real input of {kind.dtype}; its real "
+                        "part would be the gradient"
+                    )
+        return results
 
-    def release(self) -> None:
-        self.saved = None
+    def release(self, freed_by: Place) -> None:
+        self.saved = freed_by

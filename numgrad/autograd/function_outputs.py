@@ -11,8 +11,10 @@ import warnings
 from collections.abc import Set
 from typing import Any
 
+from .changes import note_change
 from .checks import is_tensor
 from .function_node import BackwardCFunction
+from .grad_mode import ANOMALY, state
 from .inference_tensors import is_inference
 from .node import MAYBE
 from .views import SEVERAL, FunctionView, check_writable, record_inplace
@@ -48,7 +50,7 @@ def finish(node: BackwardCFunction, inputs: tuple[Any, ...], outputs: tuple[Any,
     for output in outputs:
         if is_tensor(output):
             identity = id(output)
-            differentiable = record and output._type.dtype.is_floating_point and identity not in constants
+            differentiable = record and output._type.dtype.differentiable and identity not in constants
             if differentiable and identity in dirty:
                 _record_change(output, node, len(results), inputs, len(outputs))
             else:
@@ -98,6 +100,8 @@ def _count_changes(dirty: tuple[Any, ...], inputs: tuple[Any, ...], outputs: tup
     identities = _identities(dirty, "mark_dirty can only accept variables")
     for tensor in dirty:
         if not is_inference(tensor):
+            if state.mode & ANOMALY:
+                note_change(tensor)
             tensor._counter[0] += 1
     if not identities <= set(map(id, outputs)):
         raise RuntimeError(

@@ -13,13 +13,21 @@ __all__ = [
     "set_multithreading_enabled",
 ]
 
-#: Bits of ``state.mode``.  An op call looks at the whole word once; only GRAD set is the common case.
+#: Bits of ``state.mode``.  An op call looks at the whole word once: beyond ORDINARY it goes the general way.
 GRAD = 1
-ANOMALY = 2
-INFERENCE = 4
-SAVED_HOOKS = 8  # functions pack what is saved for backward
+INFERENCE = 2
 #: In inference mode GRAD is never set, whatever is asked for; this is what ``is_grad_enabled()`` then says.
-GRAD_WANTED = 16
+GRAD_WANTED = 4
+ORDINARY = 7
+ANOMALY = 8
+SAVED_HOOKS = 16  # functions pack what is saved for backward
+LEVELS = 32  # there are levels (see levels.py): tensors may have tangents, or stand for batches
+DUAL = 64  # what is saved of an operation's output is to have its tangents
+WATCHED = 128  # somebody wants to know of every operation
+#: The operation is to be done in another way, or told of.
+TRANSFORMED = LEVELS | WATCHED
+#: What is computed is followed: rules must call operations of the table, not kernels.
+TRACED = GRAD | LEVELS
 
 _RECORDING = GRAD | GRAD_WANTED
 _OTHERS = ~_RECORDING
@@ -39,6 +47,8 @@ class _State(threading.local):
     #: The pairs of hooks that pack and unpack what is saved, the innermost last, and the error for entering one.
     saved_hooks: tuple[Any, ...] = ()
     saved_hooks_refused: str | None = None
+    level: Any = None  # the innermost one that operations have to do with
+    watchers: tuple[Any, ...] = ()  # who is told of operations
     before_write: Callable[[Any], None] | None = None  # called with a tensor that is about to be changed in place
 
 

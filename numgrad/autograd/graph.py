@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from .changes import note_change
 from .checks import is_tensor
+from .grad_mode import ANOMALY, state
 from .inference_tensors import is_inference
 from .mode_decorator import ModeDecorator
 from .multi_grad import register_multi_grad_hook
@@ -72,6 +74,8 @@ def increment_version(tensor: Any) -> None:
                 f"{type(each).__name__}"
             )
         if not is_inference(each):
+            if state.mode & ANOMALY:
+                note_change(each)
             each._counter[0] += 1
 
 

@@ -14,10 +14,11 @@ from weakref import ref
 
 from .._types import Size, device, dtype, size_of
 from .accumulation import accumulate, accumulating
-from .anomaly_mode import forward_trace
+from .anomaly_mode import note_forward
 from .checks import check_gradient, mismatch
 from .grad_mode import ANOMALY, state
 from .hooks import Hooks, RemovableHandle, add_hook
+from .places import Place
 from .tensor_hooks import TensorHooks, run_post_accumulate_hooks
 
 __all__ = ["MAYBE", "AccumulateGrad", "DeadEnd", "Edge", "Node", "edge_of", "next_sequence"]
@@ -41,15 +42,20 @@ class InputMetadata(NamedTuple):
 
 
 class Attachments:
-    """What few nodes have: hooks, and metadata (in anomaly mode the traceback of the call that was recorded)."""
+    """What few nodes have: hooks, metadata and, in anomaly mode, the place of the call that was recorded.
 
-    __slots__ = ("metadata", "post_hooks", "pre_hooks", "tensor_hooks")
+    The metadata then have the whole traceback of that call, ``traceback_``, and the node that was running if a backward
+    pass recorded it, ``parent_``.
+    """
+
+    __slots__ = ("metadata", "place", "post_hooks", "pre_hooks", "tensor_hooks")
 
     def __init__(self) -> None:
         self.pre_hooks: Hooks = OrderedDict()
         self.post_hooks: Hooks = OrderedDict()
         self.tensor_hooks = TensorHooks()
         self.metadata: dict[Any, Any] = {}
+        self.place: Place | None = None
 
     def is_idle(self) -> bool:
         """Whether there is nothing to call: hooks may have been removed again."""
@@ -73,11 +79,11 @@ class Node:
     wants_undefined = False
     #: The places among ``edges`` that ``next_functions`` leaves out: operands that are no inputs in PyTorch's eyes.
     hidden: frozenset[int] = frozenset()
-    #: In some nodes a function ``run_row(node, row, release)`` that does what ``apply`` does, without recording, for
+    #: In some nodes a function ``run_row(node, row, freed_by)`` that does what ``apply`` does, without recording, for
     #: a gradient of just the output's shape and type given as the bare row of its elements, and returns such rows
     #: for inputs that are of that shape and type, too (in a tuple, if it is not only theirs); None alone if ``apply``
-    #: is to be called after all.  With ``release`` it drops what was saved.
-    run_row: Callable[[Any, Any, bool], Any] | None = None
+    #: is to be called after all.  With a place ``freed_by`` it drops what was saved, as ``release`` does.
+    run_row: Callable[[Any, Any, Place | None], Any] | None = None
 
     def __init__(self, edges: tuple[Edge, ...], shape: tuple[int, ...], type: Any):
         self.edges = edges
@@ -87,7 +93,7 @@ class Node:
         self.attached: Attachments | None = None
         self.sequence = next_sequence()
         if state.mode & ANOMALY:
-            self.metadata["traceback_"] = forward_trace()
+            note_forward(self)
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         """The gradients of the inputs, given that of the output (a list of them, where there are several).
@@ -96,8 +102,13 @@ class Node:
         """
         raise NotImplementedError(f"{type(self).__name__} does not define apply")
 
-    def release(self) -> None:
-        """Drop what was saved for backward: the pass over this node is done."""
+    def release(self, freed_by: Place) -> None:
+        """Drop what was saved for backward: the pass that this call began is done with the node."""
+
+    @property
+    def freed_by(self) -> Place | None:
+        """The call that had a backward pass drop what was saved; None if nothing was, or it is still there."""
+        return None
 
     def output(self, number: int) -> tuple[tuple[int, ...], Any]:
         """Shape and TensorType of an output."""
@@ -216,7 +227,7 @@ class AccumulateGrad(Node):
         self.attached = None
         self.sequence = next_sequence()
         if state.mode & ANOMALY:
-            self.metadata["traceback_"] = forward_trace()
+            note_forward(self)
         self.more_outputs = ()  # no further ones; but unlike None it keeps the engine from storing and passing on
         self.variable = variable
 

@@ -14,8 +14,10 @@ from weakref import ref
 
 from .checks import is_tensor
 from .errors import freed_error, modified_error
-from .grad_mode import SAVED_HOOKS, no_grad, state
+from .grad_mode import DUAL, LEVELS, SAVED_HOOKS, no_grad, state
+from .levels import share_tangents
 from .node import AccumulateGrad, Node, edge_of
+from .places import Place
 
 __all__ = ["PACKED", "HookPair", "PackedTensor", "SavedTensor", "SavingNode", "check_hooks", "keep", "restore"]
 
@@ -29,6 +31,8 @@ HookPair = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 def keep(tensor: Any, number: int | None = None) -> tuple[Any, int]:
     """What a node keeps of a tensor, its output ``number`` or (None) one of its inputs, and the version of that."""
     value = tensor if number is None else tensor._alias()
+    if number is not None and state.mode & DUAL:
+        share_tangents(tensor, value)
     if state.mode & SAVED_HOOKS:
         return PackedTensor(value, number, state.saved_hooks[-1]), PACKED
     return value, value._counter[0]
@@ -47,7 +51,7 @@ def restore(node: Any, value: Any, version: int, number: int | None, in_graph: i
         return value.tensor(node)
     if value._counter[0] != version:
         raise modified_error(node, value, version, number is not None)
-    if number is not None and in_graph and value._type.dtype.is_floating_point:
+    if number is not None and in_graph and value._type.dtype.differentiable:
         return restored_output(node, value, number)
     return value
 
@@ -57,6 +61,8 @@ def restored_output(node: Any, alias: Any, number: int = 0) -> Any:
     tensor = alias._alias()
     tensor._edge = (node, number)
     tensor._requires_grad = True
+    if state.mode & LEVELS:
+        share_tangents(alias, tensor)
     return tensor
 
 
@@ -96,7 +102,7 @@ class PackedTensor:
         if value._type is not self.type:
             raise RuntimeError(f"a saved {self.type.name} was packed, but unpack_hook returned a {value._type.name}")
         if self.number is not None:
-            return restored_output(node, value, self.number) if value.dtype.is_floating_point else value
+            return restored_output(node, value, self.number) if value._type.dtype.differentiable else value
         tensor = value._alias()
         if self.edge is not None:
             tensor._requires_grad = True
@@ -108,16 +114,30 @@ class PackedTensor:
 
 
 class SavingNode(Node):
-    """A node that saves tensors: ``saved`` has the values (None once freed), ``versions`` the version of each."""
+    """A node that saves tensors: ``saved`` has the values, ``versions`` the version of each.
+
+    Once the values are freed ``saved`` is the place of the call that freed them; it is None while there are none yet.
+    """
 
     __slots__ = ("saved", "versions")
 
-    saved: tuple[Any, ...] | None
+    saved: tuple[Any, ...] | Place | None
     versions: Sequence[int | None]
 
     def saved_output(self, place: int) -> int | None:
         """Which of the node's outputs was saved at this place; None for anything else."""
         raise NotImplementedError(f"{type(self).__name__} does not define saved_output")
+
+    def kept(self) -> tuple[Any, ...]:
+        """What was saved, as it is kept.
+
+        Raises:
+            RuntimeError: it was freed by an earlier backward.
+        """
+        saved = self.saved  # another thread may release it
+        if saved.__class__ is not tuple:
+            raise freed_error(self, saved)
+        return saved
 
     def unpack_place(self, place: int) -> Any:
         """What was saved at one place.
@@ -125,19 +145,36 @@ class SavingNode(Node):
         Raises:
             RuntimeError: it was freed by an earlier backward, or was changed in place since.
         """
-        saved = self.saved  # another thread may release it
-        if saved is None:
-            raise freed_error()
-        value, version = saved[place], self.versions[place]
+        value, version = self.kept()[place], self.versions[place]
         return value if version is None else restore(self, value, version, self.saved_output(place))
 
     def pack_place(self, place: int, hooks: HookPair) -> None:
         """Have one saved tensor packed by these hooks."""
-        assert self.saved is not None
-        saved, versions = list(self.saved), list(self.versions)
+        saved, versions = list(self.kept()), list(self.versions)
         saved[place] = PackedTensor(saved[place], self.saved_output(place), hooks, detached=True)
         versions[place] = PACKED
         self.saved, self.versions = tuple(saved), tuple(versions)
+
+    def is_freed(self) -> bool:
+        """Whether a backward pass has freed what was saved."""
+        return self.saved.__class__ is not tuple
+
+    @property
+    def freed_by(self) -> Place | None:
+        saved = self.saved
+        return saved if isinstance(saved, Place) else None
+
+    def modified(self) -> list[tuple[Any, int]]:
+        """The saved tensors that were changed in place since, each with the version at which it was saved.
+
+        Raises:
+            RuntimeError: what was saved is freed.
+        """
+        return [
+            (value, version)
+            for value, version in zip(self.kept(), self.versions, strict=True)
+            if version is not None and version != PACKED and value._counter[0] != version
+        ]
 
     def is_packed(self, place: int) -> bool:
         """Whether hooks are in force for one saved tensor."""
@@ -149,7 +186,7 @@ class SavingNode(Node):
 
     def raw(self, place: int) -> SavedTensor:
         """What was saved at one place as it is kept, to attach hooks to."""
-        return SavedTensor(self, place if self.saved is None or self.has_tensor(place) else None)
+        return SavedTensor(self, place if self.is_freed() or self.has_tensor(place) else None)
 
 
 class SavedTensor:
@@ -174,7 +211,7 @@ class SavedTensor:
         node, place = self._node, self._place
         if place is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
-        if node.saved is None:
+        if node.is_freed():
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the "
                 "graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need "

@@ -13,11 +13,13 @@ from collections.abc import Callable
 from typing import Any
 
 from .._layout import overlaps_itself
+from .changes import note_change
 from .errors import freed_error, operation_name
-from .grad_mode import GRAD, INFERENCE, SAVED_HOOKS, enable_grad, state
+from .grad_mode import ANOMALY, GRAD, INFERENCE, SAVED_HOOKS, enable_grad, state
 from .inference_tensors import check_updatable
 from .node import Edge, Node, edge_of
 from .operations import operations
+from .places import Place
 from .tensor_hooks import move_retained
 
 __all__ = [
@@ -102,6 +104,15 @@ class View:
         same = self.shape == self.base._shape and self.strides == self.base._strides
         return Way(self.steps, None if same else (self.shape, self.strides))
 
+    def hides_tangent(self) -> bool:
+        """Whether the base's tangent is not its own: it is the primal part of a dual tensor, or is to be made one."""
+        steps: Steps | None = self.steps
+        while steps is not None:
+            steps, step = steps
+            if step is not None and getattr(step[0], "hides_tangents", False):
+                return True
+        return False
+
     def refusal(self, tensor: Any, happened: str = "is being") -> RuntimeError:
         """The error for writing to the view ``tensor``, or for using it when ``happened`` says what was changed."""
         edge = tensor._edge
@@ -149,6 +160,9 @@ class FunctionView(View):
     def __init__(self, parent: Any):
         super().__init__(parent, None)
         self.made = FUNCTION  # in whatever mode it was made
+
+    def hides_tangent(self) -> bool:
+        return True
 
 
 def version_of(tensor: Any) -> int:
@@ -215,7 +229,7 @@ class CopySlices(Node):
         super().__init__((edge_of(base), *others), base._shape, base._type)
         self.way = view.way()
         self.strides = base._strides
-        self.operation: Node | None = operation
+        self.operation: Node | Place = operation
         self.place = place
 
     def name(self) -> str:
@@ -224,8 +238,8 @@ class CopySlices(Node):
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         operation = self.operation  # another thread may release it
-        if operation is None:
-            raise freed_error()
+        if not isinstance(operation, Node):
+            raise freed_error(self, operation)
         result = self._laid_out(gradient)
         written = self.way.view_of(result)
         others = list(operation.apply(operations.clone(written)))
@@ -244,8 +258,13 @@ class CopySlices(Node):
         operations.overwrite(result, gradient)
         return result
 
-    def release(self) -> None:
-        self.operation = None
+    def release(self, freed_by: Place) -> None:
+        self.operation = freed_by
+
+    @property
+    def freed_by(self) -> Place | None:
+        operation = self.operation
+        return operation if isinstance(operation, Place) else None
 
 
 def check_writable(tensor: Any, *others: Any) -> None:
@@ -258,8 +277,8 @@ def check_writable(tensor: Any, *others: Any) -> None:
     mode = state.mode
     if tensor._counter.__class__ is not list:
         check_updatable(tensor)
-    if mode & SAVED_HOOKS and state.before_write is not None:
-        state.before_write(tensor)
+    if mode & (SAVED_HOOKS | ANOMALY):
+        _announce_change(tensor)
     if not mode & GRAD:
         return
     view = tensor._view
@@ -274,6 +293,14 @@ def check_writable(tensor: Any, *others: Any) -> None:
         raise view.refusal(tensor)
     if base._edge is None and (base._requires_grad or tensor.requires_grad):
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def _announce_change(tensor: Any) -> None:
+    """Tell those who want to know of changes in place that ``tensor`` is about to be changed."""
+    if state.mode & ANOMALY:
+        note_change(tensor)
+    if state.before_write is not None:
+        state.before_write(tensor)
 
 
 def record_inplace(tensor: Any, node: Node, number: int = 0, place: int = 0) -> None:

@@ -11,10 +11,8 @@ from ..autograd.grad_mode import no_grad
 from ..autograd.views import record_inplace
 from .copying import kept_copy
 from .matrices import addmm  # noqa: F401 - it defines, as two of the next do, what has an in-place form
-from .overloads import overload
 from .overwriting import copy_
 from .pointwise import clamping, comparison, rounding, special, trigonometric  # noqa: F401 - they define what has a second name
-from .pointwise.arithmetic import sign
 from .pointwise.integers import invert_bits
 from .reductions import products, scans  # noqa: F401
 from .table import attach, public, public_functions
@@ -35,10 +33,6 @@ FUNCTIONS_IN_PLACE = (
     "nan_to_num_", "neg_", "negative_", "rad2deg_", "reciprocal_", "round_", "rsqrt_", "sigmoid_", "sin_", "sinc_",
     "fill_", "sinh_", "sqrt_", "square_", "tan_", "tanh_", "trunc_", "xlogy_", "zero_",
 )
-
-_sgn = overload(sign, "SgnBackward0")
-public(_sgn, name="sgn")
-attach("sgn_", _sgn.inplace)
 
 
 def positive(input: Tensor) -> Tensor:

@@ -29,6 +29,7 @@ from .._types import (
     uint8,
 )
 from .._types import device as place
+from ..autograd.levels import set_tangent
 from ..autograd.node import edge_of
 from .new import empty_of
 from .table import attach, check_tensors, operation, public
@@ -76,7 +77,7 @@ def kept_strides(input: Tensor) -> tuple[int, ...]:
     return output_strides(input._shape, ((input._shape, input._strides),))
 
 
-@operation("CloneBackward0")
+@operation("CloneBackward0", linear=True)
 def clone_op(input: Tensor) -> Tensor:
     return _copied(input, input._type, None if input._flat is not None else kept_strides(input))
 
@@ -86,7 +87,7 @@ def _(grad):
     return grad
 
 
-@operation("CloneBackward0")
+@operation("CloneBackward0", linear=True)
 def contiguous_op(input: Tensor) -> Tensor:
     return _copied(input, input._type)
 
@@ -96,12 +97,8 @@ def _(grad):
     return grad
 
 
-@operation("ToCopyBackward0")
+@operation("ToCopyBackward0", linear=True)
 def to_type(input: Tensor, type: TensorType) -> Tensor:
-    if input.is_complex() and type.dtype.category in (int64.category, float32.category):
-        warnings.warn(
-            "Casting complex values to real discards the imaginary part", UserWarning, stacklevel=4
-        )
     return _copied(input, type, kept_strides(input))
 
 
@@ -138,6 +135,8 @@ def kept_copy(input: Tensor) -> Tensor:
     copy = clone_op.function(input)
     copy._edge = edge_of(input)
     copy._requires_grad = copy._edge is not None
+    for level, tangent in getattr(input, "_duals", {}).items():
+        set_tangent(copy, level, clone_op(tangent))
     return copy
 
 
@@ -150,7 +149,11 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
 
 def convert(input: Tensor, kind: dtype) -> Tensor:
     """The tensor if it has this dtype, else a converted copy."""
-    return input if input.dtype is kind else to_type(input, tensor_type(kind, input.device))
+    if input.dtype is kind:
+        return input
+    if input.is_complex() and kind.category in (int64.category, float32.category):
+        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
+    return to_type(input, tensor_type(kind, input.device))
 
 
 def to(

@@ -24,7 +24,7 @@ from .._types import (
     get_default_dtype,
     real_of,
 )
-from ..autograd.grad_mode import GRAD, state
+from ..autograd.grad_mode import GRAD, TRANSFORMED, state
 from ..autograd.node import Node, edge_of
 from ..autograd.saved import keep
 from ..autograd.views import record_inplace
@@ -35,7 +35,8 @@ from .plan import Plan, PointwiseNode, operand, passed_values
 from .promotion import number_dtype, result_dtype
 from .recorder import inplace_recorder, recorder
 from .sharing import check_overlap
-from .table import Op, attach, public, public_functions, refuse_complex
+from .table import Op, attach, public, public_functions
+from .transforms import PointwiseCall, transformed
 
 __all__ = ["Pointwise", "pointwise"]
 
@@ -55,6 +56,7 @@ class Pointwise(Op):
         refused_operands: the same for dtypes that no operand may have, whatever the operation is computed in.
         check_integers: called with the operands before a computation in integers, to refuse some values.
         numbers: for an operand, the nodes' classes where it is a number: in the general way and in the short.
+        complex_entry: the entry that does it for complex numbers, where they have formulas of their own.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Pointwise(Op):
         refused_operands: Mapping[dtype, str],
         check_integers: Callable[[Sequence[Any]], None] | None,
         numbers: Mapping[str, str],
+        complex_entry: Pointwise | None,
     ):
         signature = inspect.signature(function).parameters.values()
         operands = [p.name for p in signature if p.kind is p.POSITIONAL_OR_KEYWORD]
@@ -83,6 +86,7 @@ class Pointwise(Op):
         self.refused = dict(refused)
         self.refused_operands = dict(refused_operands)
         self.check_integers = check_integers
+        self.complex_entry = complex_entry
         self.types: dict[Any, tuple[dtype, dtype]] = {}
         default_dtype_changed.append(self.types.clear)
         self.programs: dict[Any, devices.Program] = {}
@@ -190,6 +194,12 @@ class Pointwise(Op):
 
     def run(self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None = None) -> Tensor:
         """Compute, into a new tensor or in place into ``into``, and record."""
+        if self.complex_entry is not None and any(map(_is_complex, operands)):
+            if self.real and into is not None:
+                raise RuntimeError(f"In-place {self.name} is not supported for complex tensors.")
+            return self.complex_entry.run(operands, statics, into)
+        if state.mode & TRANSFORMED:
+            return transformed(PointwiseCall(self, operands, statics, into))
         key = layout_key(operands)
         if key is None:
             operands = [_prepared(self, name, v) for name, v in zip(self.inputs, operands, strict=True)]
@@ -201,6 +211,8 @@ class Pointwise(Op):
         if call is None:
             if not any(isinstance(value, Tensor) for value in operands):
                 raise TypeError(f"{self.name}(): at least one operand must be a Tensor")
+            if not self.compute_types(operands)[0].is_complex:
+                _check_real(statics)
             call = self.calls.remember(key, Call(self, operands, statics))
         if call.compute.kind in "bi":
             if statics is not self.statics:
@@ -213,7 +225,6 @@ class Pointwise(Op):
         if state.mode & GRAD and self.rules:
             edges = self._edges(operands)
             if any(edges):
-                refuse_complex(self.name, call.kind, call.shape, into)
                 needed = tuple([edge is not None for edge in edges])
                 plan = call.plans.get(needed)
                 if plan is None:
@@ -268,6 +279,18 @@ def _prepared(op: Pointwise, name: str, value: Any) -> Any:
     raise TypeError(f"{op.name}(): argument '{name}' must be Tensor or a number, not {type(value).__name__}")
 
 
+def _is_complex(value: Any) -> bool:
+    """Whether a tensor, an array or a number is complex."""
+    return isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", None) == "c"
+
+
+def _check_real(statics: Mapping[str, Any]) -> None:
+    """Raise if a static number beside real operands is complex."""
+    for name, value in statics.items():
+        if isinstance(value, complex):
+            raise RuntimeError(f"For non-complex input tensors, argument {name} must not be a complex number.")
+
+
 def _check_statics(statics: Mapping[str, Any], compute: dtype) -> None:
     """Raise if a static number would be cut off, or wrap around, to become an integer."""
     for name, value in statics.items():
@@ -303,6 +326,7 @@ def pointwise(
     refused_operands: Mapping[dtype, str] | None = None,
     check_integers: Callable[[Sequence[Any]], None] | None = None,
     numbers: Mapping[str, str] | None = None,
+    complex: Any = None,
     inplace: bool | None = None,
     export: bool = True,
 ) -> Callable[[Callable[..., Any]], Any]:
@@ -320,6 +344,7 @@ def pointwise(
         refused_operands: dtypes that no operand may have, and what to say.
         check_integers: called with the operands before a computation in integers; raises if a value will not do.
         numbers: for an operand, the name of the node class where it is a number, if that is another.
+        complex: the operation that does it for complex numbers, where they have formulas of their own.
         inplace: whether there is an in-place method, too; by default unless the result is bool.
         export: whether ``numgrad`` exports the function and Tensor has the method.
 
@@ -330,7 +355,7 @@ def pointwise(
     def decorate(function: Callable[..., Any]) -> Any:
         op = Pointwise(
             function, node, nondifferentiable, result, real, dtypes, conditions, baked or {}, refused or {},
-            refused_operands or {}, check_integers, numbers or {},
+            refused_operands or {}, check_integers, numbers or {}, None if complex is None else complex.op,
         )
         call: Any = recorder(op)
         call.__doc__ = function.__doc__

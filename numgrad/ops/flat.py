@@ -14,9 +14,9 @@ import numpy as np
 from .. import devices
 from .._tensor import Tensor, fresh
 from .._types import TensorType
-from ..autograd.errors import freed_error
 from ..autograd.grad_mode import GRAD, state
 from ..autograd.node import edge_of, next_sequence
+from ..autograd.places import Place
 from ..autograd.saved import PACKED, HookPair, PackedTensor, restore
 from .plan import OUTPUT, Plan, PointwiseNode
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FlatNode", "Recipe"]
 
-#: What turns the gradient of the output into those of the inputs: ``run(node, row, release)``.  It returns a row (or
+#: What turns the gradient of the output into those of the inputs: ``run(node, row, freed_by)``.  It returns a row (or
 #: None) for each input, or None alone where the general way must report an error.  A row that several inputs get
 #: comes as a tuple of one, so that nobody adds to it in place.
-RunRow = Callable[[Any, Any, bool], Any]
+RunRow = Callable[[Any, Any, Place | None], Any]
 
 #: Stands for the version counter of a saved number.
 NUMBER: list[int] = [0]
@@ -54,9 +54,7 @@ class FlatNode(PointwiseNode):
         return self.type.dtype
 
     def _entries(self) -> list[tuple[Any, list[int], int, Any]]:
-        saved = self.saved  # another thread may release it
-        if saved is None:
-            raise freed_error()
+        saved = self.kept()
         return [(saved[n], saved[n + 1], saved[n + 2], saved[n + 3]) for n in range(0, len(saved), 4)]
 
     def unpack(self) -> dict[str, Any]:
@@ -85,6 +83,13 @@ class FlatNode(PointwiseNode):
             alias._edge = edge_of(tensor)
             alias._requires_grad = alias._edge is not None
         return alias
+
+    def modified(self) -> list[tuple[Any, int]]:
+        return [
+            (self._kept(entry), entry[2])
+            for entry in self._entries()
+            if entry[1] is not NUMBER and entry[2] != PACKED and entry[1][0] != entry[2]
+        ]
 
     def pack_place(self, place: int, hooks: HookPair) -> None:
         assert self.saved is not None
@@ -179,7 +184,7 @@ def _runner(plan: Plan, kinds: tuple[Any, ...], type: TensorType) -> RunRow:
     """The function that computes a plan's gradients from rows; the most frequent plans have one of their own."""
     pattern = plan.pattern
     if pattern == ("passed", None):
-        return lambda node, row, release: (row, None)
+        return lambda node, row, freed_by: (row, None)
     if not plan.computed:
         return _pass_on(pattern)
     launch = devices.flat_launcher(plan.program(kinds, type.dtype, [type.dtype] * len(plan.computed)))
@@ -187,34 +192,34 @@ def _runner(plan: Plan, kinds: tuple[Any, ...], type: TensorType) -> RunRow:
         return _any_runner(plan, launch)
     if len(plan.names) == 1 and pattern == ("kernel",):
 
-        def run_unary(node: Any, row: Any, release: bool) -> Any:
+        def run_unary(node: Any, row: Any, freed_by: Place | None) -> Any:
             saved = node.saved
-            if saved is None or saved[1][0] != saved[2]:
+            if saved.__class__ is not tuple or saved[1][0] != saved[2]:
                 return None
-            if release:
-                node.saved = None
+            if freed_by is not None:
+                node.saved = freed_by
             return (launch(row, saved[0]),)
 
         return run_unary
     if len(plan.names) == 1 and pattern == ("kernel", None):
 
-        def run_first(node: Any, row: Any, release: bool) -> Any:
+        def run_first(node: Any, row: Any, freed_by: Place | None) -> Any:
             saved = node.saved
-            if saved is None or saved[1][0] != saved[2]:
+            if saved.__class__ is not tuple or saved[1][0] != saved[2]:
                 return None
-            if release:
-                node.saved = None
+            if freed_by is not None:
+                node.saved = freed_by
             return launch(row, saved[0]), None
 
         return run_first
     if len(plan.names) == 2 and pattern == ("kernel", "kernel") and all(source != OUTPUT for source in plan.sources):
 
-        def run_both(node: Any, row: Any, release: bool) -> Any:
+        def run_both(node: Any, row: Any, freed_by: Place | None) -> Any:
             saved = node.saved
-            if saved is None or saved[1][0] != saved[2] or saved[5][0] != saved[6]:
+            if saved.__class__ is not tuple or saved[1][0] != saved[2] or saved[5][0] != saved[6]:
                 return None
-            if release:
-                node.saved = None
+            if freed_by is not None:
+                node.saved = freed_by
             return launch(row, saved[0], saved[4])
 
         return run_both
@@ -225,16 +230,16 @@ def _any_runner(plan: Plan, launch: Callable[..., Any]) -> RunRow:
     pattern, one = plan.pattern, len(plan.computed) == 1
     direct = not one and all(source == "kernel" for source in pattern)
 
-    def run(node: Any, row: Any, release: bool) -> Any:
+    def run(node: Any, row: Any, freed_by: Place | None) -> Any:
         saved = node.saved
-        if saved is None:
+        if saved.__class__ is not tuple:
             return None
         for place in range(1, len(saved), 4):
             if saved[place][0] != saved[place + 1]:
                 return None
         out = launch(row, *saved[::4])
-        if release and plan.frees:
-            node.saved = None
+        if freed_by is not None and plan.frees:
+            node.saved = freed_by
         if direct:
             return out
         outs = iter((out,) if one else out)
@@ -247,13 +252,13 @@ def _any_runner(plan: Plan, launch: Callable[..., Any]) -> RunRow:
 def _pass_on(pattern: tuple[Any, ...]) -> RunRow:
     if pattern == ("passed", "passed"):
 
-        def run_both(node: Any, row: Any, release: bool) -> Any:
+        def run_both(node: Any, row: Any, freed_by: Place | None) -> Any:
             shared = (row,)
             return shared, shared
 
         return run_both
 
-    def run(node: Any, row: Any, release: bool) -> Any:
+    def run(node: Any, row: Any, freed_by: Place | None) -> Any:
         passed = _passed(row, pattern)
         return [passed if source == "passed" else None for source in pattern]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.errors import freed_error
 from ..autograd.grad_mode import GRAD, state
+from ..autograd.places import Place
 from ..autograd.saved import PACKED, SavedTensor, SavingNode, restore
 
 if TYPE_CHECKING:
@@ -31,9 +31,7 @@ class OpNode(SavingNode):
         Raises:
             RuntimeError: it was freed by an earlier backward, or a tensor was changed in place since.
         """
-        saved = self.saved  # another thread may release it
-        if saved is None:
-            raise freed_error()
+        saved = self.kept()
         values = {}
         for name, value, version in zip(self.names, saved, self.versions):  # noqa: B905 - of one length; strict= costs time
             if version is not None:
@@ -50,10 +48,10 @@ class OpNode(SavingNode):
     def saved_output(self, place: int) -> int | None:
         return self.output_number(self.names[place])
 
-    def release(self) -> None:
+    def release(self, freed_by: Place) -> None:
         for version in self.versions:
             if version is not None:
-                self.saved = None
+                self.saved = freed_by
                 return
 
     def __getattr__(self, name: str) -> Any:

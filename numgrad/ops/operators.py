@@ -31,7 +31,7 @@ def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Tensor, Any], A
 
 def _quotient_of(self: Tensor, other: Any) -> Any:
     """``other / self``, for a number as PyTorch computes it: by the reciprocal."""
-    return p.mul(p.reciprocal(self), other) if isinstance(other, int | float) else p.div(other, self)
+    return p.mul(p.reciprocal(self), other) if isinstance(other, int | float | complex) else p.div(other, self)
 
 
 def _inverted(self: Tensor) -> Any:

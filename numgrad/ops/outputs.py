@@ -6,6 +6,7 @@ from typing import Any
 
 from ..autograd.grad_mode import GRAD, state
 from ..autograd.inference_tensors import check_updatable
+from ..autograd.levels import Tangents, level_of
 from .copying import convert
 from .overwriting import copy_
 from .table import check_tensors
@@ -20,6 +21,7 @@ def write_out(name: str, out: Any, result: Any) -> Any:
 
     Raises:
         RuntimeError: a gradient would have to be recorded, the shapes differ, or the dtype cannot hold the result.
+        NotImplementedError: the result has a tangent.
     """
     if isinstance(result, tuple):
         if not isinstance(out, tuple | list) or len(out) != len(result):
@@ -31,6 +33,10 @@ def write_out(name: str, out: Any, result: Any) -> Any:
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             f"arguments requires grad (shapes {list(result._shape)}, {list(out._shape)})."
+        )
+    if isinstance(level_of((result, out)), Tangents):
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
         )
     kind = out.dtype
     if result.dtype.category > kind.category:

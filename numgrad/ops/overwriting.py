@@ -11,14 +11,15 @@ from .. import devices
 from .._layout import broadcast_shapes
 from .._tensor import Tensor, check_in_place
 from .._types import dtype
-from ..autograd.grad_mode import GRAD, state
+from ..autograd.grad_mode import GRAD, TRANSFORMED, state
 from ..autograd.node import Node, edge_of
 from ..autograd.operations import operations
 from ..autograd.views import check_writable, record_inplace
 from .copying import copy_program, same
 from .numbers import check_fits, plain_number
 from .sharing import check_overlap
-from .table import attach, refuse_complex
+from .table import attach
+from .transforms import OverwriteCall, transformed
 
 __all__ = [
     "FillBackward2", "assign_number", "copy_", "fill_", "overwritten",
@@ -80,12 +81,14 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 
 def _overwritten_with(input: Tensor, src: Tensor, node: type[Node]) -> Tensor:
+    if state.mode & TRANSFORMED:
+        return transformed(OverwriteCall("copy_", lambda: _overwritten_with(input, src, node), input, src))
     check_in_place(input, src)
     shape = broadcast_shapes(input._shape, src._shape)
     if shape != input._shape:
         raise RuntimeError(f"output with shape {list(input._shape)} doesn't match the broadcast shape {list(shape)}")
     check_overlap(input, src)
-    edges = recorded_edges("copy_", input, input, src)
+    edges = recorded_edges(input, src)
     devices.run_pointwise(copy_program(src.dtype, input.dtype), [src], [input])
     overwritten(input, edges, node)
     return input
@@ -130,24 +133,23 @@ def assign_number(input: Tensor, value: Any) -> None:
 
 
 def _filled(input: Tensor, value: Any, node: type[Node], others: tuple[None, ...] = ()) -> Tensor:
+    if state.mode & TRANSFORMED:
+        return transformed(OverwriteCall("fill_", lambda: _filled(input, value, node, others), input))
     check_writable(input)  # elements may share memory: they get the same value
-    edges = recorded_edges("fill_", input, input)
+    edges = recorded_edges(input)
     devices.run_pointwise(_fill_program(value.__class__, input.dtype), [value], [input])
     overwritten(input, edges + others, node)
     return input
 
 
-def recorded_edges(name: str, target: Tensor, *sources: Tensor) -> tuple[Any, ...]:
-    """The edges of what is written to ``target``, if that is recorded."""
-    edges = tuple([edge_of(source) for source in sources]) if state.mode & GRAD else ()
-    if any(edges):
-        refuse_complex(name, target._type.dtype, target._shape, target)
-    return edges
+def recorded_edges(*sources: Tensor) -> tuple[Any, ...]:
+    """The edges of what a tensor had before and of what is written to it, if that is recorded."""
+    return tuple([edge_of(source) for source in sources]) if state.mode & GRAD else ()
 
 
 def overwritten(input: Tensor, edges: tuple[Any, ...], node: type[Node]) -> None:
     input._counter[0] += 1
-    if any(edges) and input.is_floating_point():
+    if any(edges) and input._type.dtype.differentiable:
         record_inplace(input, node(edges, input._shape, input._type))
 
 

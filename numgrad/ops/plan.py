@@ -10,10 +10,11 @@ import numpy as np
 from .. import devices
 from .._tensor import Tensor, fresh, strided
 from .._types import TensorType, dtype, tensor_type
-from ..autograd.grad_mode import GRAD, state
+from ..autograd.grad_mode import TRACED, state
+from ..autograd.places import Place
 from ..autograd.saved import keep
 from .calls import Calls, kind_of, layout_key, new_strides, number_places
-from .copying import kept_copy
+from .copying import convert, kept_copy
 from .new import filled_of
 from .nodes import OpNode
 from .table import Rule, parameters
@@ -119,9 +120,9 @@ class PointwiseNode(OpNode):
         """The static numbers that are written into the kernel."""
         return self.plan.constants
 
-    def release(self) -> None:
+    def release(self, freed_by: Place) -> None:
         if self.plan.frees:
-            self.saved = None
+            self.saved = freed_by
 
     def apply(self, gradient: Tensor) -> tuple[Any, ...]:
         plan = self.plan
@@ -130,7 +131,7 @@ class PointwiseNode(OpNode):
             gradient._shared = True
         if plan.computed:
             values = self.unpack()
-            if state.mode & GRAD:
+            if state.mode & TRACED:
                 known = {**plan.constants, **{n: self._operand(n, v) for n, v in values.items()}, "grad": gradient}
                 for i, rule in plan.computed.items():
                     results[i] = rule(*[known[name] for name in plan.arguments[i]])
@@ -140,9 +141,11 @@ class PointwiseNode(OpNode):
         return tuple(results)
 
     def _operand(self, name: str, value: Any) -> Any:
-        """What was saved, as a rule takes it: an operand that was a number as a tensor."""
-        if isinstance(value, Tensor) or name not in self.op.inputs:
+        """What was saved, as a rule takes it: an operand that was a number, or real beside complex ones, converted."""
+        if name not in self.op.inputs or name in self.op.conditions:
             return value
+        if isinstance(value, Tensor):
+            return convert(value, self.compute) if self.compute.is_complex else value
         type = tensor_type(self.compute, self.type.device)
         return filled_of((), value, type)
 
@@ -152,6 +155,8 @@ class PointwiseNode(OpNode):
         operands = [gradient, *values]
         edges: list[Any] = [self.edges[i] for i in plan.computed]
         types = tuple([node.output(number)[1] or gradient._type for node, number in edges])  # None: see grad_dtype
+        if self.compute.is_complex:  # the engine takes the real part for a real input
+            types = tuple([t if t.dtype.is_complex else tensor_type(self.compute, t.device) for t in types])
         key = layout_key(operands), self.compute, types
         launch, numbers, strides = plan.launches.get(key) or self._find_launch(key, operands, types)
         if numbers:

@@ -16,13 +16,16 @@ from .pointwise import arithmetic as pointwise
 from .pointwise import comparison
 from .reductions import sums as reduction
 from .shapes.joining import stack
+from .shapes.views import primal_of
 from .shapes.windows import as_strided
+from .transforms import transformed
 
 __all__: list[str] = []
 
 
 def _fit(gradient: Tensor, shape: tuple[int, ...], type: Any) -> Tensor:
-    gradient = copying.convert(gradient, type.dtype)
+    if gradient._type is not type:  # a real input's gradient is the real part of a complex one
+        gradient = copying.to_type(gradient, type)
     return gradient if gradient._shape == shape else reduction.sum_to_shape(gradient, shape)
 
 
@@ -78,8 +81,29 @@ def _regarded(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] |
     return as_strided(tensor, shape, contiguous_strides(shape) if strides is None else strides)
 
 
-def _has_nan(gradient: Tensor) -> bool:
-    return bool(reduction.any(comparison.isnan(gradient.detach())))
+def _laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
+    from .forward import laid_out_as  # which few programs need
+
+    return laid_out_as(tensor, tangent)
+
+
+def _first_bad(tensor: Tensor, nan: bool, infinite: bool) -> tuple[int, ...] | None:
+    elements = tensor._array()
+    if elements.dtype.kind not in "fc" or not (nan or infinite):
+        return None
+    bad = ~np.isfinite(elements) if nan and infinite else np.isnan(elements) if nan else np.isinf(elements)
+    first = int(bad.argmax()) if bad.size else 0
+    if not bad.size or not bad.flat[first]:
+        return None
+    return tuple([int(place) for place in np.unravel_index(first, bad.shape)])
+
+
+def _element(tensor: Tensor, index: tuple[int, ...]) -> Any:
+    return tensor._array()[index].item()
+
+
+def _snapshot(tensor: Tensor) -> Tensor:
+    return public_functions["from_numpy"](tensor._array().copy())
 
 
 operations.add = pointwise.add
@@ -87,13 +111,18 @@ operations.add_ = _add_to
 operations.add_rows = devices.add_rows
 operations.clone = copying.clone
 operations.copy = copying.contiguous_op
+operations.element = _element
+operations.first_bad = _first_bad
 operations.fit = _fit
-operations.is_bad = _has_nan
+operations.laid_out_as = _laid_out_as
 operations.ones = _ones
 operations.overwrite = _overwrite
+operations.primal = primal_of
 operations.regarded = _regarded
 operations.row_class = devices.Row
 operations.row_of = _row_of
+operations.snapshot = _snapshot
 operations.stack = stack
 operations.tensor = fresh
+operations.transformed = transformed
 operations.zeros = _zeros

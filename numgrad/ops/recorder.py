@@ -15,7 +15,7 @@ import numpy as np
 from .. import devices
 from .._tensor import Tensor, fresh
 from .._types import default_dtype_changed, tensor_type
-from ..autograd.grad_mode import GRAD, state
+from ..autograd.grad_mode import GRAD, ORDINARY, state
 from ..autograd.node import edge_of
 from .calls import kind_of
 from .flat import Recipe
@@ -117,7 +117,8 @@ def _choice(op: Pointwise) -> Callable[..., Any]:
     def call(condition, input, other):
         operands = condition, input, other
         first = input if isinstance(input, Tensor) else other
-        if not isinstance(first, Tensor) or state.mode & ~GRAD:
+        mode = state.mode
+        if not isinstance(first, Tensor) or mode > ORDINARY:
             return op.run(operands, op.statics)
         type, shape = first._type, first._shape
         rows, edges = [], []
@@ -135,7 +136,7 @@ def _choice(op: Pointwise) -> Callable[..., Any]:
                 return op.run(operands, op.statics)
             else:
                 rows.append(value._flat)
-                if place and value._requires_grad and state.mode:
+                if place and value._requires_grad and mode & GRAD:
                     edge = edge_of(value)
                     needed += (edge is not None) << place
             edges.append(edge)
@@ -186,10 +187,10 @@ def unary(op: Pointwise, statics: Mapping[str, Any]) -> Callable[[Any], Any]:
         if launch is None:
             return run((input,), statics)
         mode = state.mode
+        if mode > ORDINARY:
+            return run((input,), statics)
         if not (mode & GRAD and input._requires_grad and recorded):
             return fresh(launch(input._flat), input._shape, result)
-        if mode != GRAD:
-            return run((input,), statics)
         out = fresh(launch(input._flat), input._shape, result)
         edge = input._edge
         if edge is None or input._view is not None:
@@ -233,10 +234,10 @@ def operator(op: Pointwise) -> Callable[[Tensor, Any], Any]:
         if launch is None:
             return run(input, other)
         mode = state.mode
+        if mode > ORDINARY:
+            return run(input, other)
         if not (mode & GRAD and (needs or input._requires_grad) and recorded):
             return fresh(launch(first, second), input._shape, result)
-        if mode != GRAD:
-            return run(input, other)
         out = fresh(launch(first, second), input._shape, result)
         needed = 0
         first_edge = second_edge = None
@@ -285,7 +286,10 @@ class _Shortcut:
             self.known[key] = found
             return found
         # A program over rows reads each operand in its own dtype; what is recorded must have one dtype throughout.
-        if not type.dtype.is_floating_point or compute is type.dtype:
+        one = compute is type.dtype and (kind is compute or not op.rules)
+        if op.complex_entry is not None and compute.is_complex:
+            one = False
+        if one or not type.dtype.differentiable:
             program = op.program(operands, self.statics, compute, kind)
             if all(i.name not in self.statics for i in program.arguments):
                 found = (devices.flat_launcher(program), tensor_type(kind, type.device), [None] * 2 ** len(op.inputs))

@@ -18,16 +18,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._tensor import Tensor
-from .._types import dtype
-from ..autograd.grad_mode import GRAD, state
+from ..autograd.grad_mode import GRAD, TRANSFORMED, state
 from ..autograd.node import MAYBE, Node, edge_of
 from ..autograd.saved import keep
 from ..autograd.views import SEVERAL, View
 from .nodes import OpNode
+from .transforms import GeneralCall, transformed
 
 __all__ = [
     "Op", "Rule", "attach", "check_tensors", "operation", "ops", "parameters", "public", "public_functions",
-    "refuse_complex",
 ]
 
 #: Every operation by its key (its function's name).
@@ -141,21 +140,6 @@ def _no_tensor(name: str, parameter: str, value: Any) -> TypeError:
     return TypeError(f"{name}(): argument '{parameter}' must be Tensor, not {type(value).__name__}")
 
 
-def refuse_complex(name: str, kind: dtype, shape: tuple[int, ...], into: Tensor | None = None) -> None:
-    """Raise if a result of this dtype would have to be recorded: a wrong derivative is worse than none.
-
-    Raises:
-        NotImplementedError: it is complex, or written ``into`` a part of complex numbers.
-    """
-    if into is not None and into._view is not None:
-        kind = into._view.base._type.dtype
-    if kind.is_complex:
-        raise NotImplementedError(
-            f"{name}: numgrad has no derivatives of complex numbers yet, and an operand of this {kind} result (shape "
-            f"{list(shape)}) requires a gradient; detach it, or compute under no_grad()"
-        )
-
-
 class _GeneralNode(OpNode):
     """The node of an operation whose rules call other operations."""
 
@@ -202,9 +186,12 @@ class _Operation(Op):
         outputs: Sequence[str],
         view: bool,
         sequence: bool,
+        linear: bool,
     ):
         self.outputs = tuple(outputs)
         self.view = view
+        self.linear = linear
+        self.hides_tangents = False  # the view has a tangent of its own, or none
         self.sequence = sequence  # the one input is a tuple of tensors
         self.parameters = parameters(function)
         super().__init__(function, node, inputs, fixed)
@@ -225,6 +212,8 @@ class _Operation(Op):
 
     def __call__(self, *args: Any) -> Any:
         mode = state.mode
+        if mode & TRANSFORMED:
+            return transformed(GeneralCall(self, args))
         edges: tuple[Any, ...] = ()
         if mode & GRAD:
             if self.place is None:
@@ -277,9 +266,7 @@ class _Operation(Op):
 
     def _record(self, edges: tuple[Any, ...], args: tuple[Any, ...], out: Tensor) -> None:
         """Make a node the origin of the one output."""
-        kind = out._type.dtype
-        if not kind.is_floating_point:
-            refuse_complex(self.name, kind, out._shape)
+        if not out._type.dtype.differentiable:
             return
         node = self.node_class(edges, out._shape, out._type)
         self._save(node, args, (out,))
@@ -288,9 +275,7 @@ class _Operation(Op):
 
     def _record_several(self, edges: tuple[Any, ...], args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         """Make a node the origin of the outputs that have derivatives."""
-        for output in outputs:
-            refuse_complex(self.name, output._type.dtype, output._shape)
-        differentiable = tuple([o for o in outputs if o._type.dtype.is_floating_point])
+        differentiable = tuple([o for o in outputs if o._type.dtype.differentiable])
         if not differentiable:
             return
         node = self.node_class(edges, differentiable[0]._shape, differentiable[0]._type)
@@ -353,6 +338,7 @@ def operation(
     outputs: Sequence[str] = ("out",),
     view: bool = False,
     sequence: bool = False,
+    linear: bool = False,
 ) -> Callable[[Callable[..., Any]], _Operation]:
     """Decorate the function that computes an operation, given and returning tensors.
 
@@ -363,11 +349,12 @@ def operation(
         outputs: names of the outputs, where there are several.
         view: whether the outputs share the input's memory.
         sequence: whether the one input is a tuple of tensors; its rule returns a list.
+        linear: whether it is linear in each differentiable input, the others being fixed (a sequence: in all together).
 
     The result is called with positional arguments only.
     """
 
     def decorate(function: Callable[..., Any]) -> _Operation:
-        return _Operation(function, node, inputs, nondifferentiable, outputs, view, sequence)
+        return _Operation(function, node, inputs, nondifferentiable, outputs, view, sequence, linear)
 
     return decorate

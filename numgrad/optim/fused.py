@@ -14,6 +14,8 @@ from .. import devices
 from .._layout import contiguous_strides, numel
 from .._tensor import Tensor, check_in_place, strided
 from .._types import TensorType, float32
+from ..autograd.anomaly_mode import is_anomaly_enabled
+from ..autograd.changes import note_change
 from ..autograd.grad_mode import enable_grad, is_inference_mode_enabled, no_grad
 from ..autograd.inference_tensors import check_updatable
 from ..ops.copying import kept_strides, write
@@ -140,6 +142,8 @@ class FusedOptimizer(Optimizer):
         lines[first:] = self._numbers(*before)
         plan.run([grad for _, grad, _, _ in entries])
         for param, _, _, kept in entries:
+            if is_anomaly_enabled():
+                note_change(param)
             param._counter[0] += 1
             for one in kept:
                 if one is not None:

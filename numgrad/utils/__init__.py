@@ -1,5 +1,5 @@
-"""What stands around the computation: loading data, exchanging memory with other libraries."""
+"""What stands around the computation: loading data, exchanging memory with other libraries, saving memory."""
 
-from . import data, dlpack, hooks
+from . import checkpoint, data, dlpack, hooks
 
-__all__ = ["data", "dlpack", "hooks"]
+__all__ = ["checkpoint", "data", "dlpack", "hooks"]

@@ -69,7 +69,7 @@ def _values(shapes, domains, dtype):
         elif np.dtype(kind).kind in "iu" and domain.dtype is None:
             values = np.rint(values * 3).astype(np.int64)
         elif np.dtype(kind).kind == "c" and domain.dtype is None:
-            values = values + 1j * values.reshape(-1)[::-1].reshape(shape)
+            values = values + 0.7j * values.reshape(-1)[::-1].reshape(shape)
         arrays.append(np.asarray(values).astype(kind))
     return arrays
 

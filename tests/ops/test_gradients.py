@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from ops.gradients import check_gradients
+from ops.gradients import check_gradients, differentiable, weights_for
 from ops.samples import SAMPLES
 
 import numgrad
@@ -55,13 +55,12 @@ def test_derivatives_beside_a_number(case, number):
 
 def gradients_by_every_path(case, dtype):
     """The inputs' gradients by ``backward`` (rows), by ``grad`` (one kernel) and as recorded for a second one."""
-    weights = [numgrad.from_numpy(np.asarray(np.random.default_rng(1).uniform(0.5, 1.5, output.shape), dtype))
-               for output in case(*case.leaves(dtype)) if output.is_floating_point()]
+    weights = [weights_for(output, number) for number, output in enumerate(differentiable(case(*case.leaves(dtype))))]
     results = []
     for path in ("rows", "kernel", "recorded"):
         leaves = case.leaves(dtype, requires_grad=True)
         wanted = [leaf for leaf in leaves if leaf is not None and leaf.requires_grad]
-        outputs = [output for output in case(*leaves) if output.is_floating_point()]
+        outputs = differentiable(case(*leaves))
         if path == "rows":
             numgrad.autograd.backward(outputs, weights)
             results.append([leaf.grad for leaf in wanted])

@@ -111,10 +111,15 @@ def test_rules_are_linear_in_the_gradient(case, create_graph):
     wanted = [leaf for leaf in leaves if leaf is not None and leaf.requires_grad]
     outputs = [output for output in case(*leaves) if output.requires_grad]
     random = np.random.default_rng(3)
-    one, two = [[random.normal(size=output.shape) for output in outputs] for _ in range(2)]
+    one, two = [
+        [random.normal(size=output.shape) * (1 + 2j * output.is_complex()) for output in outputs] for _ in range(2)
+    ]
 
     def gradients(arrays):
-        weights = [numgrad.from_numpy(np.asarray(array)) for array in arrays]
+        weights = [
+            numgrad.from_numpy(np.asarray(array if output.is_complex() else array.real))
+            for array, output in zip(arrays, outputs, strict=True)
+        ]
         found = numgrad.autograd.grad(outputs, wanted, weights, retain_graph=True, create_graph=create_graph)
         return [gradient.detach().numpy() for gradient in found]
 

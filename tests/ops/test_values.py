@@ -10,7 +10,7 @@ import numgrad
 CASES = [case for sample in SAMPLES for case in sample.cases()]
 
 #: Relative and absolute error: a few units in the last place, more where terms cancel.
-TOLERANCE = {"float32": (2e-6, 1e-6), "float64": (4e-15, 2e-15)}
+TOLERANCE = {"float32": (2e-6, 1e-6), "float64": (4e-15, 2e-15), "complex128": (1e-14, 4e-15)}
 
 
 def defined():

@@ -15,7 +15,10 @@ def randoms(*shapes, seed=0, dtype="float64", layout="contiguous", low=-2.0, hig
     random = np.random.default_rng(seed)
     arrays = []
     for shape in shapes:
-        values = np.asarray(random.uniform(low, high, shape)).astype(dtype)
+        values = random.uniform(low, high, shape)
+        if dtype.startswith("complex"):
+            values = values + 1j * random.uniform(low, high, shape)
+        values = np.asarray(values).astype(dtype)
         if layout == "transposed":
             values = np.ascontiguousarray(values.T).T
         elif layout == "stepped" and shape:
@@ -75,7 +78,7 @@ def _run(module, program, inputs, requires_grad, graph):
     recorded = [output for output in outputs if output.requires_grad]
     if recorded:
         random = np.random.default_rng(7)
-        weights = [module.from_numpy(np.asarray(random.normal(size=tuple(x.shape)), _name(x.dtype))) for x in recorded]
+        weights = [module.from_numpy(_normal(random, tuple(x.shape), _name(x.dtype))) for x in recorded]
         module.autograd.backward(recorded, weights)
     for number, tensor in enumerate(tensors):
         gradient = tensor.grad if tensor.is_leaf else None
@@ -89,6 +92,11 @@ def _run(module, program, inputs, requires_grad, graph):
     return facts, None
 
 
+def _normal(random, shape, dtype):
+    values = random.normal(size=shape)
+    return np.asarray(values + 1j * random.normal(size=shape) if dtype.startswith("complex") else values, dtype)
+
+
 def _leaf(module, array, requires_grad):
     """A leaf with the array's elements, in memory of its layout."""
     kind = getattr(module, array.dtype.name)
@@ -100,12 +108,13 @@ def _leaf(module, array, requires_grad):
         copy = np.lib.stride_tricks.as_strided(row, array.shape, array.strides)
         copy[...] = array
         tensor = module.from_numpy(copy)
-    return tensor.requires_grad_() if requires_grad and tensor.is_floating_point() else tensor
+    differentiable = tensor.is_floating_point() or tensor.is_complex()
+    return tensor.requires_grad_() if requires_grad and differentiable else tensor
 
 
 def _of_tensor(name, tensor):
     return [
-        (name, tensor.numpy().copy()),
+        (name, tensor.resolve_conj().numpy().copy()),
         (f"shape of {name}", tuple(tensor.shape)),
         (f"dtype of {name}", _name(tensor.dtype)),
     ]

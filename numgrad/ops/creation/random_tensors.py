@@ -11,7 +11,7 @@ from ... import random
 from ..._layout import broadcast_shapes, numel, output_strides
 from ..._tensor import Tensor, check_in_place, fresh, strided
 from ..._types import bool_, dtype, float32, float64, int64, tensor_type, to_device, to_dtype
-from ...autograd.grad_mode import GRAD, no_grad, state
+from ...autograd.grad_mode import GRAD, TRANSFORMED, no_grad, state
 from ...autograd.node import Node, edge_of
 from ...autograd.operations import operations
 from ..copying import contiguous, write
@@ -22,6 +22,7 @@ from ..reductions.extremes import max as largest
 from ..reductions.extremes import min as smallest
 from ..shapes.views import expand
 from ..table import attach, public
+from ..transforms import OverwriteCall, transformed
 from .filled import as_size, empty, finished, laid_out_as
 
 __all__ = ["bernoulli", "bernoulli_", "exponential_", "multinomial", "normal", "randint", "randperm"]
@@ -42,8 +43,10 @@ _BernoulliBackward1 = _node("BernoulliBackward1")
 
 def _overwrite(input: Tensor, draw: Callable[[], np.ndarray], node: type[FillBackward2]) -> Tensor:
     """Fill the tensor with the row that ``draw`` returns, in the order in which its elements lie in memory."""
+    if state.mode & TRANSFORMED:
+        return transformed(OverwriteCall(node.__name__, lambda: _overwrite(input, draw, node), input))
     check_in_place(input)
-    edges = recorded_edges(node.__name__, input, input)
+    edges = recorded_edges(input)
     row = draw()
     steps = output_strides(input._shape, ((input._shape, input._strides),))
     write(input, strided(row, input._shape, steps, 0, tensor_type(to_dtype(row.dtype))))

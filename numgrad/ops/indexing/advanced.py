@@ -25,7 +25,7 @@ __all__ = ["Selection", "index_backward", "index_op", "index_put_op", "mask_plac
 Ints = tuple[int, ...]
 
 
-@operation("IndexBackward0", inputs=["input", "places"], nondifferentiable=["places"])
+@operation("IndexBackward0", inputs=["input", "places"], nondifferentiable=["places"], linear=True)
 def index_op(input: Tensor, places: Tensor, dims: Ints, distinct: bool) -> Tensor:
     return pick(input, places, dims)
 
@@ -35,7 +35,7 @@ def _(grad, places, input_shape, dims, distinct):
     return index_backward(grad, places, input_shape, dims, distinct)
 
 
-@operation("IndexPutImplBackward0", inputs=["grad_output", "places"], nondifferentiable=["places"])
+@operation("IndexPutImplBackward0", inputs=["grad_output", "places"], nondifferentiable=["places"], linear=True)
 def index_backward(grad_output: Tensor, places: Tensor, shape: Ints, dims: Ints, distinct: bool) -> Tensor:
     """Zeros of ``shape`` with the gradient added at the places."""
     out = zeros_of(shape, grad_output._type)

@@ -38,7 +38,7 @@ def narrowed(input: Tensor, shape: tuple[int, ...], dim: int) -> Tensor:
     return input
 
 
-@operation("GatherBackward0", inputs=["input", "index"], nondifferentiable=["index"])
+@operation("GatherBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True)
 def gather_op(input: Tensor, index: Tensor, dim: int) -> Tensor:
     part = contiguous(narrowed(input, index._shape, dim))
     length, inner = along(part._shape, dim)
@@ -172,7 +172,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 # -- whole rows --------------------------------------------------------------------------------------------------
 
 
-@operation("EmbeddingBackward0", inputs=["weight", "indices"], nondifferentiable=["indices"])
+@operation("EmbeddingBackward0", inputs=["weight", "indices"], nondifferentiable=["indices"], linear=True)
 def embedding_op(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
     return pick(weight, indices, (0,))
 
@@ -183,7 +183,7 @@ def _(grad, indices, weight_shape, padding_idx, scale_grad_by_freq):
 
 
 @operation(
-    "EmbeddingDenseBackwardBackward0", inputs=["grad_output", "indices"], nondifferentiable=["indices"]
+    "EmbeddingDenseBackwardBackward0", inputs=["grad_output", "indices"], nondifferentiable=["indices"], linear=True,
 )
 def embedding_dense_backward(
     grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool

@@ -103,7 +103,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 # -- reading and writing ------------------------------------------------------------------------------------------
 
 
-@operation("MaskedSelectBackward0", inputs=["input", "mask"], nondifferentiable=["mask"])
+@operation("MaskedSelectBackward0", inputs=["input", "mask"], nondifferentiable=["mask"], linear=True)
 def masked_select_op(input: Tensor, mask: Tensor) -> Tensor:
     shape = broadcast_shapes(input._shape, mask._shape)
     return pick(expand(input, shape), mask_places(expand(mask, shape)), all_dims(shape))
@@ -134,7 +134,7 @@ def _(grad, mask, source_shape):
     return masked_scatter_backward(grad, mask, source_shape)
 
 
-@operation("MaskedScatterBackwardBackward0", inputs=["grad_output", "mask"], nondifferentiable=["mask"])
+@operation("MaskedScatterBackwardBackward0", inputs=["grad_output", "mask"], nondifferentiable=["mask"], linear=True)
 def masked_scatter_backward(grad_output: Tensor, mask: Tensor, shape: tuple[int, ...]) -> Tensor:
     """What of the gradient the mask selects, in front of zeros, in ``shape``."""
     row = devices.zeros(shape, grad_output._type)

@@ -12,7 +12,7 @@ from ..._tensor import Tensor
 from ..._types import bool_
 from ..copying import convert, write
 from ..new import filled_of
-from ..pointwise.arithmetic import div, mul
+from ..pointwise.arithmetic import conj, div, mul
 from ..pointwise.comparison import eq, where
 from ..pointwise.integers import floor_divide
 from ..shapes.parts import slice_op
@@ -106,7 +106,8 @@ def _(grad, input, index, src, out, dim, reduce, include_self):
     elif reduce == "prod":
         # Every element is multiplied with what is left when it is taken out: 1, instead of 0, if it is one.
         one = where(eq(input, 0), 1, input)
-        grad = div(mul(grad, scatter_reduce_op(one, index, src, dim, reduce, include_self)), one)
+        product = scatter_reduce_op(one, index, src, dim, reduce, include_self)
+        grad = div(mul(grad, conj(product)), conj(one))
     elif reduce != "sum":
         grad = mul(_shares(grad, input, index, src, out, dim, include_self), _equal(input, out))
     return _without_self(grad, index, dim, include_self)
@@ -123,8 +124,8 @@ def _(grad, input, index, src, out, dim, reduce, include_self):
         zeros = gather_op(scatter_zeros(convert(zero, src.dtype), index, input._shape, dim), index, dim)
         alone = mul(zero, eq(zeros, 1))  # the only factor that is 0: the others' product is its gradient
         others = scatter_reduce_op(input, index, where(alone, 1, src), dim, reduce, include_self)
-        rest = div(gather_op(mul(grad, out), index, dim), where(zero, 1, src))
-        return where(alone, gather_op(mul(grad, others), index, dim), rest)
+        rest = div(gather_op(mul(grad, conj(out)), index, dim), conj(where(zero, 1, src)))
+        return where(alone, gather_op(mul(grad, conj(others)), index, dim), rest)
     shares = _shares(grad, input, index, src, out, dim, include_self)
     return mul(gather_op(shares, index, dim), _equal(src, gather_op(out, index, dim)))
 

@@ -10,7 +10,7 @@ from ..._tensor import Tensor, fresh
 from ..._types import int64
 from ..copying import contiguous, repeated_zero
 from ..new import zeros_of
-from ..pointwise.arithmetic import mul
+from ..pointwise.arithmetic import conj, mul
 from ..shapes.views import reshape
 from ..sharing import check_apart
 from ..table import attach, check_tensors, operation, public, public_functions
@@ -27,7 +27,7 @@ def _dims(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
     return (dim,) if shape else ()
 
 
-@operation("IndexSelectBackward0", inputs=["input", "index"], nondifferentiable=["index"])
+@operation("IndexSelectBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True)
 def index_select_op(input: Tensor, index: Tensor, dim: int) -> Tensor:
     return pick(contiguous(input), index, _dims(input._shape, dim))
 
@@ -51,7 +51,7 @@ def _(grad):
 @index_add_op.gradient("source")
 def _(grad, dim, index, alpha):
     picked = index_select_op(grad, index, dim)
-    return picked if alpha == 1 else mul(picked, alpha)
+    return picked if alpha == 1 else mul(picked, conj(alpha))
 
 
 @updating("IndexCopyBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"])
@@ -88,7 +88,7 @@ def _(grad, dim, index):
     return index_fill_number(grad, index, dim, 0)
 
 
-@operation("TakeBackward0", inputs=["input", "index"], nondifferentiable=["index"])
+@operation("TakeBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True)
 def take_op(input: Tensor, index: Tensor) -> Tensor:
     return pick(input, index, all_dims(input._shape))
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..._tensor import Tensor, fresh, strided
 from ..._types import bool_, int64, tensor_type, uint8
-from ...autograd.grad_mode import GRAD, state
+from ...autograd.grad_mode import GRAD, LEVELS, state
 from ...autograd.node import MAYBE, edge_of
 from ...autograd.views import View
 from ..copying import clone, convert
@@ -148,9 +148,10 @@ def _whether(condition: bool) -> Tensor:
 
 
 def _recorded(self: Tensor) -> bool:
-    """Whether views of the tensor are recorded."""
+    """Whether views of the tensor are recorded, or followed otherwise."""
     flag = self._requires_grad
-    return bool(state.mode & GRAD and flag) and (flag != MAYBE or edge_of(self) is not None)
+    mode = state.mode
+    return mode & LEVELS != 0 or (bool(mode & GRAD and flag) and (flag != MAYBE or edge_of(self) is not None))
 
 
 def _unrecorded(self: Tensor, index: Any) -> Tensor | None:

@@ -8,12 +8,13 @@ from typing import Any
 from ... import devices
 from ..._layout import contiguous_strides
 from ..._tensor import Tensor, check_in_place, strided
-from ...autograd.grad_mode import GRAD, state
+from ...autograd.grad_mode import GRAD, TRANSFORMED, state
 from ...autograd.views import record_inplace
 from ..copying import kept_copy, kept_strides, write
 from ..new import empty_of, filled_of
 from ..overwriting import fill_, recorded_edges
 from ..table import operation, parameters
+from ..transforms import ChangeCall, transformed
 
 __all__ = ["in_place", "number_as", "updating"]
 
@@ -50,11 +51,13 @@ def in_place(op: Any, change: Callable[..., None], *args: Any) -> Tensor:
     Raises:
         RuntimeError: the tensor may not be written to.
     """
+    if state.mode & TRANSFORMED:
+        return transformed(ChangeCall(op, change, args))
     target = args[0]
     tensors = [args[place] for place in op.positions]
     check_in_place(target, *[tensor for tensor in tensors[1:] if tensor is not None])
-    edges = recorded_edges(op.name, target, *tensors)
-    recorded = any(edges) and target.is_floating_point()
+    edges = recorded_edges(*tensors)
+    recorded = any(edges) and target._type.dtype.differentiable
     mode = state.mode
     state.mode = mode & ~GRAD
     try:

@@ -9,7 +9,7 @@ import numpy as np
 from ... import devices
 from ..._layout import broadcast_shapes, numel
 from ..._tensor import Tensor, fresh
-from ...autograd.grad_mode import GRAD, state
+from ...autograd.grad_mode import GRAD, TRACED, state
 from ..copying import contiguous
 from ..pointwise.arithmetic import conj, mul
 from ..shapes.views import (
@@ -46,7 +46,7 @@ def times(tensor: Tensor, number: Any) -> Tensor:
     return tensor if number == 1 else mul(tensor, number)
 
 
-@operation("MmBackward0", inputs=["input", "mat2"])
+@operation("MmBackward0", inputs=["input", "mat2"], linear=True)
 def mm_op(input: Tensor, mat2: Tensor, columns: tuple[bool, bool]) -> Tensor:
     """``columns`` says of which operands the elements lie column by column."""
     return fresh(devices.matrix_product(input, mat2), (input._shape[0], mat2._shape[1]), input._type)
@@ -86,7 +86,7 @@ def right_gradient(grad: Tensor, mat1: Tensor, columns: bool) -> Tensor:
 def _turned_product(left: Tensor, turn_left: bool, right: Tensor, turn_right: bool) -> Tensor:
     """The product of two matrices, or two stacks of them, of which one factor or both are transposed first."""
     stack = left._shape[:-2]
-    if state.mode & GRAD:
+    if state.mode & TRACED:
         turned, product = (_turned_stack, bmm_op) if stack else (t_op, product_of)
         return product(turned(left) if turn_left else left, turned(right) if turn_right else right)
     shape = (*stack, left._shape[-1 if turn_left else -2], right._shape[-2 if turn_right else -1])
@@ -116,7 +116,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return product_of(input, mat2)
 
 
-@operation("MvBackward0", inputs=["input", "vec"])
+@operation("MvBackward0", inputs=["input", "vec"], linear=True)
 def mv_op(input: Tensor, vec: Tensor) -> Tensor:
     shape = input._shape[:1]
     return fresh(devices.product(input, vec, shape), shape, input._type)
@@ -163,7 +163,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     return mv_op(input, vec)
 
 
-@operation("DotBackward0", inputs=["input", "tensor"])
+@operation("DotBackward0", inputs=["input", "tensor"], linear=True)
 def dot_op(input: Tensor, tensor: Tensor) -> Tensor:
     return fresh(devices.product(input, tensor, ()), (), input._type)
 
@@ -178,7 +178,7 @@ def _(grad, input):
     return mul(grad, conj(input))
 
 
-@operation("VdotBackward0", inputs=["input", "other"])
+@operation("VdotBackward0", inputs=["input", "other"], linear=True)
 def vdot_op(input: Tensor, other: Tensor) -> Tensor:
     return fresh(devices.product(conj(input), other, ()), (), input._type)
 
@@ -237,7 +237,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     return vdot_op(input, other)
 
 
-@operation("BmmBackward0", inputs=["input", "mat2"])
+@operation("BmmBackward0", inputs=["input", "mat2"], linear=True)
 def bmm_op(input: Tensor, mat2: Tensor) -> Tensor:
     shape = input._shape[0], input._shape[1], mat2._shape[2]
     return fresh(devices.matrix_product(input, mat2), shape, input._type)

@@ -8,7 +8,7 @@ from ... import devices
 from ..._layout import contiguous_strides, numel, output_strides
 from ..._tensor import Tensor, strided
 from ..._types import bool_
-from ...autograd.grad_mode import GRAD, state
+from ...autograd.grad_mode import TRACED, state
 from ..creation.filled import ones
 from ..matrices.matmul import matmul
 from ..pointwise.comparison import where
@@ -128,7 +128,7 @@ def attention_op(
 
 @attention_op.gradient("tensors")
 def _(grad, query, key, value, out, logsumexp, is_causal, scale):
-    if state.mode & GRAD or not _has_kernel(query, key):
+    if state.mode & TRACED or not _has_kernel(query, key):
         return _gradients(grad, query, key, value, is_causal, scale)
     grads = [_like(x) for x in (query, key, value)]
     devices.attention_backward((query, key, value, out, grad), grads, logsumexp, is_causal, scale)

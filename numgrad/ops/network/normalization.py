@@ -10,7 +10,7 @@ from ... import devices
 from ..._layout import numel
 from ..._tensor import Tensor, fresh
 from ..._types import dtype
-from ...autograd.grad_mode import GRAD, state
+from ...autograd.grad_mode import TRACED, state
 from ..copying import row_of, row_or_none
 from ..pointwise.arithmetic import add, div, mul, neg, pow, sqrt, sub
 from ..reductions.sums import mean_dims, sum_to_shape
@@ -51,7 +51,7 @@ def layer_norm_op(
 
 @layer_norm_op.gradient("tensors")
 def _(grad, input, weight, mean, scale, shape, eps):
-    if state.mode & GRAD:
+    if state.mode & TRACED:
         normal = fused_layer_norm(input, None, None, shape, eps)
         of_input = layer_norm_backward(grad, input, mean, scale, weight, shape, eps)
         return [of_input, sum_to_shape(mul(grad, normal), shape), sum_to_shape(grad, shape)]

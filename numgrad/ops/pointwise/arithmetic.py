@@ -15,14 +15,15 @@ from ..._types import bool_, get_default_dtype, int64
 from ..copying import convert
 from ..elementwise import pointwise
 from ..outputs import write_out
+from ..overloads import overload
 from ..recorder import unary
 from ..table import attach, public
 from .comparison import where
 
 __all__ = [
     "abs", "add", "conj", "conj_physical", "div", "exp", "log", "log_one_plus_exp", "mul", "neg", "pow", "pow_",
-    "pow_number", "pow_tensor", "reciprocal", "rsub", "sigmoid", "sigmoid_backward", "sign", "sqrt", "sub", "tanh",
-    "tanh_backward",
+    "pow_number", "pow_tensor", "reciprocal", "rsub", "sgn", "sigmoid", "sigmoid_backward", "sign", "sqrt", "sub",
+    "tanh", "tanh_backward",
 ]
 
 _ARITHMETIC_ON_BOOL = {
@@ -51,9 +52,15 @@ def _(grad):
     return conj(grad)
 
 
+attach("conj_physical_", overload(conj_physical, "ConjPhysicalBackward1").inplace)
+_conj = overload(conj_physical, "ConjBackward0")
+
+
 def conj(input: Any) -> Any:
     """The complex conjugate; of a real tensor or number the thing itself."""
-    return conj_physical(input) if isinstance(input, Tensor) and input.is_complex() else input
+    if isinstance(input, Tensor):
+        return _conj(input) if input._type.dtype.is_complex else input
+    return input.conjugate()
 
 
 conj.scalar_function = conj_physical.scalar_function  # type: ignore[attr-defined]
@@ -75,7 +82,7 @@ def _(grad):
 
 @add.gradient("other")
 def _(grad, alpha):
-    return grad * alpha
+    return grad * conj(alpha)
 
 
 @pointwise("SubBackward0", dtypes="bifc", refused=_ARITHMETIC_ON_BOOL, refused_operands=_ARITHMETIC_WITH_BOOL)
@@ -91,7 +98,7 @@ def _(grad):
 
 @sub.gradient("other")
 def _(grad, alpha):
-    return -grad * alpha
+    return -grad * conj(alpha)
 
 
 @pointwise(
@@ -105,7 +112,7 @@ def rsub(input, other, *, alpha=1):
 
 @rsub.gradient("input")
 def _(grad, alpha):
-    return -grad * alpha
+    return -grad * conj(alpha)
 
 
 @rsub.gradient("other")
@@ -167,7 +174,44 @@ def _(grad):
     return -grad
 
 
-@pointwise("AbsBackward0", real=True, dtypes="bifc", refused={bool_: "\"abs_cpu\" not implemented for 'Bool'"})
+@pointwise("SgnBackward0", dtypes="c", export=False, inplace=False)
+def sgn_complex(input):
+    """The number divided by its magnitude, and 0 for 0."""
+    return where(input == 0, 0, input / scalar.abs(input))
+
+
+@sgn_complex.gradient("input")
+def _(grad, input, out):
+    # Only what is across the number's direction turns it: (grad - out * real(conj(out) * grad)) / abs(input).
+    return where(input == 0, 0, (grad - out * out * conj(grad)) / (2 * abs_complex(input)))
+
+
+@pointwise("SgnBackward0", dtypes="bifc", complex=sgn_complex)
+def sgn(input):
+    """The sign of a real number: -1, 0 or 1; a complex number divided by its magnitude."""
+    return scalar.sign(input)
+
+
+@sgn.gradient("input")
+def _(grad):
+    return grad * 0
+
+
+@pointwise("AbsBackward0", real=True, dtypes="c", export=False, inplace=False)
+def abs_complex(input):
+    """The magnitude."""
+    return scalar.abs(input)
+
+
+@abs_complex.gradient("input")
+def _(grad, input):
+    return grad * sgn_complex(input)
+
+
+@pointwise(
+    "AbsBackward0", real=True, dtypes="bifc", refused={bool_: "\"abs_cpu\" not implemented for 'Bool'"},
+    complex=abs_complex,
+)
 def abs(input):
     """The absolute value."""
     return scalar.abs(input)
@@ -203,9 +247,27 @@ def _(grad, input, exponent):
     return grad * conj(where(exponent == 0, 0, exponent * pow_number(input, exponent=exponent - 1)))
 
 
+@pointwise("PowBackward1", dtypes="c", numbers={"input": "PowBackward2", "exponent": "PowBackward0"}, export=False)
+def pow_complex(input, exponent):
+    """``input ** exponent`` for complex numbers, in its principal branch."""
+    return scalar.pow(input, exponent)
+
+
+@pow_complex.gradient("input")
+def _(grad, input, exponent):
+    return grad * conj(where(exponent == 0, 0, exponent * pow_complex(input, exponent - 1)))
+
+
+@pow_complex.gradient("exponent")
+def _(grad, input, exponent, out):
+    # As below; the real part of the exponent is not negative where it is at least as near to 1 as to -1.
+    nothing = (input == 0) & (abs_complex(exponent - 1) <= abs_complex(exponent + 1))
+    return grad * conj(where(nothing, 0, out * log(input)))
+
+
 @pointwise(
     "PowBackward1", dtypes="bifc", refused={bool_: "\"pow\" not implemented for 'Bool'"}, export=False,
-    numbers={"input": "PowBackward2"},
+    numbers={"input": "PowBackward2"}, complex=pow_complex,
 )
 def pow_tensor(input, exponent):
     """``input ** exponent`` for two tensors, or a number and a tensor."""

@@ -14,7 +14,15 @@ from .comparison import eq
 __all__ = ["allclose", "equal", "isclose"]
 
 
-@pointwise("IscloseBackward0", result="bool", dtypes="f", export=False)
+@pointwise("IscloseBackward0", result="bool", dtypes="c", export=False)
+def isclose_complex(input, other, *, rtol=1e-5, atol=1e-8, equal_nan=0):
+    """The same in the complex plane."""
+    distance = scalar.abs(input - other)
+    near = (distance - distance == 0) & (distance <= scalar.abs(atol) + scalar.abs(rtol * other))
+    return (input == other) | near | ((input != input) & (other != other) & (equal_nan != 0))
+
+
+@pointwise("IscloseBackward0", result="bool", dtypes="fc", export=False, complex=isclose_complex)
 def isclose_op(input, other, *, rtol=1e-5, atol=1e-8, equal_nan=0):
     """``abs(input - other) <= atol + rtol * abs(other)``."""
     distance = scalar.abs(input - other)

@@ -7,40 +7,31 @@ from numgrad_kernels import scalar
 from ..._layout import broadcast_shapes
 from ..._tensor import Tensor, strided
 from ..._types import complex_of, real_of, tensor_type
-from ..copying import write
+from ..copying import clone, contiguous, write
 from ..elementwise import pointwise
-from ..new import empty_of
+from ..new import empty_of, filled_of
+from ..overwriting import copy_
+from ..shapes.parts import select_op
+from ..shapes.views import passed_on
 from ..table import attach, check_tensors, operation, public
-from .arithmetic import mul
-from .comparison import eq, ne
+from .arithmetic import conj, mul
+from .comparison import eq, ne, where
 from .trigonometric import cos, sin
 
 __all__ = ["angle", "complex", "imag", "polar", "real", "view_as_complex", "view_as_real"]
 
 
-def _parts(input: Tensor, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Tensor:
-    """The real numbers that complex ones are made of, as a view; strides and offset count real numbers."""
-    kind = tensor_type(real_of(input.dtype), input.device)
-    return strided(input._storage.view(kind.numpy), shape, strides, 2 * input._offset + offset, kind)
-
-
-def _doubled(input: Tensor) -> tuple[int, ...]:
-    return tuple([2 * step for step in input._element_strides()])
-
-
-@operation("ViewAsRealBackward0", view=True, nondifferentiable=["input"])
+@operation("ViewAsRealBackward0", view=True)
 def view_as_real_op(input: Tensor) -> Tensor:
-    return _parts(input, (*input._shape, 2), (*_doubled(input), 1), 0)
+    kind = tensor_type(real_of(input.dtype), input.device)
+    strides = (*[2 * step for step in input._element_strides()], 1)
+    return strided(input._storage.view(kind.numpy), (*input._shape, 2), strides, 2 * input._offset, kind)
 
 
-@operation("RealBackward0", view=True, nondifferentiable=["input"])
-def real_op(input: Tensor) -> Tensor:
-    return _parts(input, input._shape, _doubled(input), 0)
-
-
-@operation("ImagBackward0", view=True, nondifferentiable=["input"])
-def imag_op(input: Tensor) -> Tensor:
-    return _parts(input, input._shape, _doubled(input), 1)
+@view_as_real_op.gradient("input")
+def _(grad):
+    pairs = contiguous(grad)
+    return passed_on(view_as_complex_op, clone(pairs) if pairs._offset % 2 else pairs)
 
 
 @operation("ViewAsComplexBackward0", view=True)
@@ -53,7 +44,7 @@ def view_as_complex_op(input: Tensor) -> Tensor:
 
 @view_as_complex_op.gradient("input")
 def _(grad):
-    return view_as_real(grad)
+    return passed_on(view_as_real_op, grad)
 
 
 def view_as_real(input: Tensor) -> Tensor:
@@ -92,9 +83,13 @@ def view_as_complex(input: Tensor) -> Tensor:
     return view_as_complex_op(input)
 
 
+def _part(input: Tensor, place: int) -> Tensor:
+    return select_op(view_as_real_op(input), len(input._shape), place)
+
+
 def real(input: Tensor) -> Tensor:
     """The real parts, on the same memory; of a real tensor the tensor itself."""
-    return real_op(input) if input.is_complex() else input
+    return _part(input, 0) if input.is_complex() else input
 
 
 def imag(input: Tensor) -> Tensor:
@@ -107,15 +102,16 @@ def imag(input: Tensor) -> Tensor:
         raise RuntimeError(
             f"imag is not implemented for tensors with non-complex dtypes: {input.dtype} {list(input._shape)}"
         )
-    return imag_op(input)
+    return _part(input, 1)
 
 
-@operation("ComplexBackward0", inputs=["real", "imag"])
+@operation("ComplexBackward0", inputs=["real", "imag"], linear=True)
 def complex_op(real: Tensor, imag: Tensor, shape: tuple[int, ...]) -> Tensor:
     kind = tensor_type(complex_of(real.dtype), real.device)
     out = empty_of(shape, kind)
-    write(real_op.function(out), real)
-    write(imag_op.function(out), imag)
+    pairs = view_as_real_op.function(out)
+    for place, part in enumerate((real, imag)):
+        write(select_op.function(pairs, len(shape), place), part)
     return out
 
 
@@ -154,6 +150,21 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     return complex_op(real, imag, shape)
 
 
+@operation("PolarBackward0", inputs=["abs", "angle"])
+def polar_op(abs: Tensor, angle: Tensor) -> Tensor:
+    return complex(mul(abs, cos(angle)), mul(abs, sin(angle)))
+
+
+@polar_op.gradient("abs")
+def _(grad, angle):
+    return real(mul(conj(grad), polar_op(filled_of((), 1, angle._type), angle)))
+
+
+@polar_op.gradient("angle")
+def _(grad, out):
+    return real(mul(conj(grad), mul(out, 1j)))
+
+
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Complex numbers of this magnitude and angle, ``abs * cos(angle) + abs * sin(angle) * 1j``.
 
@@ -161,10 +172,21 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
         RuntimeError: the dtypes differ, or are not floating-point ones.
     """
     _check_parts("polar", abs, angle)
-    return complex(mul(abs, cos(angle)), mul(abs, sin(angle)))
+    return polar_op(abs, angle)
 
 
-@pointwise("AngleBackward0", result="float", real=True, dtypes="bifc", inplace=False)
+@pointwise("AngleBackward0", real=True, dtypes="c", export=False, inplace=False)
+def angle_complex(input):
+    """The angle in the plane, from -pi to pi."""
+    return scalar.angle(input)
+
+
+@angle_complex.gradient("input")
+def _(grad, input):
+    return where(input == 0, 0, grad * 1j / conj(input))  # the input turned by 90 degrees, over its squared magnitude
+
+
+@pointwise("AngleBackward0", result="float", real=True, dtypes="bifc", inplace=False, complex=angle_complex)
 def angle(input):
     """The angle of a complex number in the plane, from -pi to pi; of a real one 0, or pi if it is negative."""
     return scalar.angle(input)
@@ -199,5 +221,5 @@ for _function in (view_as_real, view_as_complex):
 public(isreal)
 public(resolve_conj)
 public(is_conj)
-attach("real", property(real))
-attach("imag", property(imag))
+attach("real", property(real, lambda self, value: copy_(real(self), value)))
+attach("imag", property(imag, lambda self, value: copy_(imag(self), value)))

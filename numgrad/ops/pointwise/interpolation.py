@@ -9,12 +9,20 @@ from numgrad_kernels import scalar
 from ..._tensor import Tensor
 from ..elementwise import pointwise
 from ..table import attach, check_tensors, public
+from .arithmetic import conj
 from .comparison import where
 
 __all__ = ["addcdiv", "addcmul", "lerp"]
 
 
-@pointwise("LerpBackward1", dtypes="f", numbers={"weight": "LerpBackward0"}, export=False)
+@pointwise("LerpBackward1", dtypes="c", numbers={"weight": "LerpBackward0"}, export=False)
+def lerp_complex(input, end, weight):
+    """``input + weight * (end - input)``, computed from the nearer end."""
+    near = scalar.abs(weight) < scalar.abs(0.5)
+    return where(near, input + weight * (end - input), end - (end - input) * (1 - weight))
+
+
+@pointwise("LerpBackward1", dtypes="fc", numbers={"weight": "LerpBackward0"}, export=False, complex=lerp_complex)
 def lerp_op(input, end, weight):
     """``input + weight * (end - input)``, computed from the nearer end."""
     near = scalar.abs(weight) < 0.5
@@ -22,18 +30,21 @@ def lerp_op(input, end, weight):
 
 
 @lerp_op.gradient("input")
+@lerp_complex.gradient("input")
 def _(grad, weight):
-    return grad * (1 - weight)
+    return grad * conj(1 - weight)
 
 
 @lerp_op.gradient("end")
+@lerp_complex.gradient("end")
 def _(grad, weight):
-    return grad * weight
+    return grad * conj(weight)
 
 
 @lerp_op.gradient("weight")
+@lerp_complex.gradient("weight")
 def _(grad, input, end):
-    return grad * (end - input)
+    return grad * conj(end - input)
 
 
 def _check_lerp(input: Tensor, end: Any, weight: Any) -> None:
@@ -76,12 +87,12 @@ def _(grad):
 
 @addcmul_op.gradient("tensor1")
 def _(grad, tensor2, value):
-    return grad * (tensor2 * value)
+    return grad * conj(tensor2 * value)
 
 
 @addcmul_op.gradient("tensor2")
 def _(grad, tensor1, value):
-    return grad * (tensor1 * value)
+    return grad * conj(tensor1 * value)
 
 
 @pointwise("AddcdivBackward0", dtypes="fc", export=False)
@@ -97,12 +108,12 @@ def _(grad):
 
 @addcdiv_op.gradient("tensor1")
 def _(grad, tensor2, value):
-    return grad * (value / tensor2)
+    return grad * conj(value / tensor2)
 
 
 @addcdiv_op.gradient("tensor2")
 def _(grad, tensor1, tensor2, value):
-    return -grad * (value * tensor1 / (tensor2 * tensor2))
+    return -grad * conj(value * tensor1 / (tensor2 * tensor2))
 
 
 def _product(inplace: bool, input: Tensor, tensor1: Any, tensor2: Any, value: float) -> Tensor:

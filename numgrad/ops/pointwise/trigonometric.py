@@ -180,7 +180,18 @@ def _(grad, input):
     return grad * conj(rsqrt(input * input + 1))
 
 
-@pointwise("AcoshBackward0", result="float", dtypes="bifc")
+@pointwise("AcoshBackward0", dtypes="c", export=False, inplace=False)
+def acosh_complex(input):
+    """The inverse of the hyperbolic cosine, in its principal branch."""
+    return scalar.acosh(input)
+
+
+@acosh_complex.gradient("input")
+def _(grad, input):
+    return grad * conj(rsqrt(input + 1) * rsqrt(input - 1))  # the root of the product may have the other sign
+
+
+@pointwise("AcoshBackward0", result="float", dtypes="bifc", complex=acosh_complex)
 def acosh(input):
     """The inverse of the hyperbolic cosine: NaN below 1."""
     return scalar.acosh(input)

@@ -10,7 +10,8 @@ from ..._layout import normal_dims, numel
 from ..._tensor import Tensor, fresh
 from ..._types import dtype, int64, real_of, tensor_type, to_dtype
 from ..copying import convert
-from ..pointwise.arithmetic import abs, div, mul, pow, sign
+from ..pointwise.arithmetic import abs, div, mul, pow, sgn
+from ..pointwise.arithmetic import sign as real_sign
 from ..pointwise.comparison import eq, isnan, where
 from ..table import operation, public
 from .axes import axis_view, reduced_shape, restored
@@ -24,18 +25,20 @@ _INFINITE = (float("inf"), float("-inf"))
 @operation("LinalgVectorNormBackward0")
 def vector_norm_op(input: Tensor, order: float, dims: tuple[int, ...], keepdim: bool, kind: dtype) -> Tensor:
     type = tensor_type(kind, input.device)
-    row = devices.norm_axis(*axis_view(input, dims), order, type)
+    magnitudes = abs(input) if input._type.dtype.is_complex else input
+    row = devices.norm_axis(*axis_view(magnitudes, dims), order, type)
     return fresh(row, reduced_shape(input._shape, dims, keepdim), type)
 
 
 @vector_norm_op.gradient("input")
 def _(grad, input, out, order, dims, keepdim):
     grad, out = restored(grad, dims, keepdim), restored(out, dims, keepdim)
+    sign = sgn if input._type.dtype.is_complex else real_sign
     if order == 0:
         return mul(grad, where(isnan(input), 0, mul(input, 0)))
     if order in _INFINITE:
         # The gradient is shared evenly among the extremes; the sign of a NaN is 0.
-        mask = convert(where(isnan(out), isnan(input), eq(abs(input), out)), input.dtype)
+        mask = convert(where(isnan(out), isnan(input), eq(abs(input), out)), grad.dtype)
         return mul(mul(sign(input), mask), div(grad, sum_dims(mask, dims, True)))
     if order == 1:
         return mul(grad, sign(input))
@@ -72,8 +75,6 @@ def vector_norm(
         )
     if dtype is not None:
         kind = to_dtype(dtype)
-    if x._type.dtype.is_complex:
-        x = abs(x)
     dims = normal_dims(dim, len(x._shape))
     if ord < 0 or ord in _INFINITE:
         _check_identity(x, ord, dim, dims)

@@ -12,11 +12,11 @@ from ..._layout import all_dims
 from ..._tensor import Tensor, fresh
 from ..._types import bool_, dtype, to_dtype
 from ..copying import contiguous, convert
-from ..pointwise.arithmetic import div, mul
+from ..pointwise.arithmetic import conj, div, mul
 from ..shapes.views import reshape
 from ..table import operation, public
 from .axes import axis_view, numpy_names, one_dim, restored
-from .sums import all, fold, summed_type
+from .sums import all, as_real, fold, summed_type
 
 __all__ = ["cumprod", "linear_recurrence", "prod", "shift"]
 
@@ -25,7 +25,7 @@ __all__ = ["cumprod", "linear_recurrence", "prod", "shift"]
 
 def _prod(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Tensor:
     type = summed_type(input, kind)
-    return fold("all" if type.dtype is bool_ else "prod", input, dims, keepdim, type)
+    return fold("all" if type.dtype is bool_ else "prod", as_real(input, type), dims, keepdim, type)
 
 
 @operation("ProdBackward0")
@@ -35,10 +35,11 @@ def prod_all(input: Tensor, kind: dtype | None = None) -> Tensor:
 
 @prod_all.gradient("input")
 def _(grad, input, out):
+    input = convert(input, grad.dtype)
     if all(input):
-        return div(mul(grad, out), input)
-    row = reshape(convert(input, grad.dtype), -1)
-    return mul(grad, reshape(_products_of_others(row, 0), input._shape))
+        return div(mul(grad, conj(out)), conj(input))
+    row = reshape(input, -1)
+    return mul(grad, conj(reshape(_products_of_others(row, 0), input._shape)))
 
 
 @operation("ProdBackward1")
@@ -50,10 +51,10 @@ def prod_dim(input: Tensor, dim: int, keepdim: bool, kind: dtype | None = None) 
 def _(grad, input, out, dim, keepdim):
     if not input._shape:
         return grad
-    grad = restored(grad, (dim,), keepdim)
+    grad, input = restored(grad, (dim,), keepdim), convert(input, grad.dtype)
     if all(input):
-        return div(mul(grad, restored(out, (dim,), keepdim)), input)
-    return mul(grad, _products_of_others(convert(input, grad.dtype), dim))
+        return div(mul(grad, conj(restored(out, (dim,), keepdim))), conj(input))
+    return mul(grad, conj(_products_of_others(input, dim)))
 
 
 def _products_of_others(input: Tensor, dim: int) -> Tensor:
@@ -84,16 +85,16 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
 def cumprod_op(input: Tensor, dim: int, backwards: bool, kind: dtype | None = None) -> Tensor:
     """The products of the elements up to each; if ``backwards``, of those from each."""
     type = summed_type(input, kind)
-    return fresh(devices.scan_axis("prod", *axis_view(input, (dim,)), type, backwards), input._shape, type)
+    return fresh(devices.scan_axis("prod", *axis_view(as_real(input, type), (dim,)), type, backwards), input._shape, type)
 
 
 @cumprod_op.gradient("input")
 def _(grad, input, out, dim, backwards):
     # With P the products, dP[j] / dx[k] = P[k-1] * x[k+1] * ... * x[j], so the gradient is P[k-1] * S[k] with
     # S[k] = grad[k] + x[k+1] * S[k+1].
-    input = convert(input, grad.dtype)
+    input = conj(convert(input, grad.dtype))
     following = linear_recurrence(grad, shift(input, dim, not backwards, 0), dim, not backwards)
-    return mul(shift(out, dim, backwards, 1), following)
+    return mul(conj(shift(out, dim, backwards, 1)), following)
 
 
 def cumprod(input: Tensor, dim: Any = None, *, dtype: Any = None, **names: Any) -> Tensor:
@@ -136,7 +137,7 @@ def linear_recurrence(input: Tensor, factors: Tensor, dim: int, backwards: bool)
 
 
 def _through_recurrence(grad: Tensor, factors: Tensor, dim: int, backwards: bool) -> Tensor:
-    return linear_recurrence(grad, shift(factors, dim, not backwards, 0), dim, not backwards)
+    return linear_recurrence(grad, conj(shift(factors, dim, not backwards, 0)), dim, not backwards)
 
 
 @linear_recurrence.gradient("input")
@@ -146,7 +147,7 @@ def _(grad, factors, dim, backwards):
 
 @linear_recurrence.gradient("factors")
 def _(grad, factors, out, dim, backwards):
-    return mul(_through_recurrence(grad, factors, dim, backwards), shift(out, dim, backwards, 0))
+    return mul(_through_recurrence(grad, factors, dim, backwards), conj(shift(out, dim, backwards, 0)))
 
 
 for _function in (prod, cumprod):

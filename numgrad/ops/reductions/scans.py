@@ -13,18 +13,18 @@ from ..table import operation, public
 from .axes import axis_view, index_tensor, numpy_names, one_dim, return_type
 from .extremes import refuse_complex_order
 from .products import linear_recurrence, shift
-from .sums import summed_type
+from .sums import as_real, summed_type
 
 __all__ = ["cummax", "cummin", "cumsum", "logcumsumexp"]
 
 _cummax_result, _cummin_result = return_type("cummax"), return_type("cummin")
 
 
-@operation("CumsumBackward0")
+@operation("CumsumBackward0", linear=True)
 def cumsum_op(input: Tensor, dim: int, backwards: bool, kind: dtype | None = None) -> Tensor:
     """The sums of the elements up to each; if ``backwards``, of those from each."""
     type = summed_type(input, kind)
-    return fresh(devices.scan_axis("sum", *axis_view(input, (dim,)), type, backwards), input._shape, type)
+    return fresh(devices.scan_axis("sum", *axis_view(as_real(input, type), (dim,)), type, backwards), input._shape, type)
 
 
 @cumsum_op.gradient("input")

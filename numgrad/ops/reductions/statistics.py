@@ -11,7 +11,7 @@ from ..._layout import normal_dims, numel
 from ..._tensor import Tensor, fresh
 from ..._types import dtype, get_default_dtype, int64, tensor_type, to_dtype
 from ..copying import convert
-from ..pointwise.arithmetic import add, div, exp, mul, sub
+from ..pointwise.arithmetic import add, div, exp, mul, sqrt, sub
 from ..pointwise.comparison import eq, where
 from ..pointwise.complexes import imag, real
 from ..table import operation, public
@@ -29,6 +29,9 @@ def _moments(
     input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool, root: bool
 ) -> tuple[Tensor, Tensor]:
     """The variance, or its square root, and the mean."""
+    if input._type.dtype.is_complex:  # the squared distances of both parts
+        spread = add(*[_moments(part(input), dims, correction, keepdim, False)[0] for part in (real, imag)])
+        return sqrt(spread) if root else spread, mean_dims(input, dims, keepdim)
     spread, mean = devices.variance_axis(*axis_view(input, dims), correction, root)
     shape = reduced_shape(input._shape, dims, keepdim)
     return fresh(spread, shape, input._type), fresh(mean, shape, input._type)
@@ -131,30 +134,6 @@ def _spread(
     return compute(input, dims, correction, keepdim)
 
 
-def _var(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
-    if input._type.dtype.is_complex:  # the squared distances of both parts
-        return add(*[var_op(part(input), dims, correction, keepdim) for part in (real, imag)])
-    return var_op(input, dims, correction, keepdim)
-
-
-def _std(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
-    if input._type.dtype.is_complex:
-        return _var(input, dims, correction, keepdim).sqrt()
-    return std_op(input, dims, correction, keepdim)
-
-
-def _var_mean(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> tuple[Tensor, Tensor]:
-    if input._type.dtype.is_complex:
-        return _var(input, dims, correction, keepdim), mean_dims(input, dims, keepdim)
-    return var_mean_op(input, dims, correction, keepdim)
-
-
-def _std_mean(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> tuple[Tensor, Tensor]:
-    if input._type.dtype.is_complex:
-        return _std(input, dims, correction, keepdim), mean_dims(input, dims, keepdim)
-    return std_mean_op(input, dims, correction, keepdim)
-
-
 def var(
     input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
     correction: float | None = None, **names: Any,
@@ -168,7 +147,7 @@ def var(
     """
     if names:
         dim, keepdim = numpy_names("var", names, dim, keepdim)
-    return _spread("var", _var, input, dim, unbiased, keepdim, correction)
+    return _spread("var", var_op, input, dim, unbiased, keepdim, correction)
 
 
 def std(
@@ -182,7 +161,7 @@ def std(
     """
     if names:
         dim, keepdim = numpy_names("std", names, dim, keepdim)
-    return _spread("std", _std, input, dim, unbiased, keepdim, correction)
+    return _spread("std", std_op, input, dim, unbiased, keepdim, correction)
 
 
 def var_mean(
@@ -196,7 +175,7 @@ def var_mean(
     """
     if names:
         dim, keepdim = numpy_names("var_mean", names, dim, keepdim)
-    return _spread("var_mean", _var_mean, input, dim, unbiased, keepdim, correction)
+    return _spread("var_mean", var_mean_op, input, dim, unbiased, keepdim, correction)
 
 
 def std_mean(
@@ -210,7 +189,7 @@ def std_mean(
     """
     if names:
         dim, keepdim = numpy_names("std_mean", names, dim, keepdim)
-    return _spread("std_mean", _std_mean, input, dim, unbiased, keepdim, correction)
+    return _spread("std_mean", std_mean_op, input, dim, unbiased, keepdim, correction)
 
 
 # -- log-sum-exp ------------------------------------------------------------------------------------------------

@@ -9,13 +9,14 @@ from ... import devices
 from ..._layout import all_dims, normal_dims, numel
 from ..._tensor import Tensor, fresh
 from ..._types import TensorType, bool_, dtype, int64, tensor_type, to_dtype, uint8
+from ..copying import convert
 from ..pointwise.arithmetic import div
 from ..shapes.views import expand, expand_op, reshape
 from ..table import operation, public
 from .axes import axis_view, numpy_names, reduced_shape, restored
 
 __all__ = [
-    "all", "any", "fold", "mean", "mean_all", "mean_dims", "mean_gradient", "sum", "sum_all", "sum_dims",
+    "all", "any", "as_real", "fold", "mean", "mean_all", "mean_dims", "mean_gradient", "sum", "sum_all", "sum_dims",
     "sum_to_shape", "summed_type",
 ]
 
@@ -27,6 +28,12 @@ def summed_type(input: Tensor, kind: dtype | None) -> TensorType:
             return input._type
         kind = int64
     return tensor_type(kind, input.device)
+
+
+def as_real(input: Tensor, type: TensorType) -> Tensor:
+    """The tensor, or its real part if what is made of it is to be real."""
+    drops = input._type.dtype.is_complex and not type.dtype.is_complex and type.dtype is not bool_
+    return convert(input, type.dtype) if drops else input
 
 
 def fold(name: str, input: Tensor, dims: tuple[int, ...], keepdim: bool, type: TensorType) -> Tensor:
@@ -41,10 +48,10 @@ def fold(name: str, input: Tensor, dims: tuple[int, ...], keepdim: bool, type: T
 
 def _sum(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Tensor:
     type = summed_type(input, kind)
-    return fold("any" if type.dtype is bool_ else "sum", input, dims, keepdim, type)
+    return fold("any" if type.dtype is bool_ else "sum", as_real(input, type), dims, keepdim, type)
 
 
-@operation("SumBackward0")
+@operation("SumBackward0", linear=True)
 def sum_all(input: Tensor, kind: dtype | None = None) -> Tensor:
     return _sum(input, all_dims(input._shape), False, kind)
 
@@ -54,7 +61,7 @@ def _(grad, input_shape):
     return expand_op(grad, input_shape)
 
 
-@operation("SumBackward1")
+@operation("SumBackward1", linear=True)
 def sum_dims(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Tensor:
     return _sum(input, dims, keepdim, kind)
 
@@ -97,11 +104,11 @@ def sum_to_shape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
 def _mean(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Tensor:
     type = summed_type(input, kind)
     return fresh(
-        devices.mean_axis(*axis_view(input, dims), type), reduced_shape(input._shape, dims, keepdim), type
+        devices.mean_axis(*axis_view(as_real(input, type), dims), type), reduced_shape(input._shape, dims, keepdim), type
     )
 
 
-@operation("MeanBackward0")
+@operation("MeanBackward0", linear=True)
 def mean_all(input: Tensor, kind: dtype | None = None) -> Tensor:
     return _mean(input, all_dims(input._shape), False, kind)
 
@@ -111,7 +118,7 @@ def _(grad, input_shape):
     return expand(div(grad, float(numel(input_shape))), input_shape)
 
 
-@operation("MeanBackward1")
+@operation("MeanBackward1", linear=True)
 def mean_dims(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Tensor:
     return _mean(input, dims, keepdim, kind)
 

@@ -37,7 +37,7 @@ def _diagonal(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     return view_of(input, extents, [*[strides[d] for d in kept], strides[dim1] + strides[dim2]], start)
 
 
-@operation("DiagonalBackward0_copy")
+@operation("DiagonalBackward0_copy", linear=True)
 def diagonal_copy(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     return contiguous_op.function(_diagonal(input, offset, dim1, dim2))
 
@@ -48,7 +48,7 @@ def _(grad, input_shape, offset, dim1, dim2):
     return diagonal_backward(grad, input_shape, offset, dim1, dim2)
 
 
-@operation("DiagonalBackwardBackward0", inputs=["grad_output"])
+@operation("DiagonalBackwardBackward0", inputs=["grad_output"], linear=True)
 def diagonal_backward(grad_output: Tensor, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Tensor:
     """Zeros of ``shape`` with the gradient on the diagonal."""
     out = zeros_of(shape, grad_output._type)
@@ -81,7 +81,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     return diagonal_op(input, offset, *_two_dims(dim1, dim2, len(input._shape)))
 
 
-@operation("DiagEmbedBackward0")
+@operation("DiagEmbedBackward0", linear=True)
 def diag_embed_op(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     side = input._shape[-1] + abs(offset)
     shape = list(input._shape[:-1])
@@ -124,7 +124,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return diag_embed_op(ravel(input), offset, 0, 1)
 
 
-@operation("TraceBackward0")
+@operation("TraceBackward0", linear=True)
 def trace_op(input: Tensor) -> Tensor:
     return sum_all.function(_diagonal(input, 0, 0, 1))
 

@@ -99,7 +99,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     return reshape(chosen, (-1, r) if row.size else (0, r))
 
 
-@operation("BlockDiagBackward0", inputs=["tensors"], sequence=True)
+@operation("BlockDiagBackward0", inputs=["tensors"], sequence=True, linear=True)
 def block_diag_op(tensors: tuple[Tensor, ...], shapes: tuple[tuple[int, ...], ...]) -> Tensor:
     rows, columns = [sum(sizes) for sizes in zip(*map(_as_matrix, shapes), strict=True)]
     out = zeros_of((rows, columns), tensors[0]._type)

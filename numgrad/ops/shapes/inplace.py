@@ -7,10 +7,11 @@ from typing import Any
 
 from ..._layout import normal_dim, normal_dims
 from ..._tensor import Tensor
-from ...autograd.grad_mode import GRAD, state
+from ...autograd.grad_mode import GRAD, TRANSFORMED, state
 from ...autograd.node import edge_of
 from ...autograd.views import check_writable, reshaped_in_place
 from ..table import attach
+from ..transforms import ShapeCall, transformed
 from .views import squeeze_all, squeeze_dim, squeeze_dims, t_op, transpose_op, unsqueeze_op
 
 __all__: list[str] = []
@@ -21,6 +22,8 @@ def _in_place(op: Any, node: str) -> Callable[..., Tensor]:
     node_class = op.make_node_class(node)
 
     def change(input: Tensor, *args: Any) -> Tensor:
+        if state.mode & TRANSFORMED:
+            return transformed(ShapeCall(op, change, (input, *args)))
         check_writable(input)
         recorded = None
         seen = op.function(input, *args)

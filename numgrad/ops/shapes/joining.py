@@ -49,7 +49,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return unbind_op(input, dim)
 
 
-@operation("CatBackward0", inputs=["tensors"], sequence=True)
+@operation("CatBackward0", inputs=["tensors"], sequence=True, linear=True)
 def cat_op(tensors: tuple[Tensor, ...], dim: int, extents: tuple[Any, ...]) -> Tensor:
     if None in extents:  # rows of no elements, which may stand beside tensors of any shape
         tensors, extents = _without_empty_rows(tensors, extents)
@@ -142,7 +142,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, **names: An
     return cat_op(tuple([convert(t, kind) for t in given]), dim, tuple(extents))
 
 
-@operation("StackBackward0", inputs=["tensors"], sequence=True)
+@operation("StackBackward0", inputs=["tensors"], sequence=True, linear=True)
 def stack_op(tensors: tuple[Tensor, ...], dim: int) -> Tensor:
     rows = [unsqueeze_op.function(tensor, dim) for tensor in tensors]
     kind = functools.reduce(promote_types, [tensor.dtype for tensor in tensors])

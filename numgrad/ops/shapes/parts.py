@@ -27,7 +27,7 @@ def _(grad, input_shape, dim, index):
     return select_backward(grad, input_shape, dim, index)
 
 
-@operation("SelectBackwardBackward0", inputs=["grad_output"])
+@operation("SelectBackwardBackward0", inputs=["grad_output"], linear=True)
 def select_backward(grad_output: Tensor, shape: tuple[int, ...], dim: int, index: int) -> Tensor:
     """Zeros of ``shape`` with the gradient in place of what was selected."""
     out = zeros_of(shape, grad_output._type)
@@ -86,7 +86,7 @@ def _(grad, input_shape, dim, start, stop, step):
     return slice_backward(grad, input_shape, dim, start, stop, step)
 
 
-@operation("SliceBackwardBackward0", inputs=["grad_output"])
+@operation("SliceBackwardBackward0", inputs=["grad_output"], linear=True)
 def slice_backward(
     grad_output: Tensor, shape: tuple[int, ...], dim: int, start: int, stop: int, step: int
 ) -> Tensor:
@@ -128,7 +128,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     return slice_op(input, dim, start, start + length, 1)
 
 
-@operation("FlipBackward0")
+@operation("FlipBackward0", linear=True)
 def flip_op(input: Tensor, dims: tuple[int, ...]) -> Tensor:
     strides = list(input._element_strides())
     start = input._offset

@@ -21,7 +21,7 @@ from .views import expand_op, reshape, sizes_of, transpose_op, unsqueeze_op, vie
 __all__ = ["repeat", "repeat_interleave", "roll", "rot90", "tile"]
 
 
-@operation("RollBackward0")
+@operation("RollBackward0", linear=True)
 def roll_op(input: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
     if not dims:
         row = view_as_shape(contiguous(input), (numel(input._shape),))
@@ -75,7 +75,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     return roll_op(input, steps, places if rank else ())
 
 
-@operation("Rot90Backward0")
+@operation("Rot90Backward0", linear=True)
 def rot90_op(input: Tensor, k: int, dims: tuple[int, int]) -> Tensor:
     if k == 0:
         return contiguous_op.function(input)
@@ -116,7 +116,7 @@ def _interleaved(shape: tuple[int, ...], repeats: tuple[int, ...]) -> tuple[int,
     return tuple(itertools.chain.from_iterable(zip(repeats, padded, strict=True)))
 
 
-@operation("RepeatBackward0")
+@operation("RepeatBackward0", linear=True)
 def repeat_op(input: Tensor, repeats: tuple[int, ...]) -> Tensor:
     pairs = _interleaved(input._shape, repeats)
     shape = tuple([often * extent for often, extent in zip(pairs[::2], pairs[1::2], strict=True)])

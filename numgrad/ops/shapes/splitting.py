@@ -48,7 +48,7 @@ def split_op(input: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...]:
     return _pieces(input, _even(input._shape[dim], split_size), dim)
 
 
-@operation("UnsafeSplitBackward0")
+@operation("UnsafeSplitBackward0", linear=True)
 def unsafe_split_op(input: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...]:
     """Pieces on the input's memory which autograd takes for copies."""
     return _pieces(input, _even(input._shape[dim], split_size), dim)
@@ -65,7 +65,7 @@ def split_sizes_op(input: Tensor, sizes: tuple[int, ...], dim: int) -> tuple[Ten
     return _pieces(input, sizes, dim)
 
 
-@operation("UnsafeSplitWithSizesBackward0")
+@operation("UnsafeSplitWithSizesBackward0", linear=True)
 def unsafe_split_sizes_op(input: Tensor, sizes: tuple[int, ...], dim: int) -> tuple[Tensor, ...]:
     """Pieces on the input's memory which autograd takes for copies."""
     return _pieces(input, sizes, dim)

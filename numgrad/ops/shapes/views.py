@@ -16,12 +16,12 @@ from ..._layout import (
     view_strides,
 )
 from ..._tensor import Tensor, fresh
-from ...autograd.grad_mode import GRAD, state
+from ...autograd.grad_mode import TRACED, state
 from ..copying import contiguous
 from ..table import attach, check_tensors, operation, public
 
 __all__ = [
-    "alias", "expand", "expand_as", "expand_op", "passed_on", "permute", "permute_op", "reshape",
+    "alias", "expand", "expand_as", "expand_op", "passed_on", "permute", "permute_op", "primal_of", "reshape",
     "sizes_of", "squeeze", "squeeze_dim", "squeeze_result", "t", "t_op", "transpose", "transpose_op", "unsafe_view",
     "unsqueeze", "unsqueeze_op", "view", "view_as_shape", "view_of",
 ]
@@ -47,12 +47,12 @@ def _memory(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int | Non
 
 
 def passed_on(op: Any, grad: Tensor, *arguments: Any) -> Tensor:
-    """A view of a gradient, ``op(grad, *arguments)``, recorded where recording is on.
+    """A view of a gradient, ``op(grad, *arguments)``, recorded where what is computed is followed.
 
     Where it is not, the result takes the place of the gradient: it may be overwritten if that could.  So it shows all
     elements, or, where a gradient is taken apart, some that no other part shows.
     """
-    if state.mode & GRAD:
+    if state.mode & TRACED:
         return op(grad, *arguments)
     out = op.function(grad, *arguments)
     out._shared = grad._shared or grad._view is not None
@@ -138,7 +138,7 @@ def _(grad, input_shape):
     return _restored(grad, input_shape)
 
 
-@operation("UnsafeViewBackward0")
+@operation("UnsafeViewBackward0", linear=True)
 def unsafe_view(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     """A reshaped tensor that takes over the memory of a contiguous intermediate result nobody else holds."""
     return fresh(input._flat, shape, input._type)
@@ -155,7 +155,17 @@ def alias(input: Tensor) -> Tensor:
     return view_of(input, input._shape, input._element_strides())
 
 
+@operation("ViewBackward0", view=True)
+def primal_of(input: Tensor) -> Tensor:
+    """The same without its tangents, for forward mode."""
+    return view_of(input, input._shape, input._element_strides())
+
+
+primal_of.hides_tangents = True
+
+
 @alias.gradient("input")
+@primal_of.gradient("input")
 def _(grad):
     return grad
 
@@ -292,7 +302,7 @@ def squeeze_dims(input: Tensor, dims: tuple[int, ...]) -> Tensor:
     return _squeezed(input, dims)
 
 
-@operation("SqueezeBackward4")
+@operation("SqueezeBackward4", linear=True)
 def squeeze_result(input: Tensor, dim: int) -> Tensor:
     """A result of one row as a vector: it takes over the memory, as PyTorch's in-place squeeze does."""
     out = fresh(input._flat, input._shape[:dim] + input._shape[dim + 1 :], input._type)

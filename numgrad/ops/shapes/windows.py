@@ -79,7 +79,7 @@ def _(grad, size, stride, start, geometry):
     return restrided(grad, (size, stride, start), geometry, geometry)
 
 
-@operation("AsStridedBackwardBackward0")
+@operation("AsStridedBackwardBackward0", linear=True)
 def restrided(input: Tensor, source: Geometry, target: Geometry, counted: Geometry) -> Tensor:
     """The input added into zeroed memory by one geometry and read by another.
 
@@ -165,7 +165,7 @@ def _(grad, input_shape, dimension, size, step):
     return unfold_backward(grad, input_shape, dimension, size, step)
 
 
-@operation("UnfoldBackwardBackward0", inputs=["grad_output"])
+@operation("UnfoldBackwardBackward0", inputs=["grad_output"], linear=True)
 def unfold_backward(grad_output: Tensor, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Tensor:
     """Zeros of ``shape`` with the gradients of the windows added in their places."""
     out = zeros_of(shape, grad_output._type)

@@ -18,7 +18,8 @@ sample("div", np.true_divide, domain=(ANY, NONZERO))
 sample("reciprocal", lambda x: 1 / x, domain=NONZERO)
 sample("neg", np.negative, dtypes=NUMBERS)
 sample("abs", np.abs, dtypes=NUMBERS)
-sample("sign", lambda x: x if x.dtype == bool else np.sign(x))
+for _name in ("sign", "sgn"):
+    sample(_name, lambda x: x if x.dtype == bool else np.sign(x))
 
 # -- powers and transcendental functions ----------------------------------------------------------------------
 

@@ -1,0 +1,284 @@
+"""Forward mode: the tangents of what operations compute, from the rules that the table has for backward.
+
+A rule is linear in the gradient, and the tangent is what its transpose makes of the inputs' tangents.  For a pointwise
+operation, whose Jacobian is diagonal, that is ``conj(rule(conj(tangent)))``.  A linear operation is its own tangent.
+Any other rule is transposed by differentiating it: with ``v = rule(u)``, the derivative of ``v`` with respect to ``u``
+in the direction of the tangent (Townsend, "A new trick for calculating Jacobian vector products", 2017).
+
+Everything here is computed outside of the level whose tangents it computes, and recorded where recording is on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import devices
+from .._layout import overlaps_itself
+from .._tensor import Tensor, strided
+from .._types import TensorType, tensor_type
+from ..autograd.backward import grad
+from ..autograd.grad_mode import ANOMALY, DUAL, GRAD, SAVED_HOOKS, state
+from ..autograd.levels import Level, outside, set_tangent, tangent_of
+from .copying import clone_op, convert
+from .new import filled_of
+from .overwriting import copy_, zero_
+from .pointwise.arithmetic import add, conj
+from .pointwise.complexes import real
+from .shapes.views import expand_op
+from .table import parameters
+from .transforms import ChangeCall, GeneralCall, OverwriteCall, PointwiseCall, ShapeCall
+
+__all__ = ["change", "general", "laid_out_as", "overwrite", "pointwise", "reshape", "write_tangent"]
+
+#: Shape and type of an output, and itself, if it is there.
+Output = tuple[tuple[int, ...], TensorType, Tensor | None]
+
+
+def _tangents(values: Sequence[Any], level: Level) -> list[Any]:
+    """The tangents of those of the values that are tensors, None for the others; in a tuple a list of them."""
+    return [
+        tangent_of(value, level) if isinstance(value, Tensor)
+        else _tangents(value, level) if isinstance(value, tuple | list)
+        else None
+        for value in values
+    ]
+
+
+def _run(call: Any) -> Any:
+    """Do the call; what is saved of its results gets the tangents that they are going to have."""
+    mode = state.mode
+    state.mode = mode | DUAL
+    try:
+        return call.run()
+    finally:
+        state.mode = mode
+
+
+# -- pointwise --------------------------------------------------------------------------------------------------
+
+
+def pointwise(call: PointwiseCall, level: Level) -> Tensor:
+    """A pointwise operation and its tangent."""
+    tangents = _tangents(call.args, level)
+    with outside(level):
+        if call.target is None:
+            out = _run(call)
+            tangent = _pointwise_tangent(call, tangents, out._shape, out._type, out)
+            if tangent is not None:
+                set_tangent(out, level, laid_out_as(out, tangent))
+            return out
+        target = call.target
+        needs_result = any("out" in parameters(rule) for rule in call.op.rules.values())
+        result = call.op.run(call.args, call.statics) if needs_result else None
+        tangent = _pointwise_tangent(call, tangents, target._shape, target._type, result)
+        _run(call)
+        _overwrite_tangent(target, level, tangent)
+    return target
+
+
+def _pointwise_tangent(
+    call: PointwiseCall, tangents: list[Any], shape: tuple[int, ...], type: TensorType, out: Tensor | None
+) -> Tensor | None:
+    op = call.op
+    values: dict[str, Any] = {**call.statics, "out": out}
+    compute = tensor_type(op.compute_types(call.args)[0], type.device)
+    for name, value in zip(op.inputs, call.args, strict=True):
+        values[name] = value if isinstance(value, Tensor) else filled_of((), value, compute)
+    total = None
+    for name, tangent in zip(op.inputs if type.dtype.differentiable else (), tangents, strict=False):
+        if tangent is None or name not in op.rules:
+            continue
+        rule = op.rules[name]
+        values["grad"] = conj(tangent)
+        term = conj(rule(*[values[parameter] for parameter in parameters(rule)]))
+        if term._type.dtype.is_complex and not type.dtype.is_complex:
+            term = real(term)
+        total = term if total is None else add(total, term)
+    return None if total is None else _own(_fitted(total, shape, type), tangents)
+
+
+def _fitted(tangent: Tensor, shape: tuple[int, ...], type: TensorType) -> Tensor:
+    """A tangent in the shape and dtype of what it belongs to."""
+    if tangent._type.dtype.is_complex and not type.dtype.is_complex:
+        tangent = real(tangent)
+    tangent = convert(tangent, type.dtype)
+    return tangent if tangent._shape == shape else expand_op(tangent, shape)
+
+
+def _own(tangent: Tensor, others: Sequence[Any]) -> Tensor:
+    """The tangent on memory that it shares with no other, since a change in place changes it, too."""
+    if tangent._view is not None or any(tangent is other for other in others):
+        return clone_op(tangent)
+    return tangent
+
+
+# -- other operations -------------------------------------------------------------------------------------------
+
+
+def general(call: GeneralCall, level: Level) -> Any:
+    """An operation of the table and its tangents."""
+    op, args = call.op, call.args
+    tangents = _tangents(args, level)
+    with outside(level):
+        out = _run(call)
+        outs = out if isinstance(out, tuple) else (out,)
+        if not any(output._type.dtype.differentiable for output in outs):
+            return out
+        if op.view:
+            found = op(tangents[0], *args[1:])
+            results: Sequence[Any] = found if isinstance(found, tuple) else (found,)
+        elif op.linear:
+            found = _by_linearity(op, args, tangents)
+            results = found if isinstance(found, tuple) else (found,)
+        else:
+            results = _transposed(op, args, tangents, [(o._shape, o._type, o) for o in outs])
+        for output, tangent in zip(outs, results, strict=True):
+            if tangent is not None:
+                set_tangent(output, level, tangent if op.view else laid_out_as(output, tangent))
+    return out
+
+
+def _by_linearity(op: Any, args: Sequence[Any], tangents: list[Any]) -> Any:
+    """The tangents of an operation that is linear in each of its inputs."""
+    if op.sequence:
+        pairs = zip(args[0], tangents[0], strict=True)
+        return op(tuple([filled_of(x._shape, 0, x._type) if t is None else t for x, t in pairs]), *args[1:])
+    total = None
+    for place in op.positions:
+        if tangents[place] is not None:
+            term = op(*args[:place], tangents[place], *args[place + 1 :])
+            total = term if total is None else add(total, term)
+    return total
+
+
+def _transposed(op: Any, args: Sequence[Any], tangents: list[Any], outputs: Sequence[Output]) -> list[Any]:
+    """The tangents of an operation's outputs, None for those that have no derivative."""
+    differentiable = [n for n, (_, type, _) in enumerate(outputs) if type.dtype.differentiable]
+    results: list[Any] = [None] * len(outputs)
+    if not differentiable:
+        return results
+    mode = state.mode
+    # What is recorded for the transposition alone is nobody else's business.
+    state.mode = mode if mode & GRAD else (mode | GRAD) & ~(ANOMALY | SAVED_HOOKS)
+    try:
+        cotangents = [_variable(*outputs[n][:2]) for n in differentiable]
+        pairs = [
+            (gradient, _fitted(tangent, gradient._shape, gradient._type))
+            for gradient, tangent in _gradients(op, args, tangents, outputs, cotangents)
+            if gradient is not None and tangent is not None and gradient.requires_grad
+        ]
+        if not pairs:
+            return results
+        gradients, directions = zip(*pairs, strict=True)
+        found = grad(gradients, cotangents, directions, create_graph=bool(mode & GRAD), allow_unused=True)
+    finally:
+        state.mode = mode
+    flat = [t for tangent in tangents for t in (tangent if isinstance(tangent, list) else (tangent,))]
+    for n, tangent in zip(differentiable, found, strict=True):
+        if tangent is not None:
+            results[n] = _own(_fitted(tangent, *outputs[n][:2]), flat)
+    return results
+
+
+def _variable(shape: tuple[int, ...], type: TensorType) -> Tensor:
+    """Zeros that require a gradient: where the rule is linear, any value will do."""
+    variable = filled_of(shape, 0, type)
+    variable._requires_grad = True
+    return variable
+
+
+def _gradients(
+    op: Any, args: Sequence[Any], tangents: list[Any], outputs: Sequence[Output], cotangents: list[Tensor]
+) -> list[tuple[Any, Any]]:
+    """What the rules make of the cotangents, for each input that has a tangent, with that."""
+    values = dict(zip(op.parameters, args, strict=False))
+    values.update({f"{name}_shape": value._shape for name, value in values.items() if isinstance(value, Tensor)})
+    values.update({name: output[2] for name, output in zip(op.outputs, outputs, strict=False)})
+    values["grad"] = cotangents if len(cotangents) > 1 else cotangents[0]
+    if op.sequence:
+        (rule, names), = op.rules_with_names
+        return list(zip(rule(*[values[name] for name in names]), tangents[0], strict=True))
+    found = []
+    for place, (rule, names) in zip(op.positions, op.rules_with_names, strict=True):
+        if place < len(tangents) and tangents[place] is not None:
+            found.append((rule(*[values[name] for name in names]), tangents[place]))
+    return found
+
+
+def laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
+    """The tangent with the strides of what it belongs to: views of the two are made in the same way."""
+    strides = tensor._element_strides()
+    if tangent._element_strides() == strides or overlaps_itself(tensor._shape, strides):
+        return tangent
+    storage = devices.zeros((len(tensor._storage),), tangent._type)
+    laid_out = strided(storage, tensor._shape, strides, tensor._offset, tangent._type)
+    return copy_(laid_out, tangent)
+
+
+# -- changes in place -------------------------------------------------------------------------------------------
+
+
+def change(call: ChangeCall, level: Level) -> Tensor:
+    """An operation of the table in place, and the tangent of what it makes of its target."""
+    op, args, target = call.op, call.args, call.target
+    assert target is not None
+    tangents = _tangents(args, level)
+    with outside(level):
+        needs_result = any("out" in names for _, names in op.rules_with_names)
+        result = op(*args) if needs_result else None
+        (tangent,) = _transposed(op, args, tangents, [(target._shape, target._type, result)])
+        _run(call)
+        _overwrite_tangent(target, level, tangent)
+    return target
+
+
+def overwrite(call: OverwriteCall, level: Level) -> Tensor:
+    """Overwriting with another tensor: the tangent is that one's."""
+    target, source = call.target, call.source
+    assert target is not None
+    tangent = None if source is None else tangent_of(source, level)
+    with outside(level):
+        _run(call)
+        if tangent is not None:
+            tangent = _own(_fitted(tangent, target._shape, target._type), [tangent])
+        _overwrite_tangent(target, level, tangent)
+    return target
+
+
+def reshape(call: ShapeCall, level: Level) -> Tensor:
+    """A view in place: the tangent becomes the same view of itself."""
+    target = call.target
+    assert target is not None
+    tangent = tangent_of(target, level)
+    with outside(level):
+        _run(call)
+        set_tangent(target, level, call.op(tangent, *call.args[1:]))
+    return target
+
+
+def _overwrite_tangent(target: Tensor, level: Level, tangent: Tensor | None) -> None:
+    """Give a tensor that was changed its new tangent; None is that of what has no derivative."""
+    if tangent is not None:
+        write_tangent(target, level, tangent)
+        return
+    present = tangent_of(target, level)
+    if present is not None:
+        zero_(present)
+
+
+def write_tangent(target: Tensor, level: Level, tangent: Tensor) -> None:
+    """Overwrite the tangent of a tensor, or give it one.
+
+    That of a view shares memory with its base's, which is made if there is none.
+    """
+    present = tangent_of(target, level)
+    if present is None:
+        view = target._view
+        if view is None or view.hides_tangent():
+            set_tangent(target, level, laid_out_as(target, tangent))
+            return
+        base = view.base
+        set_tangent(base, level, laid_out_as(base, filled_of(base._shape, 0, base._type)))
+        present = tangent_of(target, level)
+    copy_(present, tangent)
