@@ -4,12 +4,11 @@ Python records the graph; every forward and backward step runs in a kernel that 
 PyTorch's: ``import numgrad as torch``.
 """
 
-import importlib
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
 from . import autograd, random
-from ._missing import missing_from, say_what_is_missing
+from ._missing import found_later, say_what_is_missing
 from ._print import set_printoptions
 from ._tensor import Tensor
 from ._type_info import finfo, iinfo
@@ -66,9 +65,9 @@ __all__ = [
     "explain", "finfo", "float", "float32", "float64", "from_dlpack", "func", "get_default_dtype", "iinfo", "inf",
     "inference_mode", "initial_seed", "int", "int8", "int16", "int32", "int64", "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled", "layout", "linalg", "load", "long",
-    "manual_seed", "memory_format", "nan", "newaxis", "nn", "no_grad", "optim", "pi", "preserve_format", "random",
-    "save", "seed", "set_anomaly_enabled", "set_default_dtype", "set_grad_enabled", "set_printoptions", "short",
-    "strided", "to_dlpack", "uint8", "utils",
+    "manual_seed", "memory_format", "nan", "newaxis", "nn", "no_grad", "optim", "pi", "preserve_format",
+    "profiler", "random", "save", "seed", "set_anomaly_enabled", "set_default_dtype", "set_grad_enabled",
+    "set_printoptions", "short", "strided", "to_dlpack", "uint8", "utils", "vmap",
     *public_functions,
 ]
 
@@ -76,26 +75,19 @@ __all__ = [
 #: or that has it.
 _LATER = {
     "cuda": "cuda", "data": "data", "explain": "_explain", "func": "func", "linalg": "linalg", "load": "serialization",
-    "nn": "nn", "optim": "optim", "save": "serialization", "serialization": "serialization", "utils": "utils",
+    "nn": "nn", "optim": "optim", "profiler": "profiler", "save": "serialization", "serialization": "serialization",
+    "utils": "utils", "vmap": "func",
 }
 
 if TYPE_CHECKING:
-    from . import cuda, data, func, linalg, nn, optim, utils
+    from . import cuda, data, func, linalg, nn, optim, profiler, utils
     from . import serialization as serialization
     from ._explain import explain
     from .serialization import load, save
 
+    vmap = func.vmap
+
     def __getattr__(name: str) -> Any: ...
 
 else:
-    _raise_missing = missing_from(globals(), "torch")
-
-    def __getattr__(name):
-        if name not in _LATER:
-            return _raise_missing(name)
-        module = importlib.import_module(f".{_LATER[name]}", __name__)
-        value = globals()[name] = module if name == _LATER[name] else getattr(module, name)
-        return value
-
-    def __dir__():
-        return sorted({*globals(), *_LATER})
+    __getattr__, __dir__ = found_later(globals(), "torch", _LATER)

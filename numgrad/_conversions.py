@@ -77,6 +77,11 @@ class Conversions:
         if count != 1:
             many = "more than one value" if count else "no values"
             raise RuntimeError(f"Boolean value of Tensor with {many} is ambiguous")
+        if self._storage.__class__ is not np.ndarray and hasattr(self, "_mapped"):
+            raise RuntimeError(
+                "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't "
+                "support that yet: the tensor stands for all examples, which may differ. Use where() to choose."
+            )
         return bool(self._storage.item(self._offset))
 
     def __float__(self) -> float:

@@ -96,6 +96,21 @@ class Description:
         """Always False: every element is stored."""
         return False
 
+    @property
+    def is_nested(self) -> bool:
+        """Always False: all rows are of one length."""
+        return False
+
+    @property
+    def is_quantized(self) -> bool:
+        """Always False: there are no quantized dtypes."""
+        return False
+
+    @property
+    def is_meta(self) -> bool:
+        """Always False: every tensor has elements."""
+        return False
+
     def get_device(self) -> int:
         """The number of the GPU that the elements lie on, -1 for the CPU."""
         return -1 if self._type.device.index is None else self._type.device.index

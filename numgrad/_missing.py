@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+import importlib
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["missing", "missing_from", "say_what_is_missing"]
+__all__ = ["found_later", "missing", "missing_from", "say_what_is_missing"]
 
 #: What to use in place of names that have no like-named neighbour.
 _INSTEAD = {
@@ -70,6 +71,29 @@ def say_what_is_missing(cls: type) -> None:
         return [name for name in object.__dir__(self) if name not in absent]
 
     cls.__dir__ = __dir__  # type: ignore[method-assign, assignment]
+
+
+def found_later(
+    namespace: dict[str, Any], owner: str, modules: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package some names of which are imported when they are first asked for.
+
+    ``modules`` has each of these names with the module of the package that it is, or that has it.  For any other name
+    the error of :func:`missing` is raised.
+    """
+    raise_missing = missing_from(namespace, owner)
+
+    def __getattr__(name: str) -> Any:  # noqa: N807 - the name that Python looks for
+        if name not in modules:
+            return raise_missing(name)
+        module = importlib.import_module(f".{modules[name]}", namespace["__name__"])
+        value = namespace[name] = module if name == modules[name] else getattr(module, name)
+        return value
+
+    def __dir__() -> list[str]:  # noqa: N807
+        return sorted({*namespace, *modules})
+
+    return __getattr__, __dir__
 
 
 def missing_from(namespace: dict[str, Any], owner: str) -> Callable[[str], Any]:

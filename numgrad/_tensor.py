@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _print, autograd
+from . import autograd
 from ._conversions import Conversions
 from ._description import Description
 from ._gradient_hooks import GradientHooks
 from ._layout import contiguous_strides, is_contiguous, numel, overlaps_itself
-from ._types import TensorType, bool_, complex_of, get_default_dtype, int64
+from ._text import text_of
+from ._types import TensorType
 from .autograd.grad_mode import LEVELS, inference_blocks, state
 from .autograd.inference_tensors import check_may_require_grad, is_inference, new_counter
-from .autograd.levels import outside, tangent_of
 from .autograd.node import MAYBE, gradient_type
 from .autograd.variable import reshaped_gradient
 from .autograd.views import check_writable
@@ -39,10 +39,12 @@ class Tensor(Description, Conversions, GradientHooks):
     # Graph: ``_edge`` is the node (and its output number) that made this tensor, None for a leaf;
     # ``_accumulator`` a leaf's weak reference to its AccumulateGrad; ``_view`` what a view knows of its base;
     # ``_counter`` a list of one int, counting in-place changes, that all tensors on the same memory share;
-    # ``_shared`` says that a gradient's memory is somebody else's too; ``_duals`` has the tangents by level.
+    # ``_shared`` says that a gradient's memory is somebody else's too; ``_duals`` has the tangents by level;
+    # ``_mapped`` says what a tensor without memory stands for (see ``ops/batches.py``).
     __slots__ = (
-        "__dict__", "__weakref__", "_accumulator", "_counter", "_duals", "_edge", "_flat", "_grad", "_grad_type", "_hooks",
-        "_offset", "_requires_grad", "_shape", "_shared", "_storage", "_strides", "_type", "_view",
+        "__dict__", "__weakref__", "_accumulator", "_counter", "_duals", "_edge", "_flat", "_grad", "_grad_type",
+        "_hooks", "_mapped", "_offset", "_requires_grad", "_shape", "_shared", "_storage", "_strides", "_type",
+        "_view",
     )
 
     __array_priority__ = 1000  # array * tensor is the tensor's business
@@ -55,6 +57,7 @@ class Tensor(Description, Conversions, GradientHooks):
     _grad: Any
     _grad_type: TensorType | None  # where ``grad_dtype`` was set, else absent
     _hooks: Any
+    _mapped: Any  # under ``vmap``, else absent
     _offset: int
     _requires_grad: int
     _shape: tuple[int, ...]
@@ -113,6 +116,10 @@ class Tensor(Description, Conversions, GradientHooks):
             check_differentiable(self, "only Tensors of floating point and complex dtype")
             check_may_require_grad(self)
         self._requires_grad = bool(value) if value or self._view is None else MAYBE
+
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("requires_grad must be a bool, and cannot be deleted")
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set ``requires_grad`` and return the tensor."""
@@ -199,7 +206,10 @@ class Tensor(Description, Conversions, GradientHooks):
 
     def detach(self) -> Tensor:
         """The same elements without the graph; in-place changes are seen, and noticed, by both."""
-        return self._alias()
+        alias = self._alias()
+        if self._flat is None and state.mode & LEVELS and hasattr(self, "_mapped"):
+            alias._mapped = self._mapped._replace(tensor=self._mapped.tensor.detach())
+        return alias
 
     def detach_(self) -> Tensor:
         """Cut this tensor from the graph that made it."""
@@ -209,12 +219,14 @@ class Tensor(Description, Conversions, GradientHooks):
             )
         self._edge = None
         self._requires_grad = False
+        if self._flat is None and state.mode & LEVELS and hasattr(self, "_mapped"):
+            self._mapped = self._mapped._replace(tensor=self._mapped.tensor.detach())
         return self
 
     @property
     def data(self) -> Tensor:
         """The same elements without the graph; in-place changes through it are not noticed by autograd."""
-        tensor = self._alias()
+        tensor = self.detach()
         tensor._counter = self._counter.__class__((0,))
         return tensor
 
@@ -230,12 +242,21 @@ class Tensor(Description, Conversions, GradientHooks):
         changed = self._shape != value._shape or self._type is not value._type
         for name in ("_flat", "_offset", "_shape", "_storage", "_strides", "_type"):
             setattr(self, name, getattr(value, name))
+        if state.mode & LEVELS:
+            if hasattr(value, "_mapped"):
+                self._mapped = value._mapped
+            elif hasattr(self, "_mapped"):
+                del self._mapped
         if is_inference(self) or is_inference(value):
             self._counter = value._counter.__class__((0,))
         elif changed:
             self._counter = [self._counter[0] + 1]  # what saved this tensor finds that it is another
         if changed:
             self._accumulator = None  # the old one expects gradients of the old shape and type
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def is_inference(self) -> bool:
         """Whether this is an inference tensor: made in inference mode, and no view of a normal tensor."""
@@ -276,9 +297,12 @@ class Tensor(Description, Conversions, GradientHooks):
         """The elements as a NumPy array on the same memory."""
         if self._flat is not None:
             return self._flat.reshape(self._shape)
+        memory = self._storage
+        if memory.__class__ is not np.ndarray:
+            memory = memory.data  # which examples under ``vmap`` do not have
         item = self._type.dtype.itemsize
         steps = tuple([stride * item for stride in self._element_strides()])
-        return np.ndarray(self._shape, self._type.numpy, self._storage, self._offset * item, steps)
+        return np.ndarray(self._shape, self._type.numpy, memory, self._offset * item, steps)
 
     def _alias(self) -> Tensor:
         """Another tensor on the same memory, sharing the version counter, with no place in a graph."""
@@ -287,6 +311,8 @@ class Tensor(Description, Conversions, GradientHooks):
         tensor._offset = self._offset
         tensor._strides = self._strides
         tensor._counter = self._counter
+        if self._flat is None and state.mode & LEVELS and hasattr(self, "_mapped"):
+            tensor._mapped = self._mapped
         return tensor
 
     # Comparison gives a tensor, identity decides membership in sets and dictionaries.
@@ -294,7 +320,7 @@ class Tensor(Description, Conversions, GradientHooks):
         return id(self)
 
     def __repr__(self) -> str:
-        return _text(self)
+        return text_of(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         node = self.grad_fn
@@ -342,37 +368,6 @@ def strided(storage: Any, shape: tuple[int, ...], strides: tuple[int, ...], offs
     else:
         tensor._strides = strides
     return tensor
-
-
-def _text(tensor: Tensor) -> str:
-    kind = tensor._type.dtype
-    default = get_default_dtype()
-    hidden = (default,) if numel(tensor._shape) == 0 else (default, complex_of(default), int64, bool_)
-    suffixes = []
-    try:
-        name = None if tensor.grad_fn is None else type(tensor.grad_fn).__name__
-    except RuntimeError:  # a view that cannot follow the change of its base
-        name = "Invalid"
-    if name is not None:
-        suffixes.append(f"grad_fn=<{name}>")
-    elif tensor.requires_grad:
-        suffixes.append("requires_grad=True")
-    if state.mode & LEVELS:
-        suffixes += _tangent_texts(tensor)
-    return _print.tensor_text(
-        tensor._array(), dtype_text=None if kind in hidden else repr(kind), suffixes=suffixes
-    )
-
-
-def _tangent_texts(tensor: Tensor) -> list[str]:
-    level, texts = state.level, []
-    while level is not None:
-        tangent = tangent_of(tensor, level)
-        if tangent is not None:
-            with outside(level):
-                texts.append(f"tangent={tangent if tangent._shape else tangent.item()}")
-        level = level.outer
-    return texts
 
 
 def check_differentiable(tensor: Tensor, which: str) -> None:

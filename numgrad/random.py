@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 import os
 import struct
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from . import devices
 from ._types import to_device
+from .autograd.grad_mode import LEVELS, state
 
-__all__ = ["Generator", "default_generator", "given_or_default", "initial_seed", "manual_seed", "seed"]
+__all__ = ["Generator", "default_generator", "fork_rng", "given_or_default", "initial_seed", "manual_seed", "seed"]
 
 #: The seed of a generator that was not given one.
 _DEFAULT_SEED = 67280421310721
@@ -222,12 +225,26 @@ default_generator = Generator()
 default_generator.seed()
 
 
+def _check_randomness() -> None:
+    """Raise if a level of ``vmap`` has said that nothing is drawn at random."""
+    level = state.level
+    while level is not None:
+        if getattr(level, "randomness", None) == "error":
+            raise RuntimeError(
+                "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+                "'different' randomness flags on vmap or perform the randomness operation out of vmap"
+            )
+        level = level.outer
+
+
 def given_or_default(generator: Any) -> Generator:
     """The generator that an argument ``generator`` stands for: None for the default one.
 
     Raises:
         TypeError: it is no generator.
     """
+    if state.mode & LEVELS:
+        _check_randomness()
     if generator is None:
         return default_generator
     if not isinstance(generator, Generator):
@@ -255,3 +272,20 @@ def seed() -> int:
 def initial_seed() -> int:
     """The seed that the default generator last started from."""
     return default_generator.initial_seed()
+
+
+@contextlib.contextmanager
+def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cuda") -> Iterator[None]:
+    """``with fork_rng():`` when the block ends, the default generator goes on as if it had not run.
+
+    With ``enabled`` False it does nothing.  ``devices`` and ``device_type`` name GPUs, whose generators PyTorch treats
+    in the same way.
+    """
+    if not enabled:
+        yield
+        return
+    present = default_generator.state_bytes()
+    try:
+        yield
+    finally:
+        default_generator.set_state_bytes(present)

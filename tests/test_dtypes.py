@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from snapshots import refused
 
 import numgrad
 from numgrad import can_cast, complex64, complex128, promote_types, result_type, tensor
@@ -294,22 +293,6 @@ def test_what_complex_numbers_do_not_have_is_refused():
                       lambda: numgrad.maximum(z, z), lambda: numgrad.arange(3, dtype=complex64)):
         with pytest.raises(NotImplementedError, match="ComplexFloat"):
             operation()
-
-
-def test_derivatives_of_complex_numbers_are_refused_not_wrong():
-    for make in (lambda: tensor([1j], requires_grad=True), lambda: tensor([1j]).requires_grad_()):
-        with pytest.raises(RuntimeError, match=r"no derivatives of complex numbers yet.*complex64.*\[1\]"):
-            make()
-    x = tensor([1.0, 2.0], requires_grad=True)
-    for operation in (lambda: x * 1j, lambda: x + tensor([1j, 2j]), lambda: x.to(complex64),
-                      lambda: numgrad.complex(x, x), lambda: numgrad.zeros(2, dtype=complex64).copy_(x)):
-        with pytest.raises(NotImplementedError, match=r"no derivatives of complex numbers yet.*\[2\]"):
-            operation()
-    z = numgrad.zeros(2, dtype=complex64)
-    refused(lambda: z.real.copy_(x), NotImplementedError, "no derivatives of complex", z, x)
-    with numgrad.no_grad():
-        assert (x * 1j).tolist() == [1j, 2j]
-    assert (x.detach() * 1j).tolist() == [1j, 2j]
 
 
 # -- beside PyTorch -----------------------------------------------------------------------------------------------

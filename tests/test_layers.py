@@ -132,6 +132,7 @@ LATER = ("data", "linalg", "nn", "optim", "serialization", "utils")
     [
         ("pass", []),
         ("dir(numgrad), hasattr(numgrad, 'no_such_name')", []),
+        ("numgrad.explain(numgrad.ones(1))", []),
         ("numgrad.nn.Linear", ["nn"]),
         ("from numgrad import linalg, load", ["linalg", "nn", "serialization"]),
         ("import numgrad.utils.data as data; assert data is numgrad.utils.data", ["utils"]),

@@ -15,7 +15,7 @@ import numgrad
         (numgrad.nn.functional, "conv2d", "PyTorch has 'conv2d', but numgrad.nn.functional has it not yet"),
         (numgrad.optim, "LBFGS", "PyTorch has 'LBFGS', but numgrad.optim has it not yet"),
         (numgrad.linalg, "svd", "PyTorch has 'svd', but numgrad.linalg has it not yet$"),
-        (numgrad.autograd, "gradcheck", "PyTorch has 'gradcheck', but numgrad.autograd has it not yet"),
+        (numgrad.autograd, "kineto_available", "PyTorch has 'kineto_available', but numgrad.autograd has it not yet"),
         (numgrad.utils.data, "DistributedSampler", "PyTorch has 'DistributedSampler', but numgrad.utils.data has it"),
         (numgrad.cuda, "memory_allocated", "PyTorch has 'memory_allocated', but numgrad.cuda has it not yet"),
         (numgrad.ones(2), "half", "PyTorch has 'half', but Tensor has it not yet; .*: Tensor.float$"),

@@ -418,6 +418,40 @@ def gradients_of_other_shapes(torch):
     print(x.grad)
 
 
+@prints("""
+    tensor([3.+4.j, 1.-2.j], requires_grad=True)
+    tensor([0.6000+0.8000j, 0.4472-0.8944j])
+    tensor([-7.+24.j, -3.-4.j], grad_fn=<PowBackward0>)
+    tensor([6.-8.j, 2.+4.j])
+    tensor(0.7500+0.2500j, requires_grad=True)
+    tensor(0.3750+0.6250j, requires_grad=True)
+    tensor(0.1875+0.8125j, requires_grad=True)
+    grad can be implicitly created only for real scalar outputs but got torch.complex64
+    tensor([2.2361, 5.0000])
+    """)
+def complex_numbers(torch):
+    z = torch.tensor([3 + 4j, 1 - 2j], requires_grad=True)
+    print(z)
+    z.abs().sum().backward()
+    print(z.grad)  # the direction of steepest ascent
+    w = z**2
+    print(w)
+    print(torch.autograd.grad(w.real.sum(), z)[0])  # the conjugate of the derivative
+    point = torch.tensor(1.5 - 0.5j, requires_grad=True)
+    for _ in range(3):
+        (slope,) = torch.autograd.grad((point - 1j).abs() ** 2, point)
+        with torch.no_grad():
+            point -= 0.25 * slope
+        print(point)
+    try:
+        z.sum().backward()
+    except RuntimeError as error:
+        print(error)
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    (x * torch.tensor([2 + 1j, 3 + 4j])).abs().sum().backward()
+    print(x.grad)
+
+
 @pytest.mark.parametrize(("program", "text"), PROGRAMS)
 def test_programs(program, text, capsys):
     assert output(program, numgrad, capsys) == text

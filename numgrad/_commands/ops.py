@@ -15,7 +15,7 @@ from numgrad.ops.table import Op
 __all__ = ["entry", "print_ops"]
 
 #: How the names end of several entries that serve one public function.
-_KINDS = ("all", "dim", "dims", "number", "tensor")
+_KINDS = ("all", "dim", "dims", "number", "tensor", "complex")
 
 #: How a docstring's paragraph on differences begins.
 _DIFFERENCE = "Unlike PyTorch"
@@ -57,8 +57,6 @@ def entry(op: Op) -> Iterator[str]:
     for name in op.inputs:
         rule = op.rules.get(name)
         yield f"    gradient of {name}: {'none' if rule is None else formula(rule)}"
-    if op.rules and isinstance(op, Pointwise) and "c" in op.dtypes:
-        yield f"    {_DIFFERENCE}: complex numbers have no derivatives yet."
     for text in {inspect.getdoc(op.function), inspect.getdoc(public_functions.get(public_name(op)))}:
         for paragraph in (text or "").split("\n\n"):
             if paragraph.startswith(_DIFFERENCE):

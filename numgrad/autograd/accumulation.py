@@ -86,6 +86,8 @@ def _warn_of_other_strides(variable: Any, gradient: Any) -> None:
 def _dense_strides(tensor: Any) -> tuple[int, ...] | None:
     """The strides of a tensor whose elements fill their memory, each element once, in whatever order; else None."""
     shape, strides = tensor._shape, tensor._strides
+    if strides is None:  # row-major, but under ``vmap`` without a row of elements
+        return None
     dense = output_strides(shape, ((shape, strides),))
     return dense if _agree(shape, strides, dense) else None
 

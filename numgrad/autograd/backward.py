@@ -8,10 +8,12 @@ from typing import Any
 
 from .checks import check_gradient, is_tensor, mismatch
 from .engine import run_backward
-from .grad_mode import set_grad_enabled
+from .function_node import BackwardCFunction
+from .grad_mode import ANOMALY, WATCHED, set_grad_enabled, state
 from .graph import GradientEdge
-from .node import DeadEnd, Edge, Node, edge_of
+from .node import AccumulateGrad, DeadEnd, Edge, Node, edge_of
 from .operations import operations
+from .saved import PACKED
 
 __all__ = ["backward", "grad"]
 
@@ -94,7 +96,8 @@ def grad(
         allow_unused: give None for an input that the outputs do not depend on, rather than raise an error; by default
             as ``materialize_grads``.
         is_grads_batched: each of ``grad_outputs`` has one dimension more, the first: it holds a batch of gradients, and
-            so will each of the results.  There is one backward pass for each.
+            so will each of the results.  There is one backward pass for all, as under :func:`numgrad.vmap`, or one for
+            each where the graph has hooks or Functions of the user's.
         materialize_grads: give zeros for an input that the outputs do not depend on.
 
     Returns:
@@ -264,6 +267,8 @@ def _batched(
     count = _batch_size(outputs, batches)
     if not count:
         return [None] * len(places)
+    if count > 1 and _knows_batches(outputs):
+        return _at_once(outputs, batches, places, count, keep, create_graph)
     with set_grad_enabled(create_graph):  # taking the batches apart is a part of the computation, as is stacking
         rows = [
             run_backward(
@@ -275,6 +280,42 @@ def _batched(
             for number in range(count)
         ]
         return [_stacked(place, gradients) for place, gradients in zip(places, zip(*rows, strict=True), strict=True)]
+
+
+def _knows_batches(outputs: tuple[Any, ...]) -> bool:
+    """Whether the graph has operations of the table only, and nobody looks on, so that all can be done at once."""
+    if state.mode & (ANOMALY | WATCHED):
+        return False
+    edges = [_output(index, output)[0] for index, output in enumerate(outputs)]
+    stack = [edge[0] for edge in edges if edge is not None]
+    seen: set[Node] = set()
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        hooked = node.attached is not None and not node.attached.is_idle()
+        if node.__class__ is AccumulateGrad:
+            hooked = hooked or node.variable._hooks is not None
+        if hooked or isinstance(node, BackwardCFunction) or PACKED in (getattr(node, "versions", None) or ()):
+            return False
+        stack += [edge[0] for edge in node.edges if edge is not None]
+    return True
+
+
+def _at_once(
+    outputs: tuple[Any, ...], batches: tuple[Any, ...], places: list[tuple[Node, int]], count: int, keep: bool,
+    create_graph: bool,
+) -> list[Any]:
+    """The gradients that come from a batch, in one backward pass under ``vmap``."""
+
+    def run(*gradients: Any) -> list[Any]:
+        return run_backward(
+            _roots(outputs, gradients), retain_graph=keep, create_graph=create_graph, captures=places
+        )
+
+    with set_grad_enabled(create_graph):
+        return operations.for_each(run, batches, count)
 
 
 def _stacked(place: tuple[Node, int], gradients: tuple[Any, ...]) -> Any:

@@ -18,16 +18,18 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
-from .anomaly_mode import check_gradients, explain_failure
+from .anomaly_mode import explain_failure
+from .bad_values import check_gradients
 from .contributions import note_contribution
 from .errors import note_node
 from .fitting import as_tensor, fit
-from .grad_mode import ANOMALY, LEVELS, TRACED, state, with_recording
+from .grad_mode import ANOMALY, LEVELS, TRACED, WATCHED, state, with_recording
 from .nesting import NESTING, in_thread
 from .node import AccumulateGrad, DeadEnd, Edge, Node
 from .node_hooks import mark_shared, run_post_hooks, run_pre_hooks
 from .operations import operations
 from .places import calling_place
+from .watching import apply_told, turn_told, walk_told
 
 __all__ = ["run_backward"]
 
@@ -81,9 +83,8 @@ class _Pass:
         self.pending: dict[AccumulateGrad, int] = {}
         #: What to call at the end.
         self.callbacks: list[Callable[[], Any]] = []
-        #: Where the program asked for this pass and, in anomaly mode, the node that is running.
-        self.place = calling_place(3)
-        self.node: Node | None = None
+        self.place = calling_place(3)  # where the program asked for this pass
+        self.node: Node | None = None  # that is running, if it has hooks or in anomaly mode
         #: In anomaly mode the nodes that have sent gradients to each AccumulateGrad.
         self.sources: dict[AccumulateGrad, list[Node]] | None = None
         self.annotated = False
@@ -105,7 +106,10 @@ class _Pass:
             for edge, gradient in self.roots:
                 if edge is not None:
                     self._deliver(edge, gradient)
-            self._walk(order)
+            if before & WATCHED:
+                walk_told(self._walk, order)
+            else:
+                self._walk(order)
             for callback in self.callbacks:  # which may queue others
                 callback()
         finally:
@@ -170,7 +174,7 @@ class _Pass:
         Row, row_of = operations.row_class, operations.row_of
         bare = (Row, tuple)
         deliver = self._deliver
-        plain = not state.mode & ANOMALY
+        plain = not state.mode & (ANOMALY | WATCHED)
         release = None if self.retain_graph else self.place
         capturing = self.captures is not None
         useful = {*self.leading, *self.wanted} if capturing else set()
@@ -215,6 +219,7 @@ class _Pass:
                 if capturing and node in self.wanted and node in self.leading:
                     self._capture(node, gradient)  # as in PyTorch, without what the hooks of its tensors make of it
                 if attached is not None:
+                    self.node = node
                     gradient = attached.tensor_hooks.run(node, gradient)
                 if capturing and node not in self.leading:
                     self._capture(node, gradient)
@@ -286,26 +291,19 @@ class _Pass:
 
     def _apply(self, node: Node, gradient: Any) -> Sequence[Any]:
         """Run one node with its hooks."""
-        anomaly = state.mode & ANOMALY
-        if anomaly:
-            self.node = node
+        self.node = node
         attached = node.attached
         if attached is not None and attached.pre_hooks:
             gradient = run_pre_hooks(node, attached.pre_hooks, gradient)
-        try:
-            if gradient is None and not node.wants_undefined:
-                gradients: Sequence[Any] = (None,) * len(node.edges)
-            else:
-                gradients = node.apply(gradient)
-        except Exception:
-            if anomaly:
-                explain_failure(node)
-            raise
+        if gradient is None and not node.wants_undefined:
+            gradients: Sequence[Any] = (None,) * len(node.edges)
+        else:
+            gradients = apply_told(node, gradient) if state.mode & WATCHED else node.apply(gradient)
         if attached is not None and attached.post_hooks:
             gradients = run_post_hooks(node, attached.post_hooks, self._fit_all(node, gradients), gradient)
-        if anomaly:
-            check_gradients(node, gradients, operations.is_bad)
-            self.node = None
+        if self.mode & ANOMALY:
+            check_gradients(node, self._fit_all(node, gradients), gradient)
+        self.node = None
         return gradients
 
     def _fit_all(self, node: Node, gradients: Sequence[Any]) -> tuple[Any, ...]:
@@ -366,9 +364,10 @@ class _Pass:
         hooks = node.variable._hooks
         try:
             if hooks is not None:
+                self.node = node
                 gradient = hooks.run(node, gradient)
             if self.accumulate:
-                if node.attached is None and not self.mode & ANOMALY:
+                if node.attached is None and not self.mode & (ANOMALY | WATCHED):
                     node.apply(gradient)
                 else:
                     self._accumulate_with_hooks(node, gradient)
@@ -381,7 +380,8 @@ class _Pass:
 
     def _accumulate_with_hooks(self, node: AccumulateGrad, gradient: Any) -> None:
         before = node.variable._grad
-        self._apply(node, gradient)
+        with turn_told(node):
+            self._apply(node, gradient)
         if self.sources is not None and gradient is not None:
             note_contribution(node.variable, before, self.place, self.sources.get(node, ()))
 
@@ -394,4 +394,6 @@ class _Pass:
     def _note(self, error: Exception, node: Node, gradient: Any) -> None:
         if not self.annotated:
             note_node(error, node, gradient)
+            if self.mode & ANOMALY:
+                explain_failure(node)
         self.annotated = True

@@ -35,6 +35,7 @@ def fit(gradient: Any, shape: tuple[int, ...], type: Any, source: Node | None, e
         )
     if type is None:  # see Tensor.grad_dtype: any will do, but that of a real leaf is real
         type = gradient._type
-        if type.dtype.is_complex and not edge[0].variable._type.dtype.is_complex:
+        leaf = getattr(edge[0] if edge else None, "variable", None)
+        if type.dtype.is_complex and leaf is not None and not leaf._type.dtype.is_complex:
             type = tensor_type(real_of(type.dtype), type.device)
     return operations.fit(gradient, shape, type)

@@ -130,6 +130,11 @@ def dual_tensor(tensor: Any, tangent: Any, level: Level) -> Any:
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
             f"supported. (It is of shape {list(tensor._shape)}.)"
         )
+    if tangent_of(tangent, level) is not None:
+        raise RuntimeError(
+            "Setting a forward grad that itself has a forward gradient at the same level 0 is not supported. "
+            f"(It is of shape {list(tangent._shape)}.)"
+        )
     if tangent._shape != tensor._shape:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "

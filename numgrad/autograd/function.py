@@ -54,6 +54,12 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     #: Whether ``vmap`` is to be derived from forward and backward.
     generate_vmap_rule = False
+    #: Whether what is saved for backward is dropped when ``ctx.saved_tensors`` is read, which can be done once then:
+    #: each tensor's memory is free as soon as ``backward`` has done with it.
+    clear_saved_tensors_on_access = False
+    #: Whether ``backward`` gets all gradients in one list, ``backward(ctx, grads)``, and may take out those that it has
+    #: done with.
+    boxed_grads_call = False
 
     def __init__(self, *args: Any, **kwargs: Any):
         warnings.warn(
@@ -176,7 +182,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
                     "implement one of them."
                 )
             backward = cls.vjp
-        return backward(ctx, *gradients)
+        return backward(ctx, gradients) if cls.boxed_grads_call else backward(ctx, *gradients)
 
 
 class InplaceFunction(Function):
@@ -192,9 +198,11 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(backward)
     def wrapped(ctx: Any, *gradients: Any) -> Any:
+        given = gradients[0] if gradients and isinstance(gradients[0], list) else gradients  # see boxed_grads_call
+        differentiable = state.mode & GRAD and any(is_tensor(g) and g.requires_grad for g in given)
         with no_grad():
             results = backward(ctx, *gradients)
-        if not state.mode & GRAD or not any(is_tensor(g) and g.requires_grad for g in gradients):
+        if not differentiable:
             return results
         return tuple([_refusing(r) for r in results]) if isinstance(results, tuple) else _refusing(results)
 

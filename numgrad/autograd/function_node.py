@@ -84,7 +84,7 @@ class FunctionCtx:
 class Context(FunctionCtx):
     """The context of one call; any attribute may be set on it.  It belongs to the node, which holds it."""
 
-    __slots__ = ("_node", "needs_input_grad")  # and what is in the dictionary, which is the user's
+    __slots__ = ("_failure", "_node", "needs_input_grad")  # and what is in the dictionary, which is the user's
 
     #: For each input of ``forward`` whether it needs a gradient.
     needs_input_grad: tuple[bool, ...]
@@ -98,22 +98,30 @@ class Context(FunctionCtx):
         """The tensors given to ``save_for_backward``; in ``jvp`` those given to ``save_for_forward``.
 
         Raises:
-            RuntimeError: backward has run and freed them, or one was modified in place since.
+            RuntimeError: backward has run and freed them, or one was modified in place since; or the Function clears
+                them on access, and this is not the first.
         """
         if self.saved_for_forward is not None:
             return self.saved_for_forward
         node = self._node()
         if node is None:
             raise freed_error(None, None)
-        return node.unpack()
+        try:
+            return node.unpack()
+        except AttributeError as error:  # of an unpack hook; Python takes it for this property's
+            self._failure = error
+            raise
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
         """The old name of ``saved_tensors``."""
         warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
-        return self.saved_tensors
+        return Context.saved_tensors.__get__(self)
 
     def __getattr__(self, name: str) -> Any:
+        if name in ("saved_tensors", "saved_variables"):
+            failure, self._failure = self._failure, None
+            raise failure
         node = None if name == "_node" else self._node()
         if node is not None and name in _OF_THE_NODE:
             return getattr(node, name)
@@ -132,7 +140,7 @@ class BackwardCFunction(SavingNode):
     tensors have an edge, only outputs that are tensors get a gradient.
     """
 
-    __slots__ = ("__weakref__", "context", "input_count", "numbers", "tensor_inputs")
+    __slots__ = ("__weakref__", "cleared", "context", "input_count", "numbers", "tensor_inputs")
 
     makes_fresh_gradients = False  # the user's backward may return anything, its saved tensors for one
     wants_undefined = True
@@ -140,6 +148,8 @@ class BackwardCFunction(SavingNode):
 
     #: Which inputs of ``forward`` are tensors; None if all are.
     tensor_inputs: tuple[bool, ...] | None
+    #: Whether the saved tensors were cleared when they were asked for.
+    cleared: bool
     #: For each tensor saved for backward its number, if it is an output of this node.
     numbers: tuple[int | None, ...]
 
@@ -162,6 +172,7 @@ class BackwardCFunction(SavingNode):
         self.input_count = len(inputs)
         self.tensor_inputs = tuple([is_tensor(value) for value in inputs]) if others else None
         self.context = Context(self, tuple(needs))
+        self.cleared = False
         self.saved = self.versions = self.numbers = ()
 
     def __getattr__(self, name: str) -> Any:
@@ -205,7 +216,20 @@ class BackwardCFunction(SavingNode):
 
     def unpack(self) -> tuple[Any, ...]:
         """The saved tensors, checked, the outputs among them in their place in the graph."""
-        return tuple([self.unpack_place(place) for place in range(len(self.kept()))])
+        if self.cleared:
+            raise RuntimeError(
+                "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+                "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False. "
+                f"(The function is {self.function.__name__}.)"
+            )
+        tensors = tuple([self.unpack_place(place) for place in range(len(self.kept()))])
+        if self.function.clear_saved_tensors_on_access:
+            self.saved = self.versions = self.numbers = ()
+            self.cleared = True
+        return tensors
+
+    def saved_names(self) -> list[str]:
+        return [f"saved_tensors[{place}]" for place in range(len(self.versions))]
 
     def saved_output(self, place: int) -> int | None:
         return self.numbers[place]
@@ -273,8 +297,8 @@ class BackwardCFunction(SavingNode):
                 if kind is not None and not kind.dtype.is_complex:
                     raise RuntimeError(
                         f"Function {self.name()} returned an invalid gradient at index {number} - got one of "
-                        f"{result._type.dtype} (shape {list(result._shape)}) for a real input of {kind.dtype}; its real "
-                        "part would be the gradient"
+                        f"{result._type.dtype} (shape {list(result._shape)}) for a real input of {kind.dtype}; its "
+                        "real part would be the gradient"
                     )
         return results
 

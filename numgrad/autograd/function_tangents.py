@@ -25,13 +25,17 @@ class FunctionCall:
 
     def __init__(self, function: type[Function], args: tuple[Any, ...]):
         self.function = function
-        self.name = function.__name__
+        self.name = self.title = function.__name__
         self.args = args
 
     def run(self) -> Any:
         """Do it, as the levels that are left want it."""
         result, self.context, self.saved = self.function._call(self.args)
         return result
+
+    def with_batches(self, level: Level) -> Any:
+        """Do it for all examples of a level of ``vmap``."""
+        return operations.batched_function(self, level)
 
     def with_tangents(self, level: Level) -> Any:
         """Run forward, then ``jvp`` on the tangents of the inputs, for those of the outputs.

@@ -41,6 +41,7 @@ class _State(threading.local):
     mode = GRAD
     depth = 0  # how many backward passes this thread is inside of
     check_nan = True  # whether anomaly detection looks for NaN
+    check_inf = False  # and whether for infinities
     current_pass: Any = None  # the innermost of them
     multithreading = True
     warn_of_layouts = True  # of gradients that lie in memory in other ways than their leaves

@@ -16,7 +16,7 @@ from .checks import is_tensor
 from .grad_mode import INFERENCE, LEVELS, state
 
 __all__ = [
-    "Level", "Tangents", "level_of", "outside", "set_tangent", "share_tangents", "tangent_of",
+    "Level", "Tangents", "enter", "level_of", "outside", "set_tangent", "share_tangents", "tangent_of",
     "tensors_in",
 ]
 
@@ -32,12 +32,12 @@ class Level:
     def __init__(self) -> None:
         self.outer: Level | None = state.level
         self.active = True
-        _set(self)
+        enter(self)
 
     def leave(self) -> None:
         """The block has ended."""
         self.active = False
-        _set(self.outer)
+        enter(self.outer)
 
     def __enter__(self) -> Any:
         return self
@@ -72,13 +72,14 @@ class outside:  # noqa: N801 - a context manager
 
     def __enter__(self) -> None:
         self.before = state.level
-        _set(self.level)
+        enter(self.level)
 
     def __exit__(self, *exception: Any) -> None:
-        _set(self.before)
+        enter(self.before)
 
 
-def _set(level: Level | None) -> None:
+def enter(level: Level | None) -> None:
+    """Have operations to do with this level and those around it."""
     state.level = level
     state.mode = state.mode & ~LEVELS if level is None else state.mode | LEVELS
 

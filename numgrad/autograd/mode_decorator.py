@@ -22,7 +22,7 @@ class ModeDecorator:
     function only the call, which runs none of its code, would be in the mode: put a ``with`` inside instead.
     """
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Any:
         raise NotImplementedError(f"{type(self).__name__} does not define __enter__")
 
     def __exit__(self, *exception: Any) -> None:

@@ -105,6 +105,14 @@ class Node:
     def release(self, freed_by: Place) -> None:
         """Drop what was saved for backward: the pass that this call began is done with the node."""
 
+    def saved_values(self) -> dict[str, Any]:
+        """What was saved, by name, except what hooks have packed; nothing, if it is freed.
+
+        Raises:
+            RuntimeError: a tensor was changed in place since.
+        """
+        return {}
+
     @property
     def freed_by(self) -> Place | None:
         """The call that had a backward pass drop what was saved; None if nothing was, or it is still there."""
@@ -239,6 +247,10 @@ class AccumulateGrad(Node):
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
         leaf = self.variable
         return (InputMetadata(size_of(leaf._shape), leaf.dtype, leaf.device),)
+
+    def _sequence_nr(self) -> int:
+        """The highest there is: it runs as soon as its gradient is complete."""
+        return 2**64 - 1
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         variable = self.variable

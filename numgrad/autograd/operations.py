@@ -21,7 +21,8 @@ class Operations:
     #: ``fit(gradient, shape, type)``: sum what broadcasting repeated, and convert the dtype.
     fit: Callable[[Any, tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
     ones: Callable[[tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
-    #: ``zeros(shape, type, strides=None)``: with strides, their order of dimensions in memory.
+    #: ``zeros(shape, type, strides=None, beside=None)``: with strides, their order of dimensions in memory; beside a
+    #: tensor, so that they may be overwritten with that.
     zeros: Callable[..., Any] = None  # type: ignore[assignment]
     #: ``tensor(row, shape, type)``: a tensor on a bare row of elements, and the class of such rows.
     tensor: Callable[[Any, tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
@@ -38,17 +39,24 @@ class Operations:
     primal: Callable[[Any], Any] = None  # type: ignore[assignment]
     #: ``regarded(tensor, shape, strides)``: the same memory as a tensor of another shape and other strides.
     regarded: Callable[[Any, tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
+    #: ``beneath(tensor)``: under ``vmap``, the places in the graph of the tensors that it stands for, and
+    #: ``put_above(tensor, places)``, which gives these back to a tensor.
+    beneath: Callable[[Any], tuple[Any, ...]] = None  # type: ignore[assignment]
+    put_above: Callable[[Any, tuple[Any, ...]], None] = None  # type: ignore[assignment]
+    #: ``batched_function(call, level)``: do a call of a user's Function for all examples of a level of ``vmap``.
+    batched_function: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
+    #: ``for_each(function, batches, count)``: the list that the function returns, called once under ``vmap``.
+    for_each: Callable[[Any, Any, int], list[Any]] = None  # type: ignore[assignment]
+    #: ``room(tensor, value)``: the tensor, or a copy of it that may be overwritten with ``value`` where it may not be.
+    room: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
     #: ``transformed(call)``: do a call as watchers and levels want it.
     transformed: Callable[[Any], Any] = None  # type: ignore[assignment]
+    #: Who is told of kernels that are compiled or loaded: ``tell(name, begun, ended)``, in nanoseconds.
+    kernel_listeners: list[Callable[[str, int, int], None]] = None  # type: ignore[assignment]
     #: ``stack(tensors)``: along a new first dimension.
     stack: Callable[[Any], Any] = None  # type: ignore[assignment]
-    #: ``first_bad(tensor, nan, infinite)``: the index of its first element that is NaN, or infinite, as asked for; or
-    #: None.  It calls no operation of the table.
-    first_bad: Callable[[Any, bool, bool], tuple[int, ...] | None] = None  # type: ignore[assignment]
-    #: ``element(tensor, index)``: an element as a number of Python's.
-    element: Callable[[Any, tuple[int, ...]], Any] = None  # type: ignore[assignment]
-    #: ``snapshot(tensor)``: a copy, made without an operation of the table.
-    snapshot: Callable[[Any], Any] = None  # type: ignore[assignment]
+    #: ``elements(tensor)``: its elements as a NumPy array; if it stands for a batch of tensors, those of all.
+    elements: Callable[[Any], Any] = None  # type: ignore[assignment]
 
 
 #: Filled in by ``numgrad.ops`` when it is imported.

@@ -16,10 +16,13 @@ from .checks import is_tensor
 from .errors import freed_error, modified_error
 from .grad_mode import DUAL, LEVELS, SAVED_HOOKS, no_grad, state
 from .levels import share_tangents
-from .node import AccumulateGrad, Node, edge_of
+from .node import AccumulateGrad, Edge, Node, edge_of
+from .operations import operations
 from .places import Place
 
-__all__ = ["PACKED", "HookPair", "PackedTensor", "SavedTensor", "SavingNode", "check_hooks", "keep", "restore"]
+__all__ = [
+    "PACKED", "HookPair", "PackedTensor", "SavedTensor", "SavingNode", "check_hooks", "keep", "put_in_graph", "restore",
+]
 
 #: In place of a version: the tensor is kept as a pack hook returned it.
 PACKED = -1
@@ -66,16 +69,27 @@ def restored_output(node: Any, alias: Any, number: int = 0) -> Any:
     return tensor
 
 
+def put_in_graph(tensor: Any, edge: Edge) -> None:
+    """Have the gradient of a tensor go along this edge, which is not None; somebody else holds a leaf's node."""
+    tensor._requires_grad = True
+    if isinstance(edge[0], AccumulateGrad):
+        tensor._accumulator = ref(edge[0])
+    else:
+        tensor._edge = edge
+
+
 class PackedTensor:
     """A saved tensor in the form that a pack hook gave it, with its place in the graph."""
 
-    __slots__ = ("edge", "number", "packed", "shape", "type", "unpack_hook")
+    __slots__ = ("beneath", "edge", "number", "packed", "shape", "tangents", "type", "unpack_hook")
 
     def __init__(self, tensor: Any, number: int | None, hooks: HookPair, detached: bool = False):
         pack_hook, self.unpack_hook = hooks
         self.number = number
         self.shape, self.type = tensor._shape, tensor._type
         self.edge = None if number is not None else edge_of(tensor)
+        self.tangents = getattr(tensor, "_duals", None)  # of which hooks know nothing
+        self.beneath = operations.beneath(tensor) if state.mode & LEVELS else ()
         version = tensor._counter[0]
         with no_grad():
             self.packed = pack_hook(tensor.detach() if detached else tensor)
@@ -101,15 +115,15 @@ class PackedTensor:
             )
         if value._type is not self.type:
             raise RuntimeError(f"a saved {self.type.name} was packed, but unpack_hook returned a {value._type.name}")
-        if self.number is not None:
-            return restored_output(node, value, self.number) if value._type.dtype.differentiable else value
-        tensor = value._alias()
+        if self.number is not None and value._type.dtype.differentiable:
+            tensor = restored_output(node, value, self.number)
+        else:
+            tensor = value._alias()
+        if self.tangents is not None:
+            tensor._duals = self.tangents
         if self.edge is not None:
-            tensor._requires_grad = True
-            if isinstance(self.edge[0], AccumulateGrad):
-                tensor._accumulator = ref(self.edge[0])
-            else:
-                tensor._edge = self.edge
+            put_in_graph(tensor, self.edge)
+        operations.put_above(tensor, self.beneath)
         return tensor
 
 
@@ -175,6 +189,14 @@ class SavingNode(Node):
             for value, version in zip(self.kept(), self.versions, strict=True)
             if version is not None and version != PACKED and value._counter[0] != version
         ]
+
+    def saved_names(self) -> Sequence[str]:
+        """What messages call that which was saved, in its order."""
+        raise NotImplementedError(f"{type(self).__name__} does not define saved_names")
+
+    def saved_values(self) -> dict[str, Any]:
+        names = () if self.is_freed() else self.saved_names()
+        return {name: self.unpack_place(place) for place, name in enumerate(names) if not self.is_packed(place)}
 
     def is_packed(self, place: int) -> bool:
         """Whether hooks are in force for one saved tensor."""

@@ -15,7 +15,7 @@ from typing import Any
 from .._layout import overlaps_itself
 from .changes import note_change
 from .errors import freed_error, operation_name
-from .grad_mode import ANOMALY, GRAD, INFERENCE, SAVED_HOOKS, enable_grad, state
+from .grad_mode import ANOMALY, GRAD, INFERENCE, LEVELS, SAVED_HOOKS, enable_grad, state
 from .inference_tensors import check_updatable
 from .node import Edge, Node, edge_of
 from .operations import operations
@@ -214,7 +214,7 @@ class AsStridedBackward0(Node):
         if self.edges[0] is None:  # the base was detached
             return (None,)
         node, number = self.edges[0]
-        result = operations.zeros(*node.output(number), self.strides)
+        result = operations.zeros(*node.output(number), self.strides, gradient)
         operations.overwrite(self.way.view_of(result), gradient)
         return (result,)
 
@@ -243,7 +243,11 @@ class CopySlices(Node):
         result = self._laid_out(gradient)
         written = self.way.view_of(result)
         others = list(operation.apply(operations.clone(written)))
-        operations.overwrite(written, others.pop(self.place))
+        own = others.pop(self.place)
+        if state.mode & LEVELS and own is not None:
+            result = operations.room(result, own)
+            written = self.way.view_of(result)
+        operations.overwrite(written, own)
         if not operation.makes_fresh_gradients:
             for other in others:
                 if other is not None:
@@ -254,7 +258,7 @@ class CopySlices(Node):
         """A copy that lies in memory as the base does, so that the steps to the view can be taken from it."""
         if self.strides is None:
             return operations.copy(gradient)
-        result = operations.zeros(self.shape, self.type, self.strides)
+        result = operations.zeros(self.shape, self.type, self.strides, gradient)
         operations.overwrite(result, gradient)
         return result
 

@@ -8,5 +8,6 @@ from numgrad_kernels.pointwise import Operand as Operand
 from numgrad_kernels.pointwise import Program as Program
 from numgrad_kernels.store import cache_directory as cache_directory
 
+from .compiling import kernel_listeners as kernel_listeners
 from .cpu import *  # noqa: F403
 from .optimizers import UpdateTable as UpdateTable

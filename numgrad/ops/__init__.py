@@ -31,11 +31,23 @@ from .pointwise import (
     gated,
     integers,
     interpolation,
+    powers,
     rounding,
     special,
     trigonometric,
 )
-from .reductions import axes, extremes, norms, products, scans, searching, sorting, statistics, sums
+from .reductions import (
+    axes,
+    differences,
+    extremes,
+    norms,
+    products,
+    scans,
+    searching,
+    sorting,
+    statistics,
+    sums,
+)
 from .shapes import (
     diagonals,
     dimensions,
@@ -45,9 +57,11 @@ from .shapes import (
     padding,
     parts,
     rearranging,
+    resizing,
     splitting,
     views,
     windows,
+    written_parts,
 )
 from .table import ops, public_functions
 

@@ -29,6 +29,7 @@ from .._types import (
     uint8,
 )
 from .._types import device as place
+from ..autograd.grad_mode import LEVELS, no_grad, state
 from ..autograd.levels import set_tangent
 from ..autograd.node import edge_of
 from .new import empty_of
@@ -77,7 +78,7 @@ def kept_strides(input: Tensor) -> tuple[int, ...]:
     return output_strides(input._shape, ((input._shape, input._strides),))
 
 
-@operation("CloneBackward0", linear=True)
+@operation("CloneBackward0", linear=True, dims=())
 def clone_op(input: Tensor) -> Tensor:
     return _copied(input, input._type, None if input._flat is not None else kept_strides(input))
 
@@ -87,7 +88,7 @@ def _(grad):
     return grad
 
 
-@operation("CloneBackward0", linear=True)
+@operation("CloneBackward0", linear=True, dims=())
 def contiguous_op(input: Tensor) -> Tensor:
     return _copied(input, input._type)
 
@@ -97,7 +98,7 @@ def _(grad):
     return grad
 
 
-@operation("ToCopyBackward0", linear=True)
+@operation("ToCopyBackward0", linear=True, dims=())
 def to_type(input: Tensor, type: TensorType) -> Tensor:
     return _copied(input, type, kept_strides(input))
 
@@ -132,7 +133,11 @@ def row_or_none(tensor: Tensor | None) -> Any:
 
 def kept_copy(input: Tensor) -> Tensor:
     """A copy of a tensor about to be overwritten, in its place in the graph."""
-    copy = clone_op.function(input)
+    if input._flat is None and state.mode & LEVELS and hasattr(input, "_mapped"):
+        with no_grad():
+            copy = clone_op(input)
+    else:
+        copy = clone_op.function(input)
     copy._edge = edge_of(input)
     copy._requires_grad = copy._edge is not None
     for level, tangent in getattr(input, "_duals", {}).items():

@@ -38,7 +38,7 @@ from .sharing import check_overlap
 from .table import Op, attach, public, public_functions
 from .transforms import PointwiseCall, transformed
 
-__all__ = ["Pointwise", "pointwise"]
+__all__ = ["Pointwise", "check_target", "pointwise", "prepared"]
 
 
 class Pointwise(Op):
@@ -202,7 +202,7 @@ class Pointwise(Op):
             return transformed(PointwiseCall(self, operands, statics, into))
         key = layout_key(operands)
         if key is None:
-            operands = [_prepared(self, name, v) for name, v in zip(self.inputs, operands, strict=True)]
+            operands = [prepared(self, name, v) for name, v in zip(self.inputs, operands, strict=True)]
             key = layout_key(operands)
         if statics is not self.statics:
             written = self.constants(statics)
@@ -220,7 +220,7 @@ class Pointwise(Op):
             if self.check_integers is not None:
                 self.check_integers(operands)
         if into is not None:
-            _check_target(into, operands, call.shape, call.kind)
+            check_target(into, operands, call.shape, call.kind)
         plan = None
         if state.mode & GRAD and self.rules:
             edges = self._edges(operands)
@@ -236,18 +236,34 @@ class Pointwise(Op):
             out = into
             self._overwrite(into, operands, statics, call.compute)
         if plan is not None:
-            node: Any = self.node_classes(operands)[0](edges, call.shape, out._type)
-            node.plan, node.compute, node.saved, node.versions = plan, call.compute, None, ()
-            if into is None:
-                out._edge = (node, 0)
-                out._requires_grad = True
-            else:
-                record_inplace(into, node)  # before the result is saved: it has been changed, whatever a hook does
-            if "out" in plan.names:
-                place = plan.names.index("out")
-                saved[place], versions[place] = keep(out, 0)
-            node.saved, node.versions = tuple(saved), tuple(versions)
+            self.record((edges, plan, saved, versions), operands, call.compute, call.shape, out, into)
         return out
+
+    def pending(self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None) -> Any:
+        """What ``record`` is to be given once the result is there; None if nothing is to be recorded."""
+        edges = self._edges(operands) if state.mode & GRAD and self.rules else ()
+        if not any(edges):
+            return None
+        plan = self.plan(tuple([edge is not None for edge in edges]), statics)
+        return edges, plan, *plan.save(operands, statics, into)
+
+    def record(
+        self, pending: Any, operands: Sequence[Any], compute: dtype, shape: tuple[int, ...], out: Tensor,
+        into: Tensor | None,
+    ) -> None:
+        """Make a node the origin of ``out``, which is ``into`` if it was computed in place."""
+        edges, plan, saved, versions = pending
+        node: Any = self.node_classes(operands)[0](edges, shape, out._type)
+        node.plan, node.compute, node.saved, node.versions = plan, compute, None, ()
+        if into is None:
+            out._edge = (node, 0)
+            out._requires_grad = True
+        else:
+            record_inplace(into, node)  # before the result is saved: it has been changed, whatever a hook does
+        if "out" in plan.names:
+            place = plan.names.index("out")
+            saved[place], versions[place] = keep(out, 0)
+        node.saved, node.versions = tuple(saved), tuple(versions)
 
     def _overwrite(self, into: Tensor, operands: Sequence[Any], statics: Mapping[str, Any], compute: dtype) -> None:
         """Compute in place."""
@@ -266,7 +282,7 @@ class Pointwise(Op):
         ])
 
 
-def _prepared(op: Pointwise, name: str, value: Any) -> Any:
+def prepared(op: Pointwise, name: str, value: Any) -> Any:
     """An operand as a tensor or a Python number."""
     if isinstance(value, Tensor) or value.__class__ in devices.NUMBERS:
         return value
@@ -299,7 +315,7 @@ def _check_statics(statics: Mapping[str, Any], compute: dtype) -> None:
         check_fits(value, compute)
 
 
-def _check_target(target: Tensor, operands: Sequence[Any], shape: tuple[int, ...], kind: dtype) -> None:
+def check_target(target: Tensor, operands: Sequence[Any], shape: tuple[int, ...], kind: dtype) -> None:
     """Raise unless ``target`` may be overwritten with a result of this shape and dtype."""
     tensors = [value for value in operands if isinstance(value, Tensor)]
     check_in_place(target, *tensors)

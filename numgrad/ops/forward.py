@@ -1,7 +1,7 @@
 """Forward mode: the tangents of what operations compute, from the rules that the table has for backward.
 
 A rule is linear in the gradient, and the tangent is what its transpose makes of the inputs' tangents.  For a pointwise
-operation, whose Jacobian is diagonal, that is ``conj(rule(conj(tangent)))``.  A linear operation is its own tangent.
+operation of real numbers, whose Jacobian is diagonal, that is the rule itself.  A linear operation is its own tangent.
 Any other rule is transposed by differentiating it: with ``v = rule(u)``, the derivative of ``v`` with respect to ``u``
 in the direction of the tangent (Townsend, "A new trick for calculating Jacobian vector products", 2017).
 
@@ -10,7 +10,8 @@ Everything here is computed outside of the level whose tangents it computes, and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import devices
@@ -20,13 +21,14 @@ from .._types import TensorType, tensor_type
 from ..autograd.backward import grad
 from ..autograd.grad_mode import ANOMALY, DUAL, GRAD, SAVED_HOOKS, state
 from ..autograd.levels import Level, outside, set_tangent, tangent_of
+from .batches import cut, is_mapped, zeros_beside
 from .copying import clone_op, convert
 from .new import filled_of
 from .overwriting import copy_, zero_
-from .pointwise.arithmetic import add, conj
+from .pointwise.arithmetic import add
 from .pointwise.complexes import real
 from .shapes.views import expand_op
-from .table import parameters
+from .table import Rule, parameters
 from .transforms import ChangeCall, GeneralCall, OverwriteCall, PointwiseCall, ShapeCall
 
 __all__ = ["change", "general", "laid_out_as", "overwrite", "pointwise", "reshape", "write_tangent"]
@@ -69,9 +71,11 @@ def pointwise(call: PointwiseCall, level: Level) -> Tensor:
                 set_tangent(out, level, laid_out_as(out, tangent))
             return out
         target = call.target
+        args, tangents = _unchanged(call.args, tangents, target)
+        before = PointwiseCall(call.op, args, call.statics)
         needs_result = any("out" in parameters(rule) for rule in call.op.rules.values())
-        result = call.op.run(call.args, call.statics) if needs_result else None
-        tangent = _pointwise_tangent(call, tangents, target._shape, target._type, result)
+        result = before.run() if needs_result else None
+        tangent = _pointwise_tangent(before, tangents, target._shape, target._type, result)
         _run(call)
         _overwrite_tangent(target, level, tangent)
     return target
@@ -81,21 +85,32 @@ def _pointwise_tangent(
     call: PointwiseCall, tangents: list[Any], shape: tuple[int, ...], type: TensorType, out: Tensor | None
 ) -> Tensor | None:
     op = call.op
-    values: dict[str, Any] = {**call.statics, "out": out}
+    wanted = [
+        (op.rules[name], tangent)
+        for name, tangent in zip(op.inputs, tangents, strict=True)
+        if tangent is not None and name in op.rules and type.dtype.differentiable
+    ]
+    if not wanted:
+        return None
     compute = tensor_type(op.compute_types(call.args)[0], type.device)
-    for name, value in zip(op.inputs, call.args, strict=True):
-        values[name] = value if isinstance(value, Tensor) else filled_of((), value, compute)
-    total = None
-    for name, tangent in zip(op.inputs if type.dtype.differentiable else (), tangents, strict=False):
-        if tangent is None or name not in op.rules:
-            continue
-        rule = op.rules[name]
-        values["grad"] = conj(tangent)
-        term = conj(rule(*[values[parameter] for parameter in parameters(rule)]))
-        if term._type.dtype.is_complex and not type.dtype.is_complex:
-            term = real(term)
-        total = term if total is None else add(total, term)
-    return None if total is None else _own(_fitted(total, shape, type), tangents)
+    values = {**call.statics, "out": out}
+    values.update({n: _as_operand(op, n, value, compute) for n, value in zip(op.inputs, call.args, strict=True)})
+
+    def of_rule(rule: Rule, gradient: Tensor) -> Any:
+        return rule(*[gradient if name == "grad" else values[name] for name in parameters(rule)])
+
+    if compute.dtype.is_complex:  # rules may treat real and imaginary part differently
+        output: Output = (shape, type, out)
+        return _transposed(lambda given: [(of_rule(rule, given[0]), t) for rule, t in wanted], [output], tangents)[0]
+    terms = [of_rule(rule, tangent) for rule, tangent in wanted]
+    return _own(_fitted(functools.reduce(add, terms), shape, type), tangents)
+
+
+def _as_operand(op: Any, name: str, value: Any, compute: TensorType) -> Any:
+    """An operand as rules take it: a number as a tensor, and complex where that is what is computed in."""
+    if not isinstance(value, Tensor):
+        return filled_of((), value, compute)
+    return convert(value, compute.dtype) if compute.dtype.is_complex and name not in op.conditions else value
 
 
 def _fitted(tangent: Tensor, shape: tuple[int, ...], type: TensorType) -> Tensor:
@@ -132,7 +147,7 @@ def general(call: GeneralCall, level: Level) -> Any:
             found = _by_linearity(op, args, tangents)
             results = found if isinstance(found, tuple) else (found,)
         else:
-            results = _transposed(op, args, tangents, [(o._shape, o._type, o) for o in outs])
+            results = _transposed_general(op, args, tangents, [(o._shape, o._type, o) for o in outs])
         for output, tangent in zip(outs, results, strict=True):
             if tangent is not None:
                 set_tangent(output, level, tangent if op.view else laid_out_as(output, tangent))
@@ -152,8 +167,19 @@ def _by_linearity(op: Any, args: Sequence[Any], tangents: list[Any]) -> Any:
     return total
 
 
-def _transposed(op: Any, args: Sequence[Any], tangents: list[Any], outputs: Sequence[Output]) -> list[Any]:
-    """The tangents of an operation's outputs, None for those that have no derivative."""
+def _transposed_general(op: Any, args: Sequence[Any], tangents: list[Any], outputs: Sequence[Output]) -> list[Any]:
+    """The tangents of the outputs of an operation that is not pointwise."""
+    flat = [t for tangent in tangents for t in (tangent if isinstance(tangent, list) else (tangent,))]
+    return _transposed(lambda given: _gradients(op, args, tangents, outputs, given), outputs, flat)
+
+
+def _transposed(
+    gradients_of: Callable[[list[Tensor]], list[tuple[Any, Any]]], outputs: Sequence[Output], tangents: Sequence[Any]
+) -> list[Any]:
+    """The tangents of an operation's outputs, None for those that have no derivative.
+
+    ``gradients_of`` gives for each input what its rule makes of the gradients of the outputs, and its tangent.
+    """
     differentiable = [n for n, (_, type, _) in enumerate(outputs) if type.dtype.differentiable]
     results: list[Any] = [None] * len(outputs)
     if not differentiable:
@@ -165,7 +191,7 @@ def _transposed(op: Any, args: Sequence[Any], tangents: list[Any], outputs: Sequ
         cotangents = [_variable(*outputs[n][:2]) for n in differentiable]
         pairs = [
             (gradient, _fitted(tangent, gradient._shape, gradient._type))
-            for gradient, tangent in _gradients(op, args, tangents, outputs, cotangents)
+            for gradient, tangent in gradients_of(cotangents)
             if gradient is not None and tangent is not None and gradient.requires_grad
         ]
         if not pairs:
@@ -174,16 +200,15 @@ def _transposed(op: Any, args: Sequence[Any], tangents: list[Any], outputs: Sequ
         found = grad(gradients, cotangents, directions, create_graph=bool(mode & GRAD), allow_unused=True)
     finally:
         state.mode = mode
-    flat = [t for tangent in tangents for t in (tangent if isinstance(tangent, list) else (tangent,))]
     for n, tangent in zip(differentiable, found, strict=True):
         if tangent is not None:
-            results[n] = _own(_fitted(tangent, *outputs[n][:2]), flat)
+            results[n] = _own(_fitted(tangent, *outputs[n][:2]), tangents)
     return results
 
 
 def _variable(shape: tuple[int, ...], type: TensorType) -> Tensor:
     """Zeros that require a gradient: where the rule is linear, any value will do."""
-    variable = filled_of(shape, 0, type)
+    variable = cut(filled_of(shape, 0, type))
     variable._requires_grad = True
     return variable
 
@@ -211,6 +236,8 @@ def laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
     strides = tensor._element_strides()
     if tangent._element_strides() == strides or overlaps_itself(tensor._shape, strides):
         return tangent
+    if is_mapped(tensor) or is_mapped(tangent):
+        return copy_(zeros_beside((tensor, tangent), tensor._shape, tangent._type, strides), tangent)
     storage = devices.zeros((len(tensor._storage),), tangent._type)
     laid_out = strided(storage, tensor._shape, strides, tensor._offset, tangent._type)
     return copy_(laid_out, tangent)
@@ -221,23 +248,38 @@ def laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
 
 def change(call: ChangeCall, level: Level) -> Tensor:
     """An operation of the table in place, and the tangent of what it makes of its target."""
-    op, args, target = call.op, call.args, call.target
+    op, target = call.op, call.target
     assert target is not None
-    tangents = _tangents(args, level)
+    tangents = _tangents(call.args, level)
     with outside(level):
+        args, tangents = _unchanged(call.args, tangents, target)
         needs_result = any("out" in names for _, names in op.rules_with_names)
         result = op(*args) if needs_result else None
-        (tangent,) = _transposed(op, args, tangents, [(target._shape, target._type, result)])
+        (tangent,) = _transposed_general(op, args, tangents, [(target._shape, target._type, result)])
         _run(call)
         _overwrite_tangent(target, level, tangent)
     return target
+
+
+def _unchanged(
+    args: Sequence[Any], tangents: list[Any], target: Tensor
+) -> tuple[Sequence[Any], list[Any]]:
+    """Arguments and tangents with copies of those about to be overwritten, where what is recorded may save them."""
+    if not state.mode & GRAD:
+        return args, tangents
+    copy = clone_op(target)
+    own = [value is target for value in args]
+    return (
+        tuple([copy if is_target else value for value, is_target in zip(args, own, strict=True)]),
+        [clone_op(t) if is_target and t is not None else t for t, is_target in zip(tangents, own, strict=True)],
+    )
 
 
 def overwrite(call: OverwriteCall, level: Level) -> Tensor:
     """Overwriting with another tensor: the tangent is that one's."""
     target, source = call.target, call.source
     assert target is not None
-    tangent = None if source is None else tangent_of(source, level)
+    tangent = None if source is None or not target._type.dtype.differentiable else tangent_of(source, level)
     with outside(level):
         _run(call)
         if tangent is not None:
@@ -279,6 +321,10 @@ def write_tangent(target: Tensor, level: Level, tangent: Tensor) -> None:
             set_tangent(target, level, laid_out_as(target, tangent))
             return
         base = view.base
-        set_tangent(base, level, laid_out_as(base, filled_of(base._shape, 0, base._type)))
+        if is_mapped(base) or is_mapped(tangent):
+            zeros = zeros_beside((base, tangent), base._shape, base._type, base._element_strides())
+        else:
+            zeros = filled_of(base._shape, 0, base._type)
+        set_tangent(base, level, laid_out_as(base, zeros))
         present = tangent_of(target, level)
     copy_(present, tangent)

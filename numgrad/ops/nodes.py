@@ -45,6 +45,9 @@ class OpNode(SavingNode):
         """Which output a saved name stands for, None if it is none."""
         return 0 if name == "out" else None
 
+    def saved_names(self) -> list[str]:
+        return [_PUBLIC.get(name, name) for name in self.names]
+
     def saved_output(self, place: int) -> int | None:
         return self.output_number(self.names[place])
 

@@ -9,7 +9,7 @@ from .._tensor import Tensor
 from .._types import bool_
 from . import recorder
 from .pointwise import arithmetic as p
-from .pointwise import comparison, integers
+from .pointwise import comparison, integers, powers
 from .recorder import OPERANDS
 from .table import attach
 
@@ -71,7 +71,7 @@ for _name, _function in {
     _attach(_name, _function, _function.inplace)
 _attach("sub", p.sub, p.sub.inplace, reflected=recorder.operator(p.rsub.op))
 _attach("truediv", p.div, p.div.inplace, reflected=_guarded(_quotient_of))
-_attach("pow", p.pow, p.pow_)
+_attach("pow", powers.pow, powers.pow_)
 for _function in (comparison.eq, comparison.ne, comparison.lt, comparison.le, comparison.gt, comparison.ge):
     attach(f"__{_function.op.name}__", recorder.operator(_function.op))
 for _name, _function in {"neg": p.neg, "abs": p.abs, "invert": _inverted, "pos": _unchanged}.items():

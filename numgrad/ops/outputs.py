@@ -7,6 +7,7 @@ from typing import Any
 from ..autograd.grad_mode import GRAD, state
 from ..autograd.inference_tensors import check_updatable
 from ..autograd.levels import Tangents, level_of
+from .batches import is_mapped
 from .copying import convert
 from .overwriting import copy_
 from .table import check_tensors
@@ -20,7 +21,8 @@ def write_out(name: str, out: Any, result: Any) -> Any:
     A tensor without elements takes the shape of the result.
 
     Raises:
-        RuntimeError: a gradient would have to be recorded, the shapes differ, or the dtype cannot hold the result.
+        RuntimeError: a gradient would have to be recorded, the shapes differ, or the dtype cannot hold the result; the
+            tensor would have to take another shape under ``vmap``.
         NotImplementedError: the result has a tangent.
     """
     if isinstance(result, tuple):
@@ -46,6 +48,8 @@ def write_out(name: str, out: Any, result: Any) -> Any:
     if out.numel() or out._view is not None:
         raise RuntimeError(f"{name}(): out has shape {list(out._shape)}, but the result has {list(result._shape)}")
     check_updatable(out)
+    if is_mapped(result):
+        raise RuntimeError(f"vmap: {name}(): out cannot take the shape {list(result._shape)} for each example")
     made = convert(result, kind).contiguous()
     out._storage, out._offset, out._flat = made._storage, made._offset, made._flat
     out._shape, out._strides = made._shape, made._strides

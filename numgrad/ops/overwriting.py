@@ -82,7 +82,9 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 def _overwritten_with(input: Tensor, src: Tensor, node: type[Node]) -> Tensor:
     if state.mode & TRANSFORMED:
-        return transformed(OverwriteCall("copy_", lambda: _overwritten_with(input, src, node), input, src))
+        return transformed(
+            OverwriteCall("copy_", lambda target: _overwritten_with(target, src, node), input, src, node)
+        )
     check_in_place(input, src)
     shape = broadcast_shapes(input._shape, src._shape)
     if shape != input._shape:
@@ -134,7 +136,9 @@ def assign_number(input: Tensor, value: Any) -> None:
 
 def _filled(input: Tensor, value: Any, node: type[Node], others: tuple[None, ...] = ()) -> Tensor:
     if state.mode & TRANSFORMED:
-        return transformed(OverwriteCall("fill_", lambda: _filled(input, value, node, others), input))
+        return transformed(
+            OverwriteCall("fill_", lambda target: _filled(target, value, node, others), input, None, node, others)
+        )
     check_writable(input)  # elements may share memory: they get the same value
     edges = recorded_edges(input)
     devices.run_pointwise(_fill_program(value.__class__, input.dtype), [value], [input])

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import devices
 from .._layout import contiguous_strides, numel, output_strides, overlaps_itself
 from .._tensor import Tensor, fresh, strided
-from ..autograd.grad_mode import state
+from ..autograd.grad_mode import LEVELS, state
 from ..autograd.inference_tensors import is_inference
 from ..autograd.operations import operations
 from . import copying, overwriting
+from .batches import Batched, below, expanded, is_batched, lifted, mapped, physical_of, zeros_beside
+from .beneath import beneath, put_above
 from .new import filled_of
 from .pointwise import arithmetic as pointwise
-from .pointwise import comparison
 from .reductions import sums as reduction
 from .shapes.joining import stack
 from .shapes.views import primal_of
@@ -47,7 +50,11 @@ def _add_to(total: Tensor, gradient: Tensor) -> Tensor:
     return total
 
 
-def _zeros(shape: tuple[int, ...], type: Any, strides: tuple[int, ...] | None = None) -> Tensor:
+def _zeros(
+    shape: tuple[int, ...], type: Any, strides: tuple[int, ...] | None = None, beside: Tensor | None = None
+) -> Tensor:
+    if beside is not None and state.mode & LEVELS:
+        return zeros_beside((beside,), shape, type, output_strides(shape, ((shape, strides),)))
     return strided(devices.zeros(shape, type), shape, output_strides(shape, ((shape, strides),)), 0, type)
 
 
@@ -81,47 +88,63 @@ def _regarded(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] |
     return as_strided(tensor, shape, contiguous_strides(shape) if strides is None else strides)
 
 
+def _room(tensor: Tensor, value: Tensor) -> Tensor:
+    if is_batched(tensor) or not is_batched(value):
+        return tensor
+    room = zeros_beside((tensor, value), tensor._shape, tensor._type, tensor._element_strides())
+    return overwriting.copy_(room, tensor)
+
+
+def _for_each(function: Any, batches: tuple[Tensor, ...], count: int) -> list[Tensor | None]:
+    with Batched(count) as level:
+        results = function(*[mapped(level, batch) for batch in batches])
+        with below(level):
+            found = [None if result is None else expanded(lifted(level, result)) for result in results]
+            taken = {id(batch._storage) for batch in batches}
+            for place, whole in enumerate(found):  # each is to have memory of its own
+                if whole is not None:
+                    if whole._flat is None or whole._view is not None or id(whole._storage) in taken:
+                        found[place] = whole = copying.contiguous_op(whole)
+                    taken.add(id(whole._storage))
+    return found
+
+
+def _batched_function(call: Any, level: Any) -> Any:
+    from .batching import batched_function  # which few programs need
+
+    return batched_function(call, level)
+
+
 def _laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
     from .forward import laid_out_as  # which few programs need
 
     return laid_out_as(tensor, tangent)
 
 
-def _first_bad(tensor: Tensor, nan: bool, infinite: bool) -> tuple[int, ...] | None:
-    elements = tensor._array()
-    if elements.dtype.kind not in "fc" or not (nan or infinite):
-        return None
-    bad = ~np.isfinite(elements) if nan and infinite else np.isnan(elements) if nan else np.isinf(elements)
-    first = int(bad.argmax()) if bad.size else 0
-    if not bad.size or not bad.flat[first]:
-        return None
-    return tuple([int(place) for place in np.unravel_index(first, bad.shape)])
-
-
-def _element(tensor: Tensor, index: tuple[int, ...]) -> Any:
-    return tensor._array()[index].item()
-
-
-def _snapshot(tensor: Tensor) -> Tensor:
-    return public_functions["from_numpy"](tensor._array().copy())
+def _elements(tensor: Tensor) -> np.ndarray:
+    return physical_of(tensor)._array()
 
 
 operations.add = pointwise.add
 operations.add_ = _add_to
 operations.add_rows = devices.add_rows
+operations.batched_function = _batched_function
+operations.beneath = beneath
 operations.clone = copying.clone
 operations.copy = copying.contiguous_op
-operations.element = _element
-operations.first_bad = _first_bad
+operations.elements = _elements
 operations.fit = _fit
+operations.for_each = _for_each
+operations.kernel_listeners = devices.kernel_listeners
 operations.laid_out_as = _laid_out_as
 operations.ones = _ones
 operations.overwrite = _overwrite
 operations.primal = primal_of
+operations.put_above = put_above
 operations.regarded = _regarded
+operations.room = _room
 operations.row_class = devices.Row
 operations.row_of = _row_of
-operations.snapshot = _snapshot
 operations.stack = stack
 operations.tensor = fresh
 operations.transformed = transformed

@@ -187,10 +187,14 @@ class _Operation(Op):
         view: bool,
         sequence: bool,
         linear: bool,
+        dims: Sequence[str] | None,
+        shapes: Sequence[str],
     ):
         self.outputs = tuple(outputs)
         self.view = view
         self.linear = linear
+        self.dims = None if dims is None and not shapes else tuple(dims or ())
+        self.shapes = tuple(shapes)
         self.hides_tangents = False  # the view has a tangent of its own, or none
         self.sequence = sequence  # the one input is a tuple of tensors
         self.parameters = parameters(function)
@@ -339,6 +343,8 @@ def operation(
     view: bool = False,
     sequence: bool = False,
     linear: bool = False,
+    dims: Sequence[str] | None = None,
+    shapes: Sequence[str] = (),
 ) -> Callable[[Callable[..., Any]], _Operation]:
     """Decorate the function that computes an operation, given and returning tensors.
 
@@ -350,11 +356,16 @@ def operation(
         view: whether the outputs share the input's memory.
         sequence: whether the one input is a tuple of tensors; its rule returns a list.
         linear: whether it is linear in each differentiable input, the others being fixed (a sequence: in all together).
+        dims: parameters that are dimensions, counted from the front, or tuples of them; see ``shapes``.
+        shapes: parameters that are shapes.  An operation for which either is given does the same, with these shifted
+            by one and with one more size in front, for inputs with a further dimension in front, one by one.
 
     The result is called with positional arguments only.
     """
 
     def decorate(function: Callable[..., Any]) -> _Operation:
-        return _Operation(function, node, inputs, nondifferentiable, outputs, view, sequence, linear)
+        return _Operation(
+            function, node, inputs, nondifferentiable, outputs, view, sequence, linear, dims, shapes
+        )
 
     return decorate

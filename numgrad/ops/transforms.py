@@ -7,27 +7,22 @@ told; then the innermost level that an argument concerns does the call.  Where t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from .._tensor import Tensor
-from ..autograd.grad_mode import TRANSFORMED, WATCHED, state
+from ..autograd.grad_mode import LEVELS, TRANSFORMED, WATCHED, state
 from ..autograd.levels import Level, level_of
+from ..autograd.node import Node
+from . import titles
 
 if TYPE_CHECKING:
+    from .batches import Batched
     from .elementwise import Pointwise
     from .table import _Operation
 
-__all__ = ["Call", "ChangeCall", "GeneralCall", "OverwriteCall", "PointwiseCall", "ShapeCall", "Watcher", "transformed"]
-
-
-class Watcher(Protocol):
-    """Who wants to know of operations; ``state.watchers`` has them, and the bit WATCHED is set."""
-
-    def before(self, call: Call) -> Any:
-        """The call is about to be done.  What is returned is handed to ``after``."""
-
-    def after(self, call: Call, token: Any, result: Any) -> None:
-        """It was done, with this result."""
+__all__ = [
+    "Call", "ChangeCall", "FreeCall", "GeneralCall", "OverwriteCall", "PointwiseCall", "ShapeCall", "transformed",
+]
 
 
 class Call:
@@ -35,15 +30,21 @@ class Call:
 
     Attributes:
         name: the operation's.
+        title: PyTorch's name of it, as profilers show it: ``aten::mul``.
         args: its operands and other arguments, in order.
         target: the tensor that it overwrites, if any.
         closed: whether levels and watchers have nothing to do with what it calls in turn.
     """
 
+    op: Any
     name: str
     args: Sequence[Any]
     target: Tensor | None = None
     closed = True
+
+    @property
+    def title(self) -> str:
+        return titles.of_operation(self.op, in_place=self.target is not None)
 
     def run(self) -> Any:
         """Do it, as the levels and watchers that are left want it."""
@@ -52,6 +53,10 @@ class Call:
     def with_tangents(self, level: Level) -> Any:
         """Do it, and give the results their tangents at a level of forward mode."""
         raise NotImplementedError(f"{type(self).__name__} does not define with_tangents")
+
+    def with_batches(self, level: Batched) -> Any:
+        """Do it for all examples of a level of ``vmap``."""
+        raise NotImplementedError(f"{type(self).__name__} does not define with_batches")
 
 
 class PointwiseCall(Call):
@@ -74,6 +79,11 @@ class PointwiseCall(Call):
 
         return forward.pointwise(self, level)
 
+    def with_batches(self, level: Batched) -> Any:
+        from . import batching
+
+        return batching.pointwise(self, level)
+
 
 class GeneralCall(Call):
     """Any other operation of the table."""
@@ -90,6 +100,11 @@ class GeneralCall(Call):
         from . import forward
 
         return forward.general(self, level)
+
+    def with_batches(self, level: Batched) -> Any:
+        from . import batching
+
+        return batching.general(self, level)
 
 
 class ChangeCall(Call):
@@ -112,24 +127,51 @@ class ChangeCall(Call):
 
         return forward.change(self, level)
 
+    def with_batches(self, level: Batched) -> Any:
+        from . import batching
+
+        return batching.change(self, level)
+
 
 class OverwriteCall(Call):
     """A tensor is overwritten with another, or (None) with what has no derivative."""
 
-    def __init__(self, name: str, overwrite: Callable[[], Tensor], target: Tensor, source: Tensor | None = None):
+    def __init__(
+        self,
+        name: str,
+        overwrite: Callable[[Tensor], Tensor],
+        target: Tensor,
+        source: Tensor | None,
+        node: type[Node],
+        more_edges: tuple[None, ...] = (),
+        draws: bool = False,
+    ):
         self.name = name
         self.overwrite = overwrite
         self.target = target
         self.source = source
+        self.node = node
+        self.more_edges = more_edges
+        self.draws = draws  # random numbers
         self.args = (target,) if source is None else (target, source)
 
+    @property
+    def title(self) -> str:
+        return titles.of_overwriting(self.name)
+
     def run(self) -> Any:
-        return self.overwrite()
+        assert self.target is not None
+        return self.overwrite(self.target)
 
     def with_tangents(self, level: Level) -> Any:
         from . import forward
 
         return forward.overwrite(self, level)
+
+    def with_batches(self, level: Batched) -> Any:
+        from . import batching
+
+        return batching.overwrite(self, level)
 
 
 class ShapeCall(Call):
@@ -150,6 +192,37 @@ class ShapeCall(Call):
 
         return forward.reshape(self, level)
 
+    def with_batches(self, level: Batched) -> Any:
+        from . import batching
+
+        return batching.reshape_in_place(self, level)
+
+
+class FreeCall(Call):
+    """A function that reads elements or draws numbers itself, not by operations of the table: watchers are told."""
+
+    closed = False
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: Mapping[str, Any]):
+        self.function = function
+        self.name = function.__name__
+        self.positional = args
+        self.keywords = keywords
+        self.args = (*args, *keywords.values())
+
+    @property
+    def title(self) -> str:
+        return f"aten::{self.name}"
+
+    def run(self) -> Any:
+        return self.function(*self.positional, **self.keywords)
+
+    def with_tangents(self, level: Level) -> Any:
+        return self.run()
+
+    def with_batches(self, level: Batched) -> Any:
+        return self.run()
+
 
 def transformed(call: Call) -> Any:
     """Do a call as watchers and levels want it."""
@@ -161,7 +234,7 @@ def transformed(call: Call) -> Any:
 
 def _done(call: Call) -> Any:
     mode = state.mode
-    level = level_of(call.args)
+    level = level_of(call.args) if mode & LEVELS else None
     if level is not None:
         return level.perform(call)
     if not call.closed:
@@ -174,14 +247,28 @@ def _done(call: Call) -> Any:
 
 
 def _watched(call: Call) -> Any:
-    mode, watchers = state.mode, state.watchers
-    tokens = [watcher.before(call) for watcher in watchers]
-    if call.closed:
-        state.mode = mode & ~WATCHED
+    watchers = state.watchers
+    if not watchers:  # the last has left while a mode that was to be restored said otherwise
+        state.mode &= ~WATCHED
+        return _done(call)
+    tokens = [(watcher, watcher.before(call)) for watcher in watchers]
+    tokens.reverse()
     try:
-        result = _done(call)
+        result = _unwatched(call) if call.closed and state.mode & LEVELS else _done(call)
+        for watcher, token in tokens:
+            watcher.after(call, token, result)
+    except BaseException:
+        for watcher, token in tokens:
+            watcher.failed(call, token)
+        raise
+    return result
+
+
+def _unwatched(call: Call) -> Any:
+    """Do the call, with watchers having nothing to do with what its levels call."""
+    mode = state.mode
+    state.mode = mode & ~WATCHED
+    try:
+        return _done(call)
     finally:
         state.mode = mode
-    for watcher, token in zip(watchers, tokens, strict=True):
-        watcher.after(call, token, result)
-    return result

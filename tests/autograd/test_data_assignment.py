@@ -55,3 +55,12 @@ def test_new_data_gets_gradients_of_its_own_shape(x):
     x.data = ones(2, 2)
     (x * 3).sum().backward()
     assert x.grad.tolist() == [[3.0, 3.0]] * 2
+
+
+def test_data_and_requires_grad_cannot_be_deleted(x):
+    with pytest.raises(RuntimeError, match="Deleting tensor data is not allowed"):
+        del x.data
+    with pytest.raises(RuntimeError, match="requires_grad must be a bool"):
+        del x.requires_grad
+    assert x.tolist() == [0.5, 1.5, 2.5]
+    assert x.requires_grad

@@ -1,5 +1,8 @@
 """Forward mode as users meet it: dual tensors, changes in place and views, Functions, levels, errors."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -90,6 +93,7 @@ def test_a_level_decorates():
 @pytest.mark.parametrize(("call", "error", "message"), [
     (lambda: forward_ad.enter_dual_level(), RuntimeError, "Nested forward mode AD"),
     (lambda: make_dual(dual(1.0), numgrad.ones(1, dtype=numgrad.float64)), RuntimeError, r"already has a .*\[1\]"),
+    (lambda: make_dual(numgrad.ones(1), dual(1.0)), RuntimeError, r"itself has a forward gradient .*\[1\]"),
     (lambda: make_dual(numgrad.ones(2), numgrad.ones(3)), RuntimeError, r"different size .* \[2\] .* \[3\]"),
     (lambda: make_dual(numgrad.arange(2), numgrad.ones(2)), ValueError, "primal to be floating point .*int64"),
     (lambda: make_dual(numgrad.ones(2), numgrad.arange(2)), ValueError, "tangent to be floating point .*int64"),
@@ -107,6 +111,19 @@ def test_errors_outside_of_a_level():
         make_dual(numgrad.ones(1), numgrad.ones(1))
     with pytest.raises(RuntimeError, match="positive"):
         forward_ad.exit_dual_level()
+
+
+def test_the_module_is_there_without_being_imported():
+    code = "import numgrad; print(numgrad.autograd.forward_ad.make_dual.__name__)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "make_dual\n"
+
+
+def test_integers_that_are_overwritten_with_a_dual_tensor_have_no_tangent(level):
+    integers = numgrad.arange(1)
+    integers.copy_(dual(3.0))
+    assert integers.tolist() == [3]
+    assert unpack_dual(integers).tangent is None
 
 
 # -- in place, and views ----------------------------------------------------------------------------------------
@@ -178,6 +195,16 @@ def test_a_tangent_can_be_differentiated(level):
     slope = unpack_dual((make_dual(x, v) ** 3).sum()).tangent
     by_x, by_v = numgrad.autograd.grad(slope, (x, v))
     assert by_x.tolist() == [6.0, 36.0] and by_v.tolist() == [3.0, 12.0]
+
+
+def test_a_tangent_that_was_changed_in_place_can_be_differentiated(level):
+    x = numgrad.tensor([3.0], requires_grad=True)
+    d = make_dual(x, numgrad.ones(1))
+    y = d.clone().mul_(d)
+    y[0] = y[0].exp_() * 2
+    slope = unpack_dual(y).tangent  # of 2 * exp(x**2), so 4 * x * exp(x**2)
+    (second,) = numgrad.autograd.grad(slope, x)
+    np.testing.assert_allclose(second.numpy(), [(4 + 8 * 9) * np.exp(9.0)], 1e-6)
 
 
 def test_hooks_and_operations_with_saved_results_see_tangents(level):

@@ -347,3 +347,9 @@ print("alive")
 def test_deep_graphs_can_be_dropped_without_backward():
     done = subprocess.run([sys.executable, "-c", CHAINS], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, "alive"), done.stderr
+
+
+def test_accumulation_has_the_highest_number(x):
+    node = (x * x).grad_fn
+    assert node.next_functions[0][0]._sequence_nr() == 2**64 - 1
+    assert node._sequence_nr() < x.exp().grad_fn._sequence_nr() < 2**64 - 1

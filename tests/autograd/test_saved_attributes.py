@@ -114,3 +114,17 @@ def test_the_same_names_and_kinds_of_values_as_pytorch(expression):
         else:
             assert value == wanted, name
 
+
+
+def test_indices_are_shown_by_dimension(x):
+    i, j = tensor([0, 1]), tensor([2, 0])
+    assert [index.tolist() for index in x[i].grad_fn._saved_indices] == [[0, 1]]
+    first, second = x[:, j].grad_fn._saved_indices
+    assert first is None
+    assert second.tolist() == [2, 0]
+    assert [index.tolist() for index in x[i, j].grad_fn._saved_indices] == [[0, 1], [2, 0]]
+    assert [index.tolist() for index in x[x > 2].grad_fn._saved_indices] == [[0, 1], [2, 2]]
+    out = x[i]
+    out.sum().backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        _ = out.grad_fn._saved_indices

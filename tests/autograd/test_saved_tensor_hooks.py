@@ -312,3 +312,26 @@ def test_what_is_packed_goes_with_backward(x):
     assert all(weak() is not None for weak in kept)
     y.sum().backward()
     assert not any(weak() for weak in kept)
+
+
+def test_an_attribute_error_of_a_hook_in_a_function_is_shown(x):
+    def unpack(packed):
+        raise AttributeError("of the hook")
+
+    class Double(numgrad.autograd.Function):
+        @staticmethod
+        def forward(ctx, t):
+            ctx.save_for_backward(t)
+            return t * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * ctx.saved_tensors[0]
+
+    with saved_tensors_hooks(lambda t: t, unpack):
+        result = Double.apply(x)
+    for read in (lambda: result.grad_fn.saved_tensors, result.sum().backward):
+        with pytest.raises(AttributeError, match="of the hook"):
+            read()
+    with pytest.raises(AttributeError, match="saved_for_nobody"):
+        result.grad_fn.saved_for_nobody

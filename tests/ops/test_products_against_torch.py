@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from ops.torch_comparison import assert_same, randoms
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore:torch.chain_matmul is deprecated")]
 
 LAYOUTS = ("contiguous", "transposed", "stepped")
 

@@ -231,7 +231,8 @@ m.bernoulli(m.linspace(0, 1, 30)); m.normal(m.arange(40.0), 2.0); m.normal(0.5, 
 m.multinomial(m.linspace(0, 1, 12), 7); m.multinomial(m.ones(3, 5), 9, True); m.multinomial(m.ones(4), 1, True)
 m.randint_like(m.zeros(3), 2, 9); m.randn(17, dtype=m.complex64); m.rand(3, dtype=m.complex128); m.get_rng_state()
 m.empty(6, 4)[:, ::2].random_(100); m.empty(3, dtype=m.int64).bernoulli_(m.full((3,), 0.5))
-m.randn_like(m.ones(3, 7).t())
+m.randn_like(m.ones(3, 7).t()); m.empty(4, 6, dtype=m.complex64).t().uniform_(1.5, 2.5)
+m.empty(9, dtype=m.complex128).normal_(1.5, 2.5); m.nn.Linear(3, 2, dtype=m.complex64).weight.detach()
 """
     for seed in (0, 7, 2**33 + 1):
         for m in (numgrad, torch):

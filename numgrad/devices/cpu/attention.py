@@ -12,9 +12,9 @@ from numba.np.numpy_support import from_dtype
 
 from numgrad_kernels.cpu import attention as kernels
 from numgrad_kernels.source import module_text
-from numgrad_kernels.store import compile_kernel
 
 from ..._layout import contiguous_strides
+from ..compiling import compile_kernel
 from .blas import gemm_addresses, one_thread
 from .launching import worth_threads
 
@@ -72,4 +72,6 @@ def _for_blas(tensor: Any) -> tuple[np.ndarray, int, tuple[int, ...]]:
 def _kernel(function: Callable[..., None], kind: np.dtype, arrays: int, parallel: bool) -> Callable[..., None]:
     row, plan = (types.Array(from_dtype(np.dtype(each)), 1, "C") for each in (kind, np.int64))
     arguments = types.int64, plan, *[row] * (arrays + 1), types.float64
-    return compile_kernel(function.__name__, module_text(function, kind), arguments, parallel=parallel).entry
+    return compile_kernel(
+        function.__name__, lambda: module_text(function, kind), arguments, parallel=parallel
+    ).entry

@@ -171,7 +171,7 @@ def offsets(
     places = np.where(places < 0, places + count, places)
     total = np.zeros(places.shape, INT64)
     for index, step in zip(coordinates(places, sizes), steps, strict=True):
-        total += index * step
+        total += np.reshape(index, places.shape) * step
     total = total.transpose([dim for dim in dims if isinstance(dim, int)])
     for axis, dim in enumerate(dims):
         if not isinstance(dim, int):

@@ -14,9 +14,10 @@ from numba.np.numpy_support import from_dtype
 
 from numgrad_kernels.pointwise import Operand, Program, argument_types, kernel_text
 from numgrad_kernels.source import module_text
-from numgrad_kernels.store import Kernel, compile_kernel
+from numgrad_kernels.store import Kernel
 
 from ..._layout import loop_nest, numel
+from ..compiling import compile_kernel
 from ..memory import empty_row, filled_row, zero_row
 
 __all__ = [
@@ -116,7 +117,7 @@ def pointwise_kernel(program: Program, rank: int, contiguous: bool, parallel: bo
     if kernel is None:
         kernel = program.kernels[key] = compile_kernel(
             program.name,
-            kernel_text(program, rank, parallel, inner),
+            lambda: kernel_text(program, rank, parallel, inner),
             argument_types(program, rank, contiguous),
             parallel=parallel,
         )
@@ -235,9 +236,11 @@ def launch(
     key: Any = (function, compute, parallel, kinds, *parts.items()) if parts else (function, compute, parallel, kinds)
     kernel = _hand_written.get(key)
     if kernel is None:
-        text = module_text(function, compute, parts)
         kernel = _hand_written[key] = compile_kernel(
-            function.__name__, text, [_argument_type(k) for k in kinds], parallel=parallel
+            function.__name__,
+            lambda: module_text(function, compute, parts),
+            [_argument_type(k) for k in kinds],
+            parallel=parallel,
         )
     kernel.entry(*arguments)
 

@@ -12,9 +12,9 @@ from numba.np.numpy_support import from_dtype
 
 from numgrad_kernels.cpu.products import products
 from numgrad_kernels.source import module_text
-from numgrad_kernels.store import compile_kernel
 
 from ..._layout import contiguous_strides, numel
+from ..compiling import compile_kernel
 from ..memory import empty_row, no_row
 from .blas import MANY, blas_name, gemm_addresses, one_thread, one_thread_for
 from .launching import PARALLEL_FROM, worth_threads
@@ -76,7 +76,7 @@ def matrix_product(left: Any, right: Any, turned: tuple[bool, bool] = (False, Fa
 def _kernel(kind: np.dtype, parallel: bool) -> Callable[..., None]:
     row, plan = (types.Array(from_dtype(np.dtype(each)), 1, "C") for each in (kind, np.int64))
     arguments = types.int64, plan, row, types.int64, row, types.int64, row, row
-    return compile_kernel("products", module_text(products, kind), arguments, parallel=parallel).entry
+    return compile_kernel("products", lambda: module_text(products, kind), arguments, parallel=parallel).entry
 
 
 @functools.lru_cache(maxsize=4096)

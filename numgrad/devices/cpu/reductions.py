@@ -13,8 +13,8 @@ from numba.np.numpy_support import from_dtype
 
 from numgrad_kernels.cpu import extremes, reductions
 from numgrad_kernels.source import module_text
-from numgrad_kernels.store import compile_kernel
 
+from ..compiling import compile_kernel
 from ..memory import empty_row
 from . import launching
 from .launching import launch
@@ -104,7 +104,7 @@ def _short_way(
     sizes = [types.int64] * (2 if columns else 1)
     kernel = compile_kernel(
         function.__name__,
-        module_text(function, compute, {"term": term, "fold": fold}),
+        lambda: module_text(function, compute, {"term": term, "fold": fold}),
         [x, *sizes, parameters, typeof(initial), types.float64, out],
     )
     return kernel.entry, zero, initial

@@ -7,6 +7,7 @@ import warnings
 from ..._layout import numel
 from ..._tensor import Tensor
 from ..._types import int64, uint8
+from ...ops.batches import is_mapped, physical_of
 from ...ops.copying import convert
 from ...ops.network import likelihood
 from ...ops.network.binary_losses import bce_op, bce_with_logits_op
@@ -171,7 +172,7 @@ def _even_loss(
     losses = neg(sum_dims(weighted, (dim,), False)).masked_fill(skipped, 0.0)
     if reduction == "none":
         return losses
-    return sum_all(losses) if reduction == "sum" else div(sum_all(losses), count.item())
+    return sum_all(losses) if reduction == "sum" else div(sum_all(losses), count if is_mapped(count) else count.item())
 
 
 def _expected_loss(
@@ -231,9 +232,10 @@ def binary_cross_entropy(
         raise NotImplementedError(
             f"\"binary_cross_entropy\" not implemented for '{input.dtype.legacy}' (shape {list(input._shape)})"
         )
-    for name, values in (("input", input.detach()), ("target", target.detach())):
+    for name, tensor in (("input", input), ("target", target)):
+        values = physical_of(tensor).detach()
         if values.numel() and not (values.min().item() >= 0 and values.max().item() <= 1):  # nor a NaN
-            raise RuntimeError(f"all elements of {name} should be between 0 and 1 (shape {list(values._shape)})")
+            raise RuntimeError(f"all elements of {name} should be between 0 and 1 (shape {list(tensor._shape)})")
     return bce_op(input, target, weight if weight is None else expand(weight, input._shape), reduction)
 
 

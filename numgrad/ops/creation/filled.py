@@ -24,6 +24,8 @@ from ..._types import (
     to_dtype,
 )
 from ...autograd.grad_mode import no_grad
+from ..batches import is_mapped, like_examples
+from ..examples import drawn
 from ..new import empty_of, zeros_of
 from ..overwriting import fill_
 from ..promotion import number_dtype
@@ -241,6 +243,7 @@ def _random(
     return finished(fresh(row, size, type), requires_grad)
 
 
+@drawn
 def rand(
     *sizes: Any,
     size: Any = None,
@@ -253,6 +256,7 @@ def rand(
     return _random("uniform", as_size(sizes, size), _type(dtype, device), generator, requires_grad)
 
 
+@drawn
 def randn(
     *sizes: Any,
     size: Any = None,
@@ -270,7 +274,7 @@ def randn(
 
 def laid_out_as(input: Tensor, made: Tensor) -> Tensor:
     """The new tensor with its dimensions in the order in which the input's lie in memory."""
-    if input._strides is None:
+    if input._strides is None or is_mapped(made):
         return made
     strides = output_strides(input._shape, ((input._shape, input._strides),))
     return strided(made._storage, made._shape, strides, 0, made._type)
@@ -282,7 +286,7 @@ def _like(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     ) -> Tensor:
         check_tensors(name, input=input)
         made = function(input._shape, dtype=input.dtype if dtype is None else dtype, device=device)
-        return finished(laid_out_as(input, made), requires_grad)
+        return finished(like_examples(input, laid_out_as(input, made)), requires_grad)
 
     like.__name__ = like.__qualname__ = name
     made = f"``numgrad.{function.__name__}``"
@@ -293,9 +297,10 @@ def _like(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
 zeros_like = _like(zeros, "zeros_like")
 ones_like = _like(ones, "ones_like")
 empty_like = _like(empty, "empty_like")
-rand_like = _like(rand, "rand_like")
+rand_like = drawn(_like(rand, "rand_like"))
 
 
+@drawn
 def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """``numgrad.randn`` of the shape and, unless one is given, the dtype of another tensor."""
     check_tensors("randn_like", input=input)
@@ -310,7 +315,7 @@ def full_like(
     """``numgrad.full`` of the shape and, unless one is given, the dtype of another tensor."""
     check_tensors("full_like", input=input)
     made = full(input._shape, fill_value, dtype=input.dtype if dtype is None else dtype, device=device)
-    return finished(laid_out_as(input, made), requires_grad)
+    return finished(like_examples(input, laid_out_as(input, made)), requires_grad)
 
 
 for _function in (zeros, ones, empty, full, eye, arange, linspace, logspace, rand, randn, randn_like, full_like):
@@ -319,7 +324,8 @@ for _function in (zeros, ones, empty, full, eye, arange, linspace, logspace, ran
 
 def _new(function: Callable[..., Tensor]) -> None:
     def method(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
-        return function(*args, dtype=self.dtype if dtype is None else dtype, device=device, **options)
+        made = function(*args, dtype=self.dtype if dtype is None else dtype, device=device, **options)
+        return like_examples(self, made)
 
     method.__name__ = method.__qualname__ = f"new_{function.__name__}"
     method.__doc__ = f"``numgrad.{function.__name__}`` in the dtype of this tensor, unless another is given."

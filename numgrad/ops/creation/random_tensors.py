@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,13 +11,15 @@ import numpy as np
 from ... import random
 from ..._layout import broadcast_shapes, numel, output_strides
 from ..._tensor import Tensor, check_in_place, fresh, strided
-from ..._types import bool_, dtype, float32, float64, int64, tensor_type, to_device, to_dtype
+from ..._types import bool_, dtype, float32, float64, int64, real_of, tensor_type, to_device, to_dtype
 from ...autograd.grad_mode import GRAD, TRANSFORMED, no_grad, state
 from ...autograd.node import Node, edge_of
 from ...autograd.operations import operations
+from ..batches import is_batched
 from ..copying import contiguous, write
+from ..examples import check_drawing, drawn
 from ..new import empty_of
-from ..overwriting import FillBackward2, overwritten, recorded_edges
+from ..overwriting import FillBackward2, copy_, overwritten, recorded_edges
 from ..pointwise.arithmetic import add, mul
 from ..reductions.extremes import max as largest
 from ..reductions.extremes import min as smallest
@@ -44,7 +47,12 @@ _BernoulliBackward1 = _node("BernoulliBackward1")
 def _overwrite(input: Tensor, draw: Callable[[], np.ndarray], node: type[FillBackward2]) -> Tensor:
     """Fill the tensor with the row that ``draw`` returns, in the order in which its elements lie in memory."""
     if state.mode & TRANSFORMED:
-        return transformed(OverwriteCall(node.__name__, lambda: _overwrite(input, draw, node), input))
+        check_drawing(input)
+        return transformed(
+            OverwriteCall(
+                node.__name__, lambda target: _overwrite(target, draw, node), input, None, node, draws=True
+            )
+        )
     check_in_place(input)
     edges = recorded_edges(input)
     row = draw()
@@ -54,8 +62,8 @@ def _overwrite(input: Tensor, draw: Callable[[], np.ndarray], node: type[FillBac
     return input
 
 
-def _check_floating(input: Tensor, name: str) -> None:
-    if not input.is_floating_point():
+def _check_floating(input: Tensor, name: str, complex: bool = False) -> None:
+    if not (input.is_floating_point() or (complex and input.is_complex())):
         raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.legacy}' (shape {list(input._shape)})")
 
 
@@ -71,27 +79,36 @@ def _bounds(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], low: Any, 
 
 
 def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
-    """Fill the tensor with random numbers from the uniform distribution on [from, to), by default [0, 1)."""
+    """Fill the tensor with random numbers from the uniform distribution on [from, to), by default [0, 1).
+
+    Of complex numbers both parts are drawn from it.
+    """
     low, high = map(float, _bounds("uniform_", args, kwargs, 0.0, 1.0))
-    _check_floating(self, "check_uniform_bounds")
+    _check_floating(self, "check_uniform_bounds", complex=True)
     if not low <= high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     source = random.given_or_default(generator)
-    return _overwrite(
-        self, lambda: source.uniform(self.numel(), self._type.numpy, low, high), _UniformBackward0
-    )
+    return _overwrite(self, lambda: _parts(source.uniform, self, low, high), _UniformBackward0)
 
 
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
-    """Fill the tensor with random numbers from the normal distribution with this mean and standard deviation."""
-    _check_floating(self, "normal_kernel_cpu")
+    """Fill the tensor with random numbers from the normal distribution with this mean and standard deviation.
+
+    Of complex numbers both parts have the mean, and each has half the variance.
+    """
+    _check_floating(self, "normal_kernel_cpu", complex=True)
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     source = random.given_or_default(generator)
     draw = source.normal if self._flat is not None else source.normal_pairs
-    return _overwrite(
-        self, lambda: draw(self.numel(), self._type.numpy, float(mean), float(std)), _NormalBackward0
-    )
+    width = float(std) / math.sqrt(2) if self.is_complex() else float(std)
+    return _overwrite(self, lambda: _parts(draw, self, float(mean), width), _NormalBackward0)
+
+
+def _parts(draw: Callable[..., np.ndarray], tensor: Tensor, *arguments: float) -> np.ndarray:
+    """As many numbers of the tensor's dtype as it has; of complex ones the real and imaginary parts in turn."""
+    kind = tensor._type.dtype
+    return draw(tensor.numel() * (1 + kind.is_complex), real_of(kind).numpy, *arguments).view(kind.numpy)
 
 
 #: The largest integers that a floating-point dtype counts up to without gaps.
@@ -142,9 +159,10 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Fill the tensor with ones, each with probability ``p`` (a number or a tensor that broadcasts), and zeros."""
     source = random.given_or_default(generator)
     if isinstance(p, Tensor):
+        if is_batched(p):
+            return copy_(self, bernoulli(expand(p.detach(), self._shape)))
         probabilities = contiguous(expand(p.detach(), self._shape))
-        values = _bernoulli(probabilities, source)
-        return _overwrite(self, lambda: values, _BernoulliBackward1)
+        return _overwrite(self, lambda: _bernoulli(probabilities, source), _BernoulliBackward1)
     _check_probability(p)
     return _overwrite(self, lambda: source.bernoulli(self.numel(), float(p)), _BernoulliBackward2)
 
@@ -166,6 +184,7 @@ for _fill in (uniform_, normal_, random_, bernoulli_, exponential_):
 # -- random tensors -----------------------------------------------------------------------------------------------
 
 
+@drawn
 def randint(
     *args: Any,
     low: int | None = None,
@@ -201,6 +220,7 @@ def randint(
     return finished(result, requires_grad)
 
 
+@drawn
 def randint_like(
     input: Tensor,
     *bounds: int,
@@ -215,6 +235,7 @@ def randint_like(
     return finished(laid_out_as(input, made), requires_grad)
 
 
+@drawn
 def randperm(
     n: int, *, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -259,6 +280,7 @@ _NORMAL_NODES = {
 _BernoulliBackward0 = _node("BernoulliBackward0", DrawBackward0)
 
 
+@drawn
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, **options: Any) -> Tensor:
     """Random numbers from normal distributions.
 
@@ -306,6 +328,7 @@ def _bernoulli(probabilities: Tensor, source: random.Generator) -> np.ndarray:
     return source.bernoulli(probabilities.numel(), probabilities._flat)
 
 
+@drawn
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
     """Ones, each with the probability that the element of ``input`` (or ``p``) gives, and zeros, of its dtype.
 
@@ -322,6 +345,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -
     return _drawn(result, _BernoulliBackward0, input)
 
 
+@drawn
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Indices drawn with probabilities proportional to the rows of ``input`` (1-D or 2-D), as int64.
 

@@ -13,8 +13,12 @@ from ... import devices
 from ..._layout import broadcast_shapes
 from ..._tensor import Tensor, fresh
 from ..._types import bool_, int32, int64, tensor_type, uint8
+from ..batches import is_mapped, physical_of
 from ..copying import contiguous, convert
+from ..examples import refused
 from ..new import zeros_of
+from ..pointwise.arithmetic import add, mul
+from ..pointwise.comparison import choose, lt
 from ..sharing import check_apart
 from ..table import operation, public
 from .places import part_shape, pick, put
@@ -33,6 +37,27 @@ def index_op(input: Tensor, places: Tensor, dims: Ints, distinct: bool) -> Tenso
 @index_op.gradient("input")
 def _(grad, places, input_shape, dims, distinct):
     return index_backward(grad, places, input_shape, dims, distinct)
+
+
+def _saved_indices(node: Any) -> tuple[Tensor | None, ...]:
+    """The places as an index for each dimension, None for one that has none: what PyTorch's node saves.
+
+    Raises:
+        RuntimeError: they were freed by an earlier backward.
+    """
+    saved = node.unpack()
+    places, dims = saved["places"], saved["dims"]
+    if len(dims) == 1:
+        return (*[None] * dims[0], places)
+    indices: list[Tensor | None] = [None] * (dims[-1] + 1 if dims else 0)
+    for dim in reversed(dims):
+        extent = saved["input_shape"][dim]
+        indices[dim] = places % extent
+        places = places // extent
+    return tuple(indices)
+
+
+index_op.node_class._saved_indices = property(_saved_indices)  # type: ignore[attr-defined]
 
 
 @operation("IndexPutImplBackward0", inputs=["grad_output", "places"], nondifferentiable=["places"], linear=True)
@@ -75,6 +100,10 @@ def _int64(row: Any, shape: Ints) -> Tensor:
     return fresh(row, shape, tensor_type(int64))
 
 
+@refused(
+    "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with "
+    "a boolean mask."
+)
 def mask_places(mask: Tensor) -> Tensor:
     """The places of the elements of a tensor that are not zero, as one row."""
     row = devices.nonzero_places(contiguous(mask)._flat)
@@ -130,13 +159,15 @@ def _check_mask(mask: Tensor, shape: Ints, dim: int) -> None:
 
 def _check_bounds(index: Tensor, shape: Ints, dim: int) -> None:
     size = shape[dim]
-    wrong = devices.outside(contiguous(index)._flat, -size, size)
+    wrong = devices.outside(contiguous(physical_of(index))._flat, -size, size)
     if wrong is not None:
         raise IndexError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
 
 
 def _combined(shape: Ints, given: list[tuple[Tensor, int]]) -> Selection:
     """Several indices as places over all their dimensions."""
+    if any(is_mapped(index) for index, _ in given):
+        return _combined_by_operations(shape, given)
     parts: list[tuple[Any, int]] = []
     dims: list[int] = []
     for index, dim in given:
@@ -156,6 +187,18 @@ def _combined(shape: Ints, given: list[tuple[Tensor, int]]) -> Selection:
             + ", ".join([str(list(s)) for s in shapes])
         ) from None
     return Selection(_int64(devices.fold_indices(together, parts), together), tuple(dims), False)
+
+
+def _combined_by_operations(shape: Ints, given: list[tuple[Tensor, int]]) -> Selection:
+    """The same under ``vmap``, where the indices may differ from example to example."""
+    places: Any = None
+    for index, dim in given:
+        if index._type.dtype in (bool_, uint8):
+            mask_places(index)  # which says that it cannot be done
+        index = convert(index, int64)
+        index = choose(lt(index, 0), add(index, shape[dim]), index)
+        places = index if places is None else add(mul(places, shape[dim]), index)
+    return Selection(places, tuple([dim for _, dim in given]), False)
 
 
 def _checked_values(input: Tensor, indices: Sequence[Tensor | None], selection: Selection, values: Tensor) -> Tensor:

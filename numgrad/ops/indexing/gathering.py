@@ -7,8 +7,10 @@ from typing import Any
 from ... import devices
 from ..._layout import broadcast_shapes, normal_dim, numel
 from ..._tensor import Tensor, fresh
-from ..._types import int32, int64
+from ..._types import TensorType, int32, int64
+from ..batches import physical_of
 from ..copying import contiguous, convert, write
+from ..examples import each
 from ..new import filled_of, zeros_of
 from ..pointwise.arithmetic import mul
 from ..shapes.parts import slice_op
@@ -38,7 +40,7 @@ def narrowed(input: Tensor, shape: tuple[int, ...], dim: int) -> Tensor:
     return input
 
 
-@operation("GatherBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True)
+@operation("GatherBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True, dims=["dim"])
 def gather_op(input: Tensor, index: Tensor, dim: int) -> Tensor:
     part = contiguous(narrowed(input, index._shape, dim))
     length, inner = along(part._shape, dim)
@@ -52,7 +54,7 @@ def _(grad, index, input_shape, dim):
     return scatter_zeros(grad, index, input_shape, dim)
 
 
-@operation("ScatterAddBackward0", inputs=["src", "index"], nondifferentiable=["index"])
+@operation("ScatterAddBackward0", inputs=["src", "index"], nondifferentiable=["index"], dims=["dim"], shapes=["shape"])
 def scatter_zeros(src: Tensor, index: Tensor, shape: tuple[int, ...], dim: int) -> Tensor:
     """Zeros of ``shape`` with the elements of ``src``, which has the index's shape, added where it points."""
     out = zeros_of(shape, src._type)
@@ -103,7 +105,7 @@ def check_within(index: Tensor, dim: int, size: int, low: int = 0) -> None:
     Raises:
         RuntimeError: one is not.
     """
-    wrong = devices.outside(contiguous(index)._flat, low, size)
+    wrong = devices.outside(contiguous(physical_of(index))._flat, low, size)
     if wrong is not None:
         raise RuntimeError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
 
@@ -205,12 +207,21 @@ def _scaled(rows: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq:
     padded = 0 <= padding_idx < count
     if not padded and not scale_grad_by_freq:
         return rows
-    factors = filled_of((count, 1), 1, rows._type)
-    if scale_grad_by_freq:
-        factors._flat[:] = 1 / devices.counts(contiguous(indices)._flat, count)
+    if not scale_grad_by_freq:
+        factors = filled_of((count, 1), 1, rows._type)
+    else:
+        factors = _frequencies(indices, count, rows._type)
     if padded:
-        factors._flat[padding_idx] = 0
+        factors[padding_idx] = 0
     return mul(rows, factors)
+
+
+@each
+def _frequencies(indices: Tensor, count: int, type: TensorType) -> Tensor:
+    """A column with 1 divided by how often each of ``count`` indices occurs."""
+    factors = filled_of((count, 1), 1, type)
+    factors._flat[:] = 1 / devices.counts(contiguous(indices)._flat, count)
+    return factors
 
 
 def embedding(
@@ -238,7 +249,7 @@ def embedding(
             f"{indices._type.name} instead (while checking arguments for embedding)"
         )
     indices = convert(indices, int64)
-    wrong = devices.outside(contiguous(indices)._flat, 0, weight._shape[0])
+    wrong = devices.outside(contiguous(physical_of(indices))._flat, 0, weight._shape[0])
     if wrong is not None:
         raise IndexError(f"index out of range in self: {wrong}, of a weight of shape {list(weight._shape)}")
     return embedding_op(weight, indices, padding_idx, scale_grad_by_freq)

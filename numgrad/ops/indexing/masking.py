@@ -10,6 +10,7 @@ from ..._layout import all_dims, broadcast_shapes, numel
 from ..._tensor import Tensor, fresh
 from ..._types import bool_, int32, int64, tensor_type, to_dtype, uint8
 from ..copying import contiguous, convert
+from ..examples import dynamic
 from ..new import empty_of, zeros_of
 from ..numbers import check_fits
 from ..pointwise.comparison import choose
@@ -254,6 +255,7 @@ def _rows_of_indices(rows: Any) -> Tensor:
     return fresh(rows.reshape(-1), rows.shape, tensor_type(int64))
 
 
+@dynamic("nonzero")
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not zero, in row-major order.
 

@@ -6,7 +6,9 @@ from ... import devices
 from ..._layout import numel
 from ..._tensor import Tensor, fresh
 from ..._types import int64
+from ..batches import is_batched
 from ..copying import contiguous
+from ..examples import each
 
 __all__ = ["one_hot"]
 
@@ -31,8 +33,17 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError(
             f"Can not infer total number of classes from empty tensor (shape {list(tensor._shape)})."
         )
+    if num_classes <= 0 and is_batched(tensor):
+        raise RuntimeError(
+            "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument."
+        )
+    return _one_hot(tensor, num_classes)
+
+
+@each
+def _one_hot(tensor: Tensor, num_classes: int) -> Tensor:
     row = contiguous(tensor)._flat
-    if not empty:
+    if row.size:
         low, high = [devices.extreme_axis(row, 1, row.size, 1, largest)[0].item() for largest in (False, True)]
         if low < 0:
             raise RuntimeError(f"Class values must be non-negative, but one is {low}.")

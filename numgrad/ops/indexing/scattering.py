@@ -11,6 +11,7 @@ from ..._layout import normal_dim
 from ..._tensor import Tensor
 from ..._types import bool_
 from ..copying import convert, write
+from ..examples import each
 from ..new import filled_of
 from ..pointwise.arithmetic import conj, div, mul
 from ..pointwise.comparison import eq, where
@@ -26,12 +27,12 @@ __all__ = ["scatter", "scatter_add", "scatter_reduce"]
 # -- setting and adding -------------------------------------------------------------------------------------------
 
 
-@updating("ScatterBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"])
+@updating("ScatterBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"], dims=["dim"])
 def scatter_op(input: Tensor, index: Tensor, src: Tensor, dim: int) -> None:
     scatter_into(input, index, src, dim, "set")
 
 
-@updating("ScatterBackward1", inputs=["input", "index"], nondifferentiable=["index"])
+@updating("ScatterBackward1", inputs=["input", "index"], nondifferentiable=["index"], dims=["dim"])
 def scatter_value(input: Tensor, index: Tensor, dim: int, value: Any) -> None:
     scatter_into(input, index, number_as(value, input), dim, "set")
 
@@ -42,7 +43,7 @@ def _(grad, index, dim):
     return scatter_value(grad, index, dim, 0)
 
 
-@updating("ScatterAddBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"])
+@updating("ScatterAddBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"], dims=["dim"])
 def scatter_add_op(input: Tensor, index: Tensor, src: Tensor, dim: int) -> None:
     scatter_into(input, index, src, dim, "add")
 
@@ -61,7 +62,7 @@ def _(grad, index, dim):
 # -- reductions ---------------------------------------------------------------------------------------------------
 
 
-@updating("ScatterReduceBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"])
+@updating("ScatterReduceBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"], dims=["dim"])
 def scatter_reduce_op(input: Tensor, index: Tensor, src: Tensor, dim: int, reduce: str, include_self: bool) -> None:
     if not include_self:
         scatter_into(input, index, number_as(_identity(input, reduce), input), dim, "set")
@@ -85,6 +86,7 @@ def _identity(input: Tensor, reduce: str) -> Any:
     return np.iinfo(kind).min if reduce == "amax" else np.iinfo(kind).max
 
 
+@each
 def _counts(like: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
     """How many elements each one of the result is the mean of; 1 where it is of none."""
     ones = number_as(1, like)

@@ -8,9 +8,11 @@ from ... import devices
 from ..._layout import all_dims, normal_dim, numel
 from ..._tensor import Tensor, fresh
 from ..._types import int64
+from ..batches import is_mapped, physical_of
 from ..copying import contiguous, repeated_zero
 from ..new import zeros_of
 from ..pointwise.arithmetic import conj, mul
+from ..pointwise.comparison import choose, ne
 from ..shapes.views import reshape
 from ..sharing import check_apart
 from ..table import attach, check_tensors, operation, public, public_functions
@@ -76,6 +78,9 @@ def index_fill_tensor(input: Tensor, index: Tensor, value: Tensor, dim: int) -> 
 
 @index_fill_tensor.gradient("value")
 def _(grad, index, dim):
+    if is_mapped(index):
+        filled = index_fill_number(zeros_of(grad._shape, grad._type), index, dim, 1)
+        return public_functions["sum"](choose(ne(filled, 0), grad, 0))
     row = devices.distinct_places(contiguous(index)._flat, _extent(grad, dim))
     distinct = fresh(row, (row.size,) if index._shape else (), index._type)
     return public_functions["sum"](index_select_op(grad, distinct, dim))
@@ -130,7 +135,7 @@ def _vector(input: Tensor, index: Tensor, message: str) -> Tensor:
 
 
 def _check_range(index: Tensor, size: int, error: type[Exception], message: str, low: int = 0) -> None:
-    wrong = devices.outside(contiguous(index)._flat, low, size)
+    wrong = devices.outside(contiguous(physical_of(index))._flat, low, size)
     if wrong is not None:
         raise error(message.format(wrong))
 

@@ -14,9 +14,10 @@ import numpy as np
 
 from ..._tensor import Tensor, fresh, strided
 from ..._types import bool_, int64, tensor_type, uint8
-from ...autograd.grad_mode import GRAD, LEVELS, state
+from ...autograd.grad_mode import GRAD, TRANSFORMED, state
 from ...autograd.node import MAYBE, edge_of
 from ...autograd.views import View
+from ..batches import is_batched
 from ..copying import clone, convert
 from ..creation.from_data import tensor
 from ..overwriting import assign_number, copy_, fill_
@@ -123,7 +124,7 @@ def _resolve(self: Tensor, index: Any, reading: bool) -> tuple[Tensor, Indices |
         elif isinstance(item, slice):
             result = _sliced(result, dim, item, alone)
             skipped = 1
-        elif isinstance(item, Tensor) and (item._shape or item._type.dtype.kind in "fc"):
+        elif isinstance(item, Tensor) and (item._shape or item._type.dtype.kind in "fc" or is_batched(item)):
             found.append(item)
             tensors = True
             dim += max(_consumed(item), 1)
@@ -151,7 +152,7 @@ def _recorded(self: Tensor) -> bool:
     """Whether views of the tensor are recorded, or followed otherwise."""
     flag = self._requires_grad
     mode = state.mode
-    return mode & LEVELS != 0 or (bool(mode & GRAD and flag) and (flag != MAYBE or edge_of(self) is not None))
+    return mode & TRANSFORMED != 0 or (bool(mode & GRAD and flag) and (flag != MAYBE or edge_of(self) is not None))
 
 
 def _unrecorded(self: Tensor, index: Any) -> Tensor | None:

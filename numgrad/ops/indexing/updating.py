@@ -20,7 +20,12 @@ __all__ = ["in_place", "number_as", "updating"]
 
 
 def updating(
-    node: str, *, inputs: Sequence[str] = ("input",), nondifferentiable: Sequence[str] = (), kept: bool = False
+    node: str,
+    *,
+    inputs: Sequence[str] = ("input",),
+    nondifferentiable: Sequence[str] = (),
+    kept: bool = False,
+    dims: Sequence[str] | None = None,
 ) -> Callable[[Callable[..., None]], Any]:
     """Decorate a function that changes its first argument, a tensor, to make it an operation.
 
@@ -29,7 +34,7 @@ def updating(
     """
 
     def decorate(change: Callable[..., None]) -> Any:
-        op: Any = operation(node, inputs=inputs, nondifferentiable=nondifferentiable)(change)
+        op: Any = operation(node, inputs=inputs, nondifferentiable=nondifferentiable, dims=dims)(change)
 
         def on_copy(input: Tensor, *args: Any) -> Tensor:
             strides = kept_strides(input) if kept else contiguous_strides(input._shape)

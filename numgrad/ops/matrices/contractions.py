@@ -7,15 +7,17 @@ from typing import Any
 
 from ..._layout import normal_dim, numel
 from ..._tensor import Tensor
-from ..copying import contiguous
-from ..pointwise.arithmetic import mul
+from ..copying import clone, contiguous
+from ..creation.filled import eye
+from ..pointwise.arithmetic import mul, sub
 from ..reductions.sums import sum as sum_of
-from ..shapes.views import permute_op, reshape, unsafe_view, view
+from ..shapes.rearranging import roll
+from ..shapes.views import expand, permute_op, reshape, unsafe_view, view
 from ..table import check_tensors, public
 from .checks import shapes_text
 from .matmul import dot, matmul, mm
 
-__all__ = ["chain_matmul", "inner", "kron", "outer", "tensordot"]
+__all__ = ["chain_matmul", "cross", "inner", "kron", "matrix_power", "outer", "tensordot"]
 
 
 def _axes(dims: Any, ranks: tuple[int, int]) -> tuple[list[int], list[int]]:
@@ -166,8 +168,56 @@ def _best_product(matrices: Sequence[Tensor], splits: dict[tuple[int, int], int]
     return product(0, len(matrices) - 1)
 
 
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """The cross product of vectors of three elements in a dimension, by default the first of size 3.
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: there is none of size 3, that of one of the tensors has another size, or the ranks differ.
+    """
+    check_tensors("cross", input=input, other=other)
+    rank = len(input._shape)
+    if rank != len(other._shape):
+        raise RuntimeError(
+            f"linalg.cross: inputs must have the same number of dimensions. ({shapes_text(input, other)})"
+        )
+    if dim is None:
+        if 3 not in input._shape:
+            raise RuntimeError(f"no dimension of size 3 in input ({shapes_text(input, other)})")
+        dim = input._shape.index(3)
+    dim = normal_dim(dim, rank)
+    if input._shape[dim] != 3 or other._shape[dim] != 3:
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. ({shapes_text(input, other)})")
+    after, before = [roll(input, shift, dim) for shift in (-1, 1)]
+    return sub(mul(after, roll(other, 1, dim)), mul(before, roll(other, -1, dim)))
+
+
+def matrix_power(input: Tensor, n: int) -> Tensor:
+    """The product of ``n`` times a square matrix (or each of several), by repeated squaring; for 0 the unit matrix.
+
+    Raises:
+        RuntimeError: it is not square, or ``n`` is negative, for which the inverse would be needed.
+    """
+    shape = input._shape
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise RuntimeError(f"linalg.matrix_power: A must be batches of square matrices, but is of shape {list(shape)}")
+    if n < 0:
+        raise RuntimeError(f"linalg.matrix_power: numgrad has no inverse of matrices, which n = {n} asks for")
+    result, square = None, input
+    while n:
+        if n & 1:
+            result = square if result is None else matmul(result, square)
+        n >>= 1
+        square = matmul(square, square) if n else square
+    if result is None:
+        return clone(expand(eye(shape[-1], dtype=input.dtype), shape))
+    return clone(result) if result is input else result
+
+
 public(inner)
 public(outer)
+public(cross)
+public(matrix_power)
 public(outer, name="ger")
 public(kron)
 public(tensordot, method=False)

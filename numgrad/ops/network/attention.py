@@ -171,6 +171,10 @@ def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, 
             "Expected query, key, and value to have the same dtype, but got "
             f"{', '.join(str(x.dtype) for x in given)} (shapes {shapes})"
         )
+    if query._type.dtype.is_complex:
+        raise NotImplementedError(
+            f"\"softmax_lastdim_kernel_impl\" not implemented for '{query.dtype.legacy}' (shapes {shapes})"
+        )
     if any(len(x._shape) < 2 for x in given):
         raise RuntimeError(f"Expected query, key, and value to all be at least 2 dimensional, but got {shapes}")
     if attn_mask is None:

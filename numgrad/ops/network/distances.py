@@ -10,7 +10,7 @@ from ..promotion import promote_types
 from ..shapes.views import expand_op
 from ..table import check_tensors, public
 
-__all__ = ["cosine_similarity", "pairwise_distance"]
+__all__ = ["cdist", "cosine_similarity", "dist", "pairwise_distance"]
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
@@ -60,5 +60,35 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06
     return (x1 - x2 + eps).norm(p, last, keepdim)
 
 
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The ``p``-norm of ``input - other``, whose shapes broadcast, as one number.
+
+    Raises:
+        RuntimeError: the shapes do not broadcast, or the elements are integers or bools.
+    """
+    return (input - other).norm(p)
+
+
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
+    """The ``p``-norms of the differences of all rows of ``x1`` (..., P, M) from all rows of ``x2`` (..., R, M).
+
+    The result is of shape (..., P, R).  ``compute_mode`` is PyTorch's advice on speed, which is not needed here.
+
+    Raises:
+        RuntimeError: the tensors have no rows, or their rows differ in length.
+    """
+    check_tensors("cdist", x1=x1, x2=x2)
+    for name, x in (("X1", x1), ("X2", x2)):
+        if len(x._shape) < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {len(x._shape)}D")
+    if x1._shape[-1] != x2._shape[-1]:
+        raise RuntimeError(
+            f"X1 and X2 must have the same number of columns. X1: {x1._shape[-1]} X2: {x2._shape[-1]}"
+        )
+    return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
+
+
 public(cosine_similarity, method=False)
 public(pairwise_distance, method=False)
+public(dist)
+public(cdist, method=False)

@@ -6,6 +6,7 @@ import math
 
 from ..._layout import numel
 from ..._tensor import Tensor
+from ..batches import like_examples
 from ..creation.filled import empty, empty_like, zeros
 from ..creation.random_tensors import bernoulli_
 from ..pointwise.arithmetic import add, div, mul
@@ -25,7 +26,7 @@ def _channels(input: Tensor) -> Tensor:
     shape = input._shape
     if len(shape) < 2:
         raise RuntimeError(f"Feature dropout requires at least 2 dimensions in the input, not {len(shape)}")
-    return empty((*shape[:2], *[1] * (len(shape) - 2)), dtype=input.dtype)
+    return like_examples(input, empty((*shape[:2], *[1] * (len(shape) - 2)), dtype=input.dtype))
 
 
 def _dropped(input: Tensor, p: float, train: bool, *, feature: bool, alpha: bool, inplace: bool) -> Tensor:

@@ -5,8 +5,15 @@ from __future__ import annotations
 from ... import devices
 from ..._layout import numel
 from ..._tensor import Tensor, fresh
-from ..copying import row_of, row_or_none
-from ..pointwise.arithmetic import div
+from ...autograd.grad_mode import LEVELS, state
+from ..batches import is_batched, physical_of
+from ..copying import contiguous, convert, row_of, row_or_none
+from ..indexing.advanced import index_op
+from ..indexing.gathering import gather_op
+from ..pointwise.arithmetic import div, mul, neg
+from ..pointwise.comparison import choose, ne
+from ..reductions.sums import sum_all
+from ..shapes.views import reshape, squeeze_dim, unsqueeze
 from ..table import operation
 
 __all__ = ["nll_loss"]
@@ -25,9 +32,35 @@ def nll_loss(
     Raises:
         IndexError: a target is not in [0, classes).
     """
+    if state.mode & LEVELS and any(map(is_batched, (input, target, weight))):
+        return _by_operations(input, target, weight, ignored, reduction)
     total_weight = fresh(devices.empty((), input._type), (), input._type)
     op = nll_loss_op if len(input._shape) < 3 else nll_loss_2d_op
     return op(input, target, weight, total_weight, ignored, reduction), total_weight
+
+
+def _by_operations(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignored: int, reduction: str
+) -> tuple[Tensor, Tensor]:
+    """The same under ``vmap``: by operations that know what to do there."""
+    dim = 1 if len(input._shape) > 1 else 0
+    counted = ne(target, ignored)
+    index = choose(counted, target, 0)
+    classes = contiguous(physical_of(index))
+    wrong = devices.outside(classes._flat, 0, input._shape[dim])
+    if wrong is not None:
+        raise IndexError(
+            f"Target {wrong} is out of bounds: input of shape {list(input._shape)} has {input._shape[dim]} classes."
+        )
+    weights = convert(counted, input.dtype)
+    if weight is not None:
+        weights = mul(weights, reshape(index_op(weight, reshape(index, (-1,)), (0,), False), target._shape))
+    picked = squeeze_dim(gather_op(input, unsqueeze(index, dim), dim), dim)
+    losses, total_weight = neg(mul(picked, weights)), sum_all(weights)
+    if reduction == "none":
+        return losses, total_weight
+    summed = sum_all(losses)
+    return div(summed, total_weight) if reduction == "mean" else summed, total_weight
 
 
 def _nll_loss(

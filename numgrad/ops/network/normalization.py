@@ -11,8 +11,10 @@ from ..._layout import numel
 from ..._tensor import Tensor, fresh
 from ..._types import dtype
 from ...autograd.grad_mode import TRACED, state
+from ..batches import empty_beside
 from ..copying import row_of, row_or_none
-from ..pointwise.arithmetic import add, div, mul, neg, pow, sqrt, sub
+from ..pointwise.arithmetic import add, div, mul, neg, sub
+from ..pointwise.powers import pow, sqrt
 from ..reductions.sums import mean_dims, sum_to_shape
 from ..table import check_tensors, operation, public
 
@@ -25,7 +27,7 @@ def fused_layer_norm(
     """Layer normalization over the last dimensions, of ``shape``, with one kernel for all its gradients."""
     lead, kind = input._shape[: len(input._shape) - len(shape)], input._type
     each = lead + (1,) * len(shape)
-    mean, scale = [fresh(devices.empty(each, kind), each, kind) for _ in range(2)]
+    mean, scale = [empty_beside((input, weight, bias), each, kind) for _ in range(2)]
     return layer_norm_op((input, weight, bias), input, weight, bias, mean, scale, shape, eps)
 
 

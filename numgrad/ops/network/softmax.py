@@ -29,7 +29,7 @@ def _backward(grad_output: Tensor, output: Tensor, dim: int, logarithm: bool) ->
     return fresh(row, output._shape, output._type)
 
 
-@operation("SoftmaxBackward0")
+@operation("SoftmaxBackward0", dims=["dim"])
 def softmax_op(input: Tensor, dim: int) -> Tensor:
     return _forward(input, dim, -math.inf)
 
@@ -39,7 +39,7 @@ def _(grad, out, dim):
     return softmax_backward(grad, out, dim)
 
 
-@operation("SoftmaxBackwardDataBackward0", inputs=["grad_output", "output"])
+@operation("SoftmaxBackwardDataBackward0", inputs=["grad_output", "output"], dims=["dim"])
 def softmax_backward(grad_output: Tensor, output: Tensor, dim: int) -> Tensor:
     """``output * (grad_output - sum(grad_output * output))``."""
     return _backward(grad_output, output, dim, False)
@@ -57,7 +57,7 @@ def _(grad, grad_output, output, dim):
     return sub(mul(grad, sub(grad_output, inner)), mul(grad_output, outer))
 
 
-@operation("LogSoftmaxBackward0")
+@operation("LogSoftmaxBackward0", dims=["dim"])
 def log_softmax_op(input: Tensor, dim: int) -> Tensor:
     row = devices.log_softmax_axis(row_of(input), *along(input._shape, dim))
     return fresh(row, input._shape, input._type)
@@ -68,7 +68,7 @@ def _(grad, out, dim):
     return log_softmax_backward(grad, out, dim)
 
 
-@operation("LogSoftmaxBackwardDataBackward0", inputs=["grad_output", "output"])
+@operation("LogSoftmaxBackwardDataBackward0", inputs=["grad_output", "output"], dims=["dim"])
 def log_softmax_backward(grad_output: Tensor, output: Tensor, dim: int) -> Tensor:
     """``grad_output - exp(output) * sum(grad_output)``."""
     return _backward(grad_output, output, dim, True)
@@ -84,7 +84,7 @@ def _(grad, grad_output, output, dim):
     return neg(mul(mul(grad, exp(output)), sum_dims(grad_output, (dim,), True)))
 
 
-@operation("SafeSoftmaxBackward0")
+@operation("SafeSoftmaxBackward0", dims=["dim"])
 def safe_softmax(input: Tensor, dim: int) -> Tensor:
     """Softmax along ``dim``, 0 where all that it is taken of is minus infinity: nothing to attend to."""
     return _forward(input, dim, 0.0)

@@ -8,6 +8,7 @@ from ..._tensor import Tensor
 from ..._types import float64
 from ..copying import convert
 from ..elementwise import pointwise
+from ..examples import refused
 from ..table import check_tensors, public
 from .comparison import eq
 
@@ -51,6 +52,9 @@ def isclose(
     return isclose_op(input, other, rtol=rtol, atol=atol, equal_nan=int(equal_nan))
 
 
+@refused(
+    "vmap over torch.allclose isn't supported yet: it would have one answer for each example. isclose() has them all."
+)
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
@@ -58,6 +62,7 @@ def allclose(
     return _holds_everywhere(isclose(input, other, rtol, atol, equal_nan))
 
 
+@refused("Batching rule not implemented for aten::equal. We could not generate a fallback.")
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and equal elements; NaN equals nothing."""
     check_tensors("equal", input=input, other=other)

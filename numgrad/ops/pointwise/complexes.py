@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from numgrad_kernels import scalar
 
 from ..._layout import broadcast_shapes
@@ -21,7 +23,7 @@ from .trigonometric import cos, sin
 __all__ = ["angle", "complex", "imag", "polar", "real", "view_as_complex", "view_as_real"]
 
 
-@operation("ViewAsRealBackward0", view=True)
+@operation("ViewAsRealBackward0", view=True, dims=())
 def view_as_real_op(input: Tensor) -> Tensor:
     kind = tensor_type(real_of(input.dtype), input.device)
     strides = (*[2 * step for step in input._element_strides()], 1)
@@ -34,7 +36,7 @@ def _(grad):
     return passed_on(view_as_complex_op, clone(pairs) if pairs._offset % 2 else pairs)
 
 
-@operation("ViewAsComplexBackward0", view=True)
+@operation("ViewAsComplexBackward0", view=True, dims=())
 def view_as_complex_op(input: Tensor) -> Tensor:
     kind = tensor_type(complex_of(input.dtype), input.device)
     steps = tuple([step // 2 for step in input._element_strides()[:-1]])
@@ -105,7 +107,15 @@ def imag(input: Tensor) -> Tensor:
     return _part(input, 1)
 
 
-@operation("ComplexBackward0", inputs=["real", "imag"], linear=True)
+def _set_real(self: Tensor, value: Any) -> None:
+    copy_(real(self), value)
+
+
+def _set_imag(self: Tensor, value: Any) -> None:
+    copy_(imag(self), value)
+
+
+@operation("ComplexBackward0", inputs=["real", "imag"])
 def complex_op(real: Tensor, imag: Tensor, shape: tuple[int, ...]) -> Tensor:
     kind = tensor_type(complex_of(real.dtype), real.device)
     out = empty_of(shape, kind)
@@ -221,5 +231,5 @@ for _function in (view_as_real, view_as_complex):
 public(isreal)
 public(resolve_conj)
 public(is_conj)
-attach("real", property(real, lambda self, value: copy_(real(self), value)))
-attach("imag", property(imag, lambda self, value: copy_(imag(self), value)))
+attach("real", property(real, _set_real))
+attach("imag", property(imag, _set_imag))

@@ -140,7 +140,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 # -- a step of another number -----------------------------------------------------------------------------------
 
 
-@operation("GluBackward0")
+@operation("GluBackward0", dims=["dim"])
 def glu_op(input: Tensor, dim: int) -> Tensor:
     value, gate = _halves(input, dim)
     return mul(value, sigmoid(gate))

@@ -8,6 +8,7 @@ from numgrad_kernels import scalar
 
 from ..._tensor import Tensor
 from ..elementwise import pointwise
+from ..numbers import check_fits
 from ..table import attach, check_tensors, public
 from .arithmetic import conj
 from .comparison import where
@@ -52,6 +53,8 @@ def _check_lerp(input: Tensor, end: Any, weight: Any) -> None:
     for name, value in (("end", end), ("weight", weight)):
         if isinstance(value, Tensor) and value.dtype is not input.dtype:
             raise RuntimeError(f"expected dtype {input.dtype} for `{name}` but got dtype {value.dtype}")
+    if isinstance(weight, complex) and not input.is_complex():
+        check_fits(weight, input.dtype)
     if input.dtype.kind in "bi":
         raise NotImplementedError(
             f"\"lerp_cpu\" not implemented for '{input.dtype.legacy}' (shape {list(input._shape)})"

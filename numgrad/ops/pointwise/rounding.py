@@ -16,6 +16,7 @@ from ..overloads import undifferentiated
 from ..table import attach, check_tensors, public
 from . import arithmetic as p
 from .comparison import isfinite, where
+from .complexes import view_as_complex, view_as_real
 from .integers import check_divisor, floor_quotient
 
 __all__ = ["copysign", "div", "fmod", "heaviside", "nan_to_num", "round", "true_divide"]
@@ -118,7 +119,12 @@ def _replacements(input: Tensor, nan: float | None, posinf: float | None, neginf
 def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
-    """``nan`` (0 by default) for NaN, and for the infinities numbers that are by default the largest of the dtype."""
+    """``nan`` (0 by default) for NaN, and for the infinities numbers that are by default the largest of the dtype.
+
+    Of complex numbers both parts are replaced.
+    """
+    if isinstance(input, Tensor) and input.is_complex():
+        return view_as_complex(nan_to_num(view_as_real(input), nan, posinf, neginf))
     return nan_to_num_op(input, **_replacements(input, nan, posinf, neginf))
 
 
@@ -126,6 +132,9 @@ def _nan_to_num_(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
     """``nan_to_num`` in place."""
+    if input.is_complex():
+        _nan_to_num_(view_as_real(input), nan, posinf, neginf)
+        return input
     return nan_to_num_op.inplace(input, **_replacements(input, nan, posinf, neginf))
 
 

@@ -16,8 +16,9 @@ from ..copying import convert
 from ..elementwise import pointwise
 from ..overloads import of_tensors
 from ..table import attach, public
-from .arithmetic import conj, exp, log, pow, pow_, sigmoid
+from .arithmetic import conj, exp, log, sigmoid
 from .comparison import where
+from .powers import pow, pow_
 
 __all__ = ["erfc", "float_power", "log1p", "logaddexp", "logaddexp2", "logit", "rsqrt", "square", "xlogy"]
 

@@ -9,7 +9,9 @@ from ... import devices
 from ..._layout import all_dims, normal_dim, normal_dims, numel
 from ..._tensor import Tensor, fresh
 from ..._types import bool_
+from ..batches import is_mapped
 from ..copying import contiguous, convert
+from ..examples import free
 from ..pointwise.arithmetic import div, mul
 from ..pointwise.comparison import eq, isnan, where
 from ..shapes.views import expand, reshape
@@ -56,12 +58,12 @@ def _extreme(input: Tensor, dim: int, keepdim: bool, largest: bool) -> tuple[Ten
     return fresh(values, shape, input._type), index_tensor(indices, shape, input)
 
 
-@operation("MaxBackward0", outputs=["out", "indices"])
+@operation("MaxBackward0", outputs=["out", "indices"], dims=["dim"])
 def max_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     return _extreme(input, dim, keepdim, True)
 
 
-@operation("MinBackward0", outputs=["out", "indices"])
+@operation("MinBackward0", outputs=["out", "indices"], dims=["dim"])
 def min_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     return _extreme(input, dim, keepdim, False)
 
@@ -137,12 +139,12 @@ def _max_or_min(
 # -- values alone, over several dimensions ----------------------------------------------------------------------
 
 
-@operation("AmaxBackward0")
+@operation("AmaxBackward0", dims=["dims"])
 def amax_op(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     return fold("max", input, dims, keepdim, input._type)
 
 
-@operation("AminBackward0")
+@operation("AminBackward0", dims=["dims"])
 def amin_op(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     return fold("min", input, dims, keepdim, input._type)
 
@@ -187,7 +189,7 @@ def _checked_dims(input: Tensor, dim: int | Sequence[int], name: str, kernel: st
     return dims
 
 
-@operation("AminmaxBackward0", outputs=["min", "max"])
+@operation("AminmaxBackward0", outputs=["min", "max"], dims=["dims"])
 def aminmax_op(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> tuple[Tensor, Tensor]:
     return fold("min", input, dims, keepdim, input._type), fold("max", input, dims, keepdim, input._type)
 
@@ -225,6 +227,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, **n
 # -- places -----------------------------------------------------------------------------------------------------
 
 
+@free
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, **names: Any) -> Tensor:
     """The index of the largest element: in the flattened tensor, or along a dimension."""
     if names:
@@ -232,6 +235,7 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, **names
     return _place(input, dim, keepdim, "argmax", True)
 
 
+@free
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, **names: Any) -> Tensor:
     """The index of the smallest element: in the flattened tensor, or along a dimension."""
     if names:
@@ -248,11 +252,17 @@ def _place(input: Tensor, dim: int | None, keepdim: bool, name: str, largest: bo
     if dim is None:
         check_not_empty(input, name, None)
         row = reshape(contiguous(input), -1)
-        index = _extreme(row, 0, False, largest)[1]
+        index = _found(row, 0, False, largest)
         return reshape(index, (1,) * len(input._shape)) if keepdim else index
     dim = one_dim(input, dim, name)
     check_not_empty(input, name, dim)
-    return _extreme(input, normal_dim(dim, len(input._shape)), keepdim, largest)[1]
+    return _found(input, normal_dim(dim, len(input._shape)), keepdim, largest)
+
+
+def _found(input: Tensor, dim: int, keepdim: bool, largest: bool) -> Tensor:
+    if is_mapped(input):  # under ``vmap`` an operation of the table is to do it
+        return (max_dim if largest else min_dim)(input, dim, keepdim)[1]
+    return _extreme(input, dim, keepdim, largest)[1]
 
 
 for _function in (max, min, amax, amin, aminmax, argmax, argmin):

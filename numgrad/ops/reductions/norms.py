@@ -10,9 +10,9 @@ from ..._layout import normal_dims, numel
 from ..._tensor import Tensor, fresh
 from ..._types import dtype, int64, real_of, tensor_type, to_dtype
 from ..copying import convert
-from ..pointwise.arithmetic import abs, div, mul, pow, sgn
-from ..pointwise.arithmetic import sign as real_sign
+from ..pointwise.arithmetic import abs, div, mul, sgn, sign
 from ..pointwise.comparison import eq, isnan, where
+from ..pointwise.powers import pow
 from ..table import operation, public
 from .axes import axis_view, reduced_shape, restored
 from .sums import sum_dims
@@ -22,7 +22,7 @@ __all__ = ["norm", "vector_norm"]
 _INFINITE = (float("inf"), float("-inf"))
 
 
-@operation("LinalgVectorNormBackward0")
+@operation("LinalgVectorNormBackward0", dims=["dims"])
 def vector_norm_op(input: Tensor, order: float, dims: tuple[int, ...], keepdim: bool, kind: dtype) -> Tensor:
     type = tensor_type(kind, input.device)
     magnitudes = abs(input) if input._type.dtype.is_complex else input
@@ -33,22 +33,22 @@ def vector_norm_op(input: Tensor, order: float, dims: tuple[int, ...], keepdim: 
 @vector_norm_op.gradient("input")
 def _(grad, input, out, order, dims, keepdim):
     grad, out = restored(grad, dims, keepdim), restored(out, dims, keepdim)
-    sign = sgn if input._type.dtype.is_complex else real_sign
+    sign_of = sgn if input._type.dtype.is_complex else sign
     if order == 0:
         return mul(grad, where(isnan(input), 0, mul(input, 0)))
     if order in _INFINITE:
         # The gradient is shared evenly among the extremes; the sign of a NaN is 0.
         mask = convert(where(isnan(out), isnan(input), eq(abs(input), out)), grad.dtype)
-        return mul(mul(sign(input), mask), div(grad, sum_dims(mask, dims, True)))
+        return mul(mul(sign_of(input), mask), div(grad, sum_dims(mask, dims, True)))
     if order == 1:
-        return mul(grad, sign(input))
+        return mul(grad, sign_of(input))
     # sign(x) * |x| ** (order - 1) * grad / out ** (order - 1); a zero takes no part in the powers and quotients
     nothing = eq(out, 0)
     out = where(nothing, 1, out)
     if order == 2:
         return mul(input, where(nothing, 0, div(grad, out)))
     zero = eq(input, 0)
-    powers = where(zero, 0, mul(sign(input), pow(abs(where(zero, 1, input)), order - 1)))
+    powers = where(zero, 0, mul(sign_of(input), pow(abs(where(zero, 1, input)), order - 1)))
     return mul(powers, where(nothing, 0, div(grad, pow(out, order - 1))))
 
 

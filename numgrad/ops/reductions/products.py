@@ -11,6 +11,7 @@ from ... import devices
 from ..._layout import all_dims
 from ..._tensor import Tensor, fresh
 from ..._types import bool_, dtype, to_dtype
+from ..batches import is_mapped
 from ..copying import contiguous, convert
 from ..pointwise.arithmetic import conj, div, mul
 from ..shapes.views import reshape
@@ -36,13 +37,13 @@ def prod_all(input: Tensor, kind: dtype | None = None) -> Tensor:
 @prod_all.gradient("input")
 def _(grad, input, out):
     input = convert(input, grad.dtype)
-    if all(input):
+    if not is_mapped(input) and all(input):
         return div(mul(grad, conj(out)), conj(input))
     row = reshape(input, -1)
     return mul(grad, conj(reshape(_products_of_others(row, 0), input._shape)))
 
 
-@operation("ProdBackward1")
+@operation("ProdBackward1", dims=["dim"])
 def prod_dim(input: Tensor, dim: int, keepdim: bool, kind: dtype | None = None) -> Tensor:
     return _prod(input, (dim,) if input._shape else (), keepdim, kind)
 
@@ -52,7 +53,7 @@ def _(grad, input, out, dim, keepdim):
     if not input._shape:
         return grad
     grad, input = restored(grad, (dim,), keepdim), convert(input, grad.dtype)
-    if all(input):
+    if not is_mapped(input) and all(input):
         return div(mul(grad, conj(restored(out, (dim,), keepdim))), conj(input))
     return mul(grad, conj(_products_of_others(input, dim)))
 
@@ -81,11 +82,12 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
 # -- running products -------------------------------------------------------------------------------------------
 
 
-@operation("CumprodBackward0")
+@operation("CumprodBackward0", dims=["dim"])
 def cumprod_op(input: Tensor, dim: int, backwards: bool, kind: dtype | None = None) -> Tensor:
     """The products of the elements up to each; if ``backwards``, of those from each."""
     type = summed_type(input, kind)
-    return fresh(devices.scan_axis("prod", *axis_view(as_real(input, type), (dim,)), type, backwards), input._shape, type)
+    row = devices.scan_axis("prod", *axis_view(as_real(input, type), (dim,)), type, backwards)
+    return fresh(row, input._shape, type)
 
 
 @cumprod_op.gradient("input")
@@ -112,7 +114,7 @@ def cumprod(input: Tensor, dim: Any = None, *, dtype: Any = None, **names: Any) 
 # -- what the gradients are made of -----------------------------------------------------------------------------
 
 
-@operation("ShiftBackward0")
+@operation("ShiftBackward0", dims=["dim"])
 def shift(input: Tensor, dim: int, backwards: bool, fill: float) -> Tensor:
     """The elements moved one place on along the dimension (back if ``backwards``), ``fill`` where there is none."""
     row = devices.shift_axis(*axis_view(input, (dim,)), backwards, fill)
@@ -124,7 +126,7 @@ def _(grad, dim, backwards):
     return shift(grad, dim, not backwards, 0)
 
 
-@operation("LinearRecurrenceBackward0", inputs=["input", "factors"])
+@operation("LinearRecurrenceBackward0", inputs=["input", "factors"], dims=["dim"])
 def linear_recurrence(input: Tensor, factors: Tensor, dim: int, backwards: bool) -> Tensor:
     """``out[k] = input[k] + factors[k] * out[k-1]`` along the dimension, or of ``k+1`` if ``backwards``.
 

@@ -20,11 +20,12 @@ __all__ = ["cummax", "cummin", "cumsum", "logcumsumexp"]
 _cummax_result, _cummin_result = return_type("cummax"), return_type("cummin")
 
 
-@operation("CumsumBackward0", linear=True)
+@operation("CumsumBackward0", linear=True, dims=["dim"])
 def cumsum_op(input: Tensor, dim: int, backwards: bool, kind: dtype | None = None) -> Tensor:
     """The sums of the elements up to each; if ``backwards``, of those from each."""
     type = summed_type(input, kind)
-    return fresh(devices.scan_axis("sum", *axis_view(as_real(input, type), (dim,)), type, backwards), input._shape, type)
+    row = devices.scan_axis("sum", *axis_view(as_real(input, type), (dim,)), type, backwards)
+    return fresh(row, input._shape, type)
 
 
 @cumsum_op.gradient("input")
@@ -39,7 +40,7 @@ def cumsum(input: Tensor, dim: Any = None, *, dtype: Any = None, **names: Any) -
     return cumsum_op(input, one_dim(input, dim, "cumsum"), False, None if dtype is None else to_dtype(dtype))
 
 
-@operation("LogcumsumexpBackward0")
+@operation("LogcumsumexpBackward0", dims=["dim"])
 def logcumsumexp_op(input: Tensor, dim: int) -> Tensor:
     row = devices.scan_axis("logsumexp", *axis_view(input, (dim,)), input._type)
     return fresh(row, input._shape, input._type)
@@ -75,12 +76,12 @@ def _extremes(input: Tensor, dim: int, largest: bool) -> tuple[Tensor, Tensor]:
     return fresh(values, input._shape, input._type), index_tensor(indices, input._shape, input)
 
 
-@operation("CummaxBackward0", outputs=["out", "indices"])
+@operation("CummaxBackward0", outputs=["out", "indices"], dims=["dim"])
 def cummax_op(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     return _extremes(input, dim, True)
 
 
-@operation("CumminBackward0", outputs=["out", "indices"])
+@operation("CumminBackward0", outputs=["out", "indices"], dims=["dim"])
 def cummin_op(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     return _extremes(input, dim, False)
 

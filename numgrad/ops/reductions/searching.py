@@ -11,6 +11,7 @@ from ..._tensor import Tensor, fresh
 from ..._types import float32, float64, int32, int64, tensor_type
 from ..copying import contiguous, convert
 from ..creation.from_data import tensor
+from ..examples import dynamic, each
 from ..promotion import promote_types
 from ..table import check_tensors, public
 from .axes import axis_view, index_tensor, one_dim
@@ -52,6 +53,7 @@ def _along(
     return _chosen(input, left, found, (length,), return_inverse, return_counts)
 
 
+@dynamic("_unique2")
 def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
@@ -75,6 +77,7 @@ def unique(
     return _chosen(input, (found[0].size,), found, input._shape, return_inverse, return_counts)
 
 
+@dynamic("unique_consecutive")
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -90,6 +93,7 @@ def unique_consecutive(
 # -- counting ---------------------------------------------------------------------------------------------------
 
 
+@dynamic("bincount")
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number from 0 occurs in a row of integers, or the sums of the weights of those that do.
 
@@ -121,6 +125,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     return fresh(sums, (sums.size,), tensor_type(counted, input.device))
 
 
+@each
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements there are in each of ``bins`` equally wide bins from ``min`` to ``max``.
 
@@ -151,6 +156,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 # -- places in sorted rows --------------------------------------------------------------------------------------
 
 
+@each
 def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
     sorter: Tensor | None = None,
@@ -203,6 +209,7 @@ def searchsorted(
     return convert(result, int32) if out_int32 else result
 
 
+@each
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """Where each value belongs in one sorted row of boundaries; see :func:`searchsorted`.
 

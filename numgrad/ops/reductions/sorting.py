@@ -46,12 +46,12 @@ def _sorted(input: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
     )
 
 
-@operation("SortBackward0", outputs=["out", "indices"])
+@operation("SortBackward0", outputs=["out", "indices"], dims=["dim"])
 def sort_op(input: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
     return _sorted(input, dim, descending)
 
 
-@operation("SortBackward1", outputs=["out", "indices"])
+@operation("SortBackward1", outputs=["out", "indices"], dims=["dim"])
 def stable_sort_op(input: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
     return _sorted(input, dim, descending)
 
@@ -105,7 +105,7 @@ def msort(input: Tensor) -> Tensor:
     return sort(input, 0)[0]
 
 
-@operation("TopkBackward0", outputs=["out", "indices"])
+@operation("TopkBackward0", outputs=["out", "indices"], dims=["dim"])
 def topk_op(input: Tensor, k: int, dim: int, largest: bool) -> tuple[Tensor, Tensor]:
     values, indices = devices.sort_axis(*axis_view(input, (dim,)), largest, k)
     shape = (*input._shape[:dim], k, *input._shape[dim + 1 :]) if input._shape else ()
@@ -150,22 +150,22 @@ def _as_picked(found: tuple[Any, Any], input: Tensor, dim: int, keepdim: bool) -
     return fresh(found[0], shape, input._type), index_tensor(found[1], shape, input)
 
 
-@operation("KthvalueBackward0", outputs=["out", "indices"])
+@operation("KthvalueBackward0", outputs=["out", "indices"], dims=["dim"])
 def kthvalue_op(input: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     return _as_picked(devices.kth_axis(*axis_view(input, (dim,)), k - 1), input, dim, keepdim)
 
 
-@operation("MedianBackward1", outputs=["out", "indices"])
+@operation("MedianBackward1", outputs=["out", "indices"], dims=["dim"])
 def median_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     return _as_picked(devices.median_axis(*axis_view(input, (dim,)), False), input, dim, keepdim)
 
 
-@operation("NanmedianBackward1", outputs=["out", "indices"])
+@operation("NanmedianBackward1", outputs=["out", "indices"], dims=["dim"])
 def nanmedian_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     return _as_picked(devices.median_axis(*axis_view(input, (dim,)), True), input, dim, keepdim)
 
 
-@operation("ModeBackward0", outputs=["out", "indices"])
+@operation("ModeBackward0", outputs=["out", "indices"], dims=["dim"])
 def mode_op(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     return _as_picked(devices.mode_axis(*axis_view(input, (dim,))), input, dim, keepdim)
 

@@ -11,12 +11,13 @@ from ..._layout import normal_dims, numel
 from ..._tensor import Tensor, fresh
 from ..._types import dtype, get_default_dtype, int64, tensor_type, to_dtype
 from ..copying import convert
-from ..pointwise.arithmetic import add, div, exp, mul, sqrt, sub
+from ..pointwise.arithmetic import add, div, exp, mul, sub
 from ..pointwise.comparison import eq, where
 from ..pointwise.complexes import imag, real
+from ..pointwise.powers import sqrt
 from ..table import operation, public
 from .axes import axis_view, numpy_names, reduced_shape, restored
-from .sums import fold, mean_dims, mean_gradient, summed_type
+from .sums import fold, folded, mean_dims, mean_gradient, summed_type
 
 __all__ = [
     "count_nonzero", "logsumexp", "nanmean", "nansum", "std", "std_mean", "var", "var_mean",
@@ -56,7 +57,7 @@ def _std_gradient(
     return _var_gradient(of_variance, input, dims, correction, keepdim)
 
 
-@operation("VarBackward0")
+@operation("VarBackward0", dims=["dims"])
 def var_op(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
     return _moments(input, dims, correction, keepdim, False)[0]
 
@@ -66,7 +67,7 @@ def _(grad, input, dims, correction, keepdim):
     return _var_gradient(grad, input, dims, correction, keepdim)
 
 
-@operation("StdBackward0")
+@operation("StdBackward0", dims=["dims"])
 def std_op(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
     return _moments(input, dims, correction, keepdim, True)[0]
 
@@ -76,7 +77,7 @@ def _(grad, input, out, dims, correction, keepdim):
     return _std_gradient(grad, input, out, dims, correction, keepdim)
 
 
-@operation("VarMeanBackward0", outputs=["var", "mean"])
+@operation("VarMeanBackward0", outputs=["var", "mean"], dims=["dims"])
 def var_mean_op(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> tuple[Tensor, Tensor]:
     return _moments(input, dims, correction, keepdim, False)
 
@@ -90,7 +91,7 @@ def _(grad, input, dims, correction, keepdim):
     return of_mean if spread is None else add(of_mean, _var_gradient(spread, input, dims, correction, keepdim))
 
 
-@operation("StdMeanBackward0", outputs=["std", "mean"])
+@operation("StdMeanBackward0", outputs=["std", "mean"], dims=["dims"])
 def std_mean_op(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> tuple[Tensor, Tensor]:
     return _moments(input, dims, correction, keepdim, True)
 
@@ -195,7 +196,7 @@ def std_mean(
 # -- log-sum-exp ------------------------------------------------------------------------------------------------
 
 
-@operation("LogsumexpBackward0")
+@operation("LogsumexpBackward0", dims=["dims"])
 def logsumexp_op(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     row = devices.logsumexp_axis(*axis_view(input, dims))
     return fresh(row, reduced_shape(input._shape, dims, keepdim), input._type)
@@ -230,7 +231,7 @@ def logsumexp(input: Tensor, dim: Any = None, keepdim: bool = False, **names: An
 # -- without NaN ------------------------------------------------------------------------------------------------
 
 
-@operation("NansumBackward0")
+@operation("NansumBackward0", dims=["dims"])
 def nansum_op(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Tensor:
     return fold("nansum", input, dims, keepdim, summed_type(input, kind))
 
@@ -277,7 +278,7 @@ def nanmean(
         )
     total = nansum(input, dim, keepdim, dtype=dtype)
     dims = normal_dims(dim, len(input._shape))
-    return div(total, fold("numbers", input.detach(), dims, keepdim, total._type))
+    return div(total, folded("numbers", input.detach(), dims, keepdim, total._type))
 
 
 def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None, **names: Any) -> Tensor:
@@ -285,7 +286,7 @@ def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None, **names
     if names:
         dim, _ = numpy_names("count_nonzero", names, dim)
     dims = normal_dims(dim, len(input._shape))
-    return fold("nonzero", input.detach(), dims, False, tensor_type(int64, input.device))
+    return folded("nonzero", input.detach(), dims, False, tensor_type(int64, input.device))
 
 
 for _function in (var, std, logsumexp, nansum, nanmean, count_nonzero):

@@ -9,15 +9,17 @@ from ... import devices
 from ..._layout import all_dims, normal_dims, numel
 from ..._tensor import Tensor, fresh
 from ..._types import TensorType, bool_, dtype, int64, tensor_type, to_dtype, uint8
+from ..batches import is_mapped, mapped
 from ..copying import convert
+from ..examples import free
 from ..pointwise.arithmetic import div
-from ..shapes.views import expand, expand_op, reshape
-from ..table import operation, public
+from ..shapes.views import expand, expand_op, reshape, sizes_of
+from ..table import attach, operation, public
 from .axes import axis_view, numpy_names, reduced_shape, restored
 
 __all__ = [
-    "all", "any", "as_real", "fold", "mean", "mean_all", "mean_dims", "mean_gradient", "sum", "sum_all", "sum_dims",
-    "sum_to_shape", "summed_type",
+    "all", "any", "as_real", "fold", "folded", "mean", "mean_all", "mean_dims", "mean_gradient", "sum", "sum_all",
+    "sum_dims", "sum_to_shape", "summed_type",
 ]
 
 
@@ -43,6 +45,15 @@ def fold(name: str, input: Tensor, dims: tuple[int, ...], keepdim: bool, type: T
     )
 
 
+def folded(name: str, input: Tensor, dims: tuple[int, ...], keepdim: bool, type: TensorType) -> Tensor:
+    """``fold`` for functions that are no operations of the table: of each example, where the input stands for such."""
+    if not is_mapped(input):
+        return fold(name, input, dims, keepdim, type)
+    level, own, batched = input._mapped
+    places = tuple([d + 1 for d in dims]) if batched else dims
+    return mapped(level, folded(name, own, places, keepdim, type), batched)
+
+
 # -- sums -------------------------------------------------------------------------------------------------------
 
 
@@ -61,7 +72,7 @@ def _(grad, input_shape):
     return expand_op(grad, input_shape)
 
 
-@operation("SumBackward1", linear=True)
+@operation("SumBackward1", linear=True, dims=["dims"])
 def sum_dims(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Tensor:
     return _sum(input, dims, keepdim, kind)
 
@@ -98,14 +109,29 @@ def sum_to_shape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     return reshape(sum_dims(input, dims, True), shape) if shape else sum_all(input)
 
 
+def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+    """The sum over the dimensions that broadcasting a tensor of this size to the input's shape repeats.
+
+    Raises:
+        RuntimeError: it cannot be broadcast to that shape.
+    """
+    shape = sizes_of(size)
+    own = input._shape[len(input._shape) - len(shape) :]
+    if len(shape) > len(own) or [a for a, b in zip(shape, own, strict=True) if a not in (1, b)]:
+        raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(input._shape)}}}.")
+    return sum_to_shape(input, shape)
+
+
+attach("sum_to_size", sum_to_size)
+
+
 # -- means ------------------------------------------------------------------------------------------------------
 
 
 def _mean(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Tensor:
     type = summed_type(input, kind)
-    return fresh(
-        devices.mean_axis(*axis_view(as_real(input, type), dims), type), reduced_shape(input._shape, dims, keepdim), type
-    )
+    row = devices.mean_axis(*axis_view(as_real(input, type), dims), type)
+    return fresh(row, reduced_shape(input._shape, dims, keepdim), type)
 
 
 @operation("MeanBackward0", linear=True)
@@ -118,7 +144,7 @@ def _(grad, input_shape):
     return expand(div(grad, float(numel(input_shape))), input_shape)
 
 
-@operation("MeanBackward1", linear=True)
+@operation("MeanBackward1", linear=True, dims=["dims"])
 def mean_dims(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Tensor:
     return _mean(input, dims, keepdim, kind)
 
@@ -160,9 +186,10 @@ def _truth(name: str, input: Tensor, dim: int | Sequence[int] | None, keepdim: b
     nothing = isinstance(dim, Sequence) and len(dim) == 0  # unlike in a sum, no dimension stands for no dimension
     dims = () if nothing else normal_dims(dim, len(input._shape))
     kind = uint8 if input._type.dtype is uint8 else bool_
-    return fold(name, input, dims, keepdim, tensor_type(kind, input.device))
+    return folded(name, input, dims, keepdim, tensor_type(kind, input.device))
 
 
+@free
 def any(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, **names: Any) -> Tensor:
     """Whether any element is not 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
     if names:
@@ -170,6 +197,7 @@ def any(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = F
     return _truth("any", input, dim, keepdim)
 
 
+@free
 def all(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, **names: Any) -> Tensor:
     """Whether no element is 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
     if names:

@@ -22,7 +22,7 @@ from .windows import as_strided
 __all__ = ["diag", "diag_embed", "diagflat", "diagonal", "diagonal_op", "trace", "tril", "triu"]
 
 
-@operation("DiagonalBackward0", view=True)
+@operation("DiagonalBackward0", view=True, dims=["dim1", "dim2"])
 def diagonal_op(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     return _diagonal(input, offset, dim1, dim2)
 
@@ -37,7 +37,7 @@ def _diagonal(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     return view_of(input, extents, [*[strides[d] for d in kept], strides[dim1] + strides[dim2]], start)
 
 
-@operation("DiagonalBackward0_copy", linear=True)
+@operation("DiagonalBackward0_copy", linear=True, dims=["dim1", "dim2"])
 def diagonal_copy(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     return contiguous_op.function(_diagonal(input, offset, dim1, dim2))
 
@@ -48,7 +48,7 @@ def _(grad, input_shape, offset, dim1, dim2):
     return diagonal_backward(grad, input_shape, offset, dim1, dim2)
 
 
-@operation("DiagonalBackwardBackward0", inputs=["grad_output"], linear=True)
+@operation("DiagonalBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim1", "dim2"], shapes=["shape"])
 def diagonal_backward(grad_output: Tensor, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Tensor:
     """Zeros of ``shape`` with the gradient on the diagonal."""
     out = zeros_of(shape, grad_output._type)
@@ -81,7 +81,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     return diagonal_op(input, offset, *_two_dims(dim1, dim2, len(input._shape)))
 
 
-@operation("DiagEmbedBackward0", linear=True)
+@operation("DiagEmbedBackward0", linear=True, dims=["dim1", "dim2"])
 def diag_embed_op(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     side = input._shape[-1] + abs(offset)
     shape = list(input._shape[:-1])
@@ -152,12 +152,12 @@ def trace(input: Tensor) -> Tensor:
 # -- triangles ----------------------------------------------------------------------------------------------------
 
 
-@updating("TrilBackward0")
+@updating("TrilBackward0", dims=())
 def tril_op(input: Tensor, diagonal: int) -> None:
     devices.clear_triangle(input, diagonal, above=True)
 
 
-@updating("TriuBackward0")
+@updating("TriuBackward0", dims=())
 def triu_op(input: Tensor, diagonal: int) -> None:
     devices.clear_triangle(input, diagonal, above=False)
 

@@ -13,6 +13,7 @@ from ...autograd.views import check_writable, reshaped_in_place
 from ..table import attach
 from ..transforms import ShapeCall, transformed
 from .views import squeeze_all, squeeze_dim, squeeze_dims, t_op, transpose_op, unsqueeze_op
+from .windows import as_strided_op, strided_arguments
 
 __all__: list[str] = []
 
@@ -31,7 +32,7 @@ def _in_place(op: Any, node: str) -> Callable[..., Tensor]:
         if edge is not None:
             recorded = node_class((edge,), seen._shape, seen._type)
             op._save(recorded, (input, *args), (seen,))
-        input._flat, input._shape, input._strides = seen._flat, seen._shape, seen._strides
+        input._flat, input._shape, input._strides, input._offset = seen._flat, seen._shape, seen._strides, seen._offset
         input._counter[0] += 1
         reshaped_in_place(input, recorded, (op, args))
         return input
@@ -44,6 +45,7 @@ _transpose = _in_place(transpose_op, "TransposeBackward1")
 _squeeze_all = _in_place(squeeze_all, "SqueezeBackward3")
 _squeeze_dim = _in_place(squeeze_dim, "SqueezeBackward4")
 _squeeze_dims = _in_place(squeeze_dims, "SqueezeBackward5")
+_as_strided = _in_place(as_strided_op, "AsStridedBackward1")
 _unsqueeze = _in_place(unsqueeze_op, "UnsqueezeBackward1")
 
 
@@ -90,8 +92,13 @@ def unsqueeze_(input: Tensor, dim: int) -> Tensor:
     return _unsqueeze(input, normal_dim(dim, len(input._shape) + 1))
 
 
+def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """Show another part of the tensor's storage, in place; see :func:`numgrad.as_strided`."""
+    return _as_strided(input, *strided_arguments(input, size, stride, storage_offset))
+
+
 for _name, _function in {
-    "t_": t_, "transpose_": transpose_, "swapaxes_": transpose_, "swapdims_": transpose_, "squeeze_": squeeze_,
-    "unsqueeze_": unsqueeze_,
+    "as_strided_": as_strided_, "t_": t_, "transpose_": transpose_, "swapaxes_": transpose_,
+    "swapdims_": transpose_, "squeeze_": squeeze_, "unsqueeze_": unsqueeze_,
 }.items():
     attach(_name, _function)

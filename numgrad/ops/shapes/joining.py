@@ -22,7 +22,7 @@ from .views import passed_on, reshape, unsqueeze_op, view_of
 __all__ = ["cat", "cat_op", "checked_tensors", "stack", "unbind"]
 
 
-@operation("UnbindBackward0", view=True)
+@operation("UnbindBackward0", view=True, dims=["dim"])
 def unbind_op(input: Tensor, dim: int) -> tuple[Tensor, ...]:
     shape, strides = input._shape, input._element_strides()
     rest = shape[:dim] + shape[dim + 1 :], strides[:dim] + strides[dim + 1 :]

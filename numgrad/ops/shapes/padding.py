@@ -18,7 +18,7 @@ from .views import expand_op, sizes_of
 __all__ = ["pad"]
 
 
-@operation("ConstantPadNdBackward0")
+@operation("ConstantPadNdBackward0", dims=())
 def constant_pad(input: Tensor, pad: tuple[int, ...], value: Any) -> Tensor:
     """The input with ``value`` around it; a negative number in ``pad`` takes elements away."""
     source, rank = input, len(input._shape)

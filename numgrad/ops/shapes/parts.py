@@ -15,7 +15,7 @@ from .views import sizes_of, view_of
 __all__ = ["at_index", "flip", "flip_op", "narrow", "select", "select_op", "slice_op"]
 
 
-@operation("SelectBackward0", view=True)
+@operation("SelectBackward0", view=True, dims=["dim"])
 def select_op(input: Tensor, dim: int, index: int) -> Tensor:
     shape, strides = input._shape, input._element_strides()
     start = input._offset + index * strides[dim]
@@ -27,7 +27,7 @@ def _(grad, input_shape, dim, index):
     return select_backward(grad, input_shape, dim, index)
 
 
-@operation("SelectBackwardBackward0", inputs=["grad_output"], linear=True)
+@operation("SelectBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim"], shapes=["shape"])
 def select_backward(grad_output: Tensor, shape: tuple[int, ...], dim: int, index: int) -> Tensor:
     """Zeros of ``shape`` with the gradient in place of what was selected."""
     out = zeros_of(shape, grad_output._type)
@@ -72,7 +72,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     return select_op(input, dim, index % extent)
 
 
-@operation("SliceBackward0", view=True)
+@operation("SliceBackward0", view=True, dims=["dim"])
 def slice_op(input: Tensor, dim: int, start: int, stop: int, step: int) -> Tensor:
     shape, strides = list(input._shape), list(input._element_strides())
     offset = input._offset + start * strides[dim]
@@ -86,7 +86,7 @@ def _(grad, input_shape, dim, start, stop, step):
     return slice_backward(grad, input_shape, dim, start, stop, step)
 
 
-@operation("SliceBackwardBackward0", inputs=["grad_output"], linear=True)
+@operation("SliceBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim"], shapes=["shape"])
 def slice_backward(
     grad_output: Tensor, shape: tuple[int, ...], dim: int, start: int, stop: int, step: int
 ) -> Tensor:
@@ -128,7 +128,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     return slice_op(input, dim, start, start + length, 1)
 
 
-@operation("FlipBackward0", linear=True)
+@operation("FlipBackward0", linear=True, dims=["dims"])
 def flip_op(input: Tensor, dims: tuple[int, ...]) -> Tensor:
     strides = list(input._element_strides())
     start = input._offset

@@ -75,7 +75,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     return roll_op(input, steps, places if rank else ())
 
 
-@operation("Rot90Backward0", linear=True)
+@operation("Rot90Backward0", linear=True, dims=["dims"])
 def rot90_op(input: Tensor, k: int, dims: tuple[int, int]) -> Tensor:
     if k == 0:
         return contiguous_op.function(input)

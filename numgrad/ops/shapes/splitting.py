@@ -43,12 +43,12 @@ def _joined(grad: Any, sizes: tuple[int, ...], dim: int) -> Tensor:
     return cat_op(tuple(parts), dim, sizes)
 
 
-@operation("SplitBackward0", view=True)
+@operation("SplitBackward0", view=True, dims=["dim"])
 def split_op(input: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...]:
     return _pieces(input, _even(input._shape[dim], split_size), dim)
 
 
-@operation("UnsafeSplitBackward0", linear=True)
+@operation("UnsafeSplitBackward0", linear=True, dims=["dim"])
 def unsafe_split_op(input: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...]:
     """Pieces on the input's memory which autograd takes for copies."""
     return _pieces(input, _even(input._shape[dim], split_size), dim)
@@ -60,12 +60,12 @@ def _(grad, input_shape, split_size, dim):
     return _joined(grad, _even(input_shape[dim], split_size), dim)
 
 
-@operation("SplitWithSizesBackward0", view=True)
+@operation("SplitWithSizesBackward0", view=True, dims=["dim"])
 def split_sizes_op(input: Tensor, sizes: tuple[int, ...], dim: int) -> tuple[Tensor, ...]:
     return _pieces(input, sizes, dim)
 
 
-@operation("UnsafeSplitWithSizesBackward0", linear=True)
+@operation("UnsafeSplitWithSizesBackward0", linear=True, dims=["dim"])
 def unsafe_split_sizes_op(input: Tensor, sizes: tuple[int, ...], dim: int) -> tuple[Tensor, ...]:
     """Pieces on the input's memory which autograd takes for copies."""
     return _pieces(input, sizes, dim)

@@ -110,7 +110,7 @@ def _inferred(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
     return sizes
 
 
-@operation("ViewBackward0", view=True)
+@operation("ViewBackward0", view=True, shapes=["shape"])
 def view_as_shape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     if input._flat is not None and input._strides is None:
         out = fresh(input._flat, shape, input._type)
@@ -149,13 +149,13 @@ def _(grad, input_shape):
     return _restored(grad, input_shape)
 
 
-@operation("AliasBackward0", view=True)
+@operation("AliasBackward0", view=True, dims=())
 def alias(input: Tensor) -> Tensor:
     """The whole tensor as a view of itself."""
     return view_of(input, input._shape, input._element_strides())
 
 
-@operation("ViewBackward0", view=True)
+@operation("ViewBackward0", view=True, dims=())
 def primal_of(input: Tensor) -> Tensor:
     """The same without its tangents, for forward mode."""
     return view_of(input, input._shape, input._element_strides())
@@ -297,7 +297,7 @@ def squeeze_dim(input: Tensor, dim: int) -> Tensor:
     return _squeezed(input, (dim,))
 
 
-@operation("SqueezeBackward2", view=True)
+@operation("SqueezeBackward2", view=True, dims=["dims"])
 def squeeze_dims(input: Tensor, dims: tuple[int, ...]) -> Tensor:
     return _squeezed(input, dims)
 
@@ -327,7 +327,7 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     return squeeze_dims(input, normal_dims(dim, len(input._shape)) if dim else ())
 
 
-@operation("UnsqueezeBackward0", view=True)
+@operation("UnsqueezeBackward0", view=True, dims=["dim"])
 def unsqueeze_op(input: Tensor, dim: int) -> Tensor:
     shape, strides = input._shape, input._element_strides()
     step = shape[dim] * strides[dim] if dim < len(shape) else 1

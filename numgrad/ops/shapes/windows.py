@@ -24,7 +24,7 @@ from ..table import attach, operation, public
 from .parts import select_op
 from .views import view_of
 
-__all__ = ["add_strided", "as_strided", "unfold"]
+__all__ = ["add_strided", "as_strided", "as_strided_op", "strided_arguments", "unfold"]
 
 #: Sizes, strides and offset.
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
@@ -122,6 +122,13 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     Raises:
         RuntimeError: there are not as many strides as sizes, a number is negative, or the storage is too small.
     """
+    return as_strided_op(input, *strided_arguments(input, size, stride, storage_offset))
+
+
+def strided_arguments(
+    input: Tensor, size: Any, stride: Any, storage_offset: int | None
+) -> tuple[tuple[int, ...], tuple[int, ...], int, Geometry]:
+    """What ``as_strided_op`` takes for what users give; raises as :func:`as_strided`."""
     sizes, steps = [tuple(map(operator.index, numbers)) for numbers in (size, stride)]
     if len(sizes) != len(steps):
         raise RuntimeError(f"mismatch in length of strides and shape (size {list(sizes)}, stride {list(steps)})")
@@ -142,8 +149,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
             f"requiring a storage size of {needed * item} are out of bounds for storage of size "
             f"{input._storage.size * item}"
         )
-    geometry = input._shape, input._element_strides(), 0
-    return as_strided_op(input, sizes, steps, offset - input._offset, geometry)
+    return sizes, steps, offset - input._offset, (input._shape, input._element_strides(), 0)
 
 
 # -- sliding windows ----------------------------------------------------------------------------------------------

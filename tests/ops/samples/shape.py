@@ -47,6 +47,7 @@ sample("transpose_op", np.swapaxes, (0, 3), args=(0, 1), memory="view")
 sample("transpose_op", lambda x, *dims: x[...], (), args=(0, 0), memory="view")
 for _shape in ((2, 3), (0, 2), ()):
     sample("alias", lambda x: x[...], _shape, memory="view")
+    sample("primal_of", lambda x: x[...], _shape, memory="view")
 for _shape in ((2, 3), (3,), (0, 2), ()):
     sample("t_op", np.transpose, _shape, memory="view")
 for _shape in ((1, 3, 1, 2), (3,), (1, 0), ()):

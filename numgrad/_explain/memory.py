@@ -1,0 +1,55 @@
+"""A tensor's memory, who shares it, how often it was changed; and the hooks on the tensor."""
+
+from __future__ import annotations
+
+from .._tensor import Tensor
+from ..autograd.changes import changes_since
+from ..autograd.hooks import hook_name
+from .subject import Subject, alive, counted, listed
+
+__all__ = ["hooks_text", "text"]
+
+
+def text(subject: Subject) -> str:
+    """Whose the memory is, and how often it was changed."""
+    tensor = subject.tensor
+    view = tensor._view
+    if view is not None:
+        base = Subject(view.base).described()
+        found = f"it is a view of another tensor ({base[2:]})"
+    else:
+        views = [other for other in alive(Tensor) if _is_view_of(other, tensor)]
+        found = f"its own, with {counted(len(views), 'view')} of it" if views else "its own"
+    return f"{found}, {_changes(tensor)}"
+
+
+def _is_view_of(other: Tensor, base: Tensor) -> bool:
+    view = getattr(other, "_view", None)
+    return view is not None and view.base is base
+
+
+def _changes(tensor: Tensor) -> str:
+    if tensor.is_inference():
+        return "without a version."
+    version = tensor._version
+    if not version:
+        return "never changed in place."
+    changes = changes_since(tensor, 0)
+    where = f", the last time here:\n{list(changes.values())[-1]}" if changes else "."
+    return f"changed in place {counted(version, 'time')} (its version is {version}){where}"
+
+
+def hooks_text(subject: Subject) -> str:
+    """The hooks that its gradient meets, in their order."""
+    tensor, node = subject.tensor, subject.node
+    parts = []
+    if subject.trouble is None:
+        parts.append(("register_hook", tensor._backward_hooks))
+        parts.append(("register_post_accumulate_grad_hook", tensor._post_accumulate_grad_hooks))
+    if node is not None and node.attached is not None:
+        parts.append(("register_prehook of its node", node.attached.pre_hooks))
+        parts.append(("register_hook of its node", node.attached.post_hooks))
+    found = [f"{listed([hook_name(hook) for hook in hooks.values()])} by {how}" for how, hooks in parts if hooks]
+    if node is not None and subject.trouble is None and tensor.retains_grad:
+        found.append("retain_grad() was called")
+    return f"{'; '.join(found) or 'none'}."

@@ -1,0 +1,60 @@
+"""The text of a tensor: its elements, as ``_print`` writes them, and what it is besides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _print
+from ._layout import numel
+from ._types import bool_, complex_of, get_default_dtype, int64
+from .autograd.grad_mode import LEVELS, state
+from .autograd.levels import outside, tangent_of
+
+__all__ = ["text_of"]
+
+
+def text_of(tensor: Any) -> str:
+    """What ``repr`` gives: the elements, and what else there is to say of the tensor."""
+    if hasattr(tensor, "_mapped"):
+        return _mapped_text(tensor)
+    kind = tensor._type.dtype
+    default = get_default_dtype()
+    hidden = (default,) if numel(tensor._shape) == 0 else (default, complex_of(default), int64, bool_)
+    suffixes = []
+    try:
+        name = None if tensor.grad_fn is None else type(tensor.grad_fn).__name__
+    except RuntimeError:  # a view that cannot follow the change of its base
+        name = "Invalid"
+    if name is not None:
+        suffixes.append(f"grad_fn=<{name}>")
+    elif tensor.requires_grad:
+        suffixes.append("requires_grad=True")
+    if state.mode & LEVELS:
+        suffixes += _tangent_texts(tensor)
+    return _print.tensor_text(
+        tensor._array(), dtype_text=None if kind in hidden else repr(kind), suffixes=suffixes
+    )
+
+
+def _mapped_text(tensor: Any) -> str:
+    """The text of a tensor under ``vmap``: that of the physical one, and at which level it is mapped."""
+    level, own, batched = tensor._mapped
+    number, outer = 0, level
+    while outer is not None:
+        number, outer = number + 1, outer.outer
+    with outside(level):
+        text = text_of(own).replace("\n", "\n    ")
+    dim = "bdim=0, " if batched else ""
+    return f"BatchedTensor(lvl={number}, {dim}value=\n    {text}\n)"
+
+
+def _tangent_texts(tensor: Any) -> list[str]:
+    """The tangents at the levels of forward mode that there are."""
+    level, texts = state.level, []
+    while level is not None:
+        tangent = tangent_of(tensor, level)
+        if tangent is not None:
+            with outside(level):
+                texts.append(f"tangent={tangent if tangent._shape else tangent.item()}")
+        level = level.outer
+    return texts

@@ -1,0 +1,274 @@
+"""Whole Jacobians and Hessians of functions of tensors, one gradient per element of the outputs or of the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..grad_mode import enable_grad
+from ..operations import operations
+from .arguments import (
+    JACOBIAN_IS_CONSTANT,
+    OUTPUT,
+    OUTPUT_IS_CONSTANT,
+    Tensors,
+    alone,
+    as_tensors,
+    check_recorded,
+    check_scalar,
+    cut,
+    prepared,
+)
+from .gradients import Strictness, filled, gradients
+
+__all__ = ["hessian", "jacobian"]
+
+#: For each output and input the part of the Jacobian that belongs to them.
+Parts = tuple[Tensors, ...]
+
+
+def jacobian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """The Jacobian of a function: the derivative of each element of its outputs by each element of its inputs.
+
+    Args:
+        func: takes the inputs, returns a tensor or a tuple of tensors.
+        inputs: a tensor or a tuple of tensors.
+        create_graph: record the computation, so that the result can be differentiated.
+        strict: raise an error, rather than give zeros, if an output does not depend on an input; with
+            ``create_graph`` also if a derivative does not.
+        vectorize: compute all rows (all columns in forward mode) at once, as a batch.
+        strategy: "reverse-mode" takes one step per element of the outputs, "forward-mode" one per element of the
+            inputs; the latter needs ``vectorize``.
+
+    Returns:
+        A tensor of the output's shape followed by the input's, of the input's dtype (in forward mode the output's);
+        for a tuple of outputs a tuple of those, for a tuple of inputs a tuple, for both a tuple of tuples, of which
+        ``[i][j]`` belongs to output i and input j.
+
+    Raises:
+        AssertionError: there is no such strategy.
+        TypeError: inputs or outputs are neither tensors nor tuples of them.
+        NotImplementedError: forward mode without ``vectorize`` or with ``create_graph``.
+        RuntimeError: ``strict`` with forward mode or with ``vectorize``; in strict mode, as said.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.autograd.functional.jacobian(lambda x: x**2, numgrad.tensor([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]])
+    """
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError(
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
+            'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
+        )
+    if strategy == "forward-mode":
+        _check_forward(create_graph, strict, vectorize)
+        return _forward(func, inputs)
+    with enable_grad():
+        inputs, several_in = as_tensors(inputs, "inputs", "jacobian")
+        inputs = prepared(inputs, create_graph)
+        outputs, several_out = as_tensors(func(*inputs), OUTPUT, "jacobian")
+        if strict:
+            check_recorded(outputs, OUTPUT_IS_CONSTANT)
+        if vectorize and strict:
+            raise RuntimeError(
+                "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+                "Please either set `strict=False` or `vectorize=False`."
+            )
+        parts = (
+            _rows_at_once(outputs, inputs, create_graph)
+            if vectorize
+            else _row_by_row(outputs, inputs, create_graph, strict)
+        )
+        return alone(tuple([alone(cut(row, create_graph), several_in) for row in parts]), several_out)
+
+
+def hessian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """The Hessian of a scalar function: the Jacobian of its gradient.
+
+    Args:
+        func: takes the inputs, returns a tensor of one element.
+        inputs: a tensor or a tuple of tensors.
+        create_graph: record the computation, so that the result can be differentiated.
+        strict: raise an error, rather than give zeros, if the output or its gradient does not depend on an input.
+        vectorize: compute all rows at once, as a batch.
+        outer_jacobian_strategy: how to differentiate the gradient: "reverse-mode" or, with ``vectorize``,
+            "forward-mode".
+
+    Returns:
+        A tensor of the input's shape twice, and of its dtype; for a tuple of inputs a tuple of tuples, of which
+        ``[i][j]`` belongs to inputs i and j.
+
+    Raises:
+        AssertionError: there is no such strategy.
+        TypeError: inputs or output are neither tensors nor tuples of them.
+        NotImplementedError: forward mode without ``vectorize`` or with ``create_graph``.
+        RuntimeError: ``func`` does not return a single tensor of one element; ``strict`` with forward mode or with
+            ``vectorize``; in strict mode, as said.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.autograd.functional.hessian(lambda x: (x**3).sum(), numgrad.tensor([1.0, 2.0]))
+        tensor([[ 6.,  0.],
+                [ 0., 12.]])
+    """
+    tensors, several = as_tensors(inputs, "inputs", "hessian")
+    if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
+
+    def scalar(*arguments: Any) -> Any:
+        outputs, several = as_tensors(func(*arguments), OUTPUT, "hessian")
+        if strict:
+            check_recorded(outputs, OUTPUT_IS_CONSTANT)
+        check_scalar(outputs, several, "hessian")
+        return outputs[0].squeeze()
+
+    def gradient(*arguments: Any) -> Any:
+        if outer_jacobian_strategy == "forward-mode":
+            arguments = tuple([argument.requires_grad_(True) for argument in arguments])
+        result = jacobian(scalar, arguments, create_graph=True)
+        if strict:
+            check_recorded(result, JACOBIAN_IS_CONSTANT)
+        return result
+
+    parts = jacobian(gradient, tensors, create_graph, strict, vectorize, outer_jacobian_strategy)
+    return alone(tuple([alone(row, several) for row in parts]), several)
+
+
+# -- reverse mode: by rows ----------------------------------------------------------------------------------
+
+
+def _row_by_row(outputs: Tensors, inputs: Tensors, create_graph: bool, strict: bool) -> Parts:
+    """The Jacobian, by one gradient for each element of the outputs."""
+    parts = []
+    for number, output in enumerate(outputs):
+        rows: list[list[Any]] = [[] for _ in inputs]
+        elements = output.reshape(-1)
+        for place in range(output.numel()):
+            found = gradients((elements[place],), inputs, None, create_graph, retain_graph=True)
+            for index, (gradient, tensor) in enumerate(zip(found, inputs, strict=True)):
+                if strict and gradient is None:
+                    raise RuntimeError(
+                        f"Output {number} of the user-provided function is independent of input {index}. This is not "
+                        "allowed in strict mode."
+                    )
+                if strict and create_graph and not gradient.requires_grad:
+                    raise RuntimeError(Strictness.FIRST.value[1].format(index))
+                rows[index].append(tensor.new_zeros(tensor.shape) if gradient is None else gradient)
+        parts.append(tuple([
+            operations.stack(row).view(output.shape + tensor.shape) for row, tensor in zip(rows, inputs, strict=True)
+        ]))
+    return tuple(parts)
+
+
+def _rows_at_once(outputs: Tensors, inputs: Tensors, create_graph: bool) -> Parts:
+    """The Jacobian, by a batch of gradients, one for each element of the outputs."""
+    flat = tuple([output.reshape(-1) for output in outputs])
+
+    def products(*vectors: Any) -> Tensors:
+        """The products of vectors with the Jacobian, one for each input."""
+        found = gradients(flat, inputs, vectors, create_graph, retain_graph=True)
+        return filled(found, inputs, None, create_graph)
+
+    rows = _for_each(products, _basis(outputs))
+    parts = []
+    start = 0
+    for output in outputs:
+        stop = start + output.numel()
+        parts.append(tuple([
+            row[start:stop].view(output.shape + tensor.shape) for row, tensor in zip(rows, inputs, strict=True)
+        ]))
+        start = stop
+    return tuple(parts)
+
+
+# -- forward mode: by columns -------------------------------------------------------------------------------
+
+
+def _check_forward(create_graph: bool, strict: bool, vectorize: bool) -> None:
+    name = "torch.autograd.functional.jacobian"
+    advice = 'and `strategy="forward-mode"` are not supported together (yet). Please either set'
+    if create_graph:
+        raise NotImplementedError(
+            f'{name}: `create_graph=True` {advice} `create_graph=False` or `strategy="reverse-mode"`.'
+        )
+    if strict:
+        raise RuntimeError(f'{name}: `strict=True` {advice} `strict=False` or `strategy="reverse-mode"`.')
+    if not vectorize:
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for "
+            "`vectorize=True`."
+        )
+
+
+def _forward(func: Callable[..., Any], inputs: Any) -> Any:
+    """The Jacobian, by a batch of tangents, one for each element of the inputs."""
+    from .. import forward_ad  # which not every program needs
+
+    inputs, several_in = as_tensors(inputs, "inputs", "jacobian")
+    several_out = False
+
+    def columns(*tangents: Any) -> Tensors:
+        """The derivative of each output in the direction of the tangents."""
+        nonlocal several_out
+        with forward_ad.dual_level():
+            duals = [
+                forward_ad.make_dual(tensor, tangent.view_as(tensor))
+                for tensor, tangent in zip(inputs, tangents, strict=True)
+            ]
+            outputs, several_out = as_tensors(func(*duals), OUTPUT, "jacobian")
+            pairs = [forward_ad.unpack_dual(output) for output in outputs]
+        return tuple([
+            primal.new_zeros(primal.shape) if tangent is None else tangent for primal, tangent in pairs
+        ])
+
+    parts = []
+    for column in _for_each(columns, _basis(inputs)):
+        shape = column.shape[1:]
+        rows = column.movedim(0, -1)
+        start = 0
+        row = []
+        for tensor in inputs:
+            stop = start + tensor.numel()
+            row.append(rows[..., start:stop].reshape(shape + tensor.shape))
+            start = stop
+        parts.append(alone(tuple(row), several_in))
+    return alone(tuple(parts), several_out)
+
+
+# -- batches ------------------------------------------------------------------------------------------------
+
+
+def _basis(tensors: Sequence[Any]) -> Tensors:
+    """For each tensor a batch of vectors as long as it has elements; together they are the standard basis."""
+    count = sum([tensor.numel() for tensor in tensors])
+    vectors = []
+    start = 0
+    for tensor in tensors:
+        vector = tensor.new_zeros((count, tensor.numel()))
+        vector.diagonal(-start).fill_(1)
+        start += tensor.numel()
+        vectors.append(vector)
+    return tuple(vectors)
+
+
+def _for_each(function: Callable[..., Tensors], batches: Tensors) -> Tensors:
+    """What the function makes of each of the batches' elements, stacked along a new first dimension."""
+    from ...func.vmap import vmap  # which knows operations
+
+    return vmap(function)(*batches)

@@ -1,0 +1,206 @@
+"""Products of vectors with Jacobians and Hessians."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
+from .arguments import (
+    GRADIENT_IS_CONSTANT,
+    HESSIAN_IS_CONSTANT,
+    JACOBIAN_IS_CONSTANT,
+    OUTPUT,
+    OUTPUT_IS_CONSTANT,
+    Tensors,
+    alone,
+    as_tensors,
+    check_one_element,
+    check_recorded,
+    check_scalar,
+    check_vectors,
+    cut,
+    prepared,
+)
+from .gradients import Strictness, filled, gradients
+
+__all__ = ["hvp", "jvp", "vhp", "vjp"]
+
+_INPUT = "input to the user-provided function is"
+
+
+def vjp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The outputs of a function and the product of a vector with its Jacobian: ``v`` times J.
+
+    Args:
+        func: takes the inputs, returns a tensor or a tuple of tensors.
+        inputs: a tensor or a tuple of tensors.
+        v: for each output a tensor of its shape; may be left out for one output of one element, and is then 1.
+        create_graph: record the computation, so that both results can be differentiated.
+        strict: raise an error, rather than give zeros, if an output or a gradient does not depend on an input; with
+            ``create_graph`` also if the gradient itself does not.
+
+    Returns:
+        The outputs, and for each input a tensor of its shape and dtype.
+
+    Raises:
+        TypeError: inputs, outputs or ``v`` are neither tensors nor tuples of them.
+        RuntimeError: ``v`` is missing or of other shapes than the outputs; in strict mode, as said.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([1.0, 2.0])
+        >>> numgrad.autograd.functional.vjp(lambda x: x**2, x, numgrad.tensor([1.0, 10.0]))
+        (tensor([1., 4.]), tensor([ 2., 40.]))
+    """
+    with enable_grad():
+        inputs, several_in = as_tensors(inputs, "inputs", "vjp")
+        inputs = prepared(inputs, create_graph)
+        outputs, several_out = as_tensors(func(*inputs), OUTPUT, "vjp")
+        if strict:
+            check_recorded(outputs, OUTPUT_IS_CONSTANT)
+        vectors = None
+        if v is None:
+            check_one_element(outputs, "user-provided function returns")
+        else:
+            vectors, _ = as_tensors(v, "v", "vjp")
+            vectors = prepared(vectors, create_graph, need_graph=False)
+            check_vectors(vectors, outputs, several_out)
+    with set_grad_enabled(create_graph or is_grad_enabled()):
+        found = gradients(outputs, inputs, vectors, create_graph)
+        products = filled(found, inputs, Strictness.FIRST if strict else None, create_graph)
+    return alone(cut(outputs, create_graph), several_out), alone(cut(products, create_graph), several_in)
+
+
+def jvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The outputs of a function and the product of its Jacobian with a vector: J times ``v``.
+
+    It is computed by going backward twice: the product of a vector u with J is linear in u, and differentiating it
+    with respect to u gives J times ``v``.  :func:`numgrad.func.jvp` goes forward, at a smaller cost.
+
+    Args:
+        func: takes the inputs, returns a tensor or a tuple of tensors.
+        inputs: a tensor or a tuple of tensors.
+        v: for each input a tensor of its shape; may be left out for one input of one element, and is then 1.
+        create_graph: record the computation, so that both results can be differentiated.
+        strict: raise an error, rather than give zeros, if an output or a gradient does not depend on an input; with
+            ``create_graph`` also if the product itself does not.
+
+    Returns:
+        The outputs, and for each of them a tensor of its shape and dtype.
+
+    Raises:
+        TypeError: inputs, outputs or ``v`` are neither tensors nor tuples of them.
+        RuntimeError: ``v`` is missing or of other shapes than the inputs; an output has a dtype without derivatives;
+            in strict mode, as said.
+    """
+    with enable_grad():
+        inputs, _, vectors = _inputs_and_vectors(inputs, v, create_graph, "jvp")
+        outputs, several_out = as_tensors(func(*inputs), OUTPUT, "jvp")
+        if strict:
+            check_recorded(outputs, OUTPUT_IS_CONSTANT)
+        weights = _zeros(outputs)
+        first = gradients(outputs, inputs, weights, create_graph=True)
+        if strict:
+            check_recorded(first, GRADIENT_IS_CONSTANT)
+    with set_grad_enabled(create_graph or is_grad_enabled()):
+        found = gradients(first, weights, vectors, create_graph)
+        products = filled(found, outputs, Strictness.FIRST_BY_TWO if strict else None, create_graph)
+    return alone(cut(outputs, create_graph), several_out), alone(cut(products, create_graph), several_out)
+
+
+def vhp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The output of a scalar function and the product of a vector with its Hessian: ``v`` times H.
+
+    The Hessian being symmetric this is what :func:`hvp` computes, too, at a smaller cost.
+
+    Args:
+        func: takes the inputs, returns a tensor of one element.
+        inputs: a tensor or a tuple of tensors.
+        v: for each input a tensor of its shape; may be left out for one input of one element, and is then 1.
+        create_graph: record the computation, so that both results can be differentiated.
+        strict: raise an error, rather than give zeros, if the output or its gradient does not depend on an input;
+            with ``create_graph`` also if the product does not.
+
+    Returns:
+        The output, and for each input a tensor of its shape and dtype.
+
+    Raises:
+        TypeError: inputs, output or ``v`` are neither tensors nor tuples of them.
+        RuntimeError: ``v`` is missing or of other shapes than the inputs; ``func`` does not return a single tensor of
+            one element; in strict mode, as said.
+    """
+    with enable_grad():
+        inputs, several_in, vectors = _inputs_and_vectors(inputs, v, create_graph, "vhp")
+        outputs, first = _value_and_gradient(func, inputs, strict, "vhp")
+    with set_grad_enabled(create_graph or is_grad_enabled()):
+        found = gradients(first, inputs, vectors, create_graph)
+        products = filled(found, inputs, Strictness.SECOND if strict else None, create_graph)
+    return alone(cut(outputs, create_graph), False), alone(cut(products, create_graph), several_in)
+
+
+def hvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The output of a scalar function and the product of its Hessian with a vector: H times ``v``.
+
+    As :func:`jvp` of the gradient it goes backward twice more; for functions with a symmetric Hessian :func:`vhp` gives
+    the same at a smaller cost.  Arguments, results and errors are those of :func:`vhp`.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([1.0, 2.0])
+        >>> numgrad.autograd.functional.hvp(lambda x: (x**3).sum(), x, numgrad.tensor([1.0, 10.0]))
+        (tensor(9.), tensor([  6., 120.]))
+    """
+    with enable_grad():
+        inputs, several_in, vectors = _inputs_and_vectors(inputs, v, create_graph, "hvp")
+        outputs, first = _value_and_gradient(func, inputs, strict, "hvp")
+        weights = _zeros(inputs)
+        second = gradients(first, inputs, weights, create_graph=True)
+        if strict:
+            check_recorded(second, HESSIAN_IS_CONSTANT)
+    with set_grad_enabled(create_graph or is_grad_enabled()):
+        found = gradients(second, weights, vectors, create_graph)
+        products = filled(found, inputs, Strictness.SECOND_BY_TWO if strict else None, create_graph)
+    return alone(cut(outputs, create_graph), False), alone(cut(products, create_graph), several_in)
+
+
+def _inputs_and_vectors(
+    inputs: Any, v: Any, create_graph: bool, caller: str
+) -> tuple[Tensors, bool, Tensors | None]:
+    """The inputs to compute with, whether they are a tuple, and the vectors that have their shapes."""
+    tensors, several = as_tensors(inputs, "inputs", caller)
+    tensors = prepared(tensors, create_graph)
+    if v is None:
+        check_one_element(tensors, _INPUT)
+        return tensors, several, None
+    vectors, _ = as_tensors(v, "v", caller)
+    vectors = prepared(vectors, create_graph, need_graph=False)
+    check_vectors(vectors, tensors, several)
+    return tensors, several, vectors
+
+
+def _value_and_gradient(
+    func: Callable[..., Any], inputs: Tensors, strict: bool, caller: str
+) -> tuple[Tensors, Tensors]:
+    """The one output of a scalar function and its gradients, recorded."""
+    outputs, several = as_tensors(func(*inputs), OUTPUT, caller)
+    if strict:
+        check_recorded(outputs, OUTPUT_IS_CONSTANT)
+    check_scalar(outputs, several, caller)
+    first = gradients(outputs, inputs, create_graph=True)
+    if strict:
+        check_recorded(first, JACOBIAN_IS_CONSTANT)
+    return outputs, first
+
+
+def _zeros(tensors: Tensors) -> Tensors:
+    """Zeros of the same shapes and dtypes to differentiate with respect to: for what is linear any value does."""
+    return tuple([tensor.new_zeros(tensor.shape).requires_grad_() for tensor in tensors])

@@ -1,0 +1,104 @@
+"""Where in the user's program something was called, as messages show it: file and line, or the cell of a notebook."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import traceback
+import warnings
+from itertools import islice
+from traceback import FrameSummary
+from types import CodeType
+from typing import NamedTuple
+
+__all__ = ["Place", "calling_place", "forward_trace", "warn_user"]
+
+
+class Place(NamedTuple):
+    """A call in the user's program.  It holds the code, not the frame, which would hold all variables.
+
+    Attributes:
+        code: the function, module or cell that the call stands in.
+        instruction: which of its instructions it is.
+    """
+
+    code: CodeType
+    instruction: int
+
+    @property
+    def brief(self) -> str:
+        """The place without its directory and code: ``model.py, line 7``."""
+        filename = self.code.co_filename
+        return f"{_cell(filename) or os.path.basename(filename)}, line {self._positions()[0]}"
+
+    def _positions(self) -> tuple[int | None, int | None, int | None, int | None]:
+        return next(islice(self.code.co_positions(), self.instruction // 2, None))
+
+    def __str__(self) -> str:
+        """The place as in a traceback, two lines or three, the call underlined where the line holds more."""
+        code = self.code
+        line, end_line, column, end_column = self._positions()
+        return _shown(FrameSummary(
+            code.co_filename, line, code.co_name, lookup_line=False, end_lineno=end_line, colno=column,
+            end_colno=end_column,
+        )).rstrip("\n")
+
+
+#: Where the files of this package lie, as the code of its functions says it.
+_PACKAGE = os.path.dirname(os.path.dirname(Place.__str__.__code__.co_filename)) + os.sep
+
+
+def calling_place(depth: int = 1) -> Place:
+    """Where the user's program called this package; ``depth`` frames of this package are known to stand above."""
+    frame = sys._getframe(depth)
+    while frame.f_code.co_filename.startswith(_PACKAGE):
+        outside = frame.f_back
+        if outside is None:
+            break
+        frame = outside
+    return Place(frame.f_code, frame.f_lasti)
+
+
+def forward_trace() -> list[str]:
+    """The traceback of the call being recorded, frame by frame, without the recorder's own frames.
+
+    In a notebook it begins with the cell, since what runs the cells is the same for all.
+    """
+    frames = traceback.extract_stack()
+    while frames and frames[-1].filename.startswith(_PACKAGE):
+        frames.pop()
+    for place, frame in enumerate(frames):
+        if _cell(frame.filename) is not None:
+            del frames[:place]
+            break
+    return [_shown(frame) for frame in frames]
+
+
+def warn_user(message: str) -> None:
+    """Warn with the place in the user's program that led here: of each place once, unless filters say otherwise."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    name = frame.f_globals.get("__name__", "<unknown>")
+    told = frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(message, UserWarning, frame.f_code.co_filename, frame.f_lineno, name, told)
+
+
+def _shown(frame: FrameSummary) -> str:
+    """One frame of a traceback, as Python shows it."""
+    (text,) = traceback.format_list([frame])
+    cell = _cell(frame.filename)
+    return text if cell is None else text.replace(f'File "{frame.filename}"', cell, 1)
+
+
+def _cell(filename: str) -> str | None:
+    """What IPython calls the cell of a notebook whose code is said to stand in this file; None if it is a file."""
+    number = re.match(r"<ipython-input-(\d+)-", filename)
+    if number is not None:
+        return f"Cell In[{number[1]}]"
+    ipython = sys.modules.get("IPython")  # which runs the cells, so that it is there if there are any
+    shell = ipython.get_ipython() if ipython is not None else None
+    name_of = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    label = name_of(filename) if name_of is not None else None  # ("Cell", "In[3]")
+    return " ".join(label) if label is not None else None

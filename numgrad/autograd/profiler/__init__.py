@@ -1,0 +1,229 @@
+"""Where the time goes: what each operation, each node of backward and each block of the program takes."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+from ..mode_decorator import ModeDecorator
+from ..profiler_util import EventList, FunctionEvent, FunctionEventAvg
+from ..watching import BLOCK, span
+from .recording import Recording
+from .results import events_of
+
+__all__ = ["EventList", "FunctionEvent", "profile", "record_function"]
+
+
+class profile:  # noqa: N801 - PyTorch's name
+    """``with profile() as prof:`` note what this thread does in the block, and how long it takes.
+
+    There is an event for every operation of the table, under PyTorch's name (``aten::mul``), for every custom Function
+    (its class's name), for every block named by :class:`record_function`, and two for every node that backward comes
+    to: the engine's turn at it (``autograd::engine::evaluate_function: MulBackward0``, with the sums of gradients and
+    the leaves that it completes) and within that its own computation (``MulBackward0``).  What makes a tensor of
+    none without drawing numbers (``zeros``, ``arange``, ``tensor``), and ``detach``, are seen only by the operations
+    that they call.  The time in which kernels were made (written, and compiled or loaded from disk) is counted apart.
+
+    Only the thread that entered the block is watched.  Profiles may stand within each other and each has everything.
+    What happened while a profile was on is in memory until the profile is gone.
+
+    Args:
+        enabled: with False nothing is noted.
+        use_cuda, use_device: other devices; there are none, which a warning says.
+        record_shapes: note the shapes and dtypes of the arguments.
+        with_flops: not counted; taken as in PyTorch.
+        profile_memory: show "CPU Mem" and "Self CPU Mem" in tables.
+        with_stack: note the calls of the program that led to each event.
+        with_modules, use_kineto, acc_events: change nothing.
+        use_cpu: must be true.
+
+    Raises:
+        ValueError: ``use_cpu`` is false.
+        RuntimeError: the profile is entered a second time.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.ones(2, 2, requires_grad=True)
+        >>> with numgrad.autograd.profiler.profile() as prof:
+        ...     y = (x * x).sum()
+        ...     y.backward()
+        >>> [event.name for event in prof.function_events][:2]
+        ['aten::mul', 'aten::sum']
+        >>> table = prof.key_averages().table(sort_by="self_cpu_time_total")
+    """
+
+    def __init__(
+        self,
+        enabled: bool = True,
+        *,
+        use_cuda: bool = False,
+        use_device: str | None = None,
+        record_shapes: bool = False,
+        with_flops: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_modules: bool = False,
+        use_kineto: bool = False,
+        use_cpu: bool = True,
+        acc_events: bool = False,
+    ):
+        self.enabled = enabled
+        self.use_cpu = use_cpu
+        self.use_cuda = use_cuda
+        self.use_device = "cuda" if use_cuda and use_device is None else use_device
+        self.record_shapes = record_shapes
+        self.with_flops = with_flops
+        self.profile_memory = profile_memory
+        self.with_stack = with_stack
+        self.with_modules = with_modules
+        self.use_kineto = use_kineto
+        self.acc_events = acc_events
+        self.entered = False
+        self._recording: Recording | None = None
+        self._finished = False
+        self._events = EventList(profile_memory=profile_memory)
+        if not use_cpu:
+            raise ValueError("use_cpu=False would profile nothing: there is no other device")
+        if self.use_device is not None:
+            warnings.warn(f"{self.use_device} is not available, only the CPU is profiled", stacklevel=2)
+            self.use_device = None
+
+    def __enter__(self) -> profile:
+        if not self.enabled:
+            return self
+        if self.entered:
+            raise RuntimeError("Profiler context manager is not reentrant")
+        self.entered = True
+        self._recording = Recording(with_shapes=self.record_shapes, with_stack=self.with_stack)
+        self._recording.start()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        if self._recording is not None and not self._finished:
+            self._recording.stop()
+            self._finished = True
+
+    @property
+    def function_events(self) -> EventList:
+        """The events in the order in which they began; empty until the block has ended."""
+        if not self._finished:
+            return self._events
+        if self._recording is not None:
+            self._events = EventList(
+                events_of(self._recording),
+                profile_memory=self.profile_memory,
+                process=os.getpid(),
+                since=self._recording.since / 1e3,
+            )
+            self._events._build_tree()
+            self._recording = None
+        return self._events
+
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
+        """The events summed by name; see :meth:`EventList.key_averages`."""
+        return self.function_events.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+
+    def total_average(self) -> FunctionEventAvg:
+        """All events summed to one."""
+        return self.function_events.total_average()
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The time of all events together, in microseconds, compiling apart."""
+        return self.function_events.self_cpu_time_total
+
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int = 75,
+        max_name_column_width: int = 55,
+        max_shapes_column_width: int = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+    ) -> str:
+        """The events as a table; see :meth:`EventList.table`."""
+        return self.function_events.table(
+            sort_by, row_limit, max_src_column_width, max_name_column_width, max_shapes_column_width, header,
+            top_level_events_only,
+        )
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Write a file that ``chrome://tracing`` and https://ui.perfetto.dev show; compressed if it ends in ``.gz``.
+
+        Raises:
+            RuntimeError: the block has not ended.
+        """
+        self.check_finished()
+        self.function_events.export_chrome_trace(path)
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Write the stacks of the events, with how long each took, as programs that draw flame graphs read them.
+
+        Raises:
+            RuntimeError: the block has not ended, or ``with_stack`` was not asked for.
+            ValueError: there is no such metric.
+        """
+        self.check_finished()
+        if not self.with_stack:
+            raise RuntimeError("export_stacks() requires with_stack=True")
+        self.function_events.export_stacks(path, metric)
+
+    def check_finished(self) -> None:
+        """Raise RuntimeError unless the block has ended."""
+        if not self._finished:
+            raise RuntimeError("Profiler didn't finish running")
+
+    def __str__(self) -> str:
+        return str(self.function_events) if self._finished else repr(self)
+
+    def __repr__(self) -> str:
+        if not self._finished:
+            return "<unfinished numgrad.autograd.profile>"
+        return repr(self.function_events)
+
+
+class record_function(ModeDecorator):  # noqa: N801 - PyTorch's name
+    """``with record_function("name"):`` or ``@record_function("name")``: profiles show the block under this name.
+
+    Args:
+        name: what to call it.
+        args: a remark that goes into traces.
+
+    Raises:
+        TypeError: one of them is no str.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.autograd.profiler import profile, record_function
+        >>> with profile() as prof:
+        ...     with record_function("squares"):
+        ...         y = numgrad.ones(2) ** 2
+        >>> block = prof.function_events[0]
+        >>> block.name, [event.name for event in block.cpu_children][-1]
+        ('squares', 'aten::pow')
+    """
+
+    def __init__(self, name: str, args: str | None = None):
+        if not isinstance(name, str):
+            raise TypeError(f"record_function(): name must be a str, not {type(name).__name__}")
+        if args is not None and not isinstance(args, str):
+            raise TypeError(f"record_function(): args must be a str, not {type(args).__name__}")
+        self.name = name
+        self.args = args
+        self._entered: list[span] = []
+
+    def __enter__(self) -> record_function:  # type: ignore[override]
+        self._entered.append(span(BLOCK, self.name, self.args).__enter__())
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        if not self._entered:
+            raise RuntimeError("record_function: the block was not entered")
+        self._entered.pop().__exit__(*exception)
+
+    def clone(self) -> record_function:
+        return record_function(self.name, self.args)

@@ -1,0 +1,261 @@
+"""What a profile has of one thing that was done, and of many of one name, in PyTorch's classes.
+
+PyTorch's attributes have its meaning, with one exception: the time in which kernels were made, that is written, and
+compiled or loaded from disk, is kept apart.  It is in ``time_range`` but in no ``cpu_time``, and has attributes of its
+own.  Times are in microseconds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .table import format_time
+
+__all__ = ["Compilation", "FunctionEvent", "FunctionEventAvg", "Interval"]
+
+
+class Interval:
+    """From ``start`` to ``end``, in microseconds since the profile began."""
+
+    def __init__(self, start: float, end: float):
+        self.start = start
+        self.end = end
+
+    def elapsed_us(self) -> float:
+        """How long it is."""
+        return self.end - self.start
+
+    def __repr__(self) -> str:
+        return f"Interval(start={self.start}, end={self.end})"
+
+
+class Compilation(NamedTuple):
+    """The making of one kernel, which was compiled or loaded from disk."""
+
+    kernel: str
+    time_range: Interval
+
+
+class _Times:
+    """What events and averages have in common."""
+
+    count: int
+    cpu_time_total: Any
+    self_cpu_time_total: Any
+    compile_time_total: Any
+    self_compile_time_total: Any
+    device_time_total = self_device_time_total = device_memory_usage = self_device_memory_usage = 0
+    cuda_time_total = self_cuda_time_total = cuda_time = device_time = 0
+    use_device = None
+    node_id = -1
+    is_async = is_remote = is_legacy = False
+
+    @property
+    def cpu_time(self) -> float:
+        """The time of one call, compiling apart."""
+        return self.cpu_time_total / self.count if self.count else 0.0
+
+    @property
+    def cpu_time_str(self) -> str:
+        return format_time(self.cpu_time)
+
+    @property
+    def cpu_time_total_str(self) -> str:
+        return format_time(self.cpu_time_total)
+
+    @property
+    def self_cpu_time_total_str(self) -> str:
+        return format_time(self.self_cpu_time_total)
+
+
+class FunctionEvent(_Times):
+    """One thing that was done: an operation, a node's part in backward, a named block.
+
+    Attributes:
+        id: its number in the profile, from 1 on, in the order of beginning.
+        name: as PyTorch names it: ``aten::mul``, ``MulBackward0``.
+        key: what it is summed by: the name.
+        trace_name: its name in traces, which numbers the steps of ``numgrad.profiler.profile``.
+        time_range: when it began and ended.
+        thread: the number of its thread, from 1 on; ``device_resource_id`` is the system's.
+        cpu_parent, cpu_children: the event that it stands within, and those directly within it.
+        count: 1.
+        sequence_nr: the number of the node that it recorded, or of the node it is about; -1 if none.
+        fwd_thread: of a node, the thread that recorded it; 0 if that was not profiled.
+        scope: 0 for an operation, 1 for a node's rule, 7 for a named block.
+        is_user_annotation: whether it is a named block.
+        input_shapes: with ``record_shapes``, a list for each argument, empty for what is no tensor.
+        concrete_inputs: with ``record_shapes``, each argument that is a number, else None.
+        input_dtypes: with ``record_shapes``, the name of each tensor's dtype, else "".
+        stack: with ``with_stack``, the calls that led to it, the innermost first; of a node, to its operation.
+        compilations: the kernels that were made for it alone.
+        result_bytes: the memory of the tensors that it alone made.
+        remark: the second argument of ``record_function``.
+    """
+
+    def __init__(
+        self,
+        id: int,
+        name: str,
+        thread: int,
+        start_us: float,
+        end_us: float,
+        *,
+        fwd_thread: int = 0,
+        input_shapes: list[Any] | None = None,
+        stack: list[str] | None = None,
+        scope: int = 0,
+        sequence_nr: int = -1,
+        is_user_annotation: bool = False,
+        concrete_inputs: list[Any] | None = None,
+        input_dtypes: list[str] | None = None,
+        device_resource_id: int | None = None,
+        result_bytes: int = 0,
+        remark: str | None = None,
+        trace_name: str | None = None,
+    ):
+        self.id = id
+        self.name = name
+        self.trace_name = name if trace_name is None else trace_name
+        self.overload_name = ""
+        self.thread = thread
+        self.device_resource_id = thread if device_resource_id is None else device_resource_id
+        self.time_range = Interval(start_us, end_us)
+        self.fwd_thread = fwd_thread
+        self.input_shapes = input_shapes
+        self.stack = stack
+        self.scope = scope
+        self.sequence_nr = sequence_nr
+        self.is_user_annotation = is_user_annotation
+        self.concrete_inputs = concrete_inputs
+        self.input_dtypes = input_dtypes
+        self.kwinputs: dict[str, Any] = {}
+        self.kernels: list[Any] = []
+        self.remark = remark
+        self.result_bytes = result_bytes
+        self.compilations: list[Compilation] = []
+        self.count = 1
+        self.cpu_children: list[FunctionEvent] = []
+        self.cpu_parent: FunctionEvent | None = None
+
+    @property
+    def key(self) -> str:
+        return self.name
+
+    def append_cpu_child(self, child: FunctionEvent) -> None:
+        """Count an event among those directly within this one."""
+        self.cpu_children.append(child)
+
+    def set_cpu_parent(self, parent: FunctionEvent) -> None:
+        """Say which event this one stands directly within."""
+        self.cpu_parent = parent
+
+    @property
+    def self_compile_time_total(self) -> float:
+        """How long compiling and loading kernels took, not counting what happened within its children."""
+        return sum(compilation.time_range.elapsed_us() for compilation in self.compilations)
+
+    @property
+    def compile_time_total(self) -> float:
+        """How long compiling and loading kernels took."""
+        return self.self_compile_time_total + sum(child.compile_time_total for child in self.cpu_children)
+
+    @property
+    def cpu_time_total(self) -> float:
+        """How long it took, compiling apart."""
+        return self.time_range.elapsed_us() - self.compile_time_total
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """How long it took without its children, compiling apart."""
+        return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
+
+    @property
+    def self_cpu_memory_usage(self) -> int:
+        """The memory of the tensors that it made itself, in bytes."""
+        return self.result_bytes
+
+    @property
+    def cpu_memory_usage(self) -> int:
+        """The memory of the tensors made in it, in bytes; what was freed is not taken off."""
+        return self.result_bytes + sum(child.cpu_memory_usage for child in self.cpu_children)
+
+    def __repr__(self) -> str:
+        return (
+            f"<FunctionEvent id={self.id} name={self.name} thread={self.thread} cpu_time={self.cpu_time_str} "
+            f"compile_time={format_time(self.compile_time_total)} start_us={self.time_range.start} "
+            f"end_us={self.time_range.end} cpu_children={[child.id for child in self.cpu_children]} "
+            f"input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage} seq_nr={self.sequence_nr}>"
+        )
+
+
+class FunctionEventAvg(_Times):
+    """Events of one key, summed.
+
+    Attributes are those of the first event, and the sums of ``count``, ``cpu_time_total``, ``self_cpu_time_total``,
+    ``compile_time_total``, ``self_compile_time_total``, ``cpu_memory_usage`` and ``self_cpu_memory_usage``;
+    ``cpu_time`` is the average.
+    """
+
+    def __init__(self) -> None:
+        self.key: str | None = None
+        self.count = 0
+        self.cpu_time_total: float = 0
+        self.self_cpu_time_total: float = 0
+        self.compile_time_total: float = 0
+        self.self_compile_time_total: float = 0
+        self.cpu_memory_usage = 0
+        self.self_cpu_memory_usage = 0
+        self.input_shapes: Any = None
+        self.stack: list[str] | None = None
+        self.scope: int | None = None
+        self.overload_name: str | None = None
+        self.is_user_annotation = False
+        self.cpu_children: list[FunctionEvent] | None = None
+        self.cpu_parent: FunctionEvent | None = None
+
+    def add(self, other: FunctionEvent | FunctionEventAvg) -> FunctionEventAvg:
+        """Take an event, or the sum of several, into this sum; returns it.
+
+        Raises:
+            TypeError: ``other`` is no such thing.
+            ValueError: it has another key.
+        """
+        if not isinstance(other, FunctionEvent | FunctionEventAvg):
+            raise TypeError(f"expected a FunctionEvent or FunctionEventAvg, got {type(other).__name__}")
+        if self.key is None:
+            self.key = other.key
+            for name in _COPIED:
+                setattr(self, name, getattr(other, name))
+        if other.key != self.key:
+            raise ValueError(f"an event of '{other.key}' cannot be summed with those of '{self.key}'")
+        return self._sum(other)
+
+    def _sum(self, other: FunctionEvent | FunctionEventAvg) -> FunctionEventAvg:
+        for name in _SUMMED:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        return self
+
+    __iadd__ = add
+
+    @property
+    def name(self) -> str | None:
+        """The key."""
+        return self.key
+
+    def __repr__(self) -> str:
+        return (
+            f"<FunctionEventAvg key={self.key} count={self.count} self_cpu_time={self.self_cpu_time_total_str} "
+            f"cpu_time={self.cpu_time_str} compile_time={format_time(self.compile_time_total)} "
+            f"input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage}>"
+        )
+
+
+#: Attributes that sums take from their first event, and those that are added up.
+_COPIED = (
+    "input_shapes", "stack", "scope", "overload_name", "is_user_annotation", "cpu_children", "cpu_parent",
+)
+_SUMMED = (
+    "count", "cpu_time_total", "self_cpu_time_total", "compile_time_total", "self_compile_time_total",
+    "cpu_memory_usage", "self_cpu_memory_usage",
+)

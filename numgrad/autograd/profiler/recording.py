@@ -1,0 +1,193 @@
+"""The records of a profile: what was done in a thread, and when, noted as it happens and worked out later.
+
+A ``Recording`` watches operations, the engine, named blocks and the compiler.  Of each it notes the least that will
+do: clock readings, shapes, types.  What else is done with a record as soon as it is complete, such as printing it, a
+subclass says by ``finished``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterable
+from time import perf_counter_ns, time_ns
+from typing import Any
+
+from ..checks import is_tensor
+from ..grad_mode import state
+from ..node import AccumulateGrad
+from ..operations import operations
+from ..watching import BLOCK, RULE, Watcher, unwatch, watch
+
+__all__ = ["COMPILATION", "OPERATION", "Record", "Recording"]
+
+#: Kinds of records beside the spans that watchers are told of.
+OPERATION, COMPILATION = "operation", "compilation"
+
+_PACKAGE = os.path.dirname(os.path.dirname(Watcher.before.__code__.co_filename)) + os.sep
+
+
+class Record:
+    """One thing that was done.
+
+    Attributes:
+        kind: OPERATION, NODE, RULE, BLOCK or COMPILATION.
+        name: PyTorch's name of the operation or node, the block's, or that of the kernel.
+        thread: the identifier of the thread.
+        depth: how many others it stands within.
+        begun, ended: in nanoseconds of ``time.perf_counter_ns``.
+        sequence: the number of the node that it recorded, or that it is about; -1 if none.
+        inputs: if asked for, the arguments: of a tensor (shape, TensorType), of several a list, a number, or None.
+        results: (shape, TensorType) of each tensor that it made and gave memory.
+        stack: if asked for, the calls of the program that led to it, the innermost first.
+        remark: what the program has said of a block.
+    """
+
+    __slots__ = (
+        "begun", "depth", "ended", "inputs", "kind", "name", "remark", "results", "sequence", "stack", "thread",
+    )
+
+    def __init__(self, kind: str, name: str, depth: int, sequence: int = -1):
+        self.kind = kind
+        self.name = name
+        self.depth = depth
+        self.sequence = sequence
+        self.thread = threading.get_ident()
+        self.begun = 0
+        self.ended: int | None = None
+        self.inputs: list[Any] | None = None
+        self.results: list[Any] | None = None
+        self.stack: list[str] | None = None
+        self.remark: str | None = None
+
+
+class Recording(Watcher):
+    """Notes what one thread does between ``start`` and ``stop``.
+
+    Attributes:
+        records: in the order in which they began.
+        compilations: of kernels that had to be made.
+        threads: the system's identifier of each thread that has records.
+        begun, ended: when it was started and stopped, in nanoseconds of ``time.perf_counter_ns``.
+        since: when it was started, in nanoseconds since 1970.
+    """
+
+    def __init__(self, *, with_shapes: bool = False, with_stack: bool = False):
+        self.with_shapes = with_shapes
+        self.with_stack = with_stack
+        self.records: list[Record] = []
+        self.compilations: list[Record] = []
+        self.threads: dict[int, int] = {}
+        self.begun = self.ended = self.since = 0
+        self._open: list[Record] = []
+
+    def start(self) -> None:
+        """Begin to watch this thread."""
+        operations.kernel_listeners.append(self._compiled)
+        watch(self)
+        self.since = time_ns()
+        self.begun = perf_counter_ns()
+
+    def stop(self) -> None:
+        """Watch no longer; what is under way ends now."""
+        self.ended = perf_counter_ns()
+        unwatch(self)
+        operations.kernel_listeners.remove(self._compiled)
+        if self._open:
+            self._close(self._open[0], self.ended)
+
+    def finished(self, record: Record) -> None:
+        """A record is complete."""
+
+    def before(self, call: Any) -> Record:
+        record = Record(OPERATION, call.title, len(self._open))
+        self._note(record, call.args)
+        record.begun = perf_counter_ns()
+        return record
+
+    def after(self, call: Any, token: Record, result: Any) -> None:
+        ended = perf_counter_ns()
+        results = result if isinstance(result, tuple) else (result,)
+        tensors = [value for value in results if is_tensor(value)]
+        for tensor in tensors:
+            if tensor._edge is not None:
+                token.sequence = tensor._edge[0].sequence
+                break
+        # Else the memory is the target's, or was made by an operation within.
+        if call.target is None and (call.closed or self.records[-1] is token):
+            token.results = [(t._shape, t._type) for t in tensors if t._view is None]
+        self._close(token, ended)
+
+    def failed(self, call: Any, token: Record) -> None:
+        self._close(token, perf_counter_ns())
+
+    def begin(self, kind: str, subject: Any, given: Any) -> tuple[Record, Any, Any]:
+        if kind == BLOCK:
+            record = Record(kind, subject, len(self._open))
+            record.remark = given
+        else:
+            sequence = -1 if subject.__class__ is AccumulateGrad else subject.sequence
+            record = Record(kind, subject.name(), len(self._open), sequence)
+        self._note(record, () if kind != RULE else given if isinstance(given, list) else (given,))
+        record.begun = perf_counter_ns()
+        return record, subject, given
+
+    def end(self, token: tuple[Record, Any, Any], result: Any) -> None:
+        ended = perf_counter_ns()
+        record, subject, given = token
+        # A rule that has called no operation has had a kernel make the gradients.
+        if result is not None and self.records[-1] is record and subject.makes_fresh_gradients:
+            record.results = [(g._shape, g._type) for g in result if g is not None and g is not given]
+        self._close(record, ended)
+
+    def _note(self, record: Record, arguments: Iterable[Any]) -> None:
+        """Begin a record."""
+        if record.thread not in self.threads:
+            self.threads[record.thread] = threading.get_native_id()
+        if self.with_shapes:
+            record.inputs = [_described(value) for value in arguments]
+        if self.with_stack and record.kind in (OPERATION, BLOCK):
+            record.stack = _calls()
+        self.records.append(record)
+        self._open.append(record)
+
+    def _close(self, record: Record, ended: int) -> None:
+        """End a record, and those within it that an error has kept from ending."""
+        if record.ended is not None:
+            return
+        while True:
+            innermost = self._open.pop()
+            innermost.ended = ended
+            self.finished(innermost)
+            if innermost is record:
+                return
+
+    def _compiled(self, name: str, begun: int, ended: int) -> None:
+        if any(watcher is self for watcher in state.watchers):  # it was done for this thread
+            record = Record(COMPILATION, name, len(self._open))
+            record.begun, record.ended = begun, ended
+            self.threads.setdefault(record.thread, threading.get_native_id())
+            self.compilations.append(record)
+            self.finished(record)
+
+
+def _described(value: Any) -> Any:
+    """What is kept of an argument, so that it does not keep a tensor."""
+    if is_tensor(value):
+        return value._shape, value._type
+    if isinstance(value, list | tuple):
+        return [_described(part) for part in value]
+    return value if isinstance(value, bool | int | float | complex | str) else None
+
+
+def _calls() -> list[str]:
+    """The calls of the program that led into this package, the innermost first: ``file.py(7): function``."""
+    frame: Any = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    calls = []
+    while frame is not None:
+        calls.append(f"{frame.f_code.co_filename}({frame.f_lineno}): {frame.f_code.co_name}")
+        frame = frame.f_back
+    return calls

@@ -1,0 +1,142 @@
+"""The events of a profile as a table of text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+__all__ = ["format_memory", "format_time", "table"]
+
+_SECOND, _MILLISECOND = 1e6, 1e3  # in microseconds
+_UNITS = {"s": _SECOND, "ms": _MILLISECOND, "us": 1.0}
+_WIDTH = 12  # of a column, if no more is needed
+_GAP = "  "
+
+
+def format_time(microseconds: float, unit: str | None = None) -> str:
+    """A time in a unit, or in the largest of seconds, milliseconds and microseconds that it has one of.
+
+    Raises:
+        ValueError: there is no such unit.
+    """
+    if unit is None:
+        unit = "s" if microseconds >= _SECOND else "ms" if microseconds >= _MILLISECOND else "us"
+    if unit not in _UNITS:
+        raise ValueError(f"time_unit should be one of {sorted(_UNITS)}, not {unit!r}")
+    return f"{microseconds / _UNITS[unit]:.3f}{unit}"
+
+
+def format_memory(size: int) -> str:
+    """A number of bytes, in units of 1024."""
+    for unit, bytes in (("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)):
+        if abs(size) >= bytes:
+            return f"{size / bytes:.2f} {unit}"
+    return f"{size} B"
+
+
+def format_share(part: float, whole: float) -> str:
+    """What part of a whole it is, in percent."""
+    return f"{100 * part / whole:.2f}%" if whole else "--"
+
+
+class _Column(NamedTuple):
+    title: str
+    text: Callable[[Any], str]
+    width: int = _WIDTH
+
+
+def table(
+    events: Any,
+    sort_by: str | None,
+    row_limit: int,
+    widths: tuple[int, int, int],
+    header: str | None,
+    top_level_events_only: bool,
+    time_unit: str | None,
+    with_memory: bool,
+) -> str:
+    """The events as ``EventList.table`` shows them; ``widths`` are the greatest of names, shapes and sources."""
+    if not events:
+        return ""
+    columns = _columns(events, widths, time_unit, with_memory)
+    shown = list(events)
+    if sort_by is not None:
+        shown.sort(key=lambda event: getattr(event, sort_by), reverse=True)
+    if top_level_events_only:
+        shown = [event for event in shown if event.cpu_parent is None]
+    rule = _GAP.join("-" * column.width for column in columns)
+    lines = []
+    if header is not None or top_level_events_only:
+        lines.append("=" * len(rule))
+    if header is not None:
+        lines.append(header)
+    if top_level_events_only:
+        lines.append("Only what does not stand within another event")
+    lines += [rule, _GAP.join(column.title.rjust(column.width) for column in columns), rule]
+    for event in shown if row_limit < 0 else shown[:row_limit]:
+        lines.append(_GAP.join(_cut(column.text(event), column.width).rjust(column.width) for column in columns))
+        lines += _rest_of_stack(event, columns)
+    lines.append(rule)
+    lines.append(f"Self CPU time total: {format_time(events.self_cpu_time_total, time_unit)}")
+    lines.append(f"Compile time total: {format_time(events.compile_time_total, time_unit)}")
+    return "\n".join(lines) + "\n"
+
+
+def _columns(
+    events: Any, widths: tuple[int, int, int], time_unit: str | None, with_memory: bool
+) -> list[_Column]:
+    total = events.self_cpu_time_total
+    name_width, shapes_width, source_width = widths
+
+    def time_of(attribute: str) -> Callable[[Any], str]:
+        return lambda event: format_time(getattr(event, attribute), time_unit)
+
+    def share_of(attribute: str) -> Callable[[Any], str]:
+        return lambda event: format_share(getattr(event, attribute), total)
+
+    def memory_of(attribute: str) -> Callable[[Any], str]:
+        return lambda event: format_memory(getattr(event, attribute))
+
+    columns = [
+        _Column("Name", lambda event: event.key, _fitting([event.key for event in events], name_width)),
+        _Column("Self CPU %", share_of("self_cpu_time_total")),
+        _Column("Self CPU", time_of("self_cpu_time_total")),
+        _Column("CPU total %", share_of("cpu_time_total")),
+        _Column("CPU total", time_of("cpu_time_total")),
+        _Column("CPU time avg", time_of("cpu_time")),
+        _Column("Compile", time_of("self_compile_time_total")),
+    ]
+    if with_memory:
+        columns.append(_Column("CPU Mem", memory_of("cpu_memory_usage")))
+        columns.append(_Column("Self CPU Mem", memory_of("self_cpu_memory_usage")))
+    else:
+        columns.append(_Column("Bytes", memory_of("self_cpu_memory_usage")))
+    columns.append(_Column("# of Calls", lambda event: str(event.count)))
+    shapes = [str(event.input_shapes) for event in events if event.input_shapes]
+    if shapes:
+        columns.append(_Column("Input Shapes", lambda event: str(event.input_shapes), _fitting(shapes, shapes_width)))
+    sources = [source for event in events for source in event.stack or ()]
+    if sources:
+        columns.append(_Column(_SOURCE, lambda event: (event.stack or [""])[0], _fitting(sources, source_width)))
+    return columns
+
+
+_SOURCE = "Source Location"
+
+
+def _rest_of_stack(event: Any, columns: list[_Column]) -> list[str]:
+    """Lines for the calls but the innermost, under its source."""
+    last = columns[-1]
+    if last.title != _SOURCE:
+        return []
+    blank = "".join(" " * column.width + _GAP for column in columns[:-1])
+    return [blank + _cut(call, last.width).rjust(last.width) for call in (event.stack or ())[1:]]
+
+
+def _fitting(texts: Sequence[str], limit: int) -> int:
+    """The width of a column with these texts: no more than the limit, no less than the title needs."""
+    return max(_WIDTH, min(limit, max(map(len, texts)))) if texts else _WIDTH
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."

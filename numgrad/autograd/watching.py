@@ -1,0 +1,107 @@
+"""Watchers: who is told of every operation, and of what backward does, in one thread.
+
+A profiler or a debugging aid is a ``Watcher`` that it enters with ``watch`` and takes out with ``unwatch``.  Several
+may watch at once, and leave in any order.  While nobody watches, the bit WATCHED is not set and nothing is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from .grad_mode import WATCHED, state
+
+if TYPE_CHECKING:
+    from .node import Node
+
+__all__ = ["BLOCK", "NODE", "RULE", "Watcher", "apply_told", "span", "turn_told", "unwatch", "walk_told", "watch"]
+
+#: What a span may be: the engine's turn at a node, from its hooks to the delivery of its gradients; the node's own
+#: computation within that; a block that the program has named.
+NODE, RULE, BLOCK = "node", "rule", "block"
+
+
+class Watcher:
+    """Who wants to know of operations and spans; of those that a subclass has no method for it does not.
+
+    Of what one watches is told in the order of a stack: what begins last ends first.
+    """
+
+    def before(self, call: Any) -> Any:
+        """An operation, given as a call (see ``numgrad.ops.transforms``), is about to be done.
+
+        What is returned is handed to ``after`` or ``failed``.
+        """
+
+    def after(self, call: Any, token: Any, result: Any) -> None:
+        """It was done, with this result."""
+
+    def failed(self, call: Any, token: Any) -> None:
+        """It raised an error, or a watcher did in its ``after``, this one's perhaps included."""
+
+    def begin(self, kind: str, subject: Any, given: Any) -> Any:
+        """A span begins: NODE and RULE of a node, given the gradient; BLOCK of a name, given a remark or None.
+
+        What is returned is handed to ``end``.
+        """
+
+    def end(self, token: Any, result: Any) -> None:
+        """It ends, also by an error.  A RULE that does not has the gradients that it returned, else it is None."""
+
+
+def watch(watcher: Watcher) -> None:
+    """Tell the watcher of all that is done in this thread from now on."""
+    state.watchers = (*state.watchers, watcher)
+    state.mode |= WATCHED
+
+
+def unwatch(watcher: Watcher) -> None:
+    """No longer tell it; nothing happens if it is not told."""
+    state.watchers = tuple([other for other in state.watchers if other is not watcher])
+    if not state.watchers:
+        state.mode &= ~WATCHED
+
+
+class span:  # noqa: N801 - a context manager
+    """``with span(kind, subject, given) as told:`` tell the watchers; ``told.result`` may be set."""
+
+    __slots__ = ("given", "kind", "result", "subject", "tokens")
+
+    def __init__(self, kind: str, subject: Any, given: Any = None):
+        self.kind = kind
+        self.subject = subject
+        self.given = given
+        self.result: Any = None
+
+    def __enter__(self) -> span:
+        self.tokens = [(watcher, watcher.begin(self.kind, self.subject, self.given)) for watcher in state.watchers]
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        for watcher, token in reversed(self.tokens):
+            watcher.end(token, self.result)
+
+
+def turn_told(node: Node) -> span:
+    """For a ``with`` statement: the engine's turn at a node."""
+    return span(NODE, node)
+
+
+def apply_told(node: Node, gradient: Any) -> Any:
+    """What ``node.apply`` returns."""
+    with span(RULE, node, gradient) as told:
+        told.result = node.apply(gradient)
+    return told.result
+
+
+def walk_told(walk: Callable[[Iterable[Node]], None], order: Iterable[Node]) -> None:
+    """Have the engine walk through the nodes."""
+    with closing(_turns(order)) as nodes:
+        walk(nodes)
+
+
+def _turns(order: Iterable[Node]) -> Generator[Node]:
+    for node in order:
+        with turn_told(node):
+            yield node

@@ -1,0 +1,24 @@
+"""Transforms of functions, under the names of PyTorch's ``torch.func``: each takes a function and gives another.
+
+They compose: ``grad(grad(f))`` is the second derivative, ``jvp(grad(f), ...)`` a product with the Hessian.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .._missing import missing_from
+from .forward import jvp
+from .functional_call import functional_call, stack_module_state
+from .jacobians import hessian, jacfwd, jacrev
+from .linear import linearize
+from .reverse import grad, grad_and_value, vjp
+from .vmap import vmap
+
+__all__ = [
+    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+    "stack_module_state", "vjp", "vmap",
+]
+
+if not TYPE_CHECKING:
+    __getattr__ = missing_from(globals(), "func")

@@ -1,0 +1,182 @@
+"""Jacobians and Hessians of functions, by rows or by columns, all at once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._tensor import Tensor
+from .arguments import Argnums, chosen, replaced, wrapped
+from .forward import jvp
+from .reverse import vjp
+from .trees import Structure, flatten
+from .vmap import check_randomness, vmap
+
+__all__ = ["hessian", "jacfwd", "jacrev"]
+
+
+def jacrev(
+    func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None
+) -> Callable[..., Any]:
+    """The function that computes the Jacobian of ``func``, row by row, going backward.
+
+    It suits functions of more inputs than outputs; others are better served by :func:`jacfwd`.
+
+    Args:
+        func: returns real tensors, one or a nested structure of them.
+        argnums: the position of the argument to differentiate by, or a tuple of positions; the arguments there are
+            real tensors or nested structures of them.
+        has_aux: ``func`` returns a pair, of which the second is not differentiated; so does the new function:
+            (jacobian, aux).
+        chunk_size: how many rows are computed at once, all unless it is given.
+
+    Returns:
+        A function of the same arguments.  It gives, in the structure of the output of ``func``, for each output
+        the derivatives by the argument, in the structure of that (a tuple, for a tuple of positions); each has the
+        shape of the output followed by that of the input.
+
+    Raises:
+        ValueError: ``chunk_size`` is not positive; an input is no tensor.
+        RuntimeError: when the function made is called: inputs or outputs are complex, or have no derivatives.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.func.jacrev(lambda x: x**2)(numgrad.tensor([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]])
+    """
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+
+    @functools.wraps(func)
+    def wrapper(*args: Any) -> Any:
+        positions = wrapped(argnums, len(args))
+        primal = chosen(args, positions)
+        inputs, structure = flatten(primal)
+        found = vjp(lambda given: func(*replaced(args, positions, given)), primal, has_aux=has_aux)
+        outputs, output_structure = flatten(found[0])
+        _check_real("jacrev", inputs, outputs)
+        basis = output_structure.unflatten(_basis(outputs))
+        rows, _ = flatten(vmap(found[1], chunk_size=chunk_size)(basis))
+        jacobian = _by_outputs(rows, inputs, outputs, output_structure, structure)
+        return (jacobian, found[2]) if has_aux else jacobian
+
+    return wrapper
+
+
+def jacfwd(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Callable[..., Any]:
+    """The function that computes the Jacobian of ``func``, column by column, in forward mode.
+
+    It suits functions of no more inputs than outputs; others are better served by :func:`jacrev`.  Arguments, results
+    and errors are those of that, but for ``randomness``, which is that of :func:`vmap`.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.func.jacfwd(lambda x: x**2)(numgrad.tensor([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]])
+    """
+    check_randomness(randomness)
+
+    @functools.wraps(func)
+    def wrapper(*args: Any) -> Any:
+        positions = wrapped(argnums, len(args))
+        primal = chosen(args, positions)
+        inputs, structure = flatten(primal)
+        _check_tensors(inputs)
+
+        def column(*tangents: Any) -> Any:
+            found = jvp(
+                lambda given: func(*replaced(args, positions, given)), (primal,), (structure.unflatten(tangents),),
+                has_aux=has_aux,
+            )
+            return found[1:]
+
+        found = vmap(column, randomness=randomness)(*_basis(inputs))
+        columns, output_structure = flatten(found[0])
+        _check_real("jacfwd", inputs, columns)
+        parts: list[Any] = []
+        for each in columns:
+            start = 0
+            for tensor in inputs:
+                part = each.narrow(0, start, tensor.numel()).movedim(0, -1)
+                parts.append(part.reshape(each.shape[1:] + tensor.shape))
+                start += tensor.numel()
+        jacobian = _nested(parts, output_structure, structure)
+        if not has_aux:
+            return jacobian
+        leaves, aux_structure = flatten(found[1])
+        return jacobian, aux_structure.unflatten([leaf[0] for leaf in leaves])  # for every column the same
+
+    return wrapper
+
+
+def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """The function that computes the Hessian of ``func``: the Jacobian, forward, of its Jacobian, backward.
+
+    For an argument of shape (n) and an output without dimensions that is a tensor of shape (n, n).  Of nested
+    arguments or outputs it is the nested structure that :func:`jacrev` gives, with such a structure in each place.
+
+    Example:
+        >>> import numgrad
+        >>> numgrad.func.hessian(lambda x: (x**3).sum())(numgrad.tensor([1.0, 2.0]))
+        tensor([[ 6.,  0.],
+                [ 0., 12.]])
+    """
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+def _check_tensors(inputs: Sequence[Any]) -> None:
+    for tensor in inputs:
+        if not isinstance(tensor, Tensor):
+            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")
+        if not tensor._type.dtype.differentiable:
+            raise ValueError(f"Expected primal to be floating point or complex, but got: {tensor.dtype}")
+
+
+def _check_real(name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> None:
+    for which, tensors in (("inputs", inputs), ("outputs", outputs)):
+        for index, tensor in enumerate(tensors):
+            if tensor.is_complex():
+                raise RuntimeError(
+                    f"{name}: Expected all {which} to be real but received complex tensor at flattened input idx: "
+                    f"{index}"
+                )
+
+
+def _basis(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """For each tensor a batch of tensors of its shape; together each row has a 1 in one place."""
+    count = sum([tensor.numel() for tensor in tensors])
+    vectors = []
+    start = 0
+    for tensor in tensors:
+        vector = tensor.detach().new_zeros((count, tensor.numel()))
+        vector.diagonal(-start).fill_(1)
+        vectors.append(vector.view((count, *tensor.shape)))
+        start += tensor.numel()
+    return vectors
+
+
+def _by_outputs(
+    rows: Sequence[Tensor], inputs: Sequence[Tensor], outputs: Sequence[Tensor], output_structure: Structure,
+    structure: Structure,
+) -> Any:
+    """The Jacobian, from the rows of all outputs for each input."""
+    parts = []
+    start = 0
+    for output in outputs:
+        for row, tensor in zip(rows, inputs, strict=True):
+            parts.append(row.narrow(0, start, output.numel()).view(output.shape + tensor.shape))
+        start += output.numel()
+    return _nested(parts, output_structure, structure)
+
+
+def _nested(parts: list[Any], output_structure: Structure, structure: Structure) -> Any:
+    """The parts, those of each output together, in the structure of the inputs within that of the outputs."""
+    width = structure.count
+    return output_structure.unflatten([
+        structure.unflatten(parts[start : start + width]) for start in range(0, len(parts), width)
+    ])

@@ -1,0 +1,202 @@
+"""The graph that a transform in reverse mode records, and its border to the caller's graph.
+
+Note [The border]
+While its function runs, a transform records on the ordinary tape.  Each input is an alias of the caller's tensor, a
+leaf in the function's eyes, whose gradients arrive at a node of its own, the InputNode.  That node leads on to the
+caller's graph if the caller's tensor is in one, so whatever the transform returns can be differentiated further, by a
+transform around this one or by backward; and since no two transforms share such a node, their derivatives are not
+taken for one another.  A result that leads to nothing of the caller's leaves the transform without a graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from weakref import ref
+
+from .._tensor import Tensor
+from ..autograd import grad
+from ..autograd.checks import is_tensor
+from ..autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    state,
+)
+from ..autograd.levels import Level, set_tangent, tangent_of
+from ..autograd.node import AccumulateGrad, Edge, Node, edge_of, next_sequence
+from ..autograd.tensor_hooks import TensorHooks
+from ..ops.batches import cut, requires_below
+
+__all__ = ["InputNode", "Recording"]
+
+
+class InputNode(Node):
+    """Where the gradients of a transform's input arrive; it passes them on to the caller's graph, if to anywhere.
+
+    Attributes:
+        active: whether the transform's function is running.
+    """
+
+    __slots__ = ("__weakref__", "active")
+
+    makes_fresh_gradients = False
+
+    def __init__(self, tensor: Tensor, edge: Edge):
+        super().__init__((edge,), tensor._shape, tensor._type)
+        self.active = True
+
+    def apply(self, gradient: Any) -> tuple[Any, ...]:
+        current = state.current_pass
+        if self.active and current is not None and current.accumulate:
+            raise RuntimeError(
+                "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+                "functorch.vjp instead or call backward() outside of functorch transforms."
+            )
+        return (gradient,)
+
+
+class Recording:
+    """What one call of a transform records: ``with Recording() as tape:`` around the call of the function.
+
+    Whether the caller's grad mode is on is found out at the start: inside recording is on in any case.
+    """
+
+    def __init__(self) -> None:
+        self.by_caller = is_grad_enabled()
+        self.start = next_sequence()
+        self.nodes: list[InputNode] = []
+        self.inputs: list[Tensor] = []
+        self.given: list[Tensor] = []
+
+    def __enter__(self) -> Recording:
+        self._mode = inference_mode(False) if is_inference_mode_enabled() else enable_grad()
+        self._mode.__enter__()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self._mode.__exit__(*exception)
+        for node in self.nodes:
+            node.active = False
+
+    def input(self, tensor: Any) -> Tensor:
+        """The caller's tensor as the function is to see it: as a leaf that requires a gradient.
+
+        Raises:
+            ValueError: it is no tensor.
+            RuntimeError: its dtype has no derivatives.
+        """
+        if not is_tensor(tensor):
+            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")
+        own = (tensor.clone() if tensor.is_inference() else cut(tensor)).requires_grad_()
+        for level, tangent in _tangents(tensor):
+            set_tangent(own, level, tangent)
+        node = InputNode(own, edge_of(tensor) if self.by_caller and tensor.requires_grad else None)
+        own._accumulator = ref(node)
+        own._hooks = TensorHooks()
+        self.given.append(tensor)
+        self.inputs.append(own)
+        self.nodes.append(node)
+        return own
+
+    def gradients(
+        self,
+        outputs: Sequence[Tensor],
+        inputs: Sequence[Tensor],
+        vectors: Sequence[Any],
+        retain_graph: bool,
+        create_graph: bool,
+    ) -> list[Any]:
+        """The gradients of those outputs that are in the graph; None for an input on which none depends."""
+        pairs = [pair for pair in zip(outputs, vectors, strict=True) if pair[0].requires_grad]
+        if not pairs:
+            return [None] * len(inputs)
+        found, weights = zip(*pairs, strict=True)
+        with self._hooks_on_inputs():
+            return list(grad(found, inputs, weights, retain_graph, create_graph, allow_unused=True))
+
+    @contextmanager
+    def _hooks_on_inputs(self) -> Iterator[None]:
+        """The hooks that the function has registered on its inputs are for this transform's gradients only."""
+        for node, tensor in zip(self.nodes, self.inputs, strict=True):
+            if not tensor._hooks.is_idle():
+                node.attachments().tensor_hooks = tensor._hooks
+        try:
+            yield
+        finally:
+            for node in self.nodes:
+                if node.attached is not None:
+                    node.attached.tensor_hooks = TensorHooks()
+
+    def returned(self, tensors: Sequence[Any], recorded: bool) -> list[Tensor]:
+        """The tensors as the caller gets them: his own where it is an input, and in his graph or in none.
+
+        Without ``recorded`` it is none in any case.
+
+        Raises:
+            RuntimeError: one is no tensor.
+        """
+        for tensor in tensors:
+            if not is_tensor(tensor):
+                raise RuntimeError(f"Expected tensors, got unsupported type {type(tensor)}")
+        given = {id(own): tensor for own, tensor in zip(self.inputs, self.given, strict=True)}
+        stay = self._lead_out(tensors) if recorded else [False] * len(tensors)
+        results = []
+        for tensor, stays in zip(tensors, stay, strict=True):
+            if id(tensor) in given:
+                result = given[id(tensor)]
+            elif stays or not tensor.requires_grad:
+                result = tensor
+            else:
+                result = cut(tensor)
+                for level, tangent in _tangents(tensor):
+                    set_tangent(result, level, self.returned([tangent], recorded)[0])
+            results.append(result)
+        return results
+
+    def concerns_caller(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether a tensor, or a tangent of one, leads to something of the caller's: then gradients are recorded."""
+        found = list(tensors)
+        for tensor in found:  # which grows meanwhile: tangents may have tangents
+            found += [tangent for _, tangent in _tangents(tensor)]
+        return any(map(requires_below, found)) or any(self._lead_out(found))
+
+    def _lead_out(self, tensors: Sequence[Tensor]) -> list[bool]:
+        """For each tensor whether its graph leads to something of the caller's."""
+        edges = [edge_of(tensor) for tensor in tensors]
+        seen: set[Node] = set()
+        stack = [edge[0] for edge in edges if edge is not None]
+        while stack:
+            node = stack.pop()
+            if node not in seen:
+                seen.add(node)
+                if node.sequence > self.start:
+                    stack += [edge[0] for edge in node.edges if edge is not None]
+        leading: set[Node] = set()
+        for node in sorted(seen, key=_by_sequence):
+            if self._is_outside(node) or any(edge is not None and edge[0] in leading for edge in node.edges):
+                leading.add(node)
+        return [edge is not None and edge[0] in leading for edge in edges]
+
+    def _is_outside(self, node: Node) -> bool:
+        """Whether a node is the caller's: older than this transform, or a leaf, or an input of one around it."""
+        older = node.sequence < self.start
+        if node.__class__ is InputNode and not (older and node.edges[0] is not None):
+            return node.active and node not in self.nodes
+        return older or node.__class__ is AccumulateGrad
+
+
+def _by_sequence(node: Node) -> int:
+    return node.sequence
+
+
+def _tangents(tensor: Tensor) -> Iterator[tuple[Level, Tensor]]:
+    """The tangents of a tensor with their levels: unlike ``detach``, a transform leaves those around it their part."""
+    level = state.level
+    while level is not None:
+        tangent = tangent_of(tensor, level)
+        if tangent is not None:
+            yield level, tangent
+        level = level.outer

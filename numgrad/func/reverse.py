@@ -1,0 +1,162 @@
+"""Reverse mode as transforms of functions: gradients of scalar functions, products of vectors with Jacobians."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ..autograd.checks import is_tensor
+from ..autograd.grad_mode import is_grad_enabled
+from .arguments import Argnums, check_outputs, chosen, replaced, split_aux, wrapped
+from .recording import Recording
+from .trees import Structure, flatten
+
+__all__ = ["grad", "grad_and_value", "vjp"]
+
+_VJP = "vjp(f, *primals)"
+_GRAD = "grad_and_value(f)(*args)"
+
+
+def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The function that computes the gradient of ``func``, which returns a scalar.
+
+    It takes the arguments of ``func`` and returns, for the argument that ``argnums`` says (a tuple, for a tuple of
+    them), the gradient in the same form: a tensor of its shape and dtype, or a tuple, list or dictionary of such.  It
+    changes no ``grad``.  It can be differentiated in turn, by itself or by other transforms, and with
+    ``Tensor.backward`` by what requires a gradient outside of it.  Under ``no_grad`` it computes the same, but results
+    that are in no graph; a ``no_grad`` inside of ``func`` counts.
+
+    Args:
+        func: returns a tensor without dimensions; its arguments at ``argnums`` are tensors of floating point or
+            complex dtype, or nested structures of them.
+        argnums: the position of the argument to differentiate by, or a tuple of positions.
+        has_aux: ``func`` returns a pair, of which the second is tensors that are not differentiated; so does the new
+            function: (gradient, aux).
+
+    Raises:
+        RuntimeError: when the function made is called: ``func`` does not return what it should; ``argnums`` is not
+            among the positional arguments; an argument has a dtype without derivatives.
+        ValueError: likewise, for an argument that is no tensor.
+
+    Example:
+        >>> import numgrad
+        >>> slope = numgrad.func.grad(lambda x: x**3)
+        >>> x = numgrad.tensor(2.0)
+        >>> slope(x), numgrad.func.grad(slope)(x)
+        (tensor(12.), tensor(12.))
+    """
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        gradient, value = _grad_and_value(func, argnums, has_aux, args, kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return wrapper
+
+
+def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """As :func:`grad`, but the new function returns (gradient, value), with ``has_aux`` (gradient, (value, aux))."""
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return _grad_and_value(func, argnums, has_aux, args, kwargs)
+
+    return wrapper
+
+
+def _grad_and_value(
+    func: Callable[..., Any], argnums: Argnums, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, Any]:
+    tape = Recording()
+    with tape:
+        argnums = wrapped(argnums, len(args))
+        leaves, structure = flatten(chosen(args, argnums))
+        inputs = [tape.input(leaf) for leaf in leaves]
+        output, aux = split_aux(func(*replaced(args, argnums, structure.unflatten(inputs)), **kwargs), has_aux, _GRAD)
+        if not is_tensor(output):
+            raise RuntimeError(f"{_GRAD}: Expected f(*args) to return a Tensor, got {type(output)}")
+        if output.dim() != 0:
+            raise RuntimeError(
+                f"{_GRAD}: Expected f(*args) to return a scalar Tensor, got tensor with {output.dim()} dims. Maybe "
+                "you wanted to use the vjp or jacrev APIs instead?"
+            )
+        recorded = tape.by_caller and tape.concerns_caller([output])
+        found = tape.gradients([output], inputs, [None], retain_graph=recorded or has_aux, create_graph=recorded)
+    gradient = structure.unflatten(tape.returned(_materialized(found, inputs), tape.by_caller))
+    (value,) = tape.returned([output], tape.by_caller)
+    return gradient, (value, _returned(tape, aux)) if has_aux else value
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The output of a function, and the function that multiplies a vector with its Jacobian.
+
+    Args:
+        func: returns tensors of floating point or complex dtype, one or a nested structure of them.
+        primals: the arguments for ``func``: tensors or nested structures of them.
+        has_aux: ``func`` returns a pair, of which the second is tensors that are not differentiated.
+
+    Returns:
+        ``(output, vjp_fn)``, with ``has_aux`` ``(output, vjp_fn, aux)``.  ``vjp_fn`` takes vectors in the structure
+        of the output, of its shapes, and returns a tuple with one product for each of the primals, of its shape,
+        dtype and structure.  It may be called again and again, and its results be differentiated.
+
+    Raises:
+        RuntimeError: ``func`` does not return what it should; a primal has a dtype without derivatives; in
+            ``vjp_fn``, if the vectors are of another structure or of other shapes.
+        ValueError: a primal is no tensor.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([1.0, 2.0])
+        >>> value, vjp_fn = numgrad.func.vjp(lambda x: x**2, x)
+        >>> value, vjp_fn(numgrad.tensor([1.0, 10.0]))
+        (tensor([1., 4.]), (tensor([ 2., 40.]),))
+    """
+    tape = Recording()
+    with tape:
+        leaves, primals_structure = flatten(primals)
+        inputs = [tape.input(leaf) for leaf in leaves]
+        output, aux = split_aux(func(*primals_structure.unflatten(inputs)), has_aux, _VJP)
+        outputs, structure = flatten(output)
+        check_outputs(outputs, _VJP)
+        for one in outputs:
+            if not (one.is_floating_point() or one.is_complex()):
+                raise RuntimeError(
+                    "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
+                    f"{one.dtype}"
+                )
+    concerns_caller = tape.concerns_caller(outputs)
+
+    def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        """The products of the cotangents with the Jacobian, one for each of the primals."""
+        vectors, given = flatten(cotangents)
+        _check_structure(given, structure)
+        if create_graph is None:
+            create_graph = is_grad_enabled()
+        needed = concerns_caller or tape.concerns_caller([vector for vector in vectors if is_tensor(vector)])
+        found = tape.gradients(outputs, inputs, vectors, retain_graph, create_graph and needed)
+        return primals_structure.unflatten(tape.returned(_materialized(found, inputs), create_graph))
+
+    value = structure.unflatten(tape.returned(outputs, tape.by_caller))
+    return (value, vjp_fn, _returned(tape, aux)) if has_aux else (value, vjp_fn)
+
+
+def _check_structure(given: Structure, expected: Structure) -> None:
+    if given != expected:
+        raise RuntimeError(
+            "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
+            f"cotangents: {given}, primal output: {expected}"
+        )
+
+
+def _materialized(gradients: list[Any], inputs: list[Any]) -> list[Any]:
+    return [
+        tensor.new_zeros(tensor.shape) if gradient is None else gradient
+        for gradient, tensor in zip(gradients, inputs, strict=True)
+    ]
+
+
+def _returned(tape: Recording, tree: Any) -> Any:
+    leaves, structure = flatten(tree)
+    return structure.unflatten(tape.returned(leaves, tape.by_caller))

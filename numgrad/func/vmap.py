@@ -1,0 +1,250 @@
+"""``vmap``: a function of one example as a function of a batch of them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .._tensor import Tensor
+from ..ops.batches import Batched, below, mapped, unmapped
+from ..ops.creation.random_states import get_rng_state, set_rng_state
+from ..ops.shapes.dimensions import movedim
+from ..ops.shapes.joining import cat
+from ..ops.shapes.parts import narrow
+from ..ops.shapes.views import expand
+from .trees import Structure, flatten
+
+__all__ = ["check_randomness", "vmap"]
+
+#: Where the batch is in an input or output: a dimension, None for nowhere, or a nested structure of these.
+Dims = Any
+
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Dims = 0,
+    out_dims: Dims = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """The function that does for a batch of examples what ``func`` does for one.
+
+    In ``func`` tensors have the shape of one example; each operation is done for all at once.  An operation that
+    numgrad has no rule for is done for one example after the other.  ``func`` may take derivatives, by the transforms
+    of this package, and may call ``vmap``; the new function can be differentiated and mapped in turn.
+
+    Args:
+        func: takes tensors, or nested structures of them, and returns such.
+        in_dims: for each positional argument the dimension that runs over the examples, None for an argument that all
+            have in common: an int for all of them, or a tuple, with nested structures for nested ones.  Keyword
+            arguments are handed on as they are.
+        out_dims: for each output the dimension that is to run over the examples: an int for all of them, or a nested
+            structure; None for what is the same for all, which is then returned once.
+        randomness: what random operations in ``func`` do: raise an error ("error"), draw for each example ("different")
+            or once for all ("same").
+        chunk_size: how many examples are done at once, all unless it is given; it bounds the memory needed.
+
+    Raises:
+        RuntimeError: ``randomness`` is none of these; in ``func``, a tensor's values decide what is done (``if x > 0``,
+            ``item()``, a mask as an index), or what all examples have in common is overwritten with what differs.
+        ValueError: in_dims or out_dims do not fit the structure of the inputs or outputs; no argument has a batch
+            dimension, or these differ in size; ``func`` returns something else than tensors; ``chunk_size`` is not
+            positive.
+
+    Example:
+        >>> import numgrad
+        >>> rows = numgrad.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> numgrad.func.vmap(numgrad.dot)(rows, rows)
+        tensor([ 5., 25.])
+    """
+    check_randomness(randomness)
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, structure = flatten(args)
+        dims = _in_dims(func, in_dims, leaves, structure, bool(args))
+        size = _batch_size(leaves, dims)
+        if chunk_size is None or chunk_size >= size:
+            return _run(func, leaves, dims, structure, out_dims, size, randomness, kwargs)
+        chunks = []
+        state = get_rng_state() if randomness == "same" else None
+        for start in range(0, size, chunk_size):
+            if state is not None:
+                set_rng_state(state)
+            count = min(chunk_size, size - start)
+            part = [
+                leaf if dim is None else narrow(leaf, dim, start, count) for leaf, dim in zip(leaves, dims, strict=True)
+            ]
+            chunks.append(_run(func, part, dims, structure, out_dims, count, randomness, kwargs))
+        return _joined(chunks, out_dims)
+
+    return wrapped
+
+
+def check_randomness(randomness: str) -> None:
+    """Raise unless it is one of the three words.
+
+    Raises:
+        RuntimeError: it is not.
+    """
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(
+            f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
+        )
+
+
+def _run(
+    func: Callable[..., Any], leaves: list[Any], dims: list[int | None], structure: Structure, out_dims: Dims,
+    size: int, randomness: str, kwargs: dict[str, Any],
+) -> Any:
+    fronted = [
+        leaf if dim is None else movedim(leaf, dim, 0) if dim else leaf for leaf, dim in zip(leaves, dims, strict=True)
+    ]
+    with Batched(size, randomness) as level:
+        given = [
+            leaf if dim is None else mapped(level, leaf) for leaf, dim in zip(fronted, dims, strict=True)
+        ]
+        outputs, output_structure = flatten(func(*structure.unflatten(given), **kwargs))
+        places = _out_dims(func, out_dims, output_structure)
+        with below(level):
+            results = [_result(func, level, *pair) for pair in zip(outputs, places, strict=True)]
+    return output_structure.unflatten(results)
+
+
+def _result(func: Callable[..., Any], level: Batched, output: Any, dim: int | None) -> Any:
+    """An output as the caller gets it."""
+    if not isinstance(output, Tensor):
+        if dim is None:
+            return output
+        name = _name(func)
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(output)}. Did you mean to set "
+            "out_dims= to None for output?"
+        )
+    whole, batched = unmapped(level, output)
+    if dim is None:
+        if batched:
+            name = _name(func)
+            raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+        return whole
+    if not batched:
+        whole = expand(whole, (level.size, *whole._shape))
+    return movedim(whole, 0, dim) if dim else whole
+
+
+# -- what is mapped -------------------------------------------------------------------------------------------------
+
+
+def _name(func: Callable[..., Any]) -> str:
+    return func.__name__ if hasattr(func, "__name__") else repr(func)
+
+
+def _in_dims(
+    func: Callable[..., Any], in_dims: Dims, leaves: list[Any], structure: Structure, given: bool
+) -> list[int | None]:
+    """For each leaf of the arguments the dimension of the batch, counted from the front."""
+    call = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>)"
+    if not isinstance(in_dims, int | tuple):
+        raise ValueError(
+            f"{call}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
+            f"got: {type(in_dims)}."
+        )
+    if not given:
+        raise ValueError(
+            f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap "
+            "over a function with no inputs. The latter is unsupported."
+        )
+    dims = _spread(in_dims, structure)
+    if dims is None:
+        raise ValueError(
+            f"{call}: in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+            f"{flatten(in_dims)[1]} but inputs has structure {structure}."
+        )
+    return [_in_dim(call, leaf, dim) for leaf, dim in zip(leaves, dims, strict=True)]
+
+
+def _in_dim(call: str, leaf: Any, dim: Any) -> int | None:
+    if dim is None:
+        return None
+    if not isinstance(dim, int):
+        raise ValueError(
+            f"{call}: Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
+        )
+    if not isinstance(leaf, Tensor):
+        raise ValueError(
+            f"{call}: Got in_dim={dim} for an input but the input is of type {type(leaf)}. We cannot vmap over "
+            "non-Tensor arguments, please use None as the respective in_dim"
+        )
+    rank = leaf.dim()
+    if not -rank <= dim < rank:
+        raise ValueError(
+            f"{call}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {rank} so expected "
+            f"in_dim to satisfy -{rank} <= in_dim < {rank}."
+        )
+    return dim % rank
+
+
+def _batch_size(leaves: list[Any], dims: list[int | None]) -> int:
+    sizes = [leaf.size(dim) for leaf, dim in zip(leaves, dims, strict=True) if dim is not None]
+    if not sizes:
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
+    if any(size != sizes[0] for size in sizes):
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
+            "mapped dimension"
+        )
+    return sizes[0]
+
+
+def _out_dims(func: Callable[..., Any], out_dims: Dims, structure: Structure) -> list[Any]:
+    """For each output where the batch is to be."""
+    if isinstance(out_dims, tuple) and len(out_dims) == 1 and structure.kind is None:
+        out_dims = out_dims[0]
+    name = _name(func)
+    for dim in flatten(out_dims)[0]:
+        if dim is not None and not isinstance(dim, int):
+            raise ValueError(
+                f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of "
+                "ints representing where in the outputs the vmapped dimension should appear."
+            )
+    dims = _spread(out_dims, structure)
+    if dims is None:
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
+            f"`outputs`. out_dims has structure {flatten(out_dims)[1]} but outputs has structure {structure}."
+        )
+    return dims
+
+
+def _spread(dims: Dims, structure: Structure) -> list[Any] | None:
+    """The dims for each leaf, one for a part of the structure being that of all its leaves; None if they do not fit."""
+    own = flatten(dims)[1]
+    if own.kind is None:
+        return [dims] * structure.count
+    if own.kind is not structure.kind or own.keys != structure.keys or len(own.parts) != len(structure.parts):
+        return None
+    found: list[Any] = []
+    values = dims.values() if isinstance(dims, dict) else dims
+    for value, part in zip(values, structure.parts, strict=True):
+        below = _spread(value, part)
+        if below is None:
+            return None
+        found += below
+    return found
+
+
+def _joined(chunks: list[Any], out_dims: Dims) -> Any:
+    """The results of the chunks as one."""
+    rows, structures = zip(*map(flatten, chunks), strict=True)
+    structure = structures[0]
+    if isinstance(out_dims, tuple) and len(out_dims) == 1 and structure.kind is None:
+        out_dims = out_dims[0]
+    dims = _spread(out_dims, structure) or []
+    return structure.unflatten([
+        parts[0] if dim is None else cat(list(parts), dim)
+        for dim, parts in zip(dims, zip(*rows, strict=True), strict=True)
+    ])

@@ -1,0 +1,276 @@
+"""Tensors that stand for a batch of examples: what a function under ``vmap`` computes with.
+
+Such a tensor has the shape, strides and type of one example, and no memory; in ``_mapped`` it has its level and the
+physical tensor, with all examples, the batch being the first dimension.  Operations on it are done on the physical
+tensor (see ``batching``).  It has a place of its own in the graph, for derivatives that are taken inside of ``vmap``;
+what is differentiated outside is recorded on the physical tensors.  Where derivatives are taken inside by a tensor
+that all examples have in common, that too is mapped, without a batch dimension, to keep the two graphs apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from .. import devices
+from .._layout import contiguous_strides, numel
+from .._tensor import Tensor, fresh, strided
+from .._types import TensorType
+from ..autograd.grad_mode import DUAL, LEVELS, no_grad, state
+from ..autograd.levels import Level, enter, outside, share_tangents
+
+__all__ = [
+    "Batched", "Mapped", "batch_level", "below", "cut", "empty_beside", "expanded", "is_batched", "is_mapped", "lifted",
+    "like_examples", "mapped", "physical_of", "requires_below", "take_on", "unmapped", "zeros_beside",
+]
+
+_ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
+    "please try to rewrite what you're doing with other operations."
+)
+
+
+class Batched(Level):
+    """A level of ``vmap``.
+
+    Attributes:
+        size: how many examples there are.
+        randomness: "error", "different" or "same": what random operations do.
+    """
+
+    def __init__(self, size: int, randomness: str = "error"):
+        super().__init__()
+        self.size = size
+        self.randomness = randomness
+        self._adopted: list[tuple[Tensor, Tensor, Any, int]] = []
+
+    def concerns(self, tensor: Any) -> bool:
+        own = getattr(tensor, "_mapped", None)
+        return own is not None and own.level is self
+
+    def perform(self, call: Any) -> Any:
+        return call.with_batches(self)
+
+    def adopt(self, tensor: Tensor) -> None:
+        """Make a tensor that the function has made, or got from elsewhere, one of this level until that ends."""
+        own = tensor._alias()
+        self._adopted.append((tensor, own, tensor._edge, tensor._requires_grad))
+        tensor._flat = None
+        take_on(tensor, Mapped(self, own, False))
+
+    @contextmanager
+    def resumed(self) -> Iterator[None]:
+        """The level again, after its block has ended, within whatever levels there are now."""
+        self.outer = before = state.level
+        enter(self)
+        try:
+            yield
+        finally:
+            enter(before)
+
+    def leave(self) -> None:
+        super().leave()
+        for tensor, own, edge, flag in reversed(self._adopted):
+            tensor._flat, tensor._storage, tensor._strides = own._flat, own._storage, own._strides
+            tensor._edge, tensor._requires_grad = edge, flag  # what was recorded here ends here
+            if is_mapped(own):
+                tensor._mapped = own._mapped
+            else:
+                del tensor._mapped
+
+
+class Mapped(NamedTuple):
+    """What a tensor under ``vmap`` stands for.
+
+    Attributes:
+        level: of which level.
+        tensor: the physical tensor.
+        batched: whether that has a batch dimension; if not, all examples are the same.
+    """
+
+    level: Batched
+    tensor: Tensor
+    batched: bool
+
+
+class _NoMemory:
+    """The storage of a tensor that has none: whoever asks for its elements gets an error."""
+
+    def __init__(self, size: int):
+        self.size = size
+
+    def item(self, place: int) -> Any:
+        raise RuntimeError(_ITEM)
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+    def __reduce__(self) -> Any:
+        raise NotImplementedError("Cannot access storage of BatchedTensorImpl")
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.__reduce__()
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, part: Any) -> Any:
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+
+class below(outside):  # noqa: N801 - a context manager
+    """``with below(level):`` as ``outside``, for the operations on physical tensors."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self.dual = state.mode & DUAL
+        state.mode &= ~DUAL
+
+    def __exit__(self, *exception: Any) -> None:
+        super().__exit__()
+        state.mode |= self.dual
+
+
+def mapped(level: Batched, tensor: Tensor, batched: bool = True) -> Tensor:
+    """A tensor that stands for the examples in ``tensor``."""
+    skipped = int(batched)
+    shape = tensor._shape[skipped:]
+    out = fresh(None, shape, tensor._type)
+    take_on(out, Mapped(level, tensor, batched))
+    if not batched:
+        out._counter = tensor._counter
+        if hasattr(tensor, "_duals"):
+            share_tangents(tensor, out)
+    return out
+
+
+def take_on(tensor: Tensor, own: Mapped) -> None:
+    """Have a tensor stand for other examples than before."""
+    skipped = int(own.batched)
+    tensor._mapped = own
+    if own.batched:
+        tensor._storage = _NoMemory(len(own.tensor._storage))
+    else:  # its elements may be read, but by operations only that are recorded
+        tensor._storage, tensor._offset = own.tensor._storage, own.tensor._offset
+    tensor._shape = own.tensor._shape[skipped:]
+    strides = own.tensor._element_strides()[skipped:]
+    tensor._strides = None if strides == contiguous_strides(tensor._shape) else strides
+
+
+def is_batched(tensor: Any) -> bool:
+    """Whether a tensor stands for examples, at whatever level."""
+    if getattr(tensor, "_flat", tensor) is not None:  # the quickest to find out of most
+        return False
+    own = getattr(tensor, "_mapped", None)
+    return own is not None and (own.batched or is_batched(own.tensor))
+
+
+def is_mapped(tensor: Tensor) -> bool:
+    """Whether a tensor is one of a level."""
+    return tensor._flat is None and hasattr(tensor, "_mapped")
+
+
+def lifted(level: Batched, tensor: Tensor) -> Tensor:
+    """A tensor as one of this level: itself, or one that stands for it, the same for all examples."""
+    return tensor if level.concerns(tensor) else mapped(level, tensor, False)
+
+
+def batch_level() -> Batched | None:
+    """The innermost level of ``vmap``."""
+    level = state.level
+    while level is not None and not isinstance(level, Batched):
+        level = level.outer
+    return level
+
+
+def expanded(tensor: Any) -> Tensor:
+    """The physical tensor of one of a level, with a batch dimension in any case, in which examples may share memory.
+
+    To be called below that level.
+    """
+    from .shapes.views import expand_op, unsqueeze_op
+
+    own = tensor._mapped
+    physical = own.tensor
+    if own.batched:
+        return physical
+    return expand_op(unsqueeze_op(physical, 0), (own.level.size, *physical._shape))
+
+
+def unmapped(level: Batched, tensor: Tensor) -> tuple[Tensor, bool]:
+    """A result of the function under ``vmap`` as a physical tensor, and whether that has a batch dimension."""
+    if not level.concerns(tensor):
+        return tensor, False
+    return tensor._mapped.tensor, tensor._mapped.batched
+
+
+def physical_of(tensor: Tensor) -> Tensor:
+    """The tensor with the elements of all examples, at all levels; itself if it stands for none."""
+    return physical_of(tensor._mapped.tensor) if is_mapped(tensor) else tensor
+
+
+def cut(tensor: Tensor) -> Tensor:
+    """The tensor without its place in the graph that is recorded here; what is recorded below a level stays so."""
+    level = batch_level() if state.mode & LEVELS else None
+    return tensor.detach() if level is None else lifted(level, tensor)._alias()
+
+
+def requires_below(tensor: Tensor) -> bool:
+    """Whether something below the levels of ``vmap`` wants the gradient of what a tensor stands for."""
+    own = getattr(tensor, "_mapped", None)
+    while own is not None:
+        if own.tensor.requires_grad:
+            return True
+        own = getattr(own.tensor, "_mapped", None)
+    return False
+
+
+# -- new tensors ----------------------------------------------------------------------------------------------------
+
+
+def zeros_beside(
+    others: Sequence[Any], shape: tuple[int, ...], type: TensorType, strides: tuple[int, ...] | None = None
+) -> Tensor:
+    """Zeros that may be overwritten with values computed from ``others``: batched if one of these is."""
+    steps = contiguous_strides(shape) if strides is None else strides
+    extent = 1 + sum([(size - 1) * step for size, step in zip(shape, steps, strict=True)]) if numel(shape) else 0
+    return _zeros(others, shape, steps, extent, type, state.level)
+
+
+def _zeros(
+    others: Sequence[Any], shape: tuple[int, ...], strides: tuple[int, ...], extent: int, type: TensorType,
+    level: Level | None,
+) -> Tensor:
+    """The zeros as the levels from this one on want them."""
+    while level is not None:
+        concerned = [isinstance(level, Batched) and level.concerns(other) for other in others]
+        batched = any(own and other._mapped.batched for own, other in zip(concerned, others, strict=True))
+        others = [other._mapped.tensor if own else other for own, other in zip(concerned, others, strict=True)]
+        if batched:
+            assert isinstance(level, Batched)
+            size = level.size
+            physical = _zeros(others, (size, *shape), (extent, *strides), size * extent, type, level.outer)
+            return mapped(level, physical)
+        level = level.outer
+    return strided(devices.zeros((extent,), type), shape, strides, 0, type)
+
+
+def like_examples(input: Any, made: Tensor) -> Tensor:
+    """A new tensor that was made like ``input``: one that may differ from example to example, if that may."""
+    if not (state.mode & LEVELS and is_batched(input)) or is_mapped(made):
+        return made
+    from .overwriting import copy_
+
+    out = zeros_beside((input,), made._shape, made._type, made._strides)
+    with no_grad():
+        copy_(out, made)
+    out._counter[0] = 0
+    return out
+
+
+def empty_beside(others: Sequence[Any], shape: tuple[int, ...], type: TensorType) -> Tensor:
+    """A new tensor to be filled with values computed from ``others``."""
+    if state.mode & LEVELS and any(map(is_batched, others)):
+        return zeros_beside(others, shape, type)
+    return fresh(devices.empty(shape, type), shape, type)

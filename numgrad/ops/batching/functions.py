@@ -1,0 +1,234 @@
+"""Users' Functions under ``vmap``.
+
+The outputs come from the user's ``vmap``, or from a Function of the physical tensors that runs forward and backward
+for all examples.  Either is recorded below the level, like any operation there.  For derivatives that are taken inside
+of ``vmap`` the outputs get a node of the Function itself, with a context that ``setup_context`` fills.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..._tensor import Tensor
+from ...autograd.function import Function, FunctionCtx
+from ...autograd.function_outputs import finish
+from ...autograd.function_tangents import FunctionCall
+from ...autograd.grad_mode import GRAD, no_grad, state
+from ..batches import Batched, below, expanded, lifted, mapped, unmapped
+from ..reductions.sums import sum_dims
+from ..shapes.dimensions import movedim
+
+__all__ = ["VmapInfo", "batched_function"]
+
+_DETAILS = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+
+
+class VmapInfo(NamedTuple):
+    """What a Function's ``vmap`` is told: how many examples there are, and what random operations are to do."""
+
+    batch_size: int
+    randomness: str
+
+
+def batched_function(call: FunctionCall, level: Batched) -> Any:
+    """Do one call of a Function for all examples.
+
+    Raises:
+        RuntimeError: the Function does not say how, in one way; its ``vmap`` does not return what it must.
+    """
+    function = call.function
+    _check(function)
+    args = tuple([lifted(level, value) if isinstance(value, Tensor) else value for value in call.args])
+    tensors = [value for value in args if isinstance(value, Tensor)]
+    physical = [value._mapped.tensor if isinstance(value, Tensor) else value for value in args]
+    shared = not any(tensor._mapped.batched for tensor in tensors)
+    with below(level):
+        if shared:
+            result: Any = function.apply(*physical)
+            found = _as_tuple(result, lambda output: (output, False))
+        elif function.vmap is not Function.vmap:
+            result, found = _by_users_rule(function, level, args, physical)
+        else:
+            made = _generated(function, level, args)
+            result = made.apply(*physical)
+            found = [*zip(result if isinstance(result, tuple) else (result,), made.batched, strict=True)]
+    known = {id(tensor._mapped.tensor): tensor for tensor in tensors}
+    outputs = []
+    for output, batched in found:
+        if not isinstance(output, Tensor):
+            outputs.append(output)
+        elif id(output) in known:  # an input that was changed in place
+            outputs.append(known[id(output)])
+        else:
+            outputs.append(mapped(level, output, batched))
+    return _recorded(call, args, tuple(outputs), isinstance(result, tuple))
+
+
+def _as_tuple(value: Any, each: Any) -> list[Any]:
+    return [each(one) for one in value] if isinstance(value, tuple) else [each(value)]
+
+
+def _recorded(call: FunctionCall, args: tuple[Any, ...], outputs: tuple[Any, ...], several: bool) -> Any:
+    """The outputs with a node of the Function, for derivatives taken at this level."""
+    node = call.function._backward_cls(args)
+    context = call.context = node.context
+    with no_grad():
+        call.function.setup_context(context, args, outputs if several else outputs[0])
+    call.saved = context.__dict__.get("saved_for_forward") or ()
+    record = bool(state.mode & GRAD) and True in context.needs_input_grad
+    results = finish(node, args, outputs, record)
+    return tuple(results) if several else results[0]
+
+
+def _check(function: type[Function]) -> None:
+    name = function.__name__
+    if function.setup_context is Function.setup_context:
+        raise RuntimeError(
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+            f"override the setup_context staticmethod. {_DETAILS}"
+        )
+    own = function.vmap is not Function.vmap
+    if function.generate_vmap_rule and own:
+        raise RuntimeError(
+            f"You tried to vmap over {name}, but it has both generate_vmap_rule=True and an overridden vmap "
+            "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
+            f"ambiguity. {_DETAILS}"
+        )
+    if not (function.generate_vmap_rule or own):
+        raise RuntimeError(
+            f"You tried to vmap over {name}, but it does not have vmap support. Please override and implement the vmap "
+            f"staticmethod or set generate_vmap_rule=True. {_DETAILS}"
+        )
+
+
+# -- by the user's rule ---------------------------------------------------------------------------------------------
+
+
+def _by_users_rule(
+    function: type[Function], level: Batched, args: tuple[Any, ...], physical: list[Any]
+) -> tuple[Any, list[tuple[Any, bool]]]:
+    """What the Function's ``vmap`` gives, and for each output the physical tensor and whether it is batched."""
+    in_dims = tuple([0 if isinstance(value, Tensor) and value._mapped.batched else None for value in args])
+    returned = function.vmap(VmapInfo(level.size, level.randomness), in_dims, *physical)
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        raise RuntimeError(
+            "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
+            f"compatible with the output. Got a {type(returned)} instead"
+        )
+    result, out_dims = returned
+    outputs = result if isinstance(result, tuple) else (result,)
+    dims = out_dims if isinstance(out_dims, tuple) else (out_dims,) * len(outputs)
+    if len(dims) != len(outputs) or (isinstance(out_dims, tuple) and not isinstance(result, tuple)):
+        raise RuntimeError(
+            "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
+            f"out_dims={out_dims} to be compatible with the structure of `output`. out_dims has structure "
+            f"{_structure(out_dims)} but output has structure {_structure(result)}. {_DETAILS}"
+        )
+    return result, [
+        (output if dim in (None, 0) else movedim(output, dim, 0), dim is not None)
+        for output, dim in zip(outputs, dims, strict=True)
+    ]
+
+
+def _structure(value: Any) -> str:
+    from ...func.trees import flatten
+
+    return str(flatten(value)[1])
+
+
+# -- derived from forward and backward ------------------------------------------------------------------------------
+
+
+class _ExampleContext(FunctionCtx):
+    """The context that forward and backward of an example share."""
+
+    saved_tensors: tuple[Any, ...] = ()
+    needs_input_grad: tuple[bool, ...] = ()
+
+
+def _generated(function: type[Function], level: Batched, args: tuple[Any, ...]) -> Any:
+    """A Function of the physical tensors, that runs forward and backward of ``function`` for all examples."""
+    inner = Batched(level.size, level.randomness)
+    inner.leave()
+    flags = [isinstance(value, Tensor) and value._mapped.batched for value in args]
+
+    def wrapped(values: Any, batched: Any) -> list[Any]:
+        return [
+            mapped(inner, value, flag) if isinstance(value, Tensor) else value
+            for value, flag in zip(values, batched, strict=True)
+        ]
+
+    def fitted(gradient: Any, flag: bool) -> Any:
+        """A gradient, or tangent, of a physical tensor."""
+        if not isinstance(gradient, Tensor):
+            return gradient
+        whole, batched = unmapped(inner, gradient)
+        if batched and not flag:
+            return sum_dims(whole, (0,), False)
+        return expanded(mapped(inner, whole, False)) if flag and not batched else whole
+
+    class Generated(Function):
+        generate_vmap_rule = True
+        batched: tuple[bool, ...] = ()
+
+        @staticmethod
+        def forward(*physical: Any) -> Any:
+            with inner.resumed():
+                result = function.forward(*wrapped(physical, flags))
+            pairs = _as_tuple(
+                result, lambda output: unmapped(inner, output) if isinstance(output, Tensor) else (output, False)
+            )
+            Generated.batched = tuple([batched for _, batched in pairs])
+            outputs = tuple([output for output, _ in pairs])
+            return outputs if isinstance(result, tuple) else outputs[0]
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            given = wrapped(inputs, flags)
+            of_inputs = {id(value): own for value, own in zip(inputs, given, strict=True)}
+            outputs = output if isinstance(output, tuple) else (output,)
+            shown = tuple([
+                of_inputs.get(id(value), own)
+                for value, own in zip(outputs, wrapped(outputs, Generated.batched), strict=True)
+            ])
+            own = ctx.own = _ExampleContext()
+            own.needs_input_grad = ctx.needs_input_grad
+            with inner.resumed():
+                function.setup_context(own, tuple(given), shown if isinstance(output, tuple) else shown[0])
+            ctx.flags = _keep(ctx.save_for_backward, inner, own.to_save)
+            ctx.forward_flags = _keep(ctx.save_for_forward, inner, own.saved_for_forward)
+            own.to_save = own.saved_for_forward = None
+            for mark, tensors in (
+                (ctx.mark_dirty, own.dirty_tensors), (ctx.mark_non_differentiable, own.non_differentiable),
+            ):
+                if tensors:
+                    mark(*[unmapped(inner, tensor)[0] for tensor in tensors])
+            ctx.set_materialize_grads(own.materialize_grads)
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Any) -> Any:
+            with inner.resumed():
+                ctx.own.saved_tensors = tuple(wrapped(ctx.saved_tensors, ctx.flags))
+                result = function._run_backward(ctx.own, wrapped(gradients, Generated.batched))
+                result = result if isinstance(result, tuple) else (result,)
+            return tuple([fitted(value, flag) for value, flag in zip(result, flags, strict=False)])
+
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            with inner.resumed():
+                ctx.own.saved_tensors = tuple(wrapped(ctx.saved_tensors, ctx.forward_flags))
+                result = function.jvp(ctx.own, *wrapped(tangents, flags))
+            found = result if isinstance(result, tuple) else (result,)
+            made = tuple([fitted(value, flag) for value, flag in zip(found, Generated.batched, strict=False)])
+            return made if isinstance(result, tuple) else made[0]
+
+    Generated.__name__ = f"Vmapped{function.__name__}"
+    return Generated
+
+
+def _keep(save: Any, inner: Batched, tensors: Any) -> tuple[bool, ...]:
+    """Save the physical tensors; for each whether it is batched."""
+    pairs = [(None, False) if tensor is None else unmapped(inner, tensor) for tensor in tensors or ()]
+    if pairs:
+        save(*[tensor for tensor, _ in pairs])
+    return tuple([batched for _, batched in pairs])

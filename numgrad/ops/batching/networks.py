@@ -1,0 +1,75 @@
+"""Losses, normalization, attention and other composed operations under ``vmap``; see ``calls``."""
+
+from __future__ import annotations
+
+from ..batches import expanded
+from ..network.attention import attention_op, fused_attention
+from ..network.binary_losses import bce_op, bce_with_logits_op, soft_margin_loss_op
+from ..network.likelihood import nll_loss_2d_backward, nll_loss_backward
+from ..network.normalization import layer_norm_backward, layer_norm_op
+from ..network.regression_losses import huber_loss_op, mse_loss_op, smooth_l1_loss_op
+from ..pointwise.arithmetic import add, mul
+from ..pointwise.complexes import complex_op, polar_op
+from ..shapes.views import reshape
+from .calls import aligned, decomposed, each_example, is_shared, physical, rule, size_of
+
+__all__: list[str] = []
+
+
+for _op in (bce_op, bce_with_logits_op, soft_margin_loss_op, mse_loss_op, smooth_l1_loss_op, huber_loss_op):
+    decomposed(_op)(_op.function)
+
+
+@rule(complex_op)
+def _(real, imag, shape):
+    rank = len(shape)
+    return complex_op(aligned(real, rank), aligned(imag, rank), (size_of(real), *shape))
+
+
+@rule(polar_op)
+def _(abs, angle):
+    rank = max(len(abs._shape), len(angle._shape))
+    return polar_op(aligned(abs, rank), aligned(angle, rank))
+
+
+@rule(nll_loss_backward, nll_loss_2d_backward)
+def _(grad_output, target, weight, total_weight, shape, ignored, reduction):
+    op = nll_loss_backward if len(shape) < 3 else nll_loss_2d_backward
+    args = (grad_output, target, weight, total_weight, shape, ignored, reduction)
+    if grad_output._shape or not all(map(is_shared, (target, weight, total_weight))):
+        return each_example(op, grad_output._mapped.level, args)
+    slopes = op(physical(grad_output).new_ones(()), *map(physical, args[1:4]), *args[4:])  # it is linear
+    return mul(aligned(grad_output, len(shape)), slopes)
+
+
+@rule(layer_norm_op)
+def _(tensors, input, weight, bias, mean, scale, shape, eps):
+    if is_shared(weight) and is_shared(bias):
+        own = [physical(one) for one in (input, weight, bias)]
+        return layer_norm_op(tuple(own), *own, physical(mean), physical(scale), shape, eps)
+    out = expanded(input)
+    out = layer_norm_op((out, None, None), out, None, None, expanded(mean), expanded(scale), shape, eps)
+    rank = len(input._shape)
+    for one, combine in ((weight, mul), (bias, add)):
+        if one is not None:
+            out = combine(out, aligned(one, rank))
+    return out
+
+
+@rule(layer_norm_backward)
+def _(grad_output, input, mean, scale, weight, shape, eps):
+    grads = expanded(grad_output)
+    own = [expanded(one) for one in (input, mean, scale)]
+    if is_shared(weight):
+        return layer_norm_backward(grads, *own, physical(weight), shape, eps)
+    return layer_norm_backward(mul(grads, aligned(weight, len(input._shape))), *own, None, shape, eps)
+
+
+@rule(attention_op)
+def _(tensors, query, key, value, logsumexp, is_causal, scale):
+    merged = [
+        reshape(whole, (whole._shape[0] * whole._shape[1], *whole._shape[2:]))
+        for whole in map(expanded, (query, key, value))
+    ]
+    out = fused_attention(*merged, is_causal, scale)
+    return reshape(out, (size_of(query), query._shape[0], *out._shape[1:]))

@@ -1,0 +1,58 @@
+"""Reductions of all elements under ``vmap``; see ``calls``."""
+
+from __future__ import annotations
+
+from ..._layout import numel
+from ..._tensor import Tensor
+from ..reductions.extremes import amax_op, amin_op, max_all, min_all
+from ..reductions.products import prod_all, prod_dim
+from ..reductions.sorting import median_all, median_dim, nanmedian_all, nanmedian_dim
+from ..reductions.sums import mean_all, mean_dims, sum_all, sum_dims
+from ..shapes.views import reshape
+from .calls import physical, rule, size_of
+
+__all__: list[str] = []
+
+
+def _all_dims(input: Tensor) -> tuple[int, ...]:
+    return tuple(range(1, len(input._shape) + 1))
+
+
+def _rows(input: Tensor) -> Tensor:
+    """The elements of each example as a row."""
+    return reshape(physical(input), (size_of(input), numel(input._shape)))
+
+
+@rule(sum_all)
+def _(input, kind=None):
+    return sum_dims(physical(input), _all_dims(input), False, kind)
+
+
+@rule(mean_all)
+def _(input, kind=None):
+    return mean_dims(physical(input), _all_dims(input), False, kind)
+
+
+@rule(prod_all)
+def _(input, kind=None):
+    return prod_dim(_rows(input), 1, False, kind)
+
+
+@rule(max_all)
+def _(input):
+    return amax_op(physical(input), _all_dims(input), False)
+
+
+@rule(min_all)
+def _(input):
+    return amin_op(physical(input), _all_dims(input), False)
+
+
+@rule(median_all)
+def _(input):
+    return median_dim(_rows(input), 1, False)[0]
+
+
+@rule(nanmedian_all)
+def _(input):
+    return nanmedian_dim(_rows(input), 1, False)[0]

@@ -1,0 +1,68 @@
+"""Copies of a tensor in which a part is written: an index, a range of indices, a diagonal."""
+
+from __future__ import annotations
+
+from ..._layout import normal_dim
+from ..._tensor import Tensor
+from ..copying import clone_op
+from ..overwriting import copy_
+from ..table import public
+from .diagonals import diagonal
+from .parts import select, slice_op
+
+__all__ = ["diagonal_scatter", "select_scatter", "slice_scatter"]
+
+
+def _written(copy: Tensor, part: Tensor, src: Tensor) -> Tensor:
+    """The copy with ``src`` in this part, a view of it."""
+    if src._shape != part._shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src._shape)}, "
+            f"slice size = {list(part._shape)}"
+        )
+    copy_(part, src)
+    return copy
+
+
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """A copy of ``input`` with ``src``, of the shape of ``input.select(dim, index)``, in that place.
+
+    Raises:
+        IndexError: there is no such dimension or index.
+        RuntimeError: ``src`` has another shape.
+    """
+    copy = clone_op(input)
+    return _written(copy, select(copy, dim, index), src)
+
+
+def slice_scatter(
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """A copy of ``input`` with ``src``, of the shape of that slice of dimension ``dim``, in its place.
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: ``src`` has another shape.
+        ValueError: ``step`` is not positive.
+    """
+    if step < 1:
+        raise ValueError("slice step must be positive")
+    copy = clone_op(input)
+    dim = normal_dim(dim, len(input._shape))
+    first, stop, _ = slice(start, end, step).indices(input._shape[dim])
+    return _written(copy, slice_op(copy, dim, first, max(stop, first), step), src)
+
+
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A copy of ``input`` with ``src``, of the shape of ``input.diagonal(offset, dim1, dim2)``, in that place.
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: the two are the same, or ``src`` has another shape.
+    """
+    copy = clone_op(input)
+    return _written(copy, diagonal(copy, offset, dim1, dim2), src)
+
+
+for _function in (select_scatter, slice_scatter, diagonal_scatter):
+    public(_function)

@@ -1,0 +1,274 @@
+"""Profiles of long programs, step by step, in PyTorch's names; see ``numgrad.autograd.profiler`` for what they note.
+
+Example:
+    >>> import numgrad
+    >>> from numgrad.profiler import ProfilerActivity, profile, schedule
+    >>> def show(prof):
+    ...     print([(row.key, row.count) for row in prof.key_averages()][:2])
+    >>> x = numgrad.ones(3)
+    >>> when = schedule(wait=1, warmup=1, active=2, repeat=1)
+    >>> with profile(activities=[ProfilerActivity.CPU], schedule=when, on_trace_ready=show) as prof:
+    ...     for step in range(6):
+    ...         y = x.sin()
+    ...         prof.step()
+    [('ProfilerStep*', 2), ('aten::sin', 2)]
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import os
+import socket
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .autograd import profiler as single
+from .autograd.profiler import record_function
+from .autograd.profiler.results import STEP
+from .autograd.profiler.trace import write_trace
+from .autograd.profiler_util import EventList
+
+__all__ = [
+    "ProfilerAction", "ProfilerActivity", "profile", "record_function", "schedule", "supported_activities",
+    "tensorboard_trace_handler",
+]
+
+
+class ProfilerAction(enum.Enum):
+    """What a profile does in a step."""
+
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+
+
+class ProfilerActivity(enum.Enum):
+    """What may be profiled; here only the CPU."""
+
+    CPU = 0
+    XPU = 1
+    CUDA = 2
+
+
+def supported_activities() -> set[ProfilerActivity]:
+    """What can be profiled."""
+    return {ProfilerActivity.CPU}
+
+
+def schedule(
+    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
+) -> Callable[[int], ProfilerAction]:
+    """The function that tells a profile what to do in each step.
+
+    It skips ``skip_first`` steps; then, ``repeat`` times or (0) for ever, it waits for ``wait`` steps, warms up for
+    ``warmup`` and records ``active``, after the last of which the results are handed over.  Nothing is noted while it
+    waits or warms up.  With ``skip_first_wait`` the first ``wait`` is left out.
+
+    Raises:
+        ValueError: a number is negative, or ``active`` is 0.
+    """
+    given = {"wait": wait, "warmup": warmup, "active": active, "repeat": repeat, "skip_first": skip_first}
+    if min(given.values()) < 0 or active == 0:
+        needed = {"active": "> 0"}
+        numbers = [f"{name}={value} (need {needed.get(name, '>= 0')})" for name, value in given.items()]
+        raise ValueError(f"Invalid profiler schedule arguments. Got {', '.join(numbers)}.")
+    if warmup == 0:
+        warnings.warn("Profiler won't be using warmup, this can skew profiler results", stacklevel=2)
+    length = wait + warmup + active
+
+    def action(step: int) -> ProfilerAction:
+        if step < 0:
+            raise ValueError(f"Step must be non-negative. Got {step}.")
+        if step < skip_first:
+            return ProfilerAction.NONE
+        cycle, place = divmod(step - skip_first + (wait if skip_first_wait else 0), length)
+        if (repeat and cycle >= repeat) or place < wait:
+            return ProfilerAction.NONE
+        if place < wait + warmup:
+            return ProfilerAction.WARMUP
+        return ProfilerAction.RECORD if place < length - 1 else ProfilerAction.RECORD_AND_SAVE
+
+    return action
+
+
+def tensorboard_trace_handler(
+    dir_name: str, worker_name: str | None = None, use_gzip: bool = False
+) -> Callable[[profile], None]:
+    """The function, for ``on_trace_ready``, that writes a trace into a directory under a name of its own.
+
+    The name has that of the worker, by default the host's and the process's, and the time.
+    """
+
+    def write(prof: profile) -> None:
+        os.makedirs(dir_name, exist_ok=True)
+        worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
+        name = f"{worker}.{time.time_ns()}.pt.trace.json{'.gz' if use_gzip else ''}"
+        prof.export_chrome_trace(os.path.join(dir_name, name))
+
+    return write
+
+
+def _always(step: int) -> ProfilerAction:
+    return ProfilerAction.RECORD
+
+
+_RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+
+
+class profile:  # noqa: N801 - PyTorch's name
+    """``with profile() as prof:`` note what this thread does; in a loop, ``prof.step()`` ends each step.
+
+    After each cycle of the schedule, or at the end if there is none, the results are handed to ``on_trace_ready``.
+    They are those of the last cycle, until the next begins.
+
+    Args:
+        activities: what to profile; must contain ``ProfilerActivity.CPU``, the default.
+        schedule: what to do in each step, see :func:`schedule`; by default everything is recorded.
+        on_trace_ready: called with this profile when there are results.
+        record_shapes, profile_memory, with_stack, with_flops, with_modules: see ``numgrad.autograd.profiler.profile``.
+
+    Raises:
+        ValueError: the CPU is not among the activities.
+    """
+
+    def __init__(
+        self,
+        *,
+        activities: Iterable[ProfilerActivity] | None = None,
+        schedule: Callable[[int], ProfilerAction] | None = None,
+        on_trace_ready: Callable[[profile], Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+    ):
+        self.activities = supported_activities() if activities is None else set(activities)
+        if ProfilerActivity.CPU not in self.activities:
+            raise ValueError("No valid profiler activities found: there is only ProfilerActivity.CPU")
+        self.schedule = schedule or _always
+        self.on_trace_ready = on_trace_ready
+        self.step_num = 0
+        self.current_action = self.schedule(0)
+        self.profiler: single.profile | None = None
+        self._recording = False
+        self._options = {
+            "record_shapes": record_shapes, "profile_memory": profile_memory, "with_stack": with_stack,
+            "with_flops": with_flops, "with_modules": with_modules,
+        }
+        self._steps = schedule is not None
+        self._step: record_function | None = None
+        self._metadata: dict[str, Any] = {}
+
+    def start(self) -> None:
+        """Begin, as the schedule says for the present step."""
+        if self.current_action in _RECORDING:
+            self._record()
+        self._begin_step()
+
+    def stop(self) -> None:
+        """End; the results of the cycle that is under way are handed over."""
+        self._end_step()
+        if self._recording:
+            self._hand_over()
+
+    def step(self) -> None:
+        """Say that a step has ended and the next begins."""
+        self._end_step()
+        before = self.current_action
+        self.step_num += 1
+        self.current_action = self.schedule(self.step_num)
+        if self._recording and before is ProfilerAction.RECORD_AND_SAVE:
+            self._hand_over()
+        if self.current_action in _RECORDING:
+            self._record()
+        else:
+            self._end()
+        self._begin_step()
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self.stop()
+
+    def _record(self) -> None:
+        if not self._recording:
+            self._recording = True
+            self.profiler = single.profile(**self._options)  # type: ignore[arg-type]
+            self.profiler.__enter__()
+
+    def _end(self) -> None:
+        if self._recording and self.profiler is not None:
+            self._recording = False
+            self.profiler.__exit__(None, None, None)
+
+    def _hand_over(self) -> None:
+        self._end()
+        if self.on_trace_ready is not None:
+            self.on_trace_ready(self)
+
+    def _begin_step(self) -> None:
+        if self._steps:
+            self._step = record_function(f"{STEP}#{self.step_num}")
+            self._step.__enter__()
+
+    def _end_step(self) -> None:
+        if self._step is not None:
+            self._step.__exit__(None, None, None)
+            self._step = None
+
+    def _started(self, what: str) -> single.profile:
+        if self.profiler is None:
+            raise RuntimeError(f"Profiler must be initialized before {what}: nothing has been recorded")
+        return self.profiler
+
+    def events(self) -> EventList:
+        """The events of the last cycle.
+
+        Raises:
+            RuntimeError: nothing has been recorded.
+        """
+        return self._started("accessing events").function_events
+
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
+        """The events of the last cycle summed by name; see ``EventList.key_averages``.
+
+        Raises:
+            RuntimeError: nothing has been recorded.
+        """
+        prof = self._started("getting key averages")
+        return prof.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Write a file that ``chrome://tracing`` and https://ui.perfetto.dev show; compressed if it ends in ``.gz``.
+
+        Raises:
+            RuntimeError: nothing has been recorded, or it has not ended.
+        """
+        prof = self._started("exporting chrome trace")
+        prof.check_finished()
+        write_trace(prof.function_events, path, self._metadata)
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Write the stacks of the events; see ``numgrad.autograd.profiler.profile.export_stacks``."""
+        self._started("exporting stacks").export_stacks(path, metric)
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """Have traces say ``value``, a text, under ``key``."""
+        self._metadata[key] = value
+
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """Have traces say under ``key`` what ``value`` is the JSON of.
+
+        Raises:
+            ValueError: it is not JSON.
+        """
+        self._metadata[key] = json.loads(value)

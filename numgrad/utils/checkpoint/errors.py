@@ -1,0 +1,89 @@
+"""What errors of checkpoints say: what was computed again is not what was computed first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._types import size_of
+
+__all__ = [
+    "CheckpointError", "changed_in_place", "different_metadata", "different_number", "metadata", "not_under_vmap",
+    "too_many_tensors", "unpacked_twice",
+]
+
+_TIP = (
+    "\n\nTip: To see a more detailed error message, either pass `debug=True` to\n"
+    "`torch.utils.checkpoint.checkpoint(...)` or wrap the code block\n"
+    "with `with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):` to\n"
+    "enable checkpoint-debug mode globally."
+)
+
+
+class CheckpointError(RuntimeError):
+    """What a checkpoint computed again in backward does not fit what it computed in forward."""
+
+
+def metadata(shape: tuple[int, ...], type: Any) -> dict[str, Any]:
+    """What is compared of a tensor, by name."""
+    return {"shape": size_of(shape), "dtype": type.dtype, "device": type.device}
+
+
+def different_number(before: int, now: int) -> CheckpointError:
+    """The error for a function that had ``before`` tensors saved in forward, and ``now`` in backward."""
+    return CheckpointError(
+        "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
+        f"recomputation.\nNumber of tensors saved during forward: {before}\n"
+        f"Number of tensors saved during recomputation: {now}.{_TIP}"
+    )
+
+
+def too_many_tensors() -> CheckpointError:
+    """The error for a function that has more tensors saved than in forward."""
+    return CheckpointError(
+        "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward "
+        f"pass.{_TIP}"
+    )
+
+
+def different_metadata(differences: list[tuple[int, dict[str, Any], dict[str, Any]]]) -> CheckpointError:
+    """The error for tensors, given by their position, that had the first metadata and now have the second."""
+    lines = [
+        f"tensor at position {position}:\nsaved metadata: {before}\nrecomputed metadata: {now}\n"
+        for position, before, now in differences
+    ]
+    return CheckpointError(
+        "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
+        f"forward pass.\n{''.join(lines)}{_TIP}"
+    )
+
+
+def changed_in_place(tensor: Any, version: int) -> CheckpointError:
+    """The error for a tensor that was saved at this version while it was computed again, and has changed since."""
+    return CheckpointError(
+        "torch.utils.checkpoint: one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: the checkpointed function saves a tensor of shape {list(tensor._shape)} and dtype {tensor.dtype} "
+        f"for backward, and changes it in place after that. (It is at version {tensor._counter[0]}; expected version "
+        f"{version} instead.)"
+    )
+
+
+def not_under_vmap(tensor: Any) -> RuntimeError:
+    """The error for a tensor saved under vmap that has a place in a graph inside of vmap and in one outside."""
+    return RuntimeError(
+        "checkpoint cannot be used under vmap here: derivatives inside of vmap need a tensor that it saves (of shape "
+        f"{list(tensor._shape)}), and derivatives outside of vmap need the graph of that tensor, which a checkpoint "
+        "does not keep. Put the checkpoint around vmap."
+    )
+
+
+def unpacked_twice(in_group: bool) -> CheckpointError:
+    """The error for a saved tensor that is asked for again in the same backward pass, or group of them."""
+    group = (
+        "Performing two backward calls that overlap (i.e. require the same saved activation in order to compute "
+        "gradients) is not allowed while under the torch.utils.checkpoint.GraphExecGroup context. "
+    )
+    return CheckpointError(
+        "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. "
+        f"{group if in_group else ''}If you are calling ctx.saved_tensors in backward, make sure to do so only once. "
+        "Otherwise please open an issue with details on your use case."
+    )

@@ -1,0 +1,281 @@
+"""Checkpoints that are not reentrant: the function is recorded as ever, but what it saves is not kept.
+
+Note [Recomputation]
+While the function runs in forward, hooks put a handle in the place of every tensor that is saved for backward, and only
+count the tensors.  The first handle that backward asks for makes the function run again, with hooks that keep what is
+saved: the tensor with the same count is the one that the handle stands for.  What is recorded on the way is dropped.
+
+The tensors computed again belong to the backward pass that asked for them.  They are kept as long as that runs, and
+as long as the handle is there, and are handed out once.  A pass through what an earlier one has left computes them
+again, and so does reading a saved tensor outside of backward.
+
+Checkpoints in one another need nothing more.  Running the outer function again makes new inner checkpoints, which go
+when it is done; but the arguments of the old inner ones were saved for backward as well, while the outer hooks were in
+force, so they are among what it computes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+from weakref import WeakKeyDictionary, ref
+
+from ...autograd.checks import is_tensor
+from ...autograd.grad_mode import enable_grad, state
+from ...autograd.levels import Level, outside
+from ...autograd.nesting import NESTING, in_thread
+from ...autograd.saved import SavingNode, keep
+from ...autograd.saved_hooks import saved_tensors_hooks
+from ...ops.batches import requires_below
+from .errors import (
+    CheckpointError,
+    changed_in_place,
+    different_metadata,
+    different_number,
+    metadata,
+    not_under_vmap,
+    too_many_tensors,
+    unpacked_twice,
+)
+from .groups import current_group
+from .log import OperationLog, with_logs
+from .random_states import RandomState
+
+__all__ = ["DETERMINISM_CHECKS", "Frame", "noop_context_fn"]
+
+DETERMINISM_CHECKS = ["default", "none"]
+
+
+def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
+    """The default ``context_fn``: two context managers that do nothing."""
+    return nullcontext(), nullcontext()
+
+
+class _Stop(BaseException):
+    """All that is needed has been computed again.
+
+    It is no Exception, so that a function that catches its own errors does not catch this.
+    """
+
+
+class _Handle:
+    """Stands in a node for a tensor that is to be computed again, with its shape and TensorType."""
+
+    __slots__ = ("__weakref__", "kind")
+
+    def __init__(self, tensor: Any):
+        self.kind = tensor._shape, tensor._type
+
+
+class SavedArguments(SavingNode):
+    """The arguments of a checkpoint, the tensors among them saved for backward like those of any operation.
+
+    It stands in no graph, since no gradient goes through it.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, arguments: tuple[Any, ...]):
+        super().__init__((), (), None)
+        kept = [keep(value) if is_tensor(value) else (value, None) for value in arguments]
+        self.saved = tuple([value for value, _ in kept])
+        self.versions = [version for _, version in kept]
+
+    def saved_output(self, place: int) -> int | None:
+        return None
+
+    def restored(self) -> list[Any]:
+        """The arguments again.
+
+        Raises:
+            RuntimeError: a tensor was changed in place since.
+        """
+        saved = self.saved
+        assert saved is not None
+        return [
+            value if version is None else self.unpack_place(place)
+            for place, (value, version) in enumerate(zip(saved, self.versions, strict=True))
+        ]
+
+
+class Frame:
+    """One call of a checkpoint: how to run its function again, and what that has given in the passes that run."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        again: AbstractContextManager[Any],
+        preserve_rng_state: bool,
+        checks_metadata: bool,
+        stops_early: bool,
+        debug: bool,
+    ):
+        self.checks_metadata = checks_metadata
+        self.stops_early = stops_early
+        #: Whether forward is over: a backward inside the function itself sees a part of it only.
+        self.complete = False
+        self.handles: list[ref[_Handle]] = []
+        self._function = function
+        self._arguments = SavedArguments(args)
+        self._kwargs = kwargs
+        self._again = again
+        self._level = state.level  # such as of vmap: what runs again has to do with it, even if it has ended
+        self._random_state = RandomState() if preserve_rng_state else None
+        #: The operations of forward and those of the latest recomputation.
+        self._logs = (OperationLog(), OperationLog()) if debug else None
+        #: What has been computed again, by the backward pass or the group of passes that it belongs to.
+        self._recomputed: WeakKeyDictionary[Any, _Tensors] = WeakKeyDictionary()
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Within the block, which is forward, handles are saved in place of tensors."""
+        with saved_tensors_hooks(self._pack, self._unpack), self._logs[0].watching() if self._logs else nullcontext():
+            yield
+        self.complete = True
+
+    def _pack(self, tensor: Any) -> _Handle:
+        if self._level is not None and requires_below(tensor):
+            raise not_under_vmap(tensor)
+        handle = _Handle(tensor)
+        self.handles.append(ref(handle))
+        return handle
+
+    def _unpack(self, handle: _Handle) -> Any:
+        """The tensor that a handle stands for."""
+        if self._logs is None:
+            return self._tensor(handle)
+        try:
+            return self._tensor(handle)
+        except CheckpointError as error:
+            raise with_logs(error, *self._logs) from error
+
+    def _tensor(self, handle: _Handle) -> Any:
+        owner = current_group() or state.current_pass
+        tensors = None if owner is None else self._recomputed.get(owner)
+        if tensors is None:
+            tensors = self._recompute()
+            if owner is not None:
+                self._recomputed[owner] = tensors
+        return _taken(tensors, handle)
+
+    def _recompute(self) -> _Tensors:
+        """Run the function again, for the tensors that it saves."""
+        args = self._restored_arguments()
+        recomputation = _Recomputation(self)
+        random_state = self._random_state
+        try:
+            with (
+                saved_tensors_hooks(recomputation.pack, _itself),
+                _within(self._level),
+                enable_grad(),
+                random_state.again() if random_state else nullcontext(),
+                self._logs[1].watching() if self._logs else nullcontext(),
+                self._again,
+            ):
+                self._function(*args, **self._kwargs)
+        except _Stop:
+            pass
+        recomputation.check()
+        return recomputation.tensors
+
+    def _restored_arguments(self) -> list[Any]:
+        """The arguments again, for which the checkpoint around this one may have to run first, and so on."""
+        if _nested.depth >= NESTING:
+            return in_thread(self._arguments.restored)  # with a stack of its own
+        _nested.depth += 1
+        try:
+            return self._arguments.restored()
+        finally:
+            _nested.depth -= 1
+
+
+class _within(outside):  # noqa: N801 - a context manager
+    """``with _within(level):`` operations have to do with this level and those around it, as they had in forward."""
+
+    def __init__(self, level: Level | None):
+        self.level = level
+
+
+class _Nested(threading.local):
+    depth = 0  # of checkpoints that wait for the arguments of one inside them
+
+
+_nested = _Nested()
+
+
+def _itself(tensor: Any) -> Any:
+    return tensor
+
+
+#: What handles stand for: the tensor, and the version that it was saved at.
+_Tensors = WeakKeyDictionary[_Handle, tuple[Any, int]]
+
+
+class _Recomputation:
+    """One run of a checkpoint's function in backward."""
+
+    def __init__(self, frame: Frame):
+        self.tensors: _Tensors = WeakKeyDictionary()
+        self._frame = frame
+        self._count = 0
+
+    def pack(self, tensor: Any) -> Any:
+        """Keep a tensor that is saved; raises _Stop with the last one that is needed."""
+        frame = self._frame
+        handles, position = frame.handles, self._count
+        self._count += 1
+        if position < len(handles):
+            handle = handles[position]()
+            if handle is not None:
+                kept = tensor.detach()
+                self.tensors[handle] = kept, kept._counter[0]
+            if frame.stops_early and self._count == len(handles):
+                raise _Stop
+        elif frame.complete:
+            raise too_many_tensors()
+        return tensor.detach()  # what the graph now recorded saves, if the function goes back through it
+
+    def check(self) -> None:
+        """Raise unless the tensors are like those of forward.
+
+        Raises:
+            CheckpointError: their number, a shape, a dtype or a device differs.
+        """
+        frame = self._frame
+        count = len(frame.handles)
+        if self._count < count:
+            raise different_number(count, self._count)
+        if not frame.checks_metadata:
+            return
+        differences = []
+        for position, reference in enumerate(frame.handles):
+            handle = reference()
+            if handle is not None:
+                tensor, _ = self.tensors[handle]
+                now = tensor._shape, tensor._type
+                if now != handle.kind:
+                    differences.append((position, metadata(*handle.kind), metadata(*now)))
+        if differences:
+            raise different_metadata(differences)
+
+
+def _taken(tensors: _Tensors, handle: _Handle) -> Any:
+    """The tensor that a handle stands for, which is not kept any longer.
+
+    Raises:
+        CheckpointError: it was taken before, or the function has changed it in place after it was saved.
+    """
+    kept = tensors.pop(handle, None)
+    if kept is None:
+        raise unpacked_twice(current_group() is not None)
+    tensor, version = kept
+    if tensor._counter[0] != version:
+        raise changed_in_place(tensor, version)
+    shape, type = handle.kind  # which the tensor has, if that was checked
+    if tensor._type is not type:
+        tensor = tensor.to(type.dtype)
+    return tensor if tensor._shape == shape else tensor.expand(shape)

@@ -1,0 +1,81 @@
+"""Checkpoints that are reentrant: one node, whose backward records the function and goes back through it at once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from contextlib import nullcontext
+from typing import Any
+
+from ...autograd.backward import backward as run_backward
+from ...autograd.checks import is_tensor
+from ...autograd.function import Function
+from ...autograd.grad_mode import enable_grad, state
+from .random_states import RandomState
+
+__all__ = ["CheckpointFunction", "check_backward_validity", "detach_variable"]
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The tensors among ``inputs`` as leaves of a graph of their own, which require gradients where those do.
+
+    Raises:
+        RuntimeError: ``inputs`` is no tuple.
+    """
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
+    return tuple([
+        value.detach().requires_grad_(value.requires_grad) if is_tensor(value) else value for value in inputs
+    ])
+
+
+def check_backward_validity(inputs: Iterable[Any]) -> None:
+    """Warn if no tensor among ``inputs`` requires a gradient."""
+    if not any(is_tensor(value) and value.requires_grad for value in inputs):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+
+
+class CheckpointFunction(Function):
+    """``CheckpointFunction.apply(function, preserve_rng_state, *args)``: what the reentrant checkpoint records.
+
+    Its backward runs ``function`` again and the engine inside the engine.  Only tensors directly among ``args`` and
+    the results take part.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, run_function: Any, preserve_rng_state: bool, *args: Any) -> Any:
+        """Run the function without recording it."""
+        check_backward_validity(args)
+        ctx.run_function = run_function
+        ctx.random_state = RandomState() if preserve_rng_state else None
+        ctx.others = [None if is_tensor(value) else value for value in args]
+        ctx.places = [place for place, value in enumerate(args) if is_tensor(value)]
+        ctx.save_for_backward(*[args[place] for place in ctx.places])
+        return run_function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Run the function again and go back through it.
+
+        Raises:
+            RuntimeError: this pass computes gradients of given tensors only, or nothing in the function needs any.
+        """
+        if state.current_pass.captures is not None:
+            raise RuntimeError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
+                "parameter to .backward(). To resolve this error, you can either set use_reentrant=False, or call "
+                ".backward() without passing the `inputs` argument."
+            )
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
+            args[place] = tensor
+        inputs = detach_variable(tuple(args))
+        with nullcontext() if ctx.random_state is None else ctx.random_state.again(), enable_grad():
+            outputs = ctx.run_function(*inputs)
+        if is_tensor(outputs):
+            outputs = (outputs,)
+        used = [place for place, value in enumerate(outputs) if is_tensor(value) and value.requires_grad]
+        if not used:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        run_backward([outputs[place] for place in used], [grad_outputs[place] for place in used])
+        return None, None, *[value.grad if is_tensor(value) else None for value in inputs]

@@ -1,0 +1,144 @@
+"""``checkpoint``: run a function now, and again in backward."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from ...autograd.grad_mode import GRAD, state
+from .recomputation import DETERMINISM_CHECKS, Frame, noop_context_fn
+from .reentrant import CheckpointFunction
+from .settings import wants_debug, wants_early_stop
+
+__all__ = ["checkpoint", "checkpoint_sequential"]
+
+_Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[[], _Contexts] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Compute ``function(*args, **kwargs)`` without keeping what it saves for backward, which computes it again.
+
+    This trades time for memory: of what the function computes only the result is kept, and its arguments.  The
+    function must do the same each time it is called with them.
+
+    Args:
+        function: what to run; it may be called several times.
+        args: its arguments.  A tensor among them must not be changed in place until backward has run.
+        use_reentrant: False records the function as ever, so that all there is to a graph works: ``grad``, derivatives
+            of derivatives, hooks, checkpoints in one another, results of any structure.  True, the old way and for
+            now the default, records one node, which goes back through the function by a backward of its own: only
+            tensors directly among the arguments and results take part, and only ``backward()`` without ``inputs``
+            works.
+        context_fn: returns two context managers: the function runs in the first, in backward in the second.
+        determinism_check: "default" raises an error if what is saved in backward differs from forward in number, shape
+            or dtype; "none" in number only.
+        debug: have such errors show the operations of forward and of backward.
+        early_stop: in backward, stop the function as soon as it has computed what is needed.
+        preserve_rng_state: have the function draw the same random numbers in backward.
+        kwargs: keyword arguments of the function.
+
+    The last five but ``preserve_rng_state`` are for ``use_reentrant=False``.
+
+    Raises:
+        ValueError: ``determinism_check`` is neither; ``debug`` and a ``context_fn`` are both given, or one of them, or
+            keyword arguments, with ``use_reentrant=True``.
+        CheckpointError: in backward, what is computed again is not what was computed first.
+        RuntimeError: in backward, an argument was changed in place; or it is one that the reentrant way cannot do.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad.utils.checkpoint import checkpoint
+        >>> x = numgrad.tensor([0.0, 1.0], requires_grad=True)
+        >>> checkpoint(lambda x: x.exp().sin(), x, use_reentrant=False).sum().backward()
+        >>> x.grad
+        tensor([ 0.5403, -2.4783])
+    """
+    if use_reentrant is None:
+        _warn_of_default("torch.utils.checkpoint")
+        use_reentrant = True
+    if use_reentrant:
+        if context_fn is not noop_context_fn or debug:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        _refuse_keywords(kwargs)
+        return CheckpointFunction.apply(function, preserve_rng_state, *args)
+    if determinism_check not in DETERMINISM_CHECKS:
+        raise ValueError(f"determinism_check should be one of {DETERMINISM_CHECKS}, but got {determinism_check}")
+    debug = wants_debug(debug)
+    if debug and context_fn is not noop_context_fn:
+        raise ValueError("debug=True is incompatible with non-default context_fn")
+    if not state.mode & GRAD:
+        return function(*args, **kwargs)
+    first, again = context_fn()
+    checks = determinism_check == "default"
+    frame = Frame(function, args, kwargs, again, preserve_rng_state, checks, wants_early_stop(early_stop), debug)
+    with frame.recording(), first:
+        return function(*args, **kwargs)
+
+
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
+    """Run functions one after the other, in segments each of which is a checkpoint, except the last.
+
+    Args:
+        functions: a list of functions or modules, or a ``Sequential``, each taking what the one before returns.
+        segments: into how many segments to divide them, from 1 to their number; the last has what is left over.
+        input: a tensor, the argument of the first.
+        use_reentrant: see :func:`checkpoint`.
+        kwargs: only ``preserve_rng_state``.
+
+    Raises:
+        ValueError: there are other keyword arguments, or not as many functions as segments.
+    """
+    if use_reentrant is None:
+        _warn_of_default("torch.utils.checkpoint.checkpoint_sequential")
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    _refuse_keywords(kwargs)
+    functions = list(functions)
+    if not 1 <= segments <= len(functions):
+        raise ValueError(f"{len(functions)} functions cannot be divided into {segments} segments")
+    size = len(functions) // segments
+    last = size * (segments - 1)
+    for start in range(0, last, size):
+        segment = _Sequence(functions[start : start + size])
+        input = checkpoint(segment, input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return _Sequence(functions[last:])(input)
+
+
+class _Sequence:
+    """Several functions as one."""
+
+    def __init__(self, functions: list[Callable[[Any], Any]]):
+        self.functions = functions
+
+    def __call__(self, value: Any) -> Any:
+        for function in self.functions:
+            value = function(value)
+        return value
+
+
+def _refuse_keywords(kwargs: dict[str, Any]) -> None:
+    if kwargs:
+        raise ValueError(f"Unexpected keyword arguments: {','.join(kwargs)}")
+
+
+def _warn_of_default(name: str) -> None:
+    warnings.warn(
+        f"{name}: the use_reentrant parameter should be passed explicitly. use_reentrant=False is recommended, but if "
+        "you need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more "
+        "details on the differences between the two variants.",
+        stacklevel=3,
+    )

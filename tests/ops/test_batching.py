@@ -1,0 +1,175 @@
+"""``vmap`` of every operation of the table, held against a loop over the examples."""
+
+import numpy as np
+import pytest
+from ops.samples import SAMPLES
+
+import numgrad
+from numgrad.func import jvp, vjp, vmap
+from numgrad.ops.elementwise import Pointwise
+
+#: Whose results differ in shape from example to example, or that take memory which examples do not have.
+WITHOUT_BATCHES = {"masked_select_op", "masked_scatter_backward"}
+
+CASES = [
+    case for sample in SAMPLES for case in sample.cases(shape=(2, 3))
+    if case.layout in ("contiguous", "0-d") and sample.name not in WITHOUT_BATCHES
+]
+
+COUNT = 3
+
+
+def dtype_of(case):
+    return "float64" if "float64" in case.sample.dtypes else case.sample.dtypes[0]
+
+
+def batches(case):
+    """For each input a batch: its elements, turned around from example to example."""
+    made = []
+    for leaf in case.leaves(dtype_of(case)):
+        if leaf is None:
+            made.append(None)
+            continue
+        row = leaf.numpy().reshape(-1)
+        examples = [np.roll(row, number).reshape(leaf.shape) for number in range(COUNT)]
+        made.append(numgrad.from_numpy(np.stack(examples)))
+    return made
+
+
+def choices(given):
+    """Which inputs are batched: all of them, or each by itself."""
+    places = [place for place, batch in enumerate(given) if batch is not None]
+    return [places] if len(places) < 2 else [places, *[[place] for place in places]]
+
+
+def examples_of(given, chosen, number):
+    return [
+        batch if batch is None else batch[number if place in chosen else 0] for place, batch in enumerate(given)
+    ]
+
+
+def mapped(function, given, chosen):
+    """``vmap`` of a function of all inputs, of which those chosen are batched."""
+    dims = tuple(0 if place in chosen else None for place in range(len(given)))
+    return vmap(function, in_dims=dims)(
+        *[batch if batch is None or place in chosen else batch[0] for place, batch in enumerate(given)]
+    )
+
+
+def assert_same(found, expected):
+    assert len(found) == len(expected)
+    for output, examples in zip(found, expected, strict=True):
+        wanted = numgrad.stack(list(examples))
+        assert (output.shape, output.dtype) == (wanted.shape, wanted.dtype)
+        np.testing.assert_allclose(output.detach().numpy(), wanted.detach().numpy(), 1e-9, 1e-11)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_results_are_those_of_a_loop(case):
+    given = batches(case)
+    for chosen in choices(given):
+        rows = [case(*examples_of(given, chosen, number)) for number in range(COUNT)]
+        assert_same(mapped(case, given, chosen), list(zip(*rows, strict=True)))
+
+
+DIFFERENTIABLE = [case for case in CASES if any(case.differentiable()) and "float64" in case.sample.dtypes]
+
+#: Without the pointwise operations of one input, which are all gone through in the same way.
+SOME = [case for case in DIFFERENTIABLE if not isinstance(case.op, Pointwise) or len(case.op.inputs) > 1]
+
+
+def products(case, places):
+    """A function of all inputs: the vector-Jacobian products, by those in ``places``, for vectors of ones."""
+
+    def compute(*inputs):
+        def outputs(*chosen):
+            values = list(inputs)
+            for place, value in zip(places, chosen, strict=True):
+                values[place] = value
+            return tuple([output for output in case(*values) if output.dtype.differentiable])
+
+        results, pull_back = vjp(outputs, *[inputs[place] for place in places])
+        return pull_back(tuple([result * 0 + 1.25 for result in results]))
+
+    return compute
+
+
+@pytest.mark.parametrize("case", DIFFERENTIABLE, ids=str)
+def test_gradients_taken_inside_and_outside(case):
+    """Gradients of each example, taken under ``vmap``, and those of the whole batch, taken around it."""
+    given = batches(case)
+    places = [place for place, wanted in enumerate(case.differentiable()) if wanted]
+    compute = products(case, places)
+    chosen = choices(given)[0]
+    rows = [compute(*examples_of(given, chosen, number)) for number in range(COUNT)]
+    expected = list(zip(*rows, strict=True))
+    assert_same(mapped(compute, given, chosen), expected)
+    leaves = [None if batch is None else batch.clone() for batch in given]
+    for place in places:
+        leaves[place].requires_grad_()
+    outputs = [output for output in mapped(case, leaves, chosen) if output.requires_grad]
+    gradients = numgrad.autograd.grad(
+        outputs, [leaves[place] for place in places], [numgrad.full_like(output, 1.25) for output in outputs],
+        allow_unused=True, materialize_grads=True,
+    )
+    assert_same(gradients, expected)
+
+
+@pytest.mark.parametrize("case", SOME, ids=str)
+def test_tangents_of_gradients(case):
+    """Forward mode over reverse mode, both under ``vmap``."""
+    given = batches(case)
+    places = [place for place, wanted in enumerate(case.differentiable()) if wanted]
+    compute = products(case, places)
+
+    def tangents(*inputs):
+        def gradients(*chosen):
+            values = list(inputs)
+            for place, value in zip(places, chosen, strict=True):
+                values[place] = value
+            return compute(*values)
+
+        points = tuple([inputs[place] for place in places])
+        return jvp(gradients, points, tuple([point * 0 + 0.75 for point in points]))[1]
+
+    chosen = choices(given)[0]
+    rows = [tangents(*examples_of(given, chosen, number)) for number in range(COUNT)]
+    assert_same(mapped(tangents, given, chosen), list(zip(*rows, strict=True)))
+
+
+@pytest.mark.parametrize("case", SOME, ids=str)
+def test_a_batch_of_gradients(case):
+    """One backward pass for a batch gives what a pass for each gives, and is recorded alike."""
+    leaves = case.leaves("float64", requires_grad=True)
+    wanted = [leaf for leaf in leaves if leaf is not None and leaf.requires_grad]
+    outputs = [output for output in case(*leaves) if output.requires_grad]
+    vectors = [
+        numgrad.stack([numgrad.full_like(output, factor) * output.detach() for factor in (1, -2, 0.5)])
+        for output in outputs
+    ]
+
+    def gradients(given, **options):
+        return numgrad.autograd.grad(
+            outputs, wanted, given, retain_graph=True, create_graph=True, allow_unused=True, materialize_grads=True,
+            **options,
+        )
+
+    found = gradients(vectors, is_grads_batched=True)
+    rows = [gradients([vector[number] for vector in vectors]) for number in range(COUNT)]
+    expected = list(zip(*rows, strict=True))
+    assert_same(found, expected)
+    stacked = [numgrad.stack(list(row)) for row in expected]
+    second = [
+        numgrad.autograd.grad(
+            sum([(one.abs() ** 2).sum() for one in results if one.requires_grad], 0 * total(leaves)),
+            wanted, retain_graph=True,
+        )
+        for results in (found, stacked)
+    ]
+    for one, other in zip(*second, strict=True):
+        np.testing.assert_allclose(one.numpy(), other.numpy(), 1e-8, 1e-10)
+
+
+def total(leaves):
+    """A sum on which all leaves have an influence."""
+    return sum([leaf.abs().sum() for leaf in leaves if leaf is not None and leaf.requires_grad])

@@ -1,0 +1,349 @@
+"""``numgrad.explain``: what it says is true, for every reason that a tensor can have to lack a gradient."""
+
+import gc
+import re
+
+import pytest
+
+import numgrad
+from numgrad import arange, explain, nn, ones, tensor
+from numgrad.autograd import Function, grad, set_detect_anomaly
+
+
+@pytest.fixture
+def x():
+    return tensor([1.0, 2.0], requires_grad=True)
+
+
+def frees(total):
+    total.backward()
+
+
+def at(function, line):
+    """A pattern for a place in this file."""
+    return rf'  File "{re.escape(__file__)}", line \d+, in {function}\n    {re.escape(line)}'
+
+
+# --- requires_grad ----------------------------------------------------------------------
+
+
+class Fixed(Function):
+    @staticmethod
+    def forward(ctx, x):
+        out = x * 1
+        ctx.mark_non_differentiable(out)
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+def inference(x):
+    with numgrad.inference_mode():
+        return x * 2
+
+
+def frozen(x):
+    return nn.Linear(1, 1).requires_grad_(False).weight
+
+
+def unrecorded(x):
+    with numgrad.no_grad():
+        return x * 2
+
+
+@pytest.mark.parametrize(("make", "words"), [
+    (lambda x: arange(3), "False. There are no derivatives of int64"),
+    (lambda x: x > 1, "False. There are no derivatives of bool"),
+    (inference, "False. It was made under inference_mode()"),
+    (frozen, "False. It is a parameter that is frozen"),
+    (lambda x: x.detach(), "False. It lies on the memory of another tensor, which requires one (tensor of shape [2]"),
+    (lambda x: x.data[:1], "False. It lies on the memory of another tensor"),
+    (lambda x: ones(2), "False. Nobody has asked for one with requires_grad_(), or it was computed from tensors that"),
+    (unrecorded, "False. Nobody has asked for one"),
+    (Fixed.apply, "False. Nobody has asked for one"),
+    (lambda x: ones(2, 2)[0], "False. It is a view of a tensor that requires none."),
+    (lambda x: x, "True, so that backward adds to its grad."),
+    (lambda x: x * 2, "True, since it was computed from tensors that require gradients."),
+    (lambda x: x[:1], "True, since it was computed from tensors that require gradients."),
+])  # fmt: skip
+def test_why_it_requires_a_gradient_or_not(x, make, words):
+    made = make(x)
+    explanation = explain(made)
+    assert explanation["requires_grad"].startswith(words)
+    assert made.requires_grad is explanation["requires_grad"].startswith("True")
+    if not made.requires_grad:
+        assert explanation["grad"] == "None. Backward passes it by, since it requires no gradient."
+
+
+def test_who_made_it_where_operations_are_watched(x):
+    with set_detect_anomaly(True, check_forward=True):
+        made = unrecorded(x)
+        copied = made.clone()
+        constant = Fixed.apply(x)
+        assert explain(x * 2)["requires_grad"].startswith("True")
+    place = at("unrecorded", "return x * 2")
+    pattern = rf"False. It was made by 'mul', under no_grad\(\), here:\n{place}"
+    assert re.match(pattern, explain(made)["requires_grad"])
+    assert "It was made by 'clone', from operands that require no gradient, here:" in explain(copied)["requires_grad"]
+    assert "It was made by 'Fixed', which has no derivative, here:" in explain(constant)["requires_grad"]
+    key = id(made)
+    assert key in numgrad.autograd.origins._noted
+    del made
+    assert key not in numgrad.autograd.origins._noted
+
+
+def test_views_made_without_recording(x):
+    y = x * 1
+    with numgrad.no_grad():
+        view = y[:1]
+    assert explain(view)["requires_grad"] == (
+        "True, being a view of a tensor that does; but it was made under no_grad mode, so that gradients end here."
+    )
+    (view * 2).sum().backward()
+    assert view.grad is None
+    assert "end at the view" in explain(view)["grad"]
+    base = ones(2)
+    earlier = base[:1]
+    base.requires_grad_()
+    assert "it was made before that one did" in explain(earlier)["requires_grad"]
+
+
+# --- grad -------------------------------------------------------------------------------
+
+
+def test_only_leaves_keep_their_gradient(x):
+    y = x * 2
+    frees(y.sum())
+    assert "call retain_grad() on this tensor before backward()" in explain(y)["grad"]
+    z = x * 2
+    z.retain_grad()
+    assert "retain_grad() was called, but no backward pass" in explain(z)["grad"]
+    frees(z.sum())
+    assert explain(z)["grad"].startswith("shape [2], float32.")
+
+
+def test_why_a_leaf_has_none(x):
+    assert "No recorded operation that still exists uses this tensor" in explain(x)["grad"]
+    y = x.exp()
+    assert "ExpBackward0 would send it one, but no backward pass has come by there" in explain(x)["grad"]
+    grad(y.sum(), x)
+    text = explain(x)["grad"]
+    place = at(".*", "grad(y.sum(), x)")
+    assert re.search(rf"A backward pass has gone through ExpBackward0, begun here:\n{place}", text)
+    assert "autograd.grad() and backward(inputs=...) do not" in text
+    del y
+    assert "No recorded operation that still exists" in explain(x)["grad"]
+
+
+def test_what_has_added_to_it(x):
+    for _ in range(3):
+        frees((x * x).sum() + x.exp().sum())
+    plain = explain(x)["grad"]
+    assert "Each backward pass adds to it" in plain
+    assert "detect_anomaly()" in plain
+    x.grad = None
+    with set_detect_anomaly(True):
+        for _ in range(3):
+            frees((x * x).sum() + x.exp().sum())
+        last = x.sum()
+        last.backward()
+    text = explain(x)["grad"]
+    assert text.startswith("shape [2], float32. 4 backward passes brought it, here:\n")
+    sources = r"ExpBackward0 \(test_explain.py, line \d+\) and MulBackward0 \(test_explain.py, line \d+\) \(2 times\)"
+    assert re.search(rf"{at('frees', 'total.backward()')}\n    3 times, from {sources}\n", text)
+    assert re.search(rf"{at('.*', 'last.backward()')}\n    from SumBackward0 \(test_explain.py, line \d+\)$", text)
+
+
+def test_a_gradient_that_was_reset_or_set(x):
+    with set_detect_anomaly(True):
+        frees(x.sum())
+        x.grad = None
+        assert explain(x)["grad"].startswith("None. It had one, which was set to None since, as zero_grad() does. 1 ba")
+        x.grad = ones(2)
+        assert "Each backward pass adds to it" in explain(x)["grad"]
+        frees(x.sum())
+    assert "There was one before, to which 1 backward pass added, here:\n" in explain(x)["grad"]
+
+
+def test_many_calls_are_cut_short(x):
+    with set_detect_anomaly(True):
+        calls = [f"(x * {n}).sum().backward()" for n in range(6)]
+        for call in calls:
+            exec(compile(call, f"<call {call}>", "exec"), {"x": x})
+    text = explain(x)["grad"]
+    assert "6 backward passes brought it, the latest here:\n" in text
+    assert [f"<call {call}>" in text for call in calls] == [False, False, False, True, True, True]
+
+
+def test_notes_do_not_keep_tensors_alive():
+    gc.collect()
+    with set_detect_anomaly(True):
+        leaf = ones(2, requires_grad=True)
+        frees(leaf.sum())
+        key = id(leaf)
+        noted = numgrad.autograd.contributions._noted
+        assert key in noted
+        del leaf
+    assert key not in noted
+
+
+# --- graph ------------------------------------------------------------------------------
+
+
+def test_what_lies_behind_and_who_freed_it(x):
+    other = ones(3, 1, requires_grad=True)
+    y = (x * other).exp()
+    total = y.sum()
+    assert explain(total)["graph"] == (
+        "3 nodes and 2 leaves (of shapes [3, 1] and [2]) lie behind it. Nothing is freed: backward can go through it."
+    )
+    assert explain(x)["graph"] == "nothing lies behind it."
+    frees(total)
+    text = explain(y)["graph"]
+    place = at("frees", "total.backward()")
+    assert re.search(rf"What ExpBackward0 and MulBackward0 had saved was freed here:\n{place}", text)
+    with pytest.raises(RuntimeError, match="a second time"):
+        y.sum().backward()
+
+
+def test_saved_tensors_that_were_changed(x):
+    for make in (lambda x: x.exp(), lambda x: x.softmax(0), lambda x: x.expand(2, 2).exp()):
+        y = make(x)
+        total = y.sum()
+        y.add_(1)
+        text = explain(total)["graph"]
+        assert "has saved a tensor of shape [2" in text
+        assert "at version 0 that was changed in place since. Backward will refuse" in text
+    with set_detect_anomaly(True):
+        y = x.exp()
+        total = y.sum()
+        y.add_(1)
+    assert re.search(rf"changed in place since, here:\n{at('.*', 'y.add_(1)')}\nBackward", explain(total)["graph"])
+
+
+def test_a_view_that_cannot_follow_its_base(x):
+    first, second = (x * 1).unbind()
+    with numgrad.no_grad():
+        first.mul_(2)
+    with pytest.raises(RuntimeError) as caught:
+        second.grad_fn  # noqa: B018 - it raises
+    assert explain(second)["graph"] == str(caught.value)
+
+
+def test_where_it_was_recorded_in_anomaly_mode(x):
+    with set_detect_anomaly(True):
+        y = x * 2
+    assert re.search(rf" MulBackward0 was recorded here:\n{at('.*', 'y = x * 2')}\n", explain(y)["graph"])
+
+
+# --- the others -------------------------------------------------------------------------
+
+
+def test_who_uses_it(x):
+    assert explain(x)["used by"] == "no recorded operation that still exists."
+    y = x * x
+    z = y.exp() + y.exp()
+    assert explain(x)["used by"] == "MulBackward0."
+    assert explain(y)["used by"] == "ExpBackward0 (2 times)."
+    assert explain(z)["used by"] == "no recorded operation that still exists."
+    first, second = x.unbind()
+    kept = second * 2
+    assert explain(first)["used by"] == "no recorded operation that still exists."
+    assert explain(second)["used by"] == "MulBackward0."
+    assert kept.requires_grad
+
+
+def test_memory(x):
+    base = ones(2, 2)
+    view = base[0]
+    assert explain(base)["memory"] == "its own, with 1 view of it, never changed in place."
+    assert explain(view)["memory"].startswith("it is a view of another tensor (tensor of shape [2, 2], float32, made")
+    view.add_(1)
+    base.add_(1)
+    assert explain(view)["memory"].endswith(", changed in place 2 times (its version is 2).")
+    with set_detect_anomaly(True):
+        base.mul_(3)
+    place = at(".*", "base.mul_(3)")
+    assert re.search(rf"3 times \(its version is 3\), the last time here:\n{place}", explain(view)["memory"])
+    assert explain(inference(x))["memory"] == "its own, without a version."
+
+
+def hook(*anything):
+    return None
+
+
+def test_hooks(x):
+    assert explain(x)["hooks"] == "none."
+    x.register_hook(hook)
+    x.register_post_accumulate_grad_hook(hook)
+    assert explain(x)["hooks"] == "hook by register_hook; hook by register_post_accumulate_grad_hook."
+    y = x * 2
+    y.retain_grad()
+    y.register_hook(print)
+    y.grad_fn.register_hook(hook)
+    y.grad_fn.register_prehook(hook)
+    assert explain(y)["hooks"] == (
+        "print by register_hook; hook by register_prehook of its node; hook by register_hook of its node; "
+        "retain_grad() was called."
+    )
+
+
+def test_how_an_output_depends_on_it(x):
+    y = x * x
+    loss = (y + y.exp()).sum()
+    text = explain(x, loss)["output"]
+    assert text.startswith("A tensor of shape [], float32, made by SumBackward0. 4 paths lead back to the tensor, the")
+    assert text.endswith("SumBackward0 <- AddBackward0 <- MulBackward0 <- torch::autograd::AccumulateGrad")
+    assert explain(y, y.sum())["output"].endswith("1 path leads back to the tensor: SumBackward0 <- MulBackward0")
+    other = ones(3, requires_grad=True)
+    for independent in (other, x.detach()):
+        text = explain(independent, loss)["output"]
+        assert text.endswith("It does not depend on the tensor, only on leaves of shape [2].")
+    assert "It requires no gradient: There are no derivatives of int64" in explain(x, arange(3))["output"]
+    assert explain(x, x)["output"] == "the tensor itself."
+    first, second = x.unbind()
+    assert "does not depend" in explain(first, second * 2)["output"]
+
+
+def test_deep_graphs(x):
+    y = x
+    for _ in range(3000):
+        y = y + y
+    assert f"{2**3000} paths" in explain(x, y)["output"]
+
+
+# --- the whole --------------------------------------------------------------------------
+
+
+def test_the_text(x):
+    text = """A tensor of shape [2], float32, a leaf.
+requires_grad: True, so that backward adds to its grad.
+grad: None. No recorded operation that still exists uses this tensor: none was computed with it, or only under \
+no_grad() or with a detached copy, or the results are gone.
+graph: nothing lies behind it.
+used by: no recorded operation that still exists.
+memory: its own, never changed in place.
+hooks: none."""
+    explanation = explain(x)
+    assert str(explanation) == repr(explanation) == text
+    assert list(explanation.topics) == ["requires_grad", "grad", "graph", "used by", "memory", "hooks"]
+    assert str(explain(nn.Parameter(ones(2)))).startswith("A parameter of shape [2], float32, a leaf.\n")
+
+
+def test_it_changes_nothing(x):
+    y = x * x
+    loss = y.sum()
+    before = (y._version, y.grad_fn, x.grad, loss.grad_fn.next_functions)
+    explain(x, loss), explain(y), explain(loss)
+    assert (y._version, y.grad_fn, x.grad, loss.grad_fn.next_functions) == before
+    loss.backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+
+
+def test_it_explains_tensors_only(x):
+    with pytest.raises(TypeError, match=r"explain\(\): argument 'tensor' must be Tensor, not int"):
+        explain(3)
+    with pytest.raises(TypeError, match=r"explain\(\): argument 'output' must be Tensor, not float"):
+        explain(x, 3.0)
