@@ -88,6 +88,7 @@ class Context(FunctionCtx):
 
     #: For each input of ``forward`` whether it needs a gradient.
     needs_input_grad: tuple[bool, ...]
+    _failure: AttributeError | None  # of an unpack hook, on its way to the user
 
     def __init__(self, node: BackwardCFunction, needs_input_grad: tuple[bool, ...]):
         self._node = ref(node)
@@ -108,7 +109,7 @@ class Context(FunctionCtx):
             raise freed_error(None, None)
         try:
             return node.unpack()
-        except AttributeError as error:  # of an unpack hook; Python takes it for this property's
+        except AttributeError as error:  # Python takes it to say that there is no such property
             self._failure = error
             raise
 
@@ -121,6 +122,7 @@ class Context(FunctionCtx):
     def __getattr__(self, name: str) -> Any:
         if name in ("saved_tensors", "saved_variables"):
             failure, self._failure = self._failure, None
+            assert failure is not None
             raise failure
         node = None if name == "_node" else self._node()
         if node is not None and name in _OF_THE_NODE:
@@ -247,21 +249,30 @@ class BackwardCFunction(SavingNode):
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         context = self.context
         several = self.more_outputs
-        gradients = [gradient] if several is None else list(gradient or [None] * (1 + len(several)))
+        if several is None:
+            gradients = [gradient]
+        elif gradient and self.attached is None and self.function.boxed_grads_call:
+            gradients = gradient  # the engine's own, so that what is taken out is free
+        else:
+            gradients = list(gradient or [None] * (1 + len(several)))
         if context.materialize_grads:
-            for number, given in enumerate(gradients):
-                if given is None:
+            for number in range(len(gradients)):
+                if gradients[number] is None:
                     shape, type = self.output(number)
                     gradients[number] = None if type is None else operations.zeros(shape, type)
-        lent = [(g, g._counter[0]) for g in gradients if g is not None and (g._shared or g._view is not None)]
+        lent = [  # without the tensors, which are to be free when backward has done with them
+            (g._shape, g._counter, g._counter[0])
+            for g in gradients
+            if g is not None and (g._shared or g._view is not None)
+        ]
         before = state.mode
         results = self.function._run_backward(context, gradients)
         state.mode = before  # whatever the user's code has switched
-        for given, version in lent:
-            if given._counter[0] != version:
+        for given_shape, counter, version in lent:
+            if counter[0] != version:
                 raise RuntimeError(
                     f"The backward of {self.function.__name__} changed a gradient that it was given, of shape "
-                    f"{list(given._shape)}, in place. Others may be using the same memory: change a clone() of it."
+                    f"{list(given_shape)}, in place. Others may be using the same memory: change a clone() of it."
                 )
         return self._checked(results if isinstance(results, tuple) else (results,))
 

@@ -33,10 +33,6 @@ class FunctionCall:
         result, self.context, self.saved = self.function._call(self.args)
         return result
 
-    def with_batches(self, level: Level) -> Any:
-        """Do it for all examples of a level of ``vmap``."""
-        return operations.batched_function(self, level)
-
     def with_tangents(self, level: Level) -> Any:
         """Run forward, then ``jvp`` on the tangents of the inputs, for those of the outputs.
 
@@ -46,9 +42,12 @@ class FunctionCall:
         tangents = [tangent_of(value, level) if is_tensor(value) else None for value in self.args]
         versions = [None if tangent is None else tangent._counter[0] for tangent in tangents]
         with outside(level):
-            state.mode |= DUAL
-            result = operations.transformed(self)
-            state.mode &= ~DUAL
+            mode = state.mode
+            state.mode = mode | DUAL
+            try:
+                result = operations.transformed(self)
+            finally:
+                state.mode = mode
             context = self.context
             outputs = result if isinstance(result, tuple) else (result,)
             given = self._materialized(tangents) if context.materialize_grads else tangents

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
+from weakref import ref
 
 from .checks import is_tensor
 from .grad_mode import INFERENCE, LEVELS, state
+from .operations import operations
 
 __all__ = [
     "Level", "Tangents", "enter", "level_of", "outside", "set_tangent", "share_tangents", "tangent_of",
@@ -54,14 +56,42 @@ class Level:
         raise NotImplementedError(f"{type(self).__name__} does not define perform")
 
 
+class _Duals(dict[Level, Any]):
+    """The tangents of a tensor, by level."""
+
+    __slots__ = ("__weakref__",)
+
+
 class Tangents(Level):
-    """A level of forward mode: tensors may have a tangent, the derivative in one direction."""
+    """A level of forward mode: tensors may have a tangent, the derivative in one direction.
+
+    When it ends they lose it: a tangent may be recorded as computed from the very tensor that has it, and a tensor that
+    is changed at one level after the other would gather the tangents of all.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._given: dict[int, ref[_Duals]] = {}  # by identity: who has tangents at this level
+
+    def note(self, duals: _Duals) -> None:
+        """Remember that these are given a tangent at this level."""
+        key, given = id(duals), self._given
+        given[key] = ref(duals, lambda _: given.pop(key, None))
+
+    def leave(self) -> None:
+        super().leave()
+        noted = list(self._given.values())
+        self._given.clear()
+        for weak in noted:
+            duals = weak()
+            if duals is not None:
+                duals.pop(self, None)
 
     def concerns(self, tensor: Any) -> bool:
         return not state.mode & INFERENCE and tangent_of(tensor, self) is not None
 
     def perform(self, call: Any) -> Any:
-        return call.with_tangents(self)
+        return operations.with_tangents(call, self)
 
 
 class outside:  # noqa: N801 - a context manager
@@ -127,17 +157,22 @@ def tangent_of(tensor: Any, level: Level) -> Any:
     return tangent
 
 
-def set_tangent(tensor: Any, level: Level, tangent: Any) -> None:
-    """Give a tensor its tangent, which is of its shape and dtype."""
-    duals = getattr(tensor, "_duals", None)
-    if duals is None:
-        duals = tensor._duals = {}
+def set_tangent(tensor: Any, level: Any, tangent: Any) -> None:
+    """Give a tensor its tangent at a level of forward mode, which is of its shape and dtype."""
+    duals = _duals_of(tensor)
+    if level not in duals:
+        level.note(duals)
     duals[level] = tangent
 
 
 def share_tangents(tensor: Any, other: Any) -> None:
     """Have ``other`` the tangents that ``tensor`` has or is going to have."""
-    duals = getattr(tensor, "_duals", None)
+    other._duals = _duals_of(tensor)
+
+
+def _duals_of(tensor: Any) -> _Duals:
+    """The tangents of a tensor, none so far if it is asked for the first time."""
+    duals: _Duals | None = getattr(tensor, "_duals", None)
     if duals is None:
-        duals = tensor._duals = {}
-    other._duals = duals
+        duals = tensor._duals = _Duals()
+    return duals

@@ -43,8 +43,6 @@ class Operations:
     #: ``put_above(tensor, places)``, which gives these back to a tensor.
     beneath: Callable[[Any], tuple[Any, ...]] = None  # type: ignore[assignment]
     put_above: Callable[[Any, tuple[Any, ...]], None] = None  # type: ignore[assignment]
-    #: ``batched_function(call, level)``: do a call of a user's Function for all examples of a level of ``vmap``.
-    batched_function: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
     #: ``for_each(function, batches, count)``: the list that the function returns, called once under ``vmap``.
     for_each: Callable[[Any, Any, int], list[Any]] = None  # type: ignore[assignment]
     #: ``room(tensor, value)``: the tensor, or a copy of it that may be overwritten with ``value`` where it may not be.
@@ -53,6 +51,10 @@ class Operations:
     transformed: Callable[[Any], Any] = None  # type: ignore[assignment]
     #: Who is told of kernels that are compiled or loaded: ``tell(name, begun, ended)``, in nanoseconds.
     kernel_listeners: list[Callable[[str, int, int], None]] = None  # type: ignore[assignment]
+    #: ``with_tangents(call, level)``: do a call, and give what it computes tangents at a level of forward mode.
+    with_tangents: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
+    #: ``with_batches(call, level)``: do a call for all examples of a level of ``vmap``.
+    with_batches: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
     #: ``stack(tensors)``: along a new first dimension.
     stack: Callable[[Any], Any] = None  # type: ignore[assignment]
     #: ``elements(tensor)``: its elements as a NumPy array; if it stands for a batch of tensors, those of all.

@@ -16,7 +16,7 @@ from .checks import is_tensor
 from .errors import freed_error, modified_error
 from .grad_mode import DUAL, LEVELS, SAVED_HOOKS, no_grad, state
 from .levels import share_tangents
-from .node import AccumulateGrad, Edge, Node, edge_of
+from .node import AccumulateGrad, Node, edge_of
 from .operations import operations
 from .places import Place
 
@@ -69,8 +69,8 @@ def restored_output(node: Any, alias: Any, number: int = 0) -> Any:
     return tensor
 
 
-def put_in_graph(tensor: Any, edge: Edge) -> None:
-    """Have the gradient of a tensor go along this edge, which is not None; somebody else holds a leaf's node."""
+def put_in_graph(tensor: Any, edge: tuple[Node, int]) -> None:
+    """Have the gradient of a tensor go along this edge; somebody else holds the node if it is a leaf's."""
     tensor._requires_grad = True
     if isinstance(edge[0], AccumulateGrad):
         tensor._accumulator = ref(edge[0])

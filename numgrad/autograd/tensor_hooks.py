@@ -87,7 +87,7 @@ def run_post_accumulate_hooks(variable: Any) -> None:
 
     Raises:
         TypeError: one returned something else than None or a tensor.
-        RuntimeError: one returned a tensor.
+        RuntimeError: one returned a tensor other than the leaf, which changes in place return.
     """
     hooks = variable._hooks
     if hooks is None or hooks.post_accumulate is None:
@@ -95,7 +95,7 @@ def run_post_accumulate_hooks(variable: Any) -> None:
     for hook in list(hooks.post_accumulate.values()):
         returned = hook(variable)
         check_replacement(variable, returned, hook)
-        if returned is not None:
+        if returned is not None and returned is not variable:
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 

@@ -60,6 +60,7 @@ from .shapes import (
     resizing,
     splitting,
     views,
+    whole,
     windows,
     written_parts,
 )

@@ -19,6 +19,7 @@ from .._tensor import Tensor, fresh, strided
 from .._types import TensorType
 from ..autograd.grad_mode import DUAL, LEVELS, no_grad, state
 from ..autograd.levels import Level, enter, outside, share_tangents
+from ..autograd.operations import operations
 
 __all__ = [
     "Batched", "Mapped", "batch_level", "below", "cut", "empty_beside", "expanded", "is_batched", "is_mapped", "lifted",
@@ -50,7 +51,7 @@ class Batched(Level):
         return own is not None and own.level is self
 
     def perform(self, call: Any) -> Any:
-        return call.with_batches(self)
+        return operations.with_batches(call, self)
 
     def adopt(self, tensor: Tensor) -> None:
         """Make a tensor that the function has made, or got from elsewhere, one of this level until that ends."""

@@ -44,8 +44,8 @@ def put_above(tensor: Tensor, places: tuple[Beneath, ...]) -> None:
     own = getattr(tensor, "_mapped", None)
     if own is None:
         raise RuntimeError(
-            "A tensor that was saved under vmap depends on what is outside of it, but the unpack hook returned one that "
-            "was not computed from it under vmap, so that derivatives outside of vmap would be lost."
+            "A tensor that was saved under vmap depends on what is outside of it, but the unpack hook returned one "
+            "that was not computed from it under vmap, so that derivatives outside of vmap would be lost."
         )
     physical = own.tensor._alias()
     place, *others = places

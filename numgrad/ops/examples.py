@@ -106,7 +106,7 @@ def check_drawing(target: Any) -> None:
     if not (level.concerns(target) and target._mapped.batched):
         raise RuntimeError(
             "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
-            "randomness. If this is necessary for your usage, please file an issue with functorch."
+            "randomness: draw into a new tensor."
         )
 
 
@@ -125,7 +125,7 @@ def _each(
     level: Batched, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any], draws: bool = False
 ) -> Any:
     """What a function gives for each example; if it draws, for the first, unless each is to have its own numbers."""
-    from .batching import each_example, is_shared, mapped_to, physical, tensors_of
+    from .batching.calls import each_example, is_shared, mapped_to, physical, tensors_of
     from .shapes.parts import select_op
 
     names, count = tuple(kwargs), len(args)

@@ -19,6 +19,7 @@ from .._layout import overlaps_itself
 from .._tensor import Tensor, strided
 from .._types import TensorType, tensor_type
 from ..autograd.backward import grad
+from ..autograd.function_tangents import FunctionCall
 from ..autograd.grad_mode import ANOMALY, DUAL, GRAD, SAVED_HOOKS, state
 from ..autograd.levels import Level, outside, set_tangent, tangent_of
 from .batches import cut, is_mapped, zeros_beside
@@ -31,7 +32,7 @@ from .shapes.views import expand_op
 from .table import Rule, parameters
 from .transforms import ChangeCall, GeneralCall, OverwriteCall, PointwiseCall, ShapeCall
 
-__all__ = ["change", "general", "laid_out_as", "overwrite", "pointwise", "reshape", "write_tangent"]
+__all__ = ["laid_out_as", "perform"]
 
 #: Shape and type of an output, and itself, if it is there.
 Output = tuple[tuple[int, ...], TensorType, Tensor | None]
@@ -307,6 +308,20 @@ def _overwrite_tangent(target: Tensor, level: Level, tangent: Tensor | None) -> 
     present = tangent_of(target, level)
     if present is not None:
         zero_(present)
+
+
+def perform(call: Any, level: Level) -> Any:
+    """Do a call, and give what it computes tangents at a level of forward mode."""
+    if isinstance(call, FunctionCall):
+        return call.with_tangents(level)
+    by_kind = _BY_KIND.get(call.__class__)
+    return call.run() if by_kind is None else by_kind(call, level)
+
+
+#: How calls of each kind are done; any other has no tangents.
+_BY_KIND: dict[type, Callable[..., Any]] = {
+    PointwiseCall: pointwise, GeneralCall: general, ChangeCall: change, OverwriteCall: overwrite, ShapeCall: reshape,
+}
 
 
 def write_tangent(target: Tensor, level: Level, tangent: Tensor) -> None:

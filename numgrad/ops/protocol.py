@@ -19,7 +19,7 @@ from .new import filled_of
 from .pointwise import arithmetic as pointwise
 from .reductions import sums as reduction
 from .shapes.joining import stack
-from .shapes.views import primal_of
+from .shapes.whole import primal_of
 from .shapes.windows import as_strided
 from .transforms import transformed
 
@@ -109,10 +109,16 @@ def _for_each(function: Any, batches: tuple[Tensor, ...], count: int) -> list[Te
     return found
 
 
-def _batched_function(call: Any, level: Any) -> Any:
-    from .batching import batched_function  # which few programs need
+def _with_tangents(call: Any, level: Any) -> Any:
+    from .forward import perform  # which few programs need
 
-    return batched_function(call, level)
+    return perform(call, level)
+
+
+def _with_batches(call: Any, level: Any) -> Any:
+    from .batching.performing import perform  # which few programs need
+
+    return perform(call, level)
 
 
 def _laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
@@ -128,7 +134,6 @@ def _elements(tensor: Tensor) -> np.ndarray:
 operations.add = pointwise.add
 operations.add_ = _add_to
 operations.add_rows = devices.add_rows
-operations.batched_function = _batched_function
 operations.beneath = beneath
 operations.clone = copying.clone
 operations.copy = copying.contiguous_op
@@ -148,4 +153,6 @@ operations.row_of = _row_of
 operations.stack = stack
 operations.tensor = fresh
 operations.transformed = transformed
+operations.with_batches = _with_batches
+operations.with_tangents = _with_tangents
 operations.zeros = _zeros

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from .._tensor import Tensor
 from ..autograd.grad_mode import LEVELS, TRANSFORMED, WATCHED, state
-from ..autograd.levels import Level, level_of
+from ..autograd.levels import level_of
 from ..autograd.node import Node
 from . import titles
 
 if TYPE_CHECKING:
-    from .batches import Batched
     from .elementwise import Pointwise
     from .table import _Operation
 
@@ -50,14 +49,6 @@ class Call:
         """Do it, as the levels and watchers that are left want it."""
         raise NotImplementedError(f"{type(self).__name__} does not define run")
 
-    def with_tangents(self, level: Level) -> Any:
-        """Do it, and give the results their tangents at a level of forward mode."""
-        raise NotImplementedError(f"{type(self).__name__} does not define with_tangents")
-
-    def with_batches(self, level: Batched) -> Any:
-        """Do it for all examples of a level of ``vmap``."""
-        raise NotImplementedError(f"{type(self).__name__} does not define with_batches")
-
 
 class PointwiseCall(Call):
     """A pointwise operation on operands, in place if there is a target, which is the first of them."""
@@ -74,16 +65,6 @@ class PointwiseCall(Call):
     def run(self) -> Any:
         return self.op.run(self.args, self.statics, self.target)
 
-    def with_tangents(self, level: Level) -> Any:
-        from . import forward
-
-        return forward.pointwise(self, level)
-
-    def with_batches(self, level: Batched) -> Any:
-        from . import batching
-
-        return batching.pointwise(self, level)
-
 
 class GeneralCall(Call):
     """Any other operation of the table."""
@@ -95,16 +76,6 @@ class GeneralCall(Call):
 
     def run(self) -> Any:
         return self.op(*self.args)
-
-    def with_tangents(self, level: Level) -> Any:
-        from . import forward
-
-        return forward.general(self, level)
-
-    def with_batches(self, level: Batched) -> Any:
-        from . import batching
-
-        return batching.general(self, level)
 
 
 class ChangeCall(Call):
@@ -121,16 +92,6 @@ class ChangeCall(Call):
         from .indexing.updating import in_place
 
         return in_place(self.op, self.change, *self.args)
-
-    def with_tangents(self, level: Level) -> Any:
-        from . import forward
-
-        return forward.change(self, level)
-
-    def with_batches(self, level: Batched) -> Any:
-        from . import batching
-
-        return batching.change(self, level)
 
 
 class OverwriteCall(Call):
@@ -163,16 +124,6 @@ class OverwriteCall(Call):
         assert self.target is not None
         return self.overwrite(self.target)
 
-    def with_tangents(self, level: Level) -> Any:
-        from . import forward
-
-        return forward.overwrite(self, level)
-
-    def with_batches(self, level: Batched) -> Any:
-        from . import batching
-
-        return batching.overwrite(self, level)
-
 
 class ShapeCall(Call):
     """A tensor takes on the shape of a view of itself."""
@@ -186,16 +137,6 @@ class ShapeCall(Call):
 
     def run(self) -> Any:
         return self.change(*self.args)
-
-    def with_tangents(self, level: Level) -> Any:
-        from . import forward
-
-        return forward.reshape(self, level)
-
-    def with_batches(self, level: Batched) -> Any:
-        from . import batching
-
-        return batching.reshape_in_place(self, level)
 
 
 class FreeCall(Call):
@@ -216,12 +157,6 @@ class FreeCall(Call):
 
     def run(self) -> Any:
         return self.function(*self.positional, **self.keywords)
-
-    def with_tangents(self, level: Level) -> Any:
-        return self.run()
-
-    def with_batches(self, level: Batched) -> Any:
-        return self.run()
 
 
 def transformed(call: Call) -> Any:

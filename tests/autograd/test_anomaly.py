@@ -300,3 +300,13 @@ def test_the_modes_are_no_decorators(x):
         mode = detect_anomaly()
     for switch in (mode, set_detect_anomaly(False)):
         assert not callable(switch)
+
+
+def test_a_place_is_warned_of_once(x):
+    """Where filters are as Python has them at first."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(2):
+            with set_detect_anomaly(True), pytest.raises(RuntimeError, match="nan values"):
+                (x * 0).sqrt().mul(0).sum().backward()
+    assert len([w for w in caught if "Error detected in SqrtBackward0" in str(w.message)]) == 1

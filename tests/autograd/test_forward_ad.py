@@ -1,7 +1,9 @@
 """Forward mode as users meet it: dual tensors, changes in place and views, Functions, levels, errors."""
 
+import gc
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -42,14 +44,17 @@ def test_a_program_computes_a_derivative_in_one_direction():
 def test_what_was_made_dual_is_a_view_of_the_tensor_and_keeps_the_very_tangent(level):
     x, t = numgrad.ones(3), numgrad.ones(3)
     d = make_dual(x, t)
-    assert d._base is x and unpack_dual(d).tangent is t
-    assert unpack_dual(x).tangent is None and unpack_dual(d).primal._base is x
+    assert d._base is x
+    assert unpack_dual(d).tangent is t
+    assert unpack_dual(x).tangent is None
+    assert unpack_dual(d).primal._base is x
 
 
 def test_a_tangent_that_lies_in_memory_otherwise_is_copied(level):
     x, t = numgrad.ones(2, 3).t(), numgrad.ones(3, 2)
     found = unpack_dual(make_dual(x, t)).tangent
-    assert found.stride() == x.stride() and found is not t
+    assert found.stride() == x.stride()
+    assert found is not t
     assert make_dual(numgrad.ones(6)[::2], numgrad.ones(3)).as_strided((2,), (4,)).shape == (2,)
 
 
@@ -58,7 +63,8 @@ def test_tangents_are_gone_when_the_level_has_ended():
         d = dual(1.0) * 2
     assert unpack_dual(d) == (d, None)
     with forward_ad.dual_level():
-        assert tangent(d) is None and tangent(d * 2) is None
+        assert tangent(d) is None
+        assert tangent(d * 2) is None
 
 
 def test_what_is_detached_or_compared_has_no_tangent(level):
@@ -132,7 +138,8 @@ def test_integers_that_are_overwritten_with_a_dual_tensor_have_no_tangent(level)
 def test_changes_in_place_change_the_tangent(level):
     x, t = numgrad.ones(2), numgrad.ones(2)
     d = make_dual(x, t)
-    assert tangent(d.mul_(3)) == [3.0, 3.0] and t.tolist() == [3.0, 3.0]
+    assert tangent(d.mul_(3)) == [3.0, 3.0]
+    assert t.tolist() == [3.0, 3.0]
     assert tangent(dual(2.0).mul_(dual(2.0, tangent=5.0))) == [12.0]
     assert tangent(dual(0.0).exp_()) == [1.0]
     for change in (lambda d: d.zero_(), lambda d: d.fill_(3.0), lambda d: d.copy_(numgrad.ones(1)),
@@ -165,9 +172,11 @@ def test_writing_into_part_of_a_tensor_gives_the_whole_a_tangent(level):
 def test_the_primal_part_has_no_tangent_nor_have_its_views(level):
     d = dual(1.0, 2.0) * 1
     primal = unpack_dual(d).primal
-    assert tangent(primal * 2) is None and tangent(primal[0] * 2) is None
+    assert tangent(primal * 2) is None
+    assert tangent(primal[0] * 2) is None
     primal.mul_(dual(1.0, 1.0))
-    assert tangent(primal) == [1.0, 2.0] and tangent(d) == [1.0, 1.0]
+    assert tangent(primal) == [1.0, 2.0]
+    assert tangent(d) == [1.0, 1.0]
 
 
 def test_a_change_does_not_reach_tangents_of_other_tensors(level):
@@ -194,7 +203,8 @@ def test_a_tangent_can_be_differentiated(level):
     v = numgrad.tensor([1.0, 3.0], requires_grad=True)
     slope = unpack_dual((make_dual(x, v) ** 3).sum()).tangent
     by_x, by_v = numgrad.autograd.grad(slope, (x, v))
-    assert by_x.tolist() == [6.0, 36.0] and by_v.tolist() == [3.0, 12.0]
+    assert by_x.tolist() == [6.0, 36.0]
+    assert by_v.tolist() == [3.0, 12.0]
 
 
 def test_a_tangent_that_was_changed_in_place_can_be_differentiated(level):
@@ -330,3 +340,35 @@ def test_levels_end_with_an_error_inside():
         slope_at(lambda x: 1 / 0, numgrad.tensor(1.0))
     assert numgrad.autograd.grad_mode.state.level is None
     assert numgrad.autograd.grad_mode.state.mode == numgrad.autograd.grad_mode.GRAD
+
+
+class Failing(numgrad.autograd.Function):
+    """Raises in forward."""
+
+    @staticmethod
+    def forward(ctx, x):
+        raise ZeroDivisionError
+
+
+def test_a_function_that_fails_leaves_everything_as_it_was():
+    mode = numgrad.autograd.grad_mode.state.mode
+    with forward_ad.dual_level(), pytest.raises(ZeroDivisionError):
+        Failing.apply(dual(1.0))
+    assert numgrad.autograd.grad_mode.state.mode == mode
+
+
+def test_tangents_go_with_their_level():
+    gc.disable()
+    try:
+        total = numgrad.zeros(1, dtype=numgrad.float64)
+        x = numgrad.ones(1, dtype=numgrad.float64, requires_grad=True)
+        with forward_ad.dual_level():
+            y = make_dual(x, numgrad.ones_like(x)).exp()  # its tangent is recorded as computed from itself
+            total.add_(dual(3.0))
+            kept = [weakref.ref(unpack_dual(tensor).tangent) for tensor in (y, total)]
+            result = weakref.ref(y)
+        assert [weak() for weak in kept] == [None, None]
+        del y
+        assert result() is None
+    finally:
+        gc.enable()

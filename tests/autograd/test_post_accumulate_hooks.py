@@ -175,6 +175,13 @@ def test_a_hook_returns_nothing(x):
         x.sum().backward()
 
 
+def test_a_hook_may_return_the_leaf_as_changes_in_place_do():
+    x = numgrad.zeros(2, requires_grad=True)
+    x.register_post_accumulate_grad_hook(lambda leaf: leaf.add_(leaf.grad, alpha=-0.5))
+    x.backward(tensor([1.0, 2.0]))
+    assert x.tolist() == [-0.5, -1.0]
+
+
 def test_a_tensor_returned_is_an_error(x):
     x.register_post_accumulate_grad_hook(lambda leaf: leaf * 0)
     with pytest.raises(RuntimeError, match="post accumulate grad hooks should return None"):

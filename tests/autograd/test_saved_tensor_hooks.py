@@ -333,5 +333,4 @@ def test_an_attribute_error_of_a_hook_in_a_function_is_shown(x):
     for read in (lambda: result.grad_fn.saved_tensors, result.sum().backward):
         with pytest.raises(AttributeError, match="of the hook"):
             read()
-    with pytest.raises(AttributeError, match="saved_for_nobody"):
-        result.grad_fn.saved_for_nobody
+    assert not hasattr(result.grad_fn, "saved_for_nobody")

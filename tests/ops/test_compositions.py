@@ -57,6 +57,16 @@ def test_the_trapezoidal_rule():
     assert numgrad.trapezoid(y).tolist() == [2, 2]
     assert numgrad.trapezoid(y, tensor([0.0, 1.0, 3.0])).tolist() == [3.5, 3]
     assert numgrad.trapz(y, dx=2, dim=0).tolist() == [1, 2, 3]
+    assert numgrad.cumulative_trapezoid(y).tolist() == [[0.5, 2], [1, 2]]
+    assert numgrad.cumulative_trapezoid(y[0], tensor([0.0, 1.0, 3.0])).tolist() == [0.5, 3.5]
+
+
+def test_powers_of_two_and_numbers_as_tensors():
+    assert tensor([1.0, 3.0]).ldexp(tensor([2, -1])).tolist() == [4, 1.5]
+    assert numgrad.ldexp(tensor([1]), tensor([2])).dtype is numgrad.float32
+    number = numgrad.scalar_tensor(2)
+    assert (number.shape, number.dtype, number.item()) == ((), numgrad.float32, 2)
+    assert numgrad.scalar_tensor(2, dtype=numgrad.int64).dtype is numgrad.int64
 
 
 def test_products_of_vectors_and_matrices():
@@ -93,6 +103,8 @@ def test_distances():
     lambda torch, a, b: torch.diagonal_scatter(a, b[0, :2], 1),
     lambda torch, a, b: torch.diff(a, 2, 0, b[:1]),
     lambda torch, a, b: torch.trapezoid(a, b),
+    lambda torch, a, b: torch.cumulative_trapezoid(a, b, dim=0),
+    lambda torch, a, b: torch.ldexp(a, b / 5),
     lambda torch, a, b: torch.cross(a, b, dim=1),
     lambda torch, a, b: torch.matrix_power(a / 10 - b, 3),
     lambda torch, a, b: torch.cdist(a, b[:2]),

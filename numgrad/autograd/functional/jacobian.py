@@ -269,6 +269,4 @@ def _basis(tensors: Sequence[Any]) -> Tensors:
 
 def _for_each(function: Callable[..., Tensors], batches: Tensors) -> Tensors:
     """What the function makes of each of the batches' elements, stacked along a new first dimension."""
-    from ...func.vmap import vmap  # which knows operations
-
-    return vmap(function)(*batches)
+    return tuple(operations.for_each(function, batches, len(batches[0])))

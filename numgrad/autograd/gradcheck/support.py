@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -91,13 +91,11 @@ def check_undefined_tangents(problem: Problem) -> None:
 
 def check_batched_gradients(problem: Problem) -> None:
     """A batch of gradients for an output gives what each of them gives."""
-    from ...func import vmap  # which imports this package
-
     for number, y in enumerate(problem.outputs):
         batch = _random_batch(y)
         alone = [_gradients(problem, y, gradient) for gradient in batch]
         try:
-            together = vmap(lambda gradient, y=y: _gradients(problem, y, gradient))(operations.stack(batch))
+            together = _for_each(lambda gradient, y=y: _gradients(problem, y, gradient), batch)
         except RuntimeError as error:
             raise batching_error(error, forward=False) from error
         difference = _first_difference(together, _stacked(alone))
@@ -107,19 +105,22 @@ def check_batched_gradients(problem: Problem) -> None:
 
 def check_batched_tangents(problem: Problem) -> None:
     """A batch of tangents of an input gives what each of them gives."""
-    from ...func import vmap  # which imports this package
-
     for key, x in enumerate(problem.inputs):
         batch = _random_batch(x)
         alone = [_tangents(problem, {key: tangent}) for tangent in batch]
         try:
-            together = vmap(lambda tangent, key=key: _tangents(problem, {key: tangent}))(operations.stack(batch))
+            together = _for_each(lambda tangent, key=key: _tangents(problem, {key: tangent}), batch)
         except RuntimeError as error:
             raise batching_error(error, forward=True) from error
         difference = _first_difference(together, _stacked(alone))
         if difference is not None:
             number, got, expected = difference
             raise batched_error(number, key, got, expected, forward=True)
+
+
+def _for_each(function: Callable[[Any], tuple[Any, ...]], batch: Sequence[Any]) -> tuple[Any, ...]:
+    """What the function makes of each of the batch, called once for all."""
+    return tuple(operations.for_each(function, (operations.stack(batch),), len(batch)))
 
 
 def _gradients(problem: Problem, output: Any, gradient: Any) -> tuple[Any, ...]:

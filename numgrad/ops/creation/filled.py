@@ -33,7 +33,7 @@ from ..table import attach, check_tensors, public
 
 __all__ = [
     "arange", "as_size", "empty", "empty_like", "eye", "finished", "full", "full_like", "laid_out_as", "ones",
-    "ones_like", "rand", "randn", "zeros", "zeros_like",
+    "ones_like", "rand", "randn", "scalar_tensor", "zeros", "zeros_like",
 ]
 
 
@@ -114,6 +114,11 @@ def full(
     value = fill_value.item() if isinstance(fill_value, Tensor | np.generic) else fill_value
     result = _filled(as_size((size,)), value, _type(dtype, device, number_dtype(value)))
     return finished(result, requires_grad)
+
+
+def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A number as a tensor without dimensions, in the default dtype unless one is given."""
+    return full((), s, dtype=_type(dtype, device).dtype, device=device, requires_grad=requires_grad)
 
 
 def eye(
@@ -318,7 +323,9 @@ def full_like(
     return finished(like_examples(input, laid_out_as(input, made)), requires_grad)
 
 
-for _function in (zeros, ones, empty, full, eye, arange, linspace, logspace, rand, randn, randn_like, full_like):
+for _function in (
+    zeros, ones, empty, full, eye, arange, linspace, logspace, rand, randn, randn_like, full_like, scalar_tensor,
+):
     public(_function, method=False)
 
 

@@ -22,7 +22,8 @@ from ..copying import clone, convert
 from ..creation.from_data import tensor
 from ..overwriting import assign_number, copy_, fill_
 from ..shapes.parts import at_index, select_op, slice_op
-from ..shapes.views import alias, expand, unsqueeze_op, view_as_shape
+from ..shapes.views import expand, unsqueeze_op, view_as_shape
+from ..shapes.whole import alias
 from ..sharing import overlaps
 from ..table import attach
 from .advanced import index_op, selected, write_selected

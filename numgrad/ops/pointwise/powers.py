@@ -13,10 +13,10 @@ from ..elementwise import pointwise
 from ..outputs import write_out
 from ..recorder import unary
 from ..table import attach, public
-from .arithmetic import abs, conj, log
+from .arithmetic import abs, conj, log, mul
 from .comparison import where
 
-__all__ = ["pow", "pow_", "pow_number", "pow_tensor", "sqrt"]
+__all__ = ["ldexp", "pow", "pow_", "pow_number", "pow_tensor", "sqrt"]
 
 _EXPONENTS = {"exponent": frozenset({0, 0.5, 1, 2, 3, -0.5, -1, -2})}
 
@@ -135,3 +135,11 @@ def sqrt(input):
 @sqrt.gradient("input")
 def _(grad, out):
     return grad / (2 * conj(out))
+
+
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
+    """``input * 2**other``."""
+    return mul(input, pow(2.0, other))
+
+
+public(ldexp)

@@ -10,9 +10,10 @@ from ..pointwise.comparison import ne
 from ..shapes.joining import cat
 from ..shapes.parts import narrow
 from ..table import public
+from .scans import cumsum
 from .sums import sum as sum_of
 
-__all__ = ["diff", "trapezoid"]
+__all__ = ["cumulative_trapezoid", "diff", "trapezoid"]
 
 
 def _neighbours(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
@@ -55,15 +56,30 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
         RuntimeError: x and y differ in the number of points.
     """
     dim = normal_dim(dim, len(y._shape))
-    later, earlier = _neighbours(y, dim)
-    both = add(later, earlier)
+    return mul(sum_of(_areas(y, x, dx, dim), dim), 0.5)
+
+
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
+    """:func:`trapezoid` up to each point but the first.
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: x and y differ in the number of points.
+    """
+    dim = normal_dim(dim, len(y._shape))
+    return mul(cumsum(_areas(y, x, dx, dim), dim), 0.5)
+
+
+def _areas(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:
+    """Twice the areas of the trapezoids between neighbours in a dimension."""
+    both = add(*_neighbours(y, dim))
     if x is None:
-        return mul(sum_of(both, dim), dx / 2)
+        return mul(both, dx)
     following = (1,) * (len(y._shape) - dim - 1)
-    steps = diff(x).reshape((-1, *following)) if len(x._shape) == 1 else diff(x, dim=dim)
-    return mul(sum_of(mul(both, steps), dim), 0.5)
+    return mul(both, diff(x).reshape((-1, *following)) if len(x._shape) == 1 else diff(x, dim=dim))
 
 
 public(diff)
 for _name in ("trapezoid", "trapz"):
     public(trapezoid, name=_name, method=False)
+public(cumulative_trapezoid, method=False)

@@ -14,7 +14,6 @@ from ..copying import contiguous
 from ..pointwise.arithmetic import conj
 from ..table import attach, check_tensors, public
 from .views import (
-    alias,
     expand,
     expand_op,
     permute_op,
@@ -25,6 +24,7 @@ from .views import (
     unsqueeze_op,
     view,
 )
+from .whole import alias
 
 __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shapes", "broadcast_tensors", "broadcast_to", "flatten",

@@ -21,7 +21,7 @@ from ..copying import contiguous
 from ..table import attach, check_tensors, operation, public
 
 __all__ = [
-    "alias", "expand", "expand_as", "expand_op", "passed_on", "permute", "permute_op", "primal_of", "reshape",
+    "expand", "expand_as", "expand_op", "passed_on", "permute", "permute_op", "reshape",
     "sizes_of", "squeeze", "squeeze_dim", "squeeze_result", "t", "t_op", "transpose", "transpose_op", "unsafe_view",
     "unsqueeze", "unsqueeze_op", "view", "view_as_shape", "view_of",
 ]
@@ -147,27 +147,6 @@ def unsafe_view(input: Tensor, shape: tuple[int, ...]) -> Tensor:
 @unsafe_view.gradient("input")
 def _(grad, input_shape):
     return _restored(grad, input_shape)
-
-
-@operation("AliasBackward0", view=True, dims=())
-def alias(input: Tensor) -> Tensor:
-    """The whole tensor as a view of itself."""
-    return view_of(input, input._shape, input._element_strides())
-
-
-@operation("ViewBackward0", view=True, dims=())
-def primal_of(input: Tensor) -> Tensor:
-    """The same without its tangents, for forward mode."""
-    return view_of(input, input._shape, input._element_strides())
-
-
-primal_of.hides_tangents = True
-
-
-@alias.gradient("input")
-@primal_of.gradient("input")
-def _(grad):
-    return grad
 
 
 def view(input: Tensor, *shape: Any, size: Any = None) -> Tensor:
