@@ -12,6 +12,7 @@ from .function_node import BackwardCFunction
 from .grad_mode import ANOMALY, WATCHED, set_grad_enabled, state
 from .graph import GradientEdge
 from .node import AccumulateGrad, DeadEnd, Edge, Node, edge_of
+from .node_hooks import lend
 from .operations import operations
 from .saved import PACKED
 
@@ -186,7 +187,7 @@ def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> list[tuple[E
                     f"in dtype: grad_output[{index}] has a dtype of {gradient._type.dtype} and output[{index}] has a "
                     f"dtype of {type.dtype}."
                 )
-            gradient._shared = True
+            lend([gradient])
         roots.append((edge, gradient))
     return roots
 

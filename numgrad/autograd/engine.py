@@ -26,7 +26,7 @@ from .fitting import as_tensor, fit
 from .grad_mode import ANOMALY, LEVELS, TRACED, WATCHED, state, with_recording
 from .nesting import NESTING, in_thread
 from .node import AccumulateGrad, DeadEnd, Edge, Node
-from .node_hooks import mark_shared, run_post_hooks, run_pre_hooks
+from .node_hooks import lend, run_post_hooks, run_pre_hooks
 from .operations import operations
 from .places import calling_place
 from .watching import apply_told, turn_told, walk_told
@@ -233,6 +233,8 @@ class _Pass:
                 if release is not None:
                     node.release(release)
                 shared = not node.makes_fresh_gradients
+                if shared:
+                    lend(gradients)
                 for edge, result in zip(node.edges, gradients):  # noqa: B905 - of one length; strict= costs time
                     if edge is None or (capturing and edge[0] not in useful):
                         continue
@@ -248,8 +250,6 @@ class _Pass:
                     ):
                         buffers[target] = result
                     else:
-                        if shared and result is not None:
-                            result._shared = True
                         deliver(edge, result, node)
         except Exception as error:
             self._note(error, node, gradient)
@@ -388,7 +388,8 @@ class _Pass:
     def _capture(self, node: Node, gradient: Any) -> None:
         for number in self.wanted[node]:
             value = gradient if not node.more_outputs or gradient is None else gradient[number]
-            mark_shared([value])
+            if value is not None:
+                value._shared = True
             self.captured[node, number] = value
 
     def _note(self, error: Exception, node: Node, gradient: Any) -> None:

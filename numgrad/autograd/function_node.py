@@ -263,7 +263,7 @@ class BackwardCFunction(SavingNode):
         lent = [  # without the tensors, which are to be free when backward has done with them
             (g._shape, g._counter, g._counter[0])
             for g in gradients
-            if g is not None and (g._shared or g._view is not None)
+            if g is not None and (g._shared is True or g._view is not None)
         ]
         before = state.mode
         results = self.function._run_backward(context, gradients)

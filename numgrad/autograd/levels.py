@@ -102,10 +102,12 @@ class outside:  # noqa: N801 - a context manager
 
     def __enter__(self) -> None:
         self.before = state.level
+        self.on = state.mode & LEVELS  # not within what is computed for all levels at once
         enter(self.level)
 
     def __exit__(self, *exception: Any) -> None:
-        enter(self.before)
+        state.level = self.before
+        state.mode = state.mode & ~LEVELS | self.on
 
 
 def enter(level: Level | None) -> None:

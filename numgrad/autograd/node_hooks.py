@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 from .hooks import Hooks, check_replacement, hook_name
 
-__all__ = ["mark_shared", "run_post_hooks", "run_pre_hooks"]
+__all__ = ["lend", "run_post_hooks", "run_pre_hooks"]
 
 
 def run_pre_hooks(node: Any, hooks: Hooks, gradient: Any) -> Any:
     """Pass the gradient of a node's output (a list, for a node with several) through ``hook(grad_outputs)``."""
     gradients = _arrived(node, gradient)
     for hook in list(hooks.values()):
-        mark_shared(gradients)
+        lend(gradients)
         gradients = _replaced(gradients, hook(gradients), hook)
-    mark_shared(gradients)
+    lend(gradients)
     if all(gradient is None for gradient in gradients):
         return None
     return list(gradients) if node.more_outputs else gradients[0]
@@ -25,12 +25,12 @@ def run_pre_hooks(node: Any, hooks: Hooks, gradient: Any) -> Any:
 def run_post_hooks(node: Any, hooks: Hooks, results: tuple[Any, ...], gradient: Any) -> tuple[Any, ...]:
     """Pass the ``results`` that a node has made of ``gradient`` through ``hook(grad_inputs, grad_outputs)``."""
     arrived = _arrived(node, gradient)
-    mark_shared(arrived)
+    lend(arrived)
     shown = node.shown(results)
     for hook in list(hooks.values()):
-        mark_shared(shown)
+        lend(shown)
         shown = _replaced(shown, hook(shown, arrived), hook)
-    mark_shared(shown)
+    lend(shown)
     rest = iter(shown)
     return tuple([None if place in node.hidden else next(rest) for place in range(len(results))])
 
@@ -59,8 +59,14 @@ def _replaced(gradients: tuple[Any, ...], returned: Any, hook: Any) -> tuple[Any
     return returned
 
 
-def mark_shared(gradients: Iterable[Any]) -> None:
-    """Have nobody reuse the memory of these gradients: a hook may keep what it is given."""
-    for gradient in gradients:
+#: The value of ``_shared`` in a gradient that somebody outside of the pass may hold, but nobody in it: the engine does
+#: not reuse its memory, and a user's backward may change it.
+LENT = 2
+
+
+def lend(gradients: Sequence[Any]) -> None:
+    """Have the engine not reuse the memory of these gradients; one that stands there twice is shared by two nodes."""
+    for place, gradient in enumerate(gradients):
         if gradient is not None:
-            gradient._shared = True
+            twice = any(gradient is other for other in gradients[:place])
+            gradient._shared = True if twice else gradient._shared or LENT

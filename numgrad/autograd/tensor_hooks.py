@@ -8,6 +8,7 @@ from weakref import ref
 
 from .accumulation import accumulating
 from .hooks import Hooks, check_replacement
+from .node_hooks import lend
 from .operations import operations
 
 __all__ = ["TensorHooks", "move_retained", "run_post_accumulate_hooks"]
@@ -73,12 +74,12 @@ def _run_hooks(hooks: Hooks, gradient: Any) -> Any:
     """Pass one gradient, or None, through the hooks."""
     for hook in list(hooks.values()):
         if gradient is not None:
-            gradient._shared = True  # a hook may keep it
+            lend([gradient])  # a hook may keep it
         replaced = hook(gradient)
         if replaced is not None:
             check_replacement(gradient, replaced, hook)
             gradient = replaced
-            gradient._shared = True
+            lend([gradient])
     return gradient
 
 

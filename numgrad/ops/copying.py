@@ -30,7 +30,7 @@ from .._types import (
 )
 from .._types import device as place
 from ..autograd.grad_mode import LEVELS, no_grad, state
-from ..autograd.levels import set_tangent
+from ..autograd.levels import outside, set_tangent
 from ..autograd.node import edge_of
 from .new import empty_of
 from .table import attach, check_tensors, operation, public
@@ -134,14 +134,14 @@ def row_or_none(tensor: Tensor | None) -> Any:
 def kept_copy(input: Tensor) -> Tensor:
     """A copy of a tensor about to be overwritten, in its place in the graph."""
     if input._flat is None and state.mode & LEVELS and hasattr(input, "_mapped"):
-        with no_grad():
-            copy = clone_op(input)
+        copy = clone_op(input)  # recorded: what it stands for may be differentiated outside of the level
     else:
         copy = clone_op.function(input)
     copy._edge = edge_of(input)
     copy._requires_grad = copy._edge is not None
     for level, tangent in getattr(input, "_duals", {}).items():
-        set_tangent(copy, level, clone_op(tangent))
+        with outside(level):  # which the tangent may have tangents of, or stand for a batch at
+            set_tangent(copy, level, clone_op(tangent))
     return copy
 
 

@@ -48,6 +48,22 @@ def test_a_gradient_that_nobody_else_uses_may_be_changed_in_place(x):
     assert x.grad.tolist() == [6.0, 6.0]
 
 
+def test_a_gradient_of_the_callers_or_of_another_function_may_be_changed_in_place(x):
+    def backward(ctx, g):
+        return g.mul_(2)
+
+    double = function(backward)
+    double.apply(double.apply(x)).backward(ones(2))
+    assert x.grad.tolist() == [4.0, 4.0]
+
+
+def test_a_gradient_that_a_function_returned_twice_must_not_be_changed_in_place(x):
+    both = function(lambda ctx, g: (g, g), lambda ctx, a, b: a + b)
+    changing = function(lambda ctx, g: g.mul_(2)).apply
+    with pytest.raises(RuntimeError, match="changed a gradient"):
+        (both.apply(changing(x), changing(x)) * 1).backward(ones(2))
+
+
 def test_a_clone_may_be_changed(x):
     def backward(ctx, g):
         g = g.clone()

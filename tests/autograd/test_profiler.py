@@ -7,50 +7,16 @@ import weakref
 
 import pytest
 from numba.core import types
+from profiles import Doubled, leaf, names, off_as_before, profiled
 
 import numgrad
-from numgrad.autograd import Function
-from numgrad.autograd.grad_mode import WATCHED, state
 from numgrad.autograd.profiler import profile, record_function
 from numgrad.autograd.profiler.table import format_time
 from numgrad.devices.compiling import compile_kernel
 
+__all__ = ["off_as_before"]
+
 TURN = "autograd::engine::evaluate_function: "
-
-
-@pytest.fixture(autouse=True)
-def off_as_before():
-    assert not state.mode & WATCHED
-    assert state.watchers == ()
-    yield
-    assert not state.mode & WATCHED
-    assert state.watchers == ()
-
-
-class Doubled(Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x + x
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return gradient + gradient
-
-
-def names(events):
-    return [event.name for event in events]
-
-
-def leaf():
-    return numgrad.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
-
-
-def profiled(**options):
-    x = leaf()
-    with profile(**options) as prof, record_function("block"):
-        y = (x * 2).sum()
-        y.backward()
-    return prof
 
 
 def test_operations_have_pytorchs_names_in_the_order_of_beginning():
@@ -160,8 +126,9 @@ def test_time_is_in_microseconds():
     assert 10_000 <= prof.function_events[0].cpu_time_total < 1_000_000
 
 
-def test_compiling_is_counted_apart():
-    text = f"def kernel(row):\n    row[0] = {time.time_ns()}\n"  # a new kernel
+def test_compiling_is_counted_apart(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))  # where no kernel is
+    text = "def kernel(row):\n    row[0] = 1\n"
     kind = types.Array(types.int64, 1, "C")
     with profile() as prof:
         with record_function("block"), record_function("within"):
@@ -187,8 +154,9 @@ def test_compiling_is_counted_apart():
     assert prof.function_events == []
 
 
-def test_compiling_in_another_thread_is_not_counted():
-    text = f"def kernel(row):\n    row[0] = {time.time_ns()}\n"
+def test_compiling_in_another_thread_is_not_counted(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
+    text = "def kernel(row):\n    row[0] = 2\n"
     with profile() as prof:
         arguments = "other", lambda: text, [types.Array(types.int64, 1, "C")]
         thread = threading.Thread(target=compile_kernel, args=arguments)

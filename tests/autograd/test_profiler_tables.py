@@ -12,18 +12,6 @@ from numgrad.autograd.profiler import profile, record_function
 from numgrad.autograd.profiler_util import EventList, FunctionEvent, FunctionEventAvg, Interval
 
 
-def names(events):
-    return [event.name for event in events]
-
-
-def profiled(**options):
-    x = numgrad.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
-    with profile(**options) as prof, record_function("block"):
-        y = (x * 2).sum()
-        y.backward()
-    return prof
-
-
 # -- sums and tables --------------------------------------------------------------------------------------------
 
 

@@ -13,33 +13,6 @@ from numgrad.autograd.profiler_util import EventList
 from numgrad.autograd.watching import Watcher, unwatch, watch
 
 
-@pytest.fixture(autouse=True)
-def off_as_before():
-    assert not state.mode & WATCHED
-    assert state.watchers == ()
-    yield
-    assert not state.mode & WATCHED
-    assert state.watchers == ()
-
-
-class Doubled(Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x + x
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return gradient + gradient
-
-
-def names(events):
-    return [event.name for event in events]
-
-
-def leaf():
-    return numgrad.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
-
-
 # -- who is watched ---------------------------------------------------------------------------------------------
 
 

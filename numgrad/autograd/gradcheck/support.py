@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -95,7 +96,7 @@ def check_batched_gradients(problem: Problem) -> None:
         batch = _random_batch(y)
         alone = [_gradients(problem, y, gradient) for gradient in batch]
         try:
-            together = _for_each(lambda gradient, y=y: _gradients(problem, y, gradient), batch)
+            together = _for_each(functools.partial(_gradients, problem, y), batch)
         except RuntimeError as error:
             raise batching_error(error, forward=False) from error
         difference = _first_difference(together, _stacked(alone))
@@ -109,13 +110,17 @@ def check_batched_tangents(problem: Problem) -> None:
         batch = _random_batch(x)
         alone = [_tangents(problem, {key: tangent}) for tangent in batch]
         try:
-            together = _for_each(lambda tangent, key=key: _tangents(problem, {key: tangent}), batch)
+            together = _for_each(functools.partial(_tangents_for, problem, key), batch)
         except RuntimeError as error:
             raise batching_error(error, forward=True) from error
         difference = _first_difference(together, _stacked(alone))
         if difference is not None:
             number, got, expected = difference
             raise batched_error(number, key, got, expected, forward=True)
+
+
+def _tangents_for(problem: Problem, key: int, tangent: Any) -> tuple[Any, ...]:
+    return _tangents(problem, {key: tangent})
 
 
 def _for_each(function: Callable[[Any], tuple[Any, ...]], batch: Sequence[Any]) -> tuple[Any, ...]:

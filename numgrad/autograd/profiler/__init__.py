@@ -216,7 +216,7 @@ class record_function(ModeDecorator):  # noqa: N801 - PyTorch's name
         self.args = args
         self._entered: list[span] = []
 
-    def __enter__(self) -> record_function:  # type: ignore[override]
+    def __enter__(self) -> record_function:
         self._entered.append(span(BLOCK, self.name, self.args).__enter__())
         return self
 

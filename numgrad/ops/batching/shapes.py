@@ -10,7 +10,6 @@ from ..shapes.joining import cat_op, stack_op
 from ..shapes.parts import slice_op
 from ..shapes.rearranging import repeat_op, roll_op
 from ..shapes.views import (
-    alias,
     expand_op,
     permute_op,
     reshape,
@@ -25,6 +24,7 @@ from ..shapes.views import (
     unsqueeze_op,
     view_as_shape,
 )
+from ..shapes.whole import alias
 from ..shapes.windows import as_strided, as_strided_op, unfold_backward, unfold_op
 from .calls import aligned, decomposed, physical, rule, size_of
 

@@ -200,8 +200,8 @@ attach("square_", _square_)
 
 @pointwise("RsqrtBackward0", result="float", dtypes="bifc")
 def rsqrt(input):
-    """``1 / sqrt(input)``."""
-    return scalar.rsqrt(input)
+    """``1 / sqrt(input)``: infinite at 0."""
+    return 1 / scalar.sqrt(input)
 
 
 @rsqrt.gradient("input")
