@@ -29,7 +29,7 @@ from .._types import (
     uint8,
 )
 from .._types import device as place
-from ..autograd.grad_mode import LEVELS, no_grad, state
+from ..autograd.grad_mode import LEVELS, state
 from ..autograd.levels import outside, set_tangent
 from ..autograd.node import edge_of
 from .new import empty_of

@@ -7,14 +7,12 @@ import weakref
 
 import pytest
 from numba.core import types
-from profiles import Doubled, leaf, names, off_as_before, profiled
+from profiles import Doubled, leaf, names, off_as_before, profiled  # noqa: F401 - used by every test
 
 import numgrad
 from numgrad.autograd.profiler import profile, record_function
 from numgrad.autograd.profiler.table import format_time
 from numgrad.devices.compiling import compile_kernel
-
-__all__ = ["off_as_before"]
 
 TURN = "autograd::engine::evaluate_function: "
 

@@ -6,11 +6,9 @@ import re
 import time
 
 import pytest
+from profiles import names, profiled
 
-import numgrad
-from numgrad.autograd.profiler import profile, record_function
 from numgrad.autograd.profiler_util import EventList, FunctionEvent, FunctionEventAvg, Interval
-
 
 # -- sums and tables --------------------------------------------------------------------------------------------
 

@@ -3,15 +3,14 @@
 import threading
 
 import pytest
+from profiles import Doubled, leaf, names, off_as_before  # noqa: F401 - used by every test
 
 import numgrad
 from numgrad.autograd import Function, detect_anomaly, profiler
-from numgrad.autograd.grad_mode import WATCHED, state
 from numgrad.autograd.profiler import profile, record_function
 from numgrad.autograd.profiler.recording import Recording
 from numgrad.autograd.profiler_util import EventList
 from numgrad.autograd.watching import Watcher, unwatch, watch
-
 
 # -- who is watched ---------------------------------------------------------------------------------------------
 

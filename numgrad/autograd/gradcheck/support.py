@@ -108,7 +108,7 @@ def check_batched_tangents(problem: Problem) -> None:
     """A batch of tangents of an input gives what each of them gives."""
     for key, x in enumerate(problem.inputs):
         batch = _random_batch(x)
-        alone = [_tangents(problem, {key: tangent}) for tangent in batch]
+        alone = [_tangents_for(problem, key, tangent) for tangent in batch]
         try:
             together = _for_each(functools.partial(_tangents_for, problem, key), batch)
         except RuntimeError as error:
