@@ -19,10 +19,10 @@ def complex_input():
     return tensor([0.5 + 1j, 0.75 - 0.5j], dtype=complex128, requires_grad=True)
 
 
-def function(forward, backward=None, jvp=None):
+def function(forward, backward=None, jvp=None, base=Function):
     """A Function of these methods; those that are not given are missing."""
     methods = {"forward": forward, "backward": backward, "jvp": jvp}
-    return type("Custom", (Function,), {name: staticmethod(f) for name, f in methods.items() if f}).apply
+    return type("Custom", (base,), {name: staticmethod(f) for name, f in methods.items() if f}).apply
 
 
 def double(ctx, x):

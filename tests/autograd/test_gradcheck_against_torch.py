@@ -3,8 +3,10 @@
 import re
 import warnings
 
+import derivative_checks
 import pytest
 from autograd_programs import Programs, assert_same
+from derivative_checks import double, drifting, times
 
 pytestmark = pytest.mark.torch
 
@@ -20,27 +22,13 @@ def imaginary(m):
     return m.tensor([0.5 + 1j, 0.75 - 0.5j], dtype=m.complex128, requires_grad=True)
 
 
-def function(m, forward, backward=None, jvp=None):
-    methods = {"forward": forward, "backward": backward, "jvp": jvp}
-    return type("Custom", (m.autograd.Function,), {name: staticmethod(f) for name, f in methods.items() if f}).apply
-
-
-def double(ctx, x):
-    return x * 2
+def function(m, *methods):
+    return derivative_checks.function(*methods, base=m.autograd.Function)
 
 
 def double_without_zeros(ctx, x):
     ctx.set_materialize_grads(False)
     return x * 2
-
-
-def times(factor):
-    return lambda ctx, given: given * factor
-
-
-def drifting(step):
-    calls = iter(range(1, 10**6))
-    return lambda ctx, given: given * (2 + step * next(calls))
 
 
 def judged(m, show, check, function, inputs, **options):

@@ -9,16 +9,6 @@ from numgrad import ones, tensor
 from numgrad.func import grad, grad_and_value
 
 
-@pytest.fixture
-def x():
-    return tensor([1.0, 2.0, 3.0])
-
-
-@pytest.fixture
-def w():
-    return tensor([4.0, 5.0, 6.0], requires_grad=True)
-
-
 def squares(x):
     return (x * x).sum()
 

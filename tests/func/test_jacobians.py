@@ -4,15 +4,10 @@ import pytest
 from snapshots import refused
 
 import numgrad
-from numgrad import arange, complex64, ones, tensor
+from numgrad import arange, complex64, ones
 from numgrad.func import hessian, jacfwd, jacrev
 
 BOTH = pytest.mark.parametrize("jacobian", [jacrev, jacfwd])
-
-
-@pytest.fixture
-def x():
-    return tensor([1.0, 2.0, 3.0])
 
 
 def powers(x, w):

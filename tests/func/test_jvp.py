@@ -7,16 +7,6 @@ from numgrad import ones, tensor, zeros
 from numgrad.func import grad, jvp, linearize
 
 
-@pytest.fixture
-def x():
-    return tensor([1.0, 2.0, 3.0])
-
-
-@pytest.fixture
-def w():
-    return tensor([4.0, 5.0, 6.0], requires_grad=True)
-
-
 def forward(func, primals, tangents):
     return jvp(func, primals, tangents)
 

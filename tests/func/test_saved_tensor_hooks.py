@@ -24,11 +24,6 @@ def second(inner, outer=lambda f: f):
     return grad(outer(lambda x: vmap(grad(inner))(x).sum()))
 
 
-@pytest.fixture
-def x():
-    return tensor([1.0, 2.0, 3.0])
-
-
 @pytest.mark.parametrize("twice", [second(hooked(function)), second(function, hooked), hooked(second(function))])
 def test_second_derivatives_outside_of_vmap(x, twice):
     square = x**2

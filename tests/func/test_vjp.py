@@ -11,16 +11,6 @@ from numgrad.func import grad, vjp
 Pair = namedtuple("Pair", "left right")
 
 
-@pytest.fixture
-def x():
-    return tensor([1.0, 2.0, 3.0])
-
-
-@pytest.fixture
-def w():
-    return tensor([4.0, 5.0, 6.0], requires_grad=True)
-
-
 def test_one_product_after_the_other(x):
     y = x + 1
     value, product = vjp(lambda a, b: (a * b, a.sum()), x, y)

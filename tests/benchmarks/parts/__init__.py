@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from timing import Part
 
-from . import chains, indexing, matrices, network, optimizers, pointwise, reductions, steps
+from . import chains, derivatives, indexing, matrices, network, optimizers, pointwise, reductions, steps
 
 __all__ = ["PARTS"]
 
@@ -24,4 +24,5 @@ PARTS: dict[str, Callable[[int, int], Iterable[Part]]] = {
     "matrices": matrices.parts,
     "optimizers": optimizers.parts,
     "steps": steps.parts,
+    "derivatives": derivatives.parts,
 }
