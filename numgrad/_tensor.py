@@ -219,8 +219,11 @@ class Tensor(Description, Conversions, GradientHooks):
             )
         self._edge = None
         self._requires_grad = False
-        if self._flat is None and state.mode & LEVELS and hasattr(self, "_mapped"):
-            self._mapped = self._mapped._replace(tensor=self._mapped.tensor.detach())
+        if state.mode & LEVELS:
+            if hasattr(self, "_duals"):
+                del self._duals
+            if self._flat is None and hasattr(self, "_mapped"):
+                self._mapped = self._mapped._replace(tensor=self._mapped.tensor.detach())
         return self
 
     @property

@@ -8,9 +8,12 @@ from ..autograd.node import Node
 from ..autograd.places import Place
 from ..autograd.saved import SavingNode
 from . import requires
-from .subject import Subject, counted, listed, nodes_behind
+from .subject import NAMED, Subject, counted, listed, nodes_behind
 
 __all__ = ["dependence_text", "text"]
+
+#: From how many paths on their number is not told.
+MANY = 1000
 
 
 def text(subject: Subject) -> str:
@@ -72,20 +75,24 @@ def dependence_text(subject: Subject, output: Tensor) -> str:
         _, leaves = nodes_behind(other.target)
         on = f", only on leaves of {_shapes(leaves)}" if leaves else ""
         return f"{other.described()}. It does not depend on the tensor{on}."
-    names = " <- ".join([node.name() for node in _way(other.target, subject.target)])
-    by = f"{counted(ways, 'path')} {'leads' if ways == 1 else 'lead'} back to the tensor"
-    return f"{other.described()}. {by}{', the shortest' if ways > 1 else ''}: {names}"
+    names = [node.name() for node in _way(other.target, subject.target)]
+    if len(names) > 2 * NAMED:
+        names[NAMED:-NAMED] = [f"({len(names) - 2 * NAMED} more)"]
+    number = f"{MANY} paths or more" if ways == MANY else counted(ways, "path")
+    by = f"{number} {'leads' if ways == 1 else 'lead'} back to the tensor"
+    return f"{other.described()}. {by}{', the shortest' if ways > 1 else ''}: {' <- '.join(names)}"
 
 
 def _ways(start: Node | None, subject: Subject) -> int:
-    """How many paths lead from a node to the place where the gradient of the tensor arrives."""
+    """How many paths lead from a node to the place where the gradient of the tensor arrives, no more than MANY."""
     nodes, _ = nodes_behind(start)
     ways: dict[Node, int] = {}
     for node in reversed(nodes):  # the oldest first: what a node leads to is known before it
-        ways[node] = sum(
+        found = sum(
             ways.get(edge[0], 0) + (edge[0] is subject.target and edge[1] == subject.number)
             for edge in node.edges if edge is not None
         )
+        ways[node] = min(found, MANY)  # the numbers themselves would be as long as the graph is deep
     return ways.get(start, 0) if start is not None and start is not subject.target else 0
 
 

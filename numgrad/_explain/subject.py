@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from .._tensor import Tensor
 from ..autograd.node import AccumulateGrad, DeadEnd, Node
 
-__all__ = ["Subject", "alive", "counted", "described", "listed", "nodes_behind"]
+__all__ = ["NAMED", "Subject", "alive", "counted", "described", "listed", "nodes_behind"]
 
 
 class Subject:

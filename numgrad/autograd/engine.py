@@ -33,8 +33,6 @@ from .watching import apply_told, turn_told, walk_told
 
 __all__ = ["run_backward"]
 
-_by_sequence = attrgetter("sequence")
-
 
 def run_backward(
     roots: Sequence[tuple[Edge, Any]],
@@ -143,7 +141,7 @@ class _Pass:
                 elif node not in seen:
                     seen.add(node)
                     stack.append(node)
-        return sorted(seen, key=_by_sequence, reverse=True)
+        return sorted(seen, key=attrgetter("sequence"), reverse=True)
 
     def _leading_to_captures(self, order: list[Node]) -> list[Node]:
         """The nodes that must run for a gradient to reach every captured place, and the captured nodes."""
@@ -179,6 +177,7 @@ class _Pass:
         capturing = self.captures is not None
         useful = {*self.leading, *self.wanted} if capturing else set()
         rows_allowed = plain and not self.create_graph and not state.mode & LEVELS
+        node = gradient = None  # an error may come from a watcher, before the first
         try:
             for node in order:
                 gradient = take(node, None)
@@ -392,8 +391,8 @@ class _Pass:
                 value._shared = True
             self.captured[node, number] = value
 
-    def _note(self, error: Exception, node: Node, gradient: Any) -> None:
-        if not self.annotated:
+    def _note(self, error: Exception, node: Node | None, gradient: Any) -> None:
+        if not self.annotated and node is not None:
             note_node(error, node, gradient)
             if self.mode & ANOMALY:
                 explain_failure(node)

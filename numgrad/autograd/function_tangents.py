@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .checks import is_tensor
-from .grad_mode import DUAL, state
-from .levels import Level, outside, set_tangent, tangent_of
+from .levels import Level, outside, set_tangent, tangent_of, with_duals
 from .operations import operations
 
 if TYPE_CHECKING:
@@ -42,12 +41,7 @@ class FunctionCall:
         tangents = [tangent_of(value, level) if is_tensor(value) else None for value in self.args]
         versions = [None if tangent is None else tangent._counter[0] for tangent in tangents]
         with outside(level):
-            mode = state.mode
-            state.mode = mode | DUAL
-            try:
-                result = operations.transformed(self)
-            finally:
-                state.mode = mode
+            result = with_duals(operations.transformed, self)
             context = self.context
             outputs = result if isinstance(result, tuple) else (result,)
             given = self._materialized(tangents) if context.materialize_grads else tangents

@@ -9,17 +9,17 @@ those of another.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from weakref import ref
 
 from .checks import is_tensor
-from .grad_mode import INFERENCE, LEVELS, state
+from .grad_mode import DUAL, INFERENCE, LEVELS, state
 from .operations import operations
 
 __all__ = [
-    "Level", "Tangents", "enter", "level_of", "outside", "set_tangent", "share_tangents", "tangent_of",
-    "tensors_in",
+    "Level", "Tangents", "enter", "level_of", "outside", "set_tangent", "share_tangents", "tangent_of", "tangents_of",
+    "tensors_in", "with_duals",
 ]
 
 
@@ -80,6 +80,10 @@ class Tangents(Level):
 
     def leave(self) -> None:
         super().leave()
+        self.forget()
+
+    def forget(self) -> None:
+        """Take their tangents at this level from all tensors that have one."""
         noted = list(self._given.values())
         self._given.clear()
         for weak in noted:
@@ -108,6 +112,16 @@ class outside:  # noqa: N801 - a context manager
     def __exit__(self, *exception: Any) -> None:
         state.level = self.before
         state.mode = state.mode & ~LEVELS | self.on
+
+
+def with_duals(run: Callable[..., Any], *args: Any) -> Any:
+    """Call ``run``; what is saved of its results gets the tangents that they are going to have."""
+    mode = state.mode
+    state.mode = mode | DUAL
+    try:
+        return run(*args)
+    finally:
+        state.mode = mode
 
 
 def enter(level: Level | None) -> None:
@@ -157,6 +171,16 @@ def tangent_of(tensor: Any, level: Level) -> Any:
         tangent = view.way().view_of(duals[level])
     set_tangent(tensor, level, tangent)
     return tangent
+
+
+def tangents_of(tensor: Any) -> Iterator[tuple[Level, Any]]:
+    """The tangents of a tensor, with their levels."""
+    level = state.level
+    while level is not None:
+        tangent = tangent_of(tensor, level)
+        if tangent is not None:
+            yield level, tangent
+        level = level.outer
 
 
 def set_tangent(tensor: Any, level: Any, tangent: Any) -> None:

@@ -25,7 +25,7 @@ from ..autograd.grad_mode import (
     is_inference_mode_enabled,
     state,
 )
-from ..autograd.levels import Level, set_tangent, tangent_of
+from ..autograd.levels import set_tangent, tangents_of
 from ..autograd.node import AccumulateGrad, Edge, Node, edge_of, next_sequence
 from ..autograd.tensor_hooks import TensorHooks
 from ..ops.batches import cut, requires_below
@@ -91,7 +91,7 @@ class Recording:
         if not is_tensor(tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")
         own = (tensor.clone() if tensor.is_inference() else cut(tensor)).requires_grad_()
-        for level, tangent in _tangents(tensor):
+        for level, tangent in tangents_of(tensor):  # unlike ``detach``, a transform leaves levels around it their part
             set_tangent(own, level, tangent)
         node = InputNode(own, edge_of(tensor) if self.by_caller and tensor.requires_grad else None)
         own._accumulator = ref(node)
@@ -151,7 +151,7 @@ class Recording:
                 result = tensor
             else:
                 result = cut(tensor)
-                for level, tangent in _tangents(tensor):
+                for level, tangent in tangents_of(tensor):
                     set_tangent(result, level, self.returned([tangent], recorded)[0])
             results.append(result)
         return results
@@ -160,7 +160,7 @@ class Recording:
         """Whether a tensor, or a tangent of one, leads to something of the caller's: then gradients are recorded."""
         found = list(tensors)
         for tensor in found:  # which grows meanwhile: tangents may have tangents
-            found += [tangent for _, tangent in _tangents(tensor)]
+            found += [tangent for _, tangent in tangents_of(tensor)]
         return any(map(requires_below, found)) or any(self._lead_out(found))
 
     def _lead_out(self, tensors: Sequence[Tensor]) -> list[bool]:
@@ -190,13 +190,3 @@ class Recording:
 
 def _by_sequence(node: Node) -> int:
     return node.sequence
-
-
-def _tangents(tensor: Tensor) -> Iterator[tuple[Level, Tensor]]:
-    """The tangents of a tensor with their levels: unlike ``detach``, a transform leaves those around it their part."""
-    level = state.level
-    while level is not None:
-        tangent = tangent_of(tensor, level)
-        if tangent is not None:
-            yield level, tangent
-        level = level.outer

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._tensor import Tensor, check_in_place
 from .._types import bool_
-from ..autograd.grad_mode import no_grad
+from ..autograd.grad_mode import LEVELS, no_grad, state
 from ..autograd.views import record_inplace
 from .copying import kept_copy
 from .matrices import addmm  # noqa: F401 - it defines, as two of the next do, what has an in-place form
@@ -71,10 +71,12 @@ def _overwritten(name: str) -> Callable[..., Tensor]:
 
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_in_place(self, *[value for value in args if isinstance(value, Tensor)])
-        kept = kept_copy(self) if self.requires_grad else self  # a rule may need the values that are overwritten
+        levels = state.mode & LEVELS
+        kept = kept_copy(self) if self.requires_grad or levels else self  # rules may need what is overwritten
         result = function(kept, *args, **kwargs)
         edge = result._edge
-        if edge is None or edge[0].edges[0] != kept._edge or result._type is not self._type:
+        # Levels record what becomes of tangents, and of what a tensor stands for, when they are copied.
+        if levels or edge is None or edge[0].edges[0] != kept._edge or result._type is not self._type:
             return copy_(self, result)  # it is no one operation, of which the tensor is the first operand
         with no_grad():
             copy_(self, result)

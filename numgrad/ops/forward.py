@@ -20,9 +20,9 @@ from .._tensor import Tensor, strided
 from .._types import TensorType, tensor_type
 from ..autograd.backward import grad
 from ..autograd.function_tangents import FunctionCall
-from ..autograd.grad_mode import ANOMALY, DUAL, GRAD, SAVED_HOOKS, state
-from ..autograd.levels import Level, outside, set_tangent, tangent_of
-from .batches import cut, is_mapped, zeros_beside
+from ..autograd.grad_mode import ANOMALY, GRAD, SAVED_HOOKS, state
+from ..autograd.levels import Level, outside, set_tangent, tangent_of, with_duals
+from .batches import cut, is_batched, is_mapped, zeros_beside
 from .copying import clone_op, convert
 from .new import filled_of
 from .overwriting import copy_, zero_
@@ -48,16 +48,6 @@ def _tangents(values: Sequence[Any], level: Level) -> list[Any]:
     ]
 
 
-def _run(call: Any) -> Any:
-    """Do the call; what is saved of its results gets the tangents that they are going to have."""
-    mode = state.mode
-    state.mode = mode | DUAL
-    try:
-        return call.run()
-    finally:
-        state.mode = mode
-
-
 # -- pointwise --------------------------------------------------------------------------------------------------
 
 
@@ -66,7 +56,7 @@ def pointwise(call: PointwiseCall, level: Level) -> Tensor:
     tangents = _tangents(call.args, level)
     with outside(level):
         if call.target is None:
-            out = _run(call)
+            out = with_duals(call.run)
             tangent = _pointwise_tangent(call, tangents, out._shape, out._type, out)
             if tangent is not None:
                 set_tangent(out, level, laid_out_as(out, tangent))
@@ -77,7 +67,7 @@ def pointwise(call: PointwiseCall, level: Level) -> Tensor:
         needs_result = any("out" in parameters(rule) for rule in call.op.rules.values())
         result = before.run() if needs_result else None
         tangent = _pointwise_tangent(before, tangents, target._shape, target._type, result)
-        _run(call)
+        with_duals(call.run)
         _overwrite_tangent(target, level, tangent)
     return target
 
@@ -137,7 +127,7 @@ def general(call: GeneralCall, level: Level) -> Any:
     op, args = call.op, call.args
     tangents = _tangents(args, level)
     with outside(level):
-        out = _run(call)
+        out = with_duals(call.run)
         outs = out if isinstance(out, tuple) else (out,)
         if not any(output._type.dtype.differentiable for output in outs):
             return out
@@ -233,9 +223,18 @@ def _gradients(
 
 
 def laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
-    """The tangent with the strides of what it belongs to: views of the two are made in the same way."""
+    """The tangent in the same place of as much memory as what it belongs to: views of the two are made in the same way.
+
+    That of a tensor that stands for examples is one for each: it may be overwritten with what differs among them.
+    """
     strides = tensor._element_strides()
-    if tangent._element_strides() == strides or overlaps_itself(tensor._shape, strides):
+    same = (
+        tangent._element_strides() == strides
+        and tangent._offset == tensor._offset
+        and len(tangent._storage) == len(tensor._storage)
+    )
+    has_room = is_batched(tangent) or not is_batched(tensor)
+    if (same and has_room) or overlaps_itself(tensor._shape, strides):
         return tangent
     if is_mapped(tensor) or is_mapped(tangent):
         return copy_(zeros_beside((tensor, tangent), tensor._shape, tangent._type, strides), tangent)
@@ -257,7 +256,7 @@ def change(call: ChangeCall, level: Level) -> Tensor:
         needs_result = any("out" in names for _, names in op.rules_with_names)
         result = op(*args) if needs_result else None
         (tangent,) = _transposed_general(op, args, tangents, [(target._shape, target._type, result)])
-        _run(call)
+        with_duals(call.run)
         _overwrite_tangent(target, level, tangent)
     return target
 
@@ -282,7 +281,7 @@ def overwrite(call: OverwriteCall, level: Level) -> Tensor:
     assert target is not None
     tangent = None if source is None or not target._type.dtype.differentiable else tangent_of(source, level)
     with outside(level):
-        _run(call)
+        with_duals(call.run)
         if tangent is not None:
             tangent = _own(_fitted(tangent, target._shape, target._type), [tangent])
         _overwrite_tangent(target, level, tangent)
@@ -295,7 +294,7 @@ def reshape(call: ShapeCall, level: Level) -> Tensor:
     assert target is not None
     tangent = tangent_of(target, level)
     with outside(level):
-        _run(call)
+        with_duals(call.run)
         set_tangent(target, level, call.op(tangent, *call.args[1:]))
     return target
 

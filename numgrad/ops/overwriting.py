@@ -136,8 +136,9 @@ def assign_number(input: Tensor, value: Any) -> None:
 
 def _filled(input: Tensor, value: Any, node: type[Node], others: tuple[None, ...] = ()) -> Tensor:
     if state.mode & TRANSFORMED:
+        name = "zero_" if node is ZeroBackward0 else "fill_"
         return transformed(
-            OverwriteCall("fill_", lambda target: _filled(target, value, node, others), input, None, node, others)
+            OverwriteCall(name, lambda target: _filled(target, value, node, others), input, None, node, others)
         )
     check_writable(input)  # elements may share memory: they get the same value
     edges = recorded_edges(input)

@@ -186,9 +186,10 @@ def _watched(call: Call) -> Any:
     if not watchers:  # the last has left while a mode that was to be restored said otherwise
         state.mode &= ~WATCHED
         return _done(call)
-    tokens = [(watcher, watcher.before(call)) for watcher in watchers]
-    tokens.reverse()
+    tokens: list[tuple[Any, Any]] = []  # the last watcher first
     try:
+        for watcher in watchers:
+            tokens.insert(0, (watcher, watcher.before(call)))
         result = _unwatched(call) if call.closed and state.mode & LEVELS else _done(call)
         for watcher, token in tokens:
             watcher.after(call, token, result)

@@ -372,3 +372,19 @@ def test_tangents_go_with_their_level():
         assert result() is None
     finally:
         gc.enable()
+
+
+def test_what_is_detached_in_place_has_no_tangent(level):
+    d = dual(1.0) * 2
+    product = d * d
+    assert tangent(d.detach_()) is None
+    assert tangent(product) == [8.0]
+
+
+def test_a_part_of_a_tensor_made_dual_has_a_tangent_as_large_as_the_whole(level):
+    whole, direction = numgrad.ones(2, 3), numgrad.ones(3)
+    d = make_dual(whole[0], direction)
+    assert tangent(d.as_strided((3,), (1,), 3)) == [0.0, 0.0, 0.0]  # the other row's
+    d.mul_(2)
+    assert tangent(d) == [2.0, 2.0, 2.0]
+    assert direction.tolist() == [1.0, 1.0, 1.0]

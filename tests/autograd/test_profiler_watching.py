@@ -111,6 +111,21 @@ def test_a_watcher_that_raises_ends_the_operation_for_the_others():
     assert [event.cpu_parent for event in prof.function_events] == [None, None]
 
 
+def test_a_watcher_that_raises_before_the_first_node_is_the_one_who_is_heard():
+    class Refusing(Watcher):
+        def begin(self, kind, subject, given):
+            raise ValueError("refused")
+
+    y = (leaf() * 2).sum()
+    refusing = Refusing()
+    watch(refusing)
+    try:
+        with pytest.raises(ValueError, match="refused"):
+            y.backward()
+    finally:
+        unwatch(refusing)
+
+
 @pytest.mark.filterwarnings("ignore:Anomaly Detection")
 def test_profiles_and_the_look_for_nan_in_forward_may_be_on_together():
     x = numgrad.tensor([-1.0, 1.0], requires_grad=True)

@@ -223,6 +223,12 @@ def test_acosh_on_both_sides_of_its_cut():
         assert found == pytest.approx((1 / (np.sqrt(value - 1) * np.sqrt(value + 1))).conjugate())
 
 
+@pytest.mark.parametrize(("name", "value"), [("rsqrt", 0), ("asin", 1), ("acos", -1), ("asinh", 1j), ("acosh", 1)])
+def test_where_there_is_no_derivative_the_gradient_is_not_finite(name, value):
+    (found,) = gradient_of(getattr(numgrad, name), value)
+    assert not np.isfinite(found)
+
+
 def test_complex64():
     z = numgrad.tensor([1 + 2j, -1.5], requires_grad=True)
     (z * z.conj() / (1 + z)).abs().sum().backward()

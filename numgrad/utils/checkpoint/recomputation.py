@@ -24,7 +24,7 @@ from weakref import WeakKeyDictionary, ref
 
 from ...autograd.checks import is_tensor
 from ...autograd.grad_mode import enable_grad, state
-from ...autograd.levels import Level, outside
+from ...autograd.levels import Level, Tangents, outside, set_tangent, tangent_of, tangents_of
 from ...autograd.nesting import NESTING, in_thread
 from ...autograd.saved import SavingNode, keep
 from ...autograd.saved_hooks import saved_tensors_hooks
@@ -72,13 +72,15 @@ class _Handle:
 class SavedArguments(SavingNode):
     """The arguments of a checkpoint, the tensors among them saved for backward like those of any operation.
 
-    It stands in no graph, since no gradient goes through it.
+    It stands in no graph, since no gradient goes through it.  Their tangents it keeps as they are, since tensors lose
+    them when their level of forward mode ends.
     """
 
-    __slots__ = ()
+    __slots__ = ("tangents",)
 
     def __init__(self, arguments: tuple[Any, ...]):
         super().__init__((), (), None)
+        self.tangents = [list(tangents_of(value)) if is_tensor(value) else [] for value in arguments]
         kept = [keep(value) if is_tensor(value) else (value, None) for value in arguments]
         self.saved = tuple([value for value, _ in kept])
         self.versions = [version for _, version in kept]
@@ -94,10 +96,15 @@ class SavedArguments(SavingNode):
         """
         saved = self.saved
         assert saved is not None
-        return [
+        values = [
             value if version is None else self.unpack_place(place)
             for place, (value, version) in enumerate(zip(saved, self.versions, strict=True))
         ]
+        for value, tangents in zip(values, self.tangents, strict=True):
+            for level, tangent in tangents:
+                if tangent_of(value, level) is None:
+                    set_tangent(value, level, tangent)
+        return values
 
 
 class Frame:
@@ -194,10 +201,21 @@ class Frame:
 
 
 class _within(outside):  # noqa: N801 - a context manager
-    """``with _within(level):`` operations have to do with this level and those around it, as they had in forward."""
+    """``with _within(level):`` operations have to do with this level and those around it, as they had in forward.
+
+    Tensors lose again what tangents they are given there at levels that have ended.
+    """
 
     def __init__(self, level: Level | None):
         self.level = level
+
+    def __exit__(self, *exception: Any) -> None:
+        super().__exit__(*exception)
+        level = self.level
+        while level is not None:
+            if isinstance(level, Tangents) and not level.active:
+                level.forget()
+            level = level.outer
 
 
 class _Nested(threading.local):

@@ -26,7 +26,7 @@ def _network(module: Any, *sizes: int) -> Any:
 
 
 def tangent(size: int) -> Callable[[Any], Program]:
-    """The tangent of 20 pointwise operations."""
+    """The tangent of 25 pointwise operations."""
 
     def make(module: Any) -> Program:
         forward_ad = importlib.import_module(f"{module.__name__}.autograd.forward_ad")
@@ -99,8 +99,8 @@ def checked(module: Any) -> Program:
 def parts(rows: int, columns: int) -> Iterator[Part]:
     """What PyTorch has under ``autograd.forward_ad``, ``func``, ``utils.checkpoint`` and ``gradcheck``."""
     yield Part("Derivatives by forward mode, transforms and recomputation", [
-        Case("a tangent through 20 operations, 10 elements", tangent(10)),
-        Case("a tangent through 20 operations, 100,000 elements", tangent(100_000)),
+        Case("a tangent through 25 operations, 10 elements", tangent(10)),
+        Case("a tangent through 25 operations, 100,000 elements", tangent(100_000)),
         Case("Hessian times vector, jvp of grad", hessian_product),
         Case("Jacobian 20 x 20 of a network, jacrev", jacobian("jacrev")),
         Case("Jacobian 20 x 20 of a network, jacfwd", jacobian("jacfwd")),
