@@ -52,8 +52,8 @@ class InputNode(Node):
         current = state.current_pass
         if self.active and current is not None and current.accumulate:
             raise RuntimeError(
-                "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
-                "functorch.vjp instead or call backward() outside of functorch transforms."
+                "backward() called inside a functorch transform. This is not supported: call func.grad or func.vjp "
+                "there, or backward() outside of the transform."
             )
         return (gradient,)
 

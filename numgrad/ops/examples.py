@@ -86,8 +86,8 @@ def drawn(function: Function) -> Function:
         like = function.__name__.endswith("_like")
         if level.randomness == "same" and not like and any(level.concerns(tensor) for tensor in given):
             raise RuntimeError(
-                "Vmap does not currently support same randomness with a batched tensor input. Please file an issue "
-                "with functorch"
+                "Vmap does not currently support same randomness with a batched tensor input: its numbers depend on "
+                "the example."
             )
         return _each(level, call, args, kwargs, draws=True)
 

@@ -6,10 +6,16 @@ from ops.samples import SAMPLES
 
 import numgrad
 from numgrad.autograd import forward_ad
+from numgrad.ops.elementwise import Pointwise
+
+#: Layouts in which a pointwise operation is tried: its tangents are computed by pointwise operations, whatever the
+#: layout, and those are tried in all elsewhere.
+FEW = ("contiguous", "broadcast", "0-d")
 
 CASES = [
     case for sample in SAMPLES for case in sample.cases(shape=(2, 3))
     if "float64" in sample.dtypes and any(case.differentiable())
+    and (case.layout in FEW or not isinstance(case.op, Pointwise))
 ]
 
 
