@@ -107,4 +107,4 @@ def parts(rows: int, columns: int) -> Iterator[Part]:
         Case("gradients of 64 examples, vmap of grad", of_each_example),
         Case("16 layers in 4 checkpoints", recomputed),
         Case("gradcheck of a layer", checked),
-    ])
+    ], 1.0)
