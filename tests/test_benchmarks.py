@@ -20,6 +20,7 @@ def parts():
 
 
 @pytest.mark.torch
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # PyTorch's own, in its forward mode
 def test_every_case_runs(parts):
     import torch
 

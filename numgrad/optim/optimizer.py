@@ -150,7 +150,7 @@ class Optimizer:
         if len(params) != len(set(params)):
             warnings.warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause an "
-                "error",
+                "error; see github.com/pytorch/pytorch/issues/40967 for more information",
                 stacklevel=3,
             )
         for group in self.param_groups:
