@@ -93,13 +93,7 @@ def check_undefined_tangents(problem: Problem) -> None:
 def check_batched_gradients(problem: Problem) -> None:
     """A batch of gradients for an output gives what each of them gives."""
     for number, y in enumerate(problem.outputs):
-        batch = _random_batch(y)
-        alone = [_gradients(problem, y, gradient) for gradient in batch]
-        try:
-            together = _for_each(functools.partial(_gradients, problem, y), batch)
-        except RuntimeError as error:
-            raise batching_error(error, forward=False) from error
-        difference = _first_difference(together, _stacked(alone))
+        difference = _batch_difference(functools.partial(_gradients, problem, y), y, forward=False)
         if difference is not None:
             raise batched_error(number, *difference, forward=False)
 
@@ -107,25 +101,23 @@ def check_batched_gradients(problem: Problem) -> None:
 def check_batched_tangents(problem: Problem) -> None:
     """A batch of tangents of an input gives what each of them gives."""
     for key, x in enumerate(problem.inputs):
-        batch = _random_batch(x)
-        alone = [_tangents_for(problem, key, tangent) for tangent in batch]
-        try:
-            together = _for_each(functools.partial(_tangents_for, problem, key), batch)
-        except RuntimeError as error:
-            raise batching_error(error, forward=True) from error
-        difference = _first_difference(together, _stacked(alone))
+        difference = _batch_difference(lambda tangent, key=key: _tangents(problem, {key: tangent}), x, forward=True)
         if difference is not None:
             number, got, expected = difference
             raise batched_error(number, key, got, expected, forward=True)
 
 
-def _tangents_for(problem: Problem, key: int, tangent: Any) -> tuple[Any, ...]:
-    return _tangents(problem, {key: tangent})
-
-
-def _for_each(function: Callable[[Any], tuple[Any, ...]], batch: Sequence[Any]) -> tuple[Any, ...]:
-    """What the function makes of each of the batch, called once for all."""
-    return tuple(operations.for_each(function, (operations.stack(batch),), len(batch)))
+def _batch_difference(
+    function: Callable[..., tuple[Any, ...]], like: Any, *, forward: bool
+) -> tuple[int, Any, Any] | None:
+    """Where a function of a whole batch, called once, first gives something else than for each; None if nowhere."""
+    batch = _random_batch(like)
+    alone = [function(value) for value in batch]
+    try:
+        together = tuple(operations.for_each(function, (operations.stack(batch),), len(batch)))
+    except RuntimeError as error:
+        raise batching_error(error, forward=forward) from error
+    return _first_difference(together, _stacked(alone))
 
 
 def _gradients(problem: Problem, output: Any, gradient: Any) -> tuple[Any, ...]:
