@@ -64,10 +64,10 @@ __all__ = [
     "contiguous_format", "cuda", "data", "default_generator", "device", "double", "dtype", "e", "enable_grad",
     "explain", "finfo", "float", "float32", "float64", "from_dlpack", "func", "get_default_dtype", "iinfo", "inf",
     "inference_mode", "initial_seed", "inspect", "int", "int8", "int16", "int32", "int64",
-    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled", "layout", "linalg", "load", "long",
-    "manual_seed", "memory_format", "nan", "newaxis", "nn", "no_grad", "optim", "pi", "preserve_format",
-    "profiler", "random", "save", "seed", "set_anomaly_enabled", "set_default_dtype", "set_grad_enabled",
-    "set_printoptions", "short", "strided", "to_dlpack", "uint8", "utils", "viz", "vmap",
+    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled", "layout",
+    "linalg", "load", "long", "manual_seed", "memory_format", "nan", "newaxis", "nn", "no_grad", "optim", "pi",
+    "preserve_format", "profiler", "random", "save", "seed", "set_anomaly_enabled", "set_default_dtype",
+    "set_grad_enabled", "set_printoptions", "short", "special", "strided", "to_dlpack", "uint8", "utils", "viz", "vmap",
     *public_functions,
 ]
 
@@ -75,12 +75,12 @@ __all__ = [
 #: or that has it.
 _LATER = {
     "cuda": "cuda", "data": "data", "explain": "_explain", "func": "func", "inspect": "_inspect", "linalg": "linalg",
-    "load": "serialization", "nn": "nn", "optim": "optim", "profiler": "profiler", "save": "serialization", "serialization": "serialization",
-    "utils": "utils", "viz": "viz", "vmap": "func",
+    "load": "serialization", "nn": "nn", "optim": "optim", "profiler": "profiler", "save": "serialization",
+    "serialization": "serialization", "special": "special", "utils": "utils", "viz": "viz", "vmap": "func",
 }
 
 if TYPE_CHECKING:
-    from . import cuda, data, func, linalg, nn, optim, profiler, utils, viz
+    from . import cuda, data, func, linalg, nn, optim, profiler, special, utils, viz
     from . import serialization as serialization
     from ._explain import explain
     from ._inspect import inspect

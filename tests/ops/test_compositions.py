@@ -69,6 +69,14 @@ def test_powers_of_two_and_numbers_as_tensors():
     assert numgrad.scalar_tensor(2, dtype=numgrad.int64).dtype is numgrad.int64
 
 
+def test_the_normal_distribution_is_precise_far_out():
+    x = tensor([-10.0, -1.0, 0.0, 1.0, float("inf"), float("nan")], dtype=numgrad.float64, requires_grad=True)
+    chances = [7.61985302416052e-24, 0.158655253931457, 0.5, 0.841344746068543, 1.0, float("nan")]
+    assert numgrad.special.ndtr(x).tolist() == pytest.approx(chances, rel=1e-12, nan_ok=True)
+    numgrad.special.ndtr(x)[:4].sum().backward()
+    assert x.grad[:4].tolist() == pytest.approx(((-x * x / 2).exp() / (2 * numgrad.pi) ** 0.5)[:4].tolist(), rel=1e-12)
+
+
 def test_products_of_vectors_and_matrices():
     assert tensor([1.0, 0.0, 0.0]).cross(tensor([0.0, 1.0, 0.0])).tolist() == [0, 0, 1]
     matrix = tensor([[1.0, 1.0], [0.0, 1.0]])

@@ -1,0 +1,37 @@
+"""Special functions, under the names of PyTorch's ``torch.special``."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ._missing import missing_from
+from ._tensor import Tensor
+from .ops import public_functions
+from .ops.network.softmax import log_softmax, softmax
+from .ops.pointwise.special import erfc
+
+__all__ = [
+    "erf", "erfc", "exp2", "expit", "expm1", "log1p", "log_softmax", "logit", "logsumexp", "ndtr", "round", "sinc",
+    "softmax", "xlogy",
+]
+
+erf = public_functions["erf"]
+exp2 = public_functions["exp2"]
+expit = public_functions["sigmoid"]
+expm1 = public_functions["expm1"]
+log1p = public_functions["log1p"]
+logit = public_functions["logit"]
+logsumexp = public_functions["logsumexp"]
+round = public_functions["round"]
+sinc = public_functions["sinc"]
+xlogy = public_functions["xlogy"]
+
+
+def ndtr(input: Tensor) -> Tensor:
+    """The probability that a standard normal number is less than ``input``, element by element."""
+    return erfc(input * -math.sqrt(0.5)) * 0.5
+
+
+if not TYPE_CHECKING:
+    __getattr__ = missing_from(globals(), "special")
