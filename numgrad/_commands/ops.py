@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
-import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from numgrad.ops import ops, public_functions
 from numgrad.ops.elementwise import Pointwise
+from numgrad.ops.formulas import formula
 from numgrad.ops.table import Op
 
 __all__ = ["entry", "print_ops"]
@@ -66,12 +65,3 @@ def entry(op: Op) -> Iterator[str]:
 def _signature(name: str, function: Callable[..., Any]) -> str:
     parameters = inspect.signature(function).parameters.values()
     return f"{name}({', '.join(str(parameter.replace(annotation=parameter.empty)) for parameter in parameters)})"
-
-
-def formula(function: Callable[..., Any]) -> str:
-    """What a function returns, as text; the statements before it in front."""
-    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
-    assert isinstance(definition, ast.FunctionDef)
-    statements = definition.body[ast.get_docstring(definition) is not None :]
-    texts = [" ".join(ast.unparse(statement).split()) for statement in statements]
-    return "; ".join([*texts[:-1], texts[-1].removeprefix("return ")])
