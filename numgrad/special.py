@@ -9,11 +9,11 @@ from ._missing import missing_from
 from ._tensor import Tensor
 from .ops import public_functions
 from .ops.network.softmax import log_softmax, softmax
-from .ops.pointwise.special import erfc
+from .ops.pointwise.special import entr, erfc
 
 __all__ = [
-    "erf", "erfc", "exp2", "expit", "expm1", "log1p", "log_softmax", "logit", "logsumexp", "ndtr", "round", "sinc",
-    "softmax", "xlogy",
+    "entr", "erf", "erfc", "exp2", "expit", "expm1", "log1p", "log_softmax", "logit", "logsumexp", "ndtr", "round",
+    "sinc", "softmax", "xlogy",
 ]
 
 erf = public_functions["erf"]

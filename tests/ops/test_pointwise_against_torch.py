@@ -23,7 +23,7 @@ SPECIAL = expressions(
     "x.exp2(); x.expm1(); x.log1p(); x.log2(); x.log10(); x.erf(); x.erfc(); x.logit(); x.logit(0.3); "
     "m.logit(x, eps=0.2); "
     "m.xlogy(x, y); m.xlogy(x, 2.5); m.xlogy(2, x); m.logaddexp(x, y); m.logaddexp2(x, y); x.square(); x.rsqrt(); "
-    "m.float_power(x, y); m.float_power(x, 2); x.xlogy(y); m.special.expit(x)"
+    "m.float_power(x, y); m.float_power(x, 2); x.xlogy(y); m.special.entr(x); m.special.expit(x)"
 )
 ROUNDING = expressions(
     "x.floor(); x.ceil(); x.round(); x.round(decimals=1); m.round(x, decimals=2); x.trunc(); m.fix(x); x.frac(); "

@@ -20,7 +20,7 @@ from .arithmetic import conj, exp, log, sigmoid
 from .comparison import where
 from .powers import pow, pow_
 
-__all__ = ["erfc", "float_power", "log1p", "logaddexp", "logaddexp2", "logit", "rsqrt", "square", "xlogy"]
+__all__ = ["entr", "erfc", "float_power", "log1p", "logaddexp", "logaddexp2", "logit", "rsqrt", "square", "xlogy"]
 
 _LN2, _LN10 = math.log(2), math.log(10)
 _ERF_SLOPE = 2 / math.sqrt(math.pi)
@@ -179,6 +179,17 @@ def _(grad, input, other):
 @xlogy.gradient("other")
 def _(grad, input, other):
     return grad * (input / other)
+
+
+@pointwise("SpecialEntrBackward0", result="float", export=False)
+def entr(input):
+    """``-input * log(input)``, a term of an entropy: 0 at 0 and -inf for negative numbers."""
+    return where(input > 0, -input * scalar.log(input), where(input < 0, -math.inf, scalar.abs(input)))
+
+
+@entr.gradient("input")
+def _(grad, input):
+    return grad * (-log(input) - 1)
 
 
 # -- powers -----------------------------------------------------------------------------------------------------

@@ -21,3 +21,5 @@ sample("xlogy", lambda x, y: np.where((x == 0) & (y == y), 0, x * np.log(y.astyp
 sample("rsqrt", lambda x: 1 / np.sqrt(x), domain=POSITIVE)
 sample("erf", np.vectorize(math.erf, otypes="d"))
 sample("erfc", np.vectorize(math.erfc, otypes="d"))
+sample("entr", np.vectorize(lambda x: -x * math.log(x) if x else 0, otypes="d"), domain=POSITIVE,
+       call=numgrad.special.entr)
