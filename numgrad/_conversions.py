@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._layout import numel
+from ._plotting import read_only, wanted_for_a_picture
 
 __all__ = ["Conversions"]
 
@@ -48,7 +49,7 @@ class Conversions:
         return self._array()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = self.numpy()
+        array = read_only(self._array()) if self.requires_grad and wanted_for_a_picture() else self.numpy()
         if dtype is None or np.dtype(dtype) == array.dtype:
             return array.copy() if copy else array
         if copy is False:

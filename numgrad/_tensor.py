@@ -13,6 +13,7 @@ from ._conversions import Conversions
 from ._description import Description
 from ._gradient_hooks import GradientHooks
 from ._layout import contiguous_strides, is_contiguous, numel, overlaps_itself
+from ._plotting import wanted_for_a_picture
 from ._text import text_of
 from ._types import TensorType
 from .autograd.grad_mode import LEVELS, inference_blocks, state
@@ -327,7 +328,7 @@ class Tensor(Description, Conversions, GradientHooks):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         node = self.grad_fn
-        if node is not None:
+        if node is not None and not wanted_for_a_picture():
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
                 f"moment; this one was made by {node.name()}. Use tensor.detach() first."

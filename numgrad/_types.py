@@ -111,6 +111,13 @@ class dtype:  # noqa: N801 - PyTorch's name
         dtype.named[name] = self
         dtype.of_numpy[self.numpy] = self
 
+    @property
+    def __numpy_dtype__(self) -> np.dtype:
+        """What NumPy, and who asks it, takes this dtype for: ``np.zeros(3, dtype=numgrad.float32)``."""
+        return self.numpy
+
+    dtype = __numpy_dtype__  # where NumPy before 2.4 looks
+
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 

@@ -88,6 +88,12 @@ def test_dtypes_have_second_names():
     assert len({numgrad.float32, numgrad.float64, numgrad.int64, numgrad.bool, numgrad.float}) == 4
 
 
+def test_numpy_takes_dtypes_for_its_own():
+    assert np.dtype(numgrad.float32) == np.float32
+    assert np.zeros(2, dtype=numgrad.complex64).dtype == np.complex64
+    assert np.arange(2).astype(numgrad.uint8).dtype == np.uint8
+
+
 # --- device -----------------------------------------------------------------------------
 
 
