@@ -190,6 +190,13 @@ class SavingNode(Node):
             if version is not None and version != PACKED and value._counter[0] != version
         ]
 
+    def saved_entries(self) -> list[tuple[str, Any, int | None]]:
+        """What was saved as it is kept, unchecked, to look at: name, value and version; nothing, if it is freed."""
+        saved = self.saved  # another thread may release it
+        if saved.__class__ is not tuple:
+            return []
+        return list(zip(self.saved_names(), saved, self.versions, strict=True))
+
     def saved_names(self) -> Sequence[str]:
         """What messages call that which was saved, in its order."""
         raise NotImplementedError(f"{type(self).__name__} does not define saved_names")

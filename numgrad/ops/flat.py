@@ -84,6 +84,14 @@ class FlatNode(PointwiseNode):
             alias._requires_grad = alias._edge is not None
         return alias
 
+    def saved_entries(self) -> list[tuple[str, Any, int | None]]:
+        if self.is_freed():
+            return []
+        return [
+            (name, entry[0], None) if entry[1] is NUMBER else (name, self._kept(entry), entry[2])
+            for name, entry in zip(self.saved_names(), self._entries(), strict=True)
+        ]
+
     def modified(self) -> list[tuple[Any, int]]:
         return [
             (self._kept(entry), entry[2])

@@ -17,6 +17,7 @@ from .attributes import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from .calls_made import next_sequence, note_call
 from .hooks import (
     Hooks,
     every_module,
@@ -66,6 +67,7 @@ class Module(State, Hooks):
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        begun = next_sequence()
         if (
             self._backward_hooks
             or self._backward_pre_hooks
@@ -73,8 +75,11 @@ class Module(State, Hooks):
             or self._forward_pre_hooks
             or every_module.has_hooks
         ):
-            return self._call_with_hooks(args, kwargs)
-        return self.forward(*args, **kwargs)
+            result = self._call_with_hooks(args, kwargs)
+        else:
+            result = self.forward(*args, **kwargs)
+        note_call((id(self), begun, next_sequence()))
+        return result
 
     # -- modes ----------------------------------------------------------------------------------------------
 

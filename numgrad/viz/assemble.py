@@ -1,0 +1,221 @@
+"""From a graph to the picture of it: which boxes, arrows and groups there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._tensor import Tensor
+from ..autograd.node import AccumulateGrad, Node
+from ..nn.modules.module import Module
+from .describe import Describer, counted, saved_by
+from .folding import Fold, folding
+from .module_calls import Call, calls_of
+from .names import Names
+from .picture import Arrow, Box, Group, Picture, Row
+from .subjects import Root
+from .walk import edges_of, nearest, nodes_behind
+
+__all__ = ["Assembly"]
+
+#: The key of the box for all that is not shown.
+REST = "rest"
+
+
+class Assembly:
+    """The making of one picture.
+
+    Every node belongs to a unit, which is what becomes a box: the node itself, or the call of a folded module.  Units
+    are known by their keys.
+    """
+
+    def __init__(self, roots: Sequence[Root], module: Module | None, names: Names, fold: Fold):
+        self.roots = roots
+        self.names = names
+        self.module = module
+        self.nodes = nodes_behind([root.node for root in roots])
+        operations = [node for node in self.nodes if not isinstance(node, AccumulateGrad)]
+        self.calls: dict[int, Call] = {} if module is None else calls_of(operations, module)
+        rule = folding(fold, module, self.nodes, self.calls)
+        #: By the number of a node the key of its unit; by that key what belongs to it.
+        self.unit: dict[int, str] = {}
+        self.members: dict[str, list[Node]] = {}
+        self.folded: dict[str, Call] = {}
+        for node in operations:
+            call = self.calls.get(node.sequence)
+            whole = rule(call) if call is not None else None
+            if whole is not None:
+                self.folded[whole.key] = whole
+            self._join(node, f"n{node.sequence}" if whole is None else whole.key)
+        self._place_leaves()
+        self.behind: dict[str, list[str]] = {}
+        for node in self.nodes:
+            unit = self.unit[node.sequence]
+            behind = self.behind.setdefault(unit, [])
+            behind += [key for other, _ in edges_of(node) if (key := self.unit[other.sequence]) != unit]
+
+    def _join(self, node: Node, unit: str) -> None:
+        self.unit[node.sequence] = unit
+        self.members.setdefault(unit, []).append(node)
+
+    def _place_leaves(self) -> None:
+        """A parameter goes where it is used, if that is in one call alone."""
+        parameters = set() if self.module is None else {id(parameter) for parameter in self.module.parameters()}
+        users: dict[int, list[Node]] = {}
+        for node in self.nodes:
+            for other, _ in edges_of(node):
+                if isinstance(other, AccumulateGrad) and id(other.variable) in parameters:
+                    users.setdefault(other.sequence, []).append(node)
+        for node in self.nodes:
+            if isinstance(node, AccumulateGrad):
+                using = users.get(node.sequence, [])
+                units = {self.unit[user.sequence] for user in using}
+                unit = next(iter(units)) if len(units) == 1 else ""
+                self._join(node, unit if unit in self.folded else f"n{node.sequence}")
+                calls = [self.calls.get(user.sequence) for user in using]
+                common = _common_call(calls)
+                if common is not None:
+                    self.calls[node.sequence] = common
+
+    def picture(
+        self, describer: Describer, max_depth: int | None, max_nodes: int | None, direction: str, arrowheads: str
+    ) -> Picture:
+        """The picture, of the units that are near enough to the roots."""
+        shown = nearest([self.unit[root.node.sequence] for root in self.roots], self.behind, max_depth, max_nodes)
+        boxes, arrows = self._outputs(describer)
+        groups: dict[str, Group] = {}
+        for unit, members in self.members.items():
+            if unit in shown:
+                boxes.append(self._box(unit, members, describer, groups))
+        data_boxes, data_arrows = self._data(shown, describer, {box.key: box.group for box in boxes})
+        boxes += data_boxes
+        arrows += self._arrows(shown, describer) + data_arrows
+        hidden = [node for node in self.nodes if self.unit[node.sequence] not in shown]
+        if hidden:
+            boxes.append(_rest(hidden))
+        places = {sequence: unit if unit in shown else REST for sequence, unit in self.unit.items()}
+        return Picture(
+            tuple(boxes), tuple(arrows), tuple(sorted(groups.values(), key=lambda group: int(group.key[1:]))),
+            direction, arrowheads, self._summary(boxes, hidden), places,
+        )
+
+    # -- boxes ----------------------------------------------------------------------------------------------
+
+    def _box(self, unit: str, members: list[Node], describer: Describer, groups: dict[str, Group]) -> Box:
+        call = self.folded.get(unit)
+        if call is not None:
+            around = call.parent
+            group = self._group(around, groups)
+            return describer.module(unit, call, self._title(call, around), members, group)
+        (node,) = members
+        group = self._group(self.calls.get(node.sequence), groups)
+        if isinstance(node, AccumulateGrad):
+            return describer.leaf(unit, node, group)
+        return describer.operation(unit, node, group)
+
+    def _group(self, call: Call | None, groups: dict[str, Group]) -> str | None:
+        """The key of the group of a call, which is made with all around it."""
+        if call is None:
+            return None
+        for each in call.way():
+            if each.key not in groups:
+                parent = each.parent.key if each.parent is not None else None
+                kind = type(each.module).__name__
+                groups[each.key] = Group(each.key, self._title(each, each.parent), kind, parent)
+        return call.key
+
+    def _title(self, call: Call, around: Call | None) -> str:
+        """What a module is called within the one around it, and which of its calls this is if there are several."""
+        name = call.name or self.names.of(call.module) or type(call.module).__name__
+        if around is not None and around.name and name.startswith(f"{around.name}."):
+            name = name[len(around.name) + 1 :]
+        turns = self._turns.setdefault(call.name, [])
+        return f"{name} (call {turns.index(call.key) + 1})" if len(turns) > 1 else name
+
+    @property
+    def _turns(self) -> dict[str, list[str]]:
+        """By the name of a module the keys of its calls, in their order."""
+        found = self.__dict__.get("turns")
+        if found is None:
+            found = self.__dict__["turns"] = {}
+            seen = {each.key: each for call in self.calls.values() for each in call.way()}
+            for key in sorted(seen, key=lambda key: int(key[1:])):
+                found.setdefault(seen[key].name, []).append(key)
+        return found
+
+    def _outputs(self, describer: Describer) -> tuple[list[Box], list[Arrow]]:
+        boxes, arrows = [], []
+        for place, root in enumerate(self.roots):
+            if root.tensor is not None and not isinstance(root.node, AccumulateGrad):
+                boxes.append(describer.output(f"out{place}", root.tensor, root.name))
+                arrows.append(Arrow(self.unit[root.node.sequence], f"out{place}"))
+        return boxes, arrows
+
+    def _data(
+        self, shown: set[str], describer: Describer, groups: dict[str, str | None]
+    ) -> tuple[list[Box], list[Arrow]]:
+        """Boxes for what was saved, requires no gradient and has a name: the data that went in."""
+        found: dict[int, tuple[Tensor, dict[str, None]]] = {}
+        for unit in self.members:
+            for node in self.members[unit] if unit in shown else ():
+                for _, value, version, number in saved_by(node):
+                    if version is not None and number is None and isinstance(value, Tensor):
+                        if not value._requires_grad and self.names.of(value) is not None:
+                            found.setdefault(id(value), (value, {}))[1][unit] = None
+        buffers = set() if self.module is None else {id(buffer) for buffer in self.module.buffers()}
+        boxes, arrows = [], []
+        for place, (tensor, units) in enumerate(found.values()):
+            if id(tensor) in buffers and all(unit in self.folded for unit in units):
+                continue
+            boxes.append(describer.data(f"d{place}", tensor, None))
+            arrows += [Arrow(f"d{place}", unit, dashed=True) for unit in units]
+        return boxes, arrows
+
+    def _arrows(self, shown: set[str], describer: Describer) -> list[Arrow]:
+        arrows: dict[Any, Arrow] = {}
+        for node in self.nodes:
+            head = self.unit[node.sequence]
+            if head not in shown:
+                continue
+            for place, (other, number) in enumerate(edges_of(node)):
+                tail = self.unit[other.sequence]
+                if tail == head:
+                    continue
+                single = head not in self.folded and tail in shown
+                key = (tail, head, other.sequence, number, place if single else None) if tail in shown else (REST, head)
+                if key not in arrows:
+                    label = "" if isinstance(other, AccumulateGrad) else describer.flowing(other, number)
+                    arrows[key] = Arrow(tail if tail in shown else REST, head, label)
+        return list(arrows.values())
+
+    def _summary(self, boxes: Sequence[Box], hidden: Sequence[Node]) -> str:
+        names = [box.name for box in boxes if box.kind == "output"] or [self.roots[0].node.name()]
+        operations = [node for node in self.nodes if not isinstance(node, AccumulateGrad)]
+        leaves = [box.name for box in boxes if box.kind == "leaf"]
+        parts = [f"The graph of {', '.join(names[:4])}: {counted(len(operations), 'operation')}"]
+        count = len(self.nodes) - len(operations)
+        parts.append(f"{counted(count, 'leaf')}".replace("leafs", "leaves"))
+        text = f"{parts[0]} and {parts[1]}"
+        if leaves and len(leaves) <= 6:
+            text += f" ({', '.join(leaves)})"
+        return f"{text}; {counted(len(hidden), 'node')} not shown" if hidden else text
+
+
+def _rest(hidden: Sequence[Node]) -> Box:
+    rows = (Row("", "not shown", "quiet"),)
+    return Box(REST, "rest", ((f"… {counted(len(hidden), 'more node')}", True),), rows, tip=(
+        "further from the result; max_depth and max_nodes say how much is shown, a module folds it"
+    ))
+
+
+def _common_call(calls: Sequence[Call | None]) -> Call | None:
+    """The innermost call that lies around all of these."""
+    if not calls or any(call is None for call in calls):
+        return None
+    ways = [call.way() for call in calls if call is not None]
+    common = None
+    for step in zip(*ways, strict=False):
+        if len({call.key for call in step}) > 1:
+            break
+        common = step[0]
+    return common

@@ -1,0 +1,238 @@
+"""What is said of a tensor, of an operation and of a module in their boxes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .._layout import numel
+from .._tensor import Tensor
+from ..autograd.function_node import BackwardCFunction
+from ..autograd.hooks import hook_name
+from ..autograd.node import AccumulateGrad, Node
+from ..autograd.saved import PACKED, SavingNode
+from ..autograd.views import CopySlices
+from .module_calls import Call
+from .names import Names
+from .numbers import dtype_name, shape_text, values_text
+from .picture import Box, Row, Run
+
+__all__ = ["Describer", "is_alarming"]
+
+#: Saved tensors that are listed in a box.
+LISTED = 6
+#: Characters of what is saved besides tensors.
+LONG = 44
+
+
+class Describer:
+    """Makes boxes.
+
+    Attributes:
+        names: what tensors are called.
+        values: whether elements are shown.
+        saved: whether is shown what nodes have saved.
+    """
+
+    def __init__(self, names: Names, values: bool, saved: bool):
+        self.names = names
+        self.values = values
+        self.saved = saved
+
+    # -- tensors --------------------------------------------------------------------------------------------
+
+    def leaf(self, key: str, node: AccumulateGrad, group: str | None) -> Box:
+        """The box of a leaf, which stands for its AccumulateGrad, too."""
+        leaf = node.variable
+        rows = [*self._tensor_rows(leaf), *self._gradient_rows("grad", leaf._grad)]
+        if leaf._hooks is not None:
+            rows += _hook_rows([*leaf._hooks.hooks.values(), leaf._hooks.post_accumulate])
+        rows += _node_hook_rows(node)
+        rows.append(Row("", "AccumulateGrad", "quiet"))
+        return Box(key, "leaf", _title(self.names.of(leaf), "leaf"), tuple(rows), group, tip="a leaf that requires grad")
+
+    def data(self, key: str, tensor: Tensor, group: str | None) -> Box:
+        """The box of a tensor that requires no gradient."""
+        rows = (*self._tensor_rows(tensor), Row("", "no gradient", "quiet"))
+        return Box(key, "data", _title(self.names.of(tensor), "data"), rows, group, tip="requires no gradient")
+
+    def output(self, key: str, tensor: Tensor, name: str | None) -> Box:
+        """The box of a tensor that the drawing was asked for."""
+        rows = self._tensor_rows(tensor)
+        if tensor._grad is not None:
+            rows += self._gradient_rows("grad", tensor._grad)
+        return Box(key, "output", _title(name or self.names.of(tensor), "output"), tuple(rows), tip="what was drawn")
+
+    def flowing(self, node: Node, number: int) -> str:
+        """What is written at the arrow of an output: name and shape, and the elements if they are known."""
+        name = self.names.of_output(node.sequence, number)
+        shape = shape_text(node.output(number)[0])
+        which = f"output {number}" if node.more_outputs and name is None else name
+        lines = [shape if which is None else f"{which} {shape}"]
+        if self.values and name is not None:
+            lines += values_text(self.names.places[node.sequence, number])
+        return "\n".join(lines)
+
+    def _tensor_rows(self, tensor: Tensor) -> list[Row]:
+        rows = [Row("", f"{shape_text(tensor._shape)} {dtype_name(tensor._type.dtype)}")]
+        if tensor._view is not None and not tensor.is_inference():
+            base = self.names.of(tensor._view.base)
+            rows.append(Row("", f"view of {base or shape_text(tensor._view.base._shape)}", "quiet"))
+        if not tensor.is_inference() and tensor._version:
+            rows.append(Row("", f"version {tensor._version}: changed in place", "quiet"))
+        return rows + self._value_rows(tensor)
+
+    def _value_rows(self, tensor: Tensor) -> list[Row]:
+        return [Row("", line) for line in values_text(tensor)] if self.values else []
+
+    def _gradient_rows(self, label: str, gradient: Tensor | None) -> list[Row]:
+        if gradient is None:
+            return [Row(label, "None", "quiet")]
+        lines = values_text(gradient) if self.values else [shape_text(gradient._shape)]
+        return [Row(label if n == 0 else "", line) for n, line in enumerate(lines)]
+
+    # -- operations -----------------------------------------------------------------------------------------
+
+    def operation(self, key: str, node: Node, group: str | None) -> Box:
+        """The box of a node."""
+        rows: list[Row] = []
+        if isinstance(node, BackwardCFunction):
+            rows.append(Row("", "a Function of your own", "quiet"))
+        if isinstance(node, CopySlices) and isinstance(node.operation, Node):
+            rows.append(Row("writes", node.operation.name()))
+        if self.saved:
+            rows += self._saved_rows(node)
+        if node.freed_by is not None:
+            rows.append(Row("freed", f"by {node.freed_by.brief}", "quiet"))
+        rows += self._attachment_rows(node)
+        kind = "function" if isinstance(node, BackwardCFunction) else "operation"
+        return Box(
+            key, kind, _parts(node.name()), tuple(rows), group, node.freed_by is not None, is_alarming(node),
+            node.name(),
+        )
+
+    def _saved_rows(self, node: Node) -> list[Row]:
+        rows, others = [], []
+        for name, value, version, number in saved_by(node):
+            if version is None:
+                if value is not None:
+                    others.append(f"{name}={_short(value)}")
+            elif version == PACKED:
+                rows.append(Row("", f"{name} {shape_text(value.shape)}, packed by a hook"))
+            else:
+                called = self.names.of(value) if number is None else self.names.of_output(node.sequence, number)
+                is_called = f" = {called}" if called else ""
+                text = f"{name}{is_called} {shape_text(value._shape)}"
+                now = value._counter[0]
+                if now != version:
+                    rows.append(Row("", f"{text} at version {version}, now {now}", "alarm"))
+                else:
+                    rows.append(Row("", f"{text} at version {version}" if version else text))
+                    rows += self._value_rows(value)
+        others += [f"{name}={_short(value)}" for name, value in getattr(node, "constants", {}).items()]
+        if len(rows) > LISTED:
+            rows[LISTED:] = [Row("", f"… {len(rows) - LISTED} more", "quiet")]
+        if others:
+            text = ", ".join(others)
+            rows.append(Row("", text if len(text) <= LONG else text[: LONG - 1] + "…", "quiet"))
+        return [Row("saved", row.text, row.tone) if place == 0 else row for place, row in enumerate(rows)]
+
+    def _attachment_rows(self, node: Node) -> list[Row]:
+        attached = node.attached
+        if attached is None:
+            return []
+        rows = _node_hook_rows(node)
+        for number, weak in attached.tensor_hooks.retained.items():
+            tensor = weak()
+            if tensor is not None:
+                name = self.names.of(tensor) or self.names.of_output(node.sequence, number)
+                rows += self._gradient_rows(f"{name}.grad" if name else "retained grad", tensor._grad)
+        if attached.place is not None:
+            rows.append(Row("", f"recorded at {attached.place.brief}", "quiet"))
+        return rows
+
+    # -- several nodes --------------------------------------------------------------------------------------
+
+    def module(self, key: str, call: Call, title: str, nodes: Sequence[Node], group: str | None) -> Box:
+        """The box of a module's call, which stands for all nodes that the call recorded."""
+        operations = [node for node in nodes if not isinstance(node, AccumulateGrad)]
+        leaves = [node.variable for node in nodes if isinstance(node, AccumulateGrad)]
+        rows = [Row("", type(call.module).__name__, "quiet")] if title != type(call.module).__name__ else []
+        rows.append(Row("", counted(len(operations), "operation")))
+        if leaves:
+            count = sum(numel(leaf._shape) for leaf in leaves)
+            rows.append(Row("", f"{counted(len(leaves), 'parameter')}, {counted(count, 'element')}"))
+            have = sum(leaf._grad is not None for leaf in leaves)
+            if have:
+                rows.append(Row("grad", "of all" if have == len(leaves) else f"of {have}", "quiet"))
+        freed = sum(node.freed_by is not None for node in operations)
+        if freed:
+            rows.append(Row("freed", counted(freed, "operation"), "quiet"))
+        changed = [node for node in operations if is_alarming(node)]
+        if changed:
+            rows.append(Row("", f"{changed[0].name()} has saved a tensor that was changed since", "alarm"))
+        savers = sum(isinstance(node, SavingNode) for node in operations)
+        whole = bool(freed) and all(node.freed_by is not None or not saved_by(node) for node in operations)
+        tip = f"{call.name or type(call.module).__name__}: {savers} of {counted(len(operations), 'operation')} save"
+        return Box(key, "module", _title(title, "module"), tuple(rows), group, whole, bool(changed), tip)
+
+
+class Saved(NamedTuple):
+    """Something that a node has saved, as it is kept; ``number`` says which output of the node it is, if it is one."""
+
+    name: str
+    value: Any
+    version: int | None
+    number: int | None
+
+
+def saved_by(node: Node) -> list[Saved]:
+    """What a node has saved; for one that writes to a view, what the writing operation has saved."""
+    if isinstance(node, CopySlices) and isinstance(node.operation, Node):
+        return saved_by(node.operation)
+    if not isinstance(node, SavingNode):
+        return []
+    return [Saved(*entry, node.saved_output(place)) for place, entry in enumerate(node.saved_entries())]
+
+
+def is_alarming(node: Node) -> bool:
+    """Whether a saved tensor was changed in place since."""
+    return any(
+        version is not None and version != PACKED and value._counter[0] != version
+        for _, value, version, _ in saved_by(node)
+    )
+
+
+def counted(count: int, what: str) -> str:
+    """A number with what it counts."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _title(name: str | None, otherwise: str) -> tuple[Run, ...]:
+    return ((name, True),) if name else ((otherwise, False),)
+
+
+def _parts(name: str) -> tuple[Run, ...]:
+    """The name of a node, with what tells it from others in front of the eye."""
+    space, colons, rest = name.rpartition("::")
+    found = re.fullmatch(r"(.+)(Backward\d*)", rest)
+    parts = [(space + colons, False), *([(found[1], True), (found[2], False)] if found else [(rest, True)])]
+    return tuple([part for part in parts if part[0]])
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= LONG else text[: LONG - 1] + "…"
+
+
+def _node_hook_rows(node: Node) -> list[Row]:
+    if node.attached is None:
+        return []
+    attached = node.attached
+    return _hook_rows([attached.pre_hooks, *attached.tensor_hooks.hooks.values(), attached.post_hooks])
+
+
+def _hook_rows(registered: Sequence[Any]) -> list[Row]:
+    found = [hook_name(hook) for hooks in registered if hooks for hook in hooks.values()]
+    return [Row("hook" if len(found) == 1 else "hooks", ", ".join(found))] if found else []

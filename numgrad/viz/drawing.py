@@ -1,0 +1,153 @@
+"""What ``draw`` returns: a picture of a graph, to show, to save, and to light parts of."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from .._naming import type_name
+from .._tensor import Tensor
+from ..autograd.node import Node
+from .dot import dot_text, rendered
+from .layout import Layout, lay_out
+from .mermaid import mermaid_text
+from .picture import Picture
+from .svg import svg_text
+from .text import tree_text
+
+__all__ = ["Drawing"]
+
+
+class Drawing:
+    """A picture of a graph as it was when it was drawn.  Jupyter shows it; it prints as text.
+
+    It holds neither the graph nor its tensors.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([1.0, 2.0], requires_grad=True)
+        >>> drawing = numgrad.viz.draw((x * x).sum())
+        >>> drawing.svg.startswith("<svg")
+        True
+        >>> drawing
+        output [] float32
+        SumBackward0; saved self_sym_sizes=(2,)
+        MulBackward0; saved other = x [2], self = x [2]
+        ├─ #1 x [2] float32, grad None
+        └─ #1 x, see above
+    """
+
+    def __init__(self, picture: Picture, layout: _Later | None = None):
+        self._picture = picture
+        self._layout = layout or _Later(picture)
+
+    # -- forms ----------------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def svg(self) -> str:
+        """The picture as SVG.
+
+        Raises:
+            ImportError: pygraphviz is not installed.
+        """
+        return svg_text(self._picture, self._layout.made)
+
+    @property
+    def dot(self) -> str:
+        """The picture in Graphviz' language."""
+        return dot_text(self._picture)
+
+    @property
+    def mermaid(self) -> str:
+        """The picture as a Mermaid flowchart, which Markdown on the web and JupyterLab show."""
+        return mermaid_text(self._picture)
+
+    @property
+    def text(self) -> str:
+        """The graph as an indented text, from the results to the leaves."""
+        return tree_text(self._picture)
+
+    def __str__(self) -> str:
+        return self.text
+
+    __repr__ = __str__
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """What Jupyter shows: SVG; where pygraphviz is not installed Mermaid, which JupyterLab renders."""
+        try:
+            return {"image/svg+xml": self.svg, "text/plain": self.text}
+        except ImportError:
+            return {"text/vnd.mermaid": self.mermaid, "text/plain": self.text}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the picture to a file, in the form that the ending of its name says.
+
+        Args:
+            path: ends in ``.svg``, ``.png``, ``.pdf``, ``.dot`` (or ``.gv``), ``.mmd`` (Mermaid) or ``.txt``.
+
+        Raises:
+            ValueError: it ends in something else.
+            ImportError: the form needs pygraphviz, which is not installed.
+            OSError: the file cannot be written.
+        """
+        ending = Path(path).suffix.lower()
+        if ending == ".png" or ending == ".pdf":
+            Path(path).write_bytes(rendered(self._picture, ending[1:]))
+            return
+        forms = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".txt": "text"}
+        if ending not in forms:
+            raise ValueError(
+                f"cannot tell how to draw '{os.fspath(path)}': the name of the file must end in .svg, .png, .pdf, "
+                ".dot, .gv, .mmd or .txt"
+            )
+        Path(path).write_text(getattr(self, forms[ending]), encoding="utf-8")
+
+    # -- lighting up ----------------------------------------------------------------------------------------
+
+    def highlighted(self, notes: Mapping[Any, str | None]) -> Drawing:
+        """The same picture with some of its boxes lit, each with a note of its own.  What was lit before is not.
+
+        Everything stays in its place, so that pictures in a row can be leafed through.
+
+        Args:
+            notes: by node (or by tensor, for the node where its gradient arrives) what to write at it: one line or
+                several, or None.  A node that is folded into a module, or not shown, lights the box for that.
+
+        Raises:
+            TypeError: a key is neither a node nor a tensor.
+            ValueError: a node is not part of the graph that was drawn.
+        """
+        lit: dict[str, str] = {}
+        for subject, note in notes.items():
+            key = self._place(subject)
+            lit[key] = "\n".join(part for part in (lit.get(key), note) if part)
+        return Drawing(replace(self._picture, lit=lit), self._layout)
+
+    def _place(self, subject: Any) -> str:
+        """The key of the box that shows a node or a tensor."""
+        if not isinstance(subject, Node | Tensor):
+            raise TypeError(f"highlighted() takes nodes and tensors as keys, not {type_name(subject)}")
+        node: Any = subject
+        if isinstance(subject, Tensor):
+            weak = subject._accumulator
+            node = subject.grad_fn or (weak() if weak is not None else None)
+        key = None if node is None else self._picture.places.get(node.sequence)
+        if key is None:
+            what = f"a tensor of shape {list(node._shape)}" if isinstance(node, Tensor) else repr(subject)
+            raise ValueError(f"highlighted(): {what} is not part of the graph that was drawn")
+        return key
+
+
+class _Later:
+    """The layout of a picture, found when it is first asked for."""
+
+    def __init__(self, picture: Picture):
+        self.picture = picture
+
+    @functools.cached_property
+    def made(self) -> Layout:
+        return lay_out(self.picture)

@@ -1,0 +1,74 @@
+"""Which nodes a picture shows as one: those that a module's call recorded, where it is folded."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Sequence
+
+from ..autograd.node import AccumulateGrad, Node
+from ..nn.modules.module import Module
+from .module_calls import Call
+
+__all__ = ["COMFORTABLE", "Fold", "folding"]
+
+#: Boxes that a picture may have before the calls of modules are folded of their own accord.
+COMFORTABLE = 40
+
+#: How to fold: "auto", the depth of calls, names of modules, or not at all.
+Fold = str | int | Sequence[str] | None
+
+#: The call that a node is shown as, of the call that recorded it: one around that or itself; None if it is not folded.
+Folding = Callable[[Call], Call | None]
+
+
+def folding(fold: Fold, module: Module | None, nodes: Sequence[Node], calls: dict[int, Call]) -> Folding:
+    """The rule by which calls are folded.
+
+    Raises:
+        TypeError: ``fold`` is none of the forms that it can have.
+        ValueError: it is a negative depth or a name that no part of the module has, or there is no module.
+    """
+    if fold is None or fold is False:
+        return _nothing
+    if fold == "auto":
+        return _automatic(nodes, calls)
+    if module is None:
+        raise ValueError(f"fold={fold!r} needs the module to fold by: draw(tensor, module, fold=...)")
+    if isinstance(fold, int):
+        if fold < 0:
+            raise ValueError(f"fold must be a depth of at least 0, not {fold}")
+        return _to_depth(int(fold))
+    patterns = [fold] if isinstance(fold, str) else list(fold)
+    if not all(isinstance(pattern, str) for pattern in patterns):
+        raise TypeError(f"fold must be 'auto', None, a depth, or names of modules, not {fold!r}")
+    names = [name for name, _ in module.named_modules()]
+    for pattern in patterns:
+        if not fnmatch.filter(names, pattern):
+            known = ", ".join(name for name in names[1:6])
+            raise ValueError(f"fold: {type(module).__name__} has no module '{pattern}'; it has {known}, ...")
+    return lambda call: next((c for c in call.way() if any(fnmatch.fnmatch(c.name, p) for p in patterns)), None)
+
+
+def _nothing(call: Call) -> Call | None:
+    return None
+
+
+def _to_depth(depth: int) -> Folding:
+    return lambda call: next((around for around in call.way() if around.depth >= depth), None)
+
+
+def _automatic(nodes: Sequence[Node], calls: dict[int, Call]) -> Folding:
+    """Nothing is folded in a small graph; in a larger one as little as makes it comfortable."""
+    operations = [node for node in nodes if not isinstance(node, AccumulateGrad)]
+    if not calls or len(nodes) <= COMFORTABLE:
+        return _nothing
+    for depth in range(max(call.depth for call in calls.values()), 0, -1):
+        rule = _to_depth(depth)
+        shown: set[str | int] = set()
+        for node in operations:
+            call = calls.get(node.sequence)
+            folded = rule(call) if call is not None else None
+            shown.add(node.sequence if folded is None else folded.key)
+        if len(shown) <= COMFORTABLE:
+            return rule
+    return _to_depth(1)

@@ -1,0 +1,98 @@
+"""What the tensors in a picture are called: by the caller, in the module, or as variables of the program."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from types import FrameType
+from typing import Any
+
+from .._tensor import Tensor
+from ..nn.modules.module import Module
+
+__all__ = ["Names", "calling_variables"]
+
+#: Lists, tuples and dictionaries of more entries than this are not searched for tensors.
+MANY = 1000
+
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+
+
+class Names:
+    """Names of tensors and modules; the first name that something gets stays.
+
+    Attributes:
+        places: by the number of a node and of its output, the tensor that is known to be that output.
+    """
+
+    def __init__(self) -> None:
+        self.places: dict[tuple[int, int], Tensor] = {}
+        self._names: dict[int, tuple[str, Any]] = {}  # with what is named, so that nothing else gets its identity
+
+    def of(self, thing: Any) -> str | None:
+        """The name of a tensor or module."""
+        found = self._names.get(id(thing))
+        return found[0] if found is not None else None
+
+    def of_output(self, sequence: int, number: int) -> str | None:
+        """The name of an output of a node."""
+        tensor = self.places.get((sequence, number))
+        return None if tensor is None else self.of(tensor)
+
+    def add(self, name: str, thing: Any) -> None:
+        """Name a tensor or module."""
+        self._names.setdefault(id(thing), (name, thing))
+        if isinstance(thing, Tensor) and thing._edge is not None:
+            node, number = thing._edge
+            self.places.setdefault((node.sequence, number), thing)
+
+    def add_module(self, module: Module, prefix: str = "") -> None:
+        """Name the parameters and buffers of a module."""
+        for name, tensor in (*module.named_parameters(prefix), *module.named_buffers(prefix)):
+            self.add(name, tensor)
+
+    def add_variables(self, variables: Mapping[str, Any]) -> None:
+        """Name what variables hold: tensors, those in lists and dictionaries, parameters of modules."""
+        shown = [(name, value) for name, value in variables.items() if not name.startswith("_")]
+        for name, value in shown:
+            if isinstance(value, Tensor | Module):
+                self.add(name, value)
+        for name, value in shown:
+            if isinstance(value, Module):
+                self.add_module(value, name)
+            elif isinstance(value, list | tuple | dict) and len(value) <= MANY:
+                entries = value.items() if isinstance(value, dict) else enumerate(value)
+                for key, entry in list(entries):
+                    if isinstance(entry, Tensor):
+                        self.add(f"{name}[{key!r}]", entry)
+
+
+def calling_variables() -> Iterator[dict[str, Any]]:
+    """The variables that the calling program sees, innermost first: of functions, then of the module or cell."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    while frame is not None:
+        if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:  # a module, or a cell of a notebook
+            yield dict(frame.f_locals)
+            return
+        yield _local_variables(frame)
+        if not _is_inner(frame):
+            yield dict(frame.f_globals)
+        frame = frame.f_back
+
+
+def _is_inner(frame: FrameType) -> bool:
+    """Whether the function was called by one of the same module, whose variables are then looked at later."""
+    return frame.f_back is not None and frame.f_back.f_globals is frame.f_globals
+
+
+def _local_variables(frame: FrameType) -> dict[str, Any]:
+    variables = frame.f_locals
+    found = dict(variables)
+    # Before Python 3.13 the frame keeps this snapshot, and with it the tensors, until the function ends.
+    if sys.version_info < (3, 13) and sys.getrefcount(variables) <= 3:  # nobody else has asked for it
+        variables.clear()
+    return found

@@ -1,0 +1,110 @@
+"""What is in a picture of a graph: boxes, arrows between them, groups around them.
+
+The renderers (SVG, DOT, Mermaid, text) know nothing of tensors and nodes; they show a :class:`Picture`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["Arrow", "Box", "Group", "Picture", "Row", "Run"]
+
+#: A piece of a title, and whether it is what the eye should find first.
+Run = tuple[str, bool]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line in a box, below its title.
+
+    Attributes:
+        label: what the line is about, such as "saved"; empty if it goes on with the line before.
+        text: what there is to say.
+        tone: "plain", "quiet" or "alarm".
+    """
+
+    label: str
+    text: str
+    tone: str = "plain"
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box of the picture.
+
+    Attributes:
+        key: its name within the picture, such as ``n12``, which stays the same when the graph is drawn again.
+        kind: "leaf", "data", "operation", "function", "module", "output" or "rest".
+        title: what it is called.
+        rows: what is said of it.
+        group: the key of the group that it lies in, None for none.
+        freed: whether what it had saved is gone.
+        alarm: whether backward would refuse to go through it.
+        tip: more, shown where the mouse rests.
+    """
+
+    key: str
+    kind: str
+    title: tuple[Run, ...]
+    rows: tuple[Row, ...] = ()
+    group: str | None = None
+    freed: bool = False
+    alarm: bool = False
+    tip: str = ""
+
+    @property
+    def name(self) -> str:
+        """The title in one piece."""
+        return "".join(text for text, _ in self.title)
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A tensor that goes from one box to another; its gradient comes back the other way.
+
+    Attributes:
+        tail, head: the keys of the boxes.
+        label: name and shape of the tensor, in lines; empty where a box at one end says so.
+        dashed: whether no gradient comes back.
+    """
+
+    tail: str
+    head: str
+    label: str = ""
+    dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Group:
+    """The call of a module, with the boxes that it recorded inside."""
+
+    key: str
+    title: str
+    kind: str
+    parent: str | None = None
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A graph as it is shown.
+
+    Attributes:
+        boxes: in the order of backward, the results first.
+        arrows: from operands to results.
+        groups: parents before their parts.
+        direction: where the computation goes: "down", "right", "up" or "left".
+        arrowheads: "forward" if they point from operands to results, "backward" for the way of gradients.
+        summary: what there is to see, in a sentence or two.
+        places: for the number of each node of the graph, the key of the box that shows it.
+        lit: by the keys of boxes, what is written at those that are highlighted.
+    """
+
+    boxes: tuple[Box, ...]
+    arrows: tuple[Arrow, ...]
+    groups: tuple[Group, ...]
+    direction: str
+    arrowheads: str
+    summary: str
+    places: Mapping[int, str] = field(repr=False, default_factory=dict)
+    lit: Mapping[str, str] = field(default_factory=dict)

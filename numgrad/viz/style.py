@@ -1,0 +1,55 @@
+"""Colours and sizes of the pictures: dark text in filled boxes, mid-grey around them, on a light or a dark page."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .picture import Box, Picture
+
+__all__ = ["ALARM", "DARK", "GREY", "LIGHT_UP", "MONO", "QUIET", "SANS", "STYLES", "Style", "style_of"]
+
+SANS = "Helvetica, Arial, sans-serif"
+MONO = "Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+
+#: What is written in boxes; what is less important there; what is wrong.
+DARK, QUIET, ALARM = "#1f2328", "#59616b", "#b3261e"
+#: Arrows, captions and frames, which lie on the page itself.
+GREY = "#7a7f87"
+#: The frame and the arrows of boxes that are lit.
+LIGHT_UP = "#e07b00"
+
+
+class Style(NamedTuple):
+    """How a box looks.  A round one is a tensor, an angular one an operation."""
+
+    fill: str
+    stroke: str
+    radius: float = 3
+    dashed: bool = False
+    width: float = 1.2
+    text: str = DARK
+
+
+STYLES = {
+    "leaf": Style("#cfe2f8", "#5b8cc0", 11),
+    "data": Style("#efe6cf", "#b59a56", 11),
+    "output": Style("#d2ecd0", "#62a35d", 11),
+    "operation": Style("#e9ebee", "#8a9099"),
+    "function": Style("#e4d8f5", "#8f72bf"),
+    "module": Style("#cfe8e4", "#4f9a90", 3, False, 2),
+    "rest": Style("#f3f2ee", "#8a9099", 3, True),
+    "freed": Style("#f4f5f6", "#a2a7ae", 3, True, 1.2, "#5f6670"),
+    "lit": Style("#ffdb66", LIGHT_UP, 3, False, 2.6),
+}
+
+
+def style_of(picture: Picture, box: Box) -> Style:
+    """How a box of the picture looks."""
+    style = STYLES[box.kind]
+    if box.freed:
+        style = STYLES["freed"]
+    if box.alarm:
+        style = style._replace(stroke=ALARM, width=2.2)
+    if box.key in picture.lit:
+        style = STYLES["lit"]._replace(radius=style.radius)
+    return style

@@ -1,0 +1,146 @@
+"""A picture as SVG.  Nothing in it has an ``id``, so that several in one page do not meet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from html import escape
+
+from .layout import Curve, Layout, Point, Rectangle
+from .picture import Box, Picture
+from .sizes import CAPTION, LABEL, LINE, PADDING, ROW, TITLE, label_column, label_size, rows_width, title_width
+from .style import ALARM, DARK, GREY, LIGHT_UP, MONO, QUIET, SANS, Style, style_of
+from .text_width import MONOSPACE, sans_width
+
+__all__ = ["svg_text"]
+
+#: Around the picture.
+MARGIN = 6.0
+
+_TONES = {"plain": DARK, "quiet": QUIET, "alarm": ALARM}
+
+
+def svg_text(picture: Picture, layout: Layout) -> str:
+    """The picture with the parts where the layout has them."""
+    notes = [_note(text, layout.boxes[key], picture) for key, text in picture.lit.items() if text]
+    right = max([layout.width, *[note.left + note.width for note, _ in notes]]) + 2 * MARGIN
+    bottom = max([layout.height, *[note.top + note.height for note, _ in notes]]) + 2 * MARGIN
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{right:.0f}" height="{bottom:.0f}" '
+        f'viewBox="{-MARGIN:g} {-MARGIN:g} {right:.0f} {bottom:.0f}" role="img" '
+        f'aria-label="{escape(picture.summary)}" style="max-width:100%;height:auto">',
+        f"<title>{escape(picture.summary)}</title>",
+    ]
+    for group in picture.groups:
+        where, (x, y) = layout.groups[group.key], layout.captions[group.key]
+        lines.append(
+            f'<g class="group"><rect {_place(where)} rx="6" fill="{GREY}" fill-opacity="0.09" stroke="{GREY}" '
+            f'stroke-opacity="0.55"/>'
+            f'<text x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle" font-family="{SANS}" font-size="{CAPTION:g}" '
+            f'fill="{GREY}"><tspan font-weight="bold">{escape(group.title)}</tspan> {_kind(group.title, group.kind)}'
+            "</text></g>"
+        )
+    for arrow, curve in zip(picture.arrows, layout.curves, strict=True):
+        lines += _arrow(curve, arrow.label, arrow.dashed, arrow.tail in picture.lit)
+    for box in picture.boxes:
+        lines += _box(box, layout.boxes[box.key], style_of(picture, box))
+    for note in notes:
+        lines += _note_lines(*note)
+    return "\n".join([*lines, "</svg>\n"])
+
+
+def _kind(title: str, kind: str) -> str:
+    return "" if title == kind else escape(kind)
+
+
+def _place(where: Rectangle) -> str:
+    return f'x="{where.left:.1f}" y="{where.top:.1f}" width="{where.width:.1f}" height="{where.height:.1f}"'
+
+
+def _box(box: Box, where: Rectangle, style: Style) -> Iterator[str]:
+    yield f'<g class="node {box.kind}" data-node="{escape(box.key)}"><title>{escape(box.tip or box.name)}</title>'
+    dashes = ' stroke-dasharray="5 3"' if style.dashed else ""
+    yield (
+        f'<rect {_place(where)} rx="{style.radius:g}" fill="{style.fill}" stroke="{style.stroke}" '
+        f'stroke-width="{style.width:g}"{dashes}/>'
+    )
+    x = where.left + (where.width - title_width(box)) / 2
+    middle = where.left + where.width / 2
+    y = where.top + PADDING + TITLE - 3
+    runs = "".join(
+        f'<tspan font-weight="bold">{escape(text)}</tspan>' if strong else
+        f'<tspan fill="{QUIET}">{escape(text)}</tspan>' for text, strong in box.title
+    )
+    yield (
+        f'<text x="{middle:.1f}" y="{y:.1f}" text-anchor="middle" font-family="{SANS}" font-size="{TITLE:g}" '
+        f'fill="{style.text}">{runs}</text>'
+    )
+    column = label_column(box)
+    x = where.left + (where.width - rows_width(box)) / 2
+    for number, row in enumerate(box.rows):
+        height = y + 1 + (number + 1) * LINE
+        if row.label:
+            yield _mono(row.label, x, height, ROW, QUIET)
+        if column:
+            yield _mono(row.text, x + column * MONOSPACE * ROW, height, ROW, _TONES[row.tone])
+        else:
+            yield _mono(row.text, middle, height, ROW, _TONES[row.tone], "middle")
+    yield "</g>"
+
+
+def _mono(text: str, x: float, y: float, size: float, fill: str, anchor: str = "start") -> str:
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" xml:space="preserve" font-family="{escape(MONO)}" '
+        f'font-size="{size:g}" fill="{fill}">{escape(text)}</text>'
+    )
+
+
+def _arrow(curve: Curve, label: str, dashed: bool, lit: bool) -> Iterator[str]:
+    colour, width = (LIGHT_UP, 2) if lit else (GREY, 1.2)
+    start, *rest = curve.points
+    way = f"M{_xy(start)}C{' '.join(map(_xy, rest))}"
+    dashes = ' stroke-dasharray="3 3"' if dashed else ""
+    yield f'<path d="{way}" fill="none" stroke="{colour}" stroke-width="{width:g}"{dashes}/>'
+    if curve.tip is not None:
+        near = min((curve.points[0], curve.points[-1]), key=lambda point: math.dist(point, curve.tip or point))
+        yield f'<path d="{_head(near, curve.tip)}" fill="{colour}"/>'
+    if curve.label is not None:
+        x, y = curve.label
+        lines = label.split("\n")
+        for number, line in enumerate(lines):
+            height = y + LABEL / 3 + (number - (len(lines) - 1) / 2) * (LABEL + 3)
+            yield _mono(line, x, height, LABEL, colour if lit else GREY, "middle")
+
+
+def _xy(point: Point) -> str:
+    return f"{point[0]:.1f},{point[1]:.1f}"
+
+
+def _head(start: Point, tip: Point) -> str:
+    """The outline of an arrowhead."""
+    dx, dy = tip[0] - start[0], tip[1] - start[1]
+    length = math.hypot(dx, dy) or 1.0
+    across = (-dy / length * 3.4, dx / length * 3.4)
+    one, other = (start[0] + across[0], start[1] + across[1]), (start[0] - across[0], start[1] - across[1])
+    return f"M{_xy(tip)}L{_xy(one)}L{_xy(other)}Z"
+
+
+def _note(text: str, box: Rectangle, picture: Picture) -> tuple[Rectangle, list[str]]:
+    """The note at a lit box: it hangs from the side at which the gradient arrives."""
+    lines = text.split("\n")
+    width, height = label_size(text, ROW)
+    width, height = width + 10, height + 5
+    left, top = box.left + box.width / 2 - width / 2, box.top + box.height - 3
+    if picture.direction == "up":
+        top = box.top - height + 3
+    return Rectangle(max(left, -MARGIN / 2), max(top, -MARGIN / 2), width, height), lines
+
+
+def _note_lines(where: Rectangle, lines: list[str]) -> Iterator[str]:
+    yield f'<g class="note"><rect {_place(where)} rx="4" fill="{LIGHT_UP}" stroke="#ffffff" stroke-width="1"/>'
+    for number, line in enumerate(lines):
+        y = where.top + 12 + number * (ROW + 3)
+        yield _mono(line, where.left + where.width / 2, y, ROW, "#ffffff", "middle").replace(
+            "<text ", '<text font-weight="bold" '
+        )
+    yield "</g>"
