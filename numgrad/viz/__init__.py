@@ -1,6 +1,7 @@
-"""Seeing inside: pictures of the graph."""
+"""Seeing inside: pictures of the graph, and backward step by step."""
 
 from .draw_graph import draw, node_mimebundle
 from .drawing import Drawing
+from .steps import Steps, backward_steps
 
-__all__ = ["Drawing", "draw", "node_mimebundle"]
+__all__ = ["Drawing", "Steps", "backward_steps", "draw", "node_mimebundle"]

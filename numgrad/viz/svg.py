@@ -22,7 +22,7 @@ _TONES = {"plain": DARK, "quiet": QUIET, "alarm": ALARM}
 
 def svg_text(picture: Picture, layout: Layout) -> str:
     """The picture with the parts where the layout has them."""
-    notes = [_note(text, layout.boxes[key], picture) for key, text in picture.lit.items() if text]
+    notes = [_note(text, layout.boxes[key], picture, layout.width) for key, text in picture.lit.items() if text]
     right = max([layout.width, *[note.left + note.width for note, _ in notes]]) + 2 * MARGIN
     bottom = max([layout.height, *[note.top + note.height for note, _ in notes]]) + 2 * MARGIN
     lines = [
@@ -33,10 +33,11 @@ def svg_text(picture: Picture, layout: Layout) -> str:
     ]
     for group in picture.groups:
         where, (x, y) = layout.groups[group.key], layout.captions[group.key]
+        x = where.left + PADDING
         lines.append(
             f'<g class="group"><rect {_place(where)} rx="6" fill="{GREY}" fill-opacity="0.09" stroke="{GREY}" '
             f'stroke-opacity="0.55"/>'
-            f'<text x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle" font-family="{SANS}" font-size="{CAPTION:g}" '
+            f'<text x="{x:.1f}" y="{y + 4:.1f}" font-family="{SANS}" font-size="{CAPTION:g}" '
             f'fill="{GREY}"><tspan font-weight="bold">{escape(group.title)}</tspan> {_kind(group.title, group.kind)}'
             "</text></g>"
         )
@@ -125,12 +126,13 @@ def _head(start: Point, tip: Point) -> str:
     return f"M{_xy(tip)}L{_xy(one)}L{_xy(other)}Z"
 
 
-def _note(text: str, box: Rectangle, picture: Picture) -> tuple[Rectangle, list[str]]:
+def _note(text: str, box: Rectangle, picture: Picture, room: float) -> tuple[Rectangle, list[str]]:
     """The note at a lit box: it hangs from the side at which the gradient arrives."""
     lines = text.split("\n")
     width, height = label_size(text, ROW)
     width, height = width + 10, height + 5
     left, top = box.left + box.width / 2 - width / 2, box.top + box.height - 3
+    left = min(left, room + MARGIN / 2 - width)  # the picture is to keep its size
     if picture.direction == "up":
         top = box.top - height + 3
     return Rectangle(max(left, -MARGIN / 2), max(top, -MARGIN / 2), width, height), lines

@@ -1,0 +1,248 @@
+"""Noting what the engine does at each node, while it does it.
+
+A NODE span is the engine's turn at a node, and the RULE span in it the node's computation.  Hooks run in between: those
+of tensors and the node's own prehooks before the rule, its other hooks after it.  Since an AccumulateGrad has its turn
+as soon as its gradient is complete, that lies within the turn of the node that sent the last part; a backward that
+a rule runs itself lies within the span of the rule.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from .._tensor import Tensor
+from ..autograd.fitting import fit
+from ..autograd.grad_mode import LEVELS, state
+from ..autograd.hooks import RemovableHandle, add_hook, hook_name
+from ..autograd.node import AccumulateGrad, Node
+from ..autograd.operations import operations
+from ..autograd.tensor_hooks import TensorHooks
+from ..autograd.watching import NODE, RULE, Watcher
+from .step import Accumulated, Result, Run, Step
+from .step_rules import packed_by, remark, rules_of, saved_by
+from .step_values import snapshot
+
+__all__ = ["StepRecording"]
+
+
+class _Turn:
+    """The engine's turn at a node, under way."""
+
+    def __init__(self, step: Step, arrived: list[Any]):
+        self.step = step
+        #: The gradients that arrived, as they were before hooks saw them: each with its version.
+        self.arrived = [(gradient, _version(gradient)) for gradient in arrived]
+        self.in_rule = False
+        self.handles: list[RemovableHandle] = []
+        #: What the node's hooks were given, once they run: for each edge the gradient with its version.
+        self.unhooked: list[tuple[Any, int]] = []
+
+
+class StepRecording(Watcher):
+    """Notes the steps of backward in ``run``."""
+
+    def __init__(self, run: Run):
+        self.run = run
+        self.turns: list[_Turn] = []
+        #: Of each pass, for each place in the graph what is on its way there: results, None for what it began with.
+        self.sent: WeakKeyDictionary[Any, dict[tuple[Node, int], list[Result | None]]] = WeakKeyDictionary()
+
+    def begin(self, kind: str, subject: Any, given: Any) -> Any:
+        if kind == NODE:
+            with _unrecorded():
+                return self._begin_turn(subject)
+        if kind == RULE:
+            turn = self.turns[-1]
+            turn.in_rule = True
+            with _unrecorded():
+                self._begin_rule(turn, given)
+            return turn
+        return None
+
+    def end(self, token: Any, result: Any) -> None:
+        if token is None:
+            return
+        turn: _Turn = token
+        with _unrecorded():
+            if turn.in_rule:
+                turn.in_rule = False
+                self._end_rule(turn, result)
+            else:
+                self._end_turn(turn)
+
+    # -- the turn at a node -------------------------------------------------------------------------------------
+
+    def _begin_turn(self, node: Node) -> _Turn:
+        current = state.current_pass
+        sent = self.sent.get(current)
+        if sent is None:
+            sent = self.sent[current] = {}
+            for edge, _ in current.roots:
+                if edge is not None:
+                    sent.setdefault(edge, []).append(None)
+        step = Step(self.run, len(self.run.steps) + 1, node)
+        self.run.steps.append(step)
+        around = [turn.step for turn in self.turns if turn.in_rule]
+        step.depth, step.parent = len(around), around[-1].number if around else None
+        count = 1 + len(node.more_outputs or ())
+        origins = [sent.pop((node, number), []) for number in range(count)]
+        step.sources = tuple([tuple([None if r is None else r.source for r in results]) for results in origins])
+        for results in origins:
+            for result in results:
+                if result is not None:
+                    result.step = step.number
+        step.rules, step.remark = rules_of(node), remark(node)
+        step.hooks = _hooks_of(node)
+        if node.__class__ is AccumulateGrad:
+            arrived = [_sum(origins[0])] if step.hooks else [None]
+        else:
+            arrived = _listed(current.buffers.get(node), count)
+        turn = _Turn(step, arrived)
+        if step.hooks:
+            step.arrived = tuple([self._kept(gradient) for gradient in arrived])
+        step.accumulated = self._targets(node)
+        self.turns.append(turn)
+        return turn
+
+    def _end_turn(self, turn: _Turn) -> None:
+        for handle in turn.handles:
+            handle.remove()
+        while self.turns and self.turns.pop() is not turn:  # an error may have kept others from ending
+            pass
+        for entry in turn.step.accumulated:
+            entry.after = self._kept(entry.tensor._grad)
+
+    def _targets(self, node: Node) -> tuple[Accumulated, ...]:
+        """The tensors that keep their gradient here, with what they have before."""
+        tensors: list[Any] = []
+        if isinstance(node, AccumulateGrad):
+            tensors.append(node.variable)
+        elif node.attached is not None:
+            tensors += [weak() for weak in node.attached.tensor_hooks.retained.values()]
+        return tuple([Accumulated(tensor, self._kept(tensor._grad)) for tensor in tensors if tensor is not None])
+
+    # -- its rule -----------------------------------------------------------------------------------------------
+
+    def _begin_rule(self, turn: _Turn, given: Any) -> None:
+        step = turn.step
+        gradients = _listed(given, len(turn.arrived))
+        step.gradients = tuple([self._kept(gradient) for gradient in gradients])
+        if step.hooks and not isinstance(step.node, AccumulateGrad):
+            step.changed = any(
+                gradient is not before or _version(gradient) != version
+                for gradient, (before, version) in zip(gradients, turn.arrived, strict=True)
+            )
+        elif step.hooks and step.arrived[0] is not None:
+            step.changed = not _same(step.arrived[0], step.gradients[0])
+        step.saved = {name: self._kept(value) for name, value in saved_by(step.node).items()}
+        step.packed = packed_by(step.node)
+        attached = step.node.attached
+        if attached is not None and attached.post_hooks:
+            hooks = attached.post_hooks
+            turn.handles.append(add_hook(hooks, lambda results, _: self._before_hooks(turn, results), prepend=True))
+            turn.handles.append(add_hook(hooks, lambda results, _: self._after_hooks(turn, results)))
+
+    def _end_rule(self, turn: _Turn, gradients: Any) -> None:
+        if gradients is None or turn.handles:  # it has raised an error, or its hooks are to come
+            return
+        turn.step.results = tuple(self._results(turn.step, gradients))
+
+    def _before_hooks(self, turn: _Turn, shown: tuple[Any, ...]) -> None:
+        with _unrecorded():
+            gradients = _for_edges(turn.step.node, shown)
+            turn.step.results = tuple(self._results(turn.step, gradients))
+            turn.unhooked = [(gradient, _version(gradient)) for gradient in gradients]
+
+    def _after_hooks(self, turn: _Turn, shown: tuple[Any, ...]) -> None:
+        with _unrecorded():
+            gradients = _for_edges(turn.step.node, shown)
+            for result in turn.step.results:
+                gradient, (before, version) = gradients[result.place], turn.unhooked[result.place]
+                if gradient is not before or _version(gradient) != version:
+                    result.before_hooks, result.gradient = result.gradient, self._kept(gradient)
+                if gradient is None:
+                    self.sent[state.current_pass][result.node, result.output].remove(result)
+
+    def _results(self, step: Step, gradients: Any) -> list[Result]:
+        """What is sent on, and where to."""
+        current = state.current_pass
+        results = []
+        for place, (edge, gradient, rule) in enumerate(zip(step.node.edges, gradients, step.rules, strict=True)):
+            if edge is None or gradient is None:
+                continue
+            node, number = edge
+            if current.captures is not None and node not in current.leading and node not in current.wanted:
+                continue
+            result = Result(step.number, place, rule, node, number)
+            shape, type = node.output(number)
+            try:
+                fitted = fit(gradient, shape, type, step.node, edge)
+            except RuntimeError:  # the engine is about to raise it
+                fitted = gradient
+            if gradient._shape != fitted._shape:
+                result.summed = tuple(gradient._shape)
+            result.gradient = self._kept(fitted)
+            self.sent[current].setdefault(edge, []).append(result)
+            results.append(result)
+        return results
+
+    def _kept(self, value: Any) -> Any:
+        return snapshot(value, self.run.limit)
+
+
+class _unrecorded:  # noqa: N801 - a context manager
+    """What is computed in the block is not recorded, and nobody is told."""
+
+    def __enter__(self) -> None:
+        self.before = state.mode
+        state.mode &= LEVELS
+
+    def __exit__(self, *exception: Any) -> None:
+        state.mode = self.before
+
+
+def _listed(given: Any, count: int) -> list[Any]:
+    """The gradient of each output."""
+    return list(given) if isinstance(given, list | tuple) else [given, *[None] * (count - 1)]
+
+
+def _for_edges(node: Node, shown: tuple[Any, ...]) -> list[Any]:
+    """The values that a hook sees, with None for the edges that it does not see."""
+    rest = iter(shown)
+    return [None if place in node.hidden else next(rest) for place in range(len(node.edges))]
+
+
+def _version(gradient: Any) -> int:
+    return 0 if gradient is None else gradient._counter[0]
+
+
+def _sum(results: list[Result | None]) -> Any:
+    """What results come to together; None if that is not known."""
+    parts = [None if result is None else result.gradient for result in results]
+    return reduce(operations.add, parts) if parts and all(isinstance(part, Tensor) for part in parts) else None
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return one._array().tobytes() == other._array().tobytes()
+    return one is other
+
+
+def _hooks_of(node: Node) -> tuple[str, ...]:
+    """The hooks that run at a node, in their order, each with how it was registered."""
+    found: list[tuple[Any, str]] = []
+    attached = node.attached
+    of_tensors: TensorHooks | None = None if attached is None else attached.tensor_hooks
+    if isinstance(node, AccumulateGrad):
+        of_tensors = node.variable._hooks
+    for hooks in () if of_tensors is None else of_tensors.hooks.values():
+        found += [(hook, "register_hook") for hook in hooks.values()]
+    if attached is not None:
+        found += [(hook, "register_prehook of the node") for hook in attached.pre_hooks.values()]
+    if isinstance(node, AccumulateGrad) and of_tensors is not None and of_tensors.post_accumulate:
+        found += [(hook, "register_post_accumulate_grad_hook") for hook in of_tensors.post_accumulate.values()]
+    if attached is not None:
+        found += [(hook, "register_hook of the node") for hook in attached.post_hooks.values()]
+    return tuple([f"{hook_name(hook)} ({how})" for hook, how in found])

@@ -1,0 +1,185 @@
+"""What is written about a node's rules, and what it has saved for them."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ..autograd.function import Function
+from ..autograd.function_node import BackwardCFunction
+from ..autograd.node import AccumulateGrad, Node
+from ..autograd.saved import SavingNode
+from ..autograd.views import CopySlices
+from ..ops import public_functions
+from ..ops.elementwise import Pointwise
+from ..ops.formulas import formula
+from ..ops.nodes import OpNode
+from ..ops.table import parameters
+
+__all__ = ["Rule", "gradient_names", "packed_by", "remark", "rules_of", "saved_by"]
+
+#: Lines of a user's backward that are shown.
+LINES = 12
+
+
+class Rule(NamedTuple):
+    """How a node computes the gradient of one input.
+
+    Attributes:
+        input: the name of the input.
+        formula: the rule as it is written in the op table; None for a node that has no rule there.
+        function: the rule.
+    """
+
+    input: str
+    formula: str | None
+    function: Callable[..., Any] | None = None
+
+    @property
+    def meaning(self) -> str | None:
+        """The formula of the backward operation that the rule calls, if there is one: ``relu_backward(...) = ...``."""
+        if self.formula is None or self.function is None:
+            return None
+        for name in re.findall(r"\b\w+_backward\b", self.formula):
+            op = getattr(self.function.__globals__.get(name), "op", None)
+            if isinstance(op, Pointwise) and name not in public_functions:
+                return f"{name}({', '.join(parameters(op.function))}) = {formula(op.function)}"
+        return None
+
+
+def rules_of(node: Node) -> list[Rule]:
+    """The rule for each of the node's edges."""
+    if isinstance(node, OpNode):
+        return _rules_of_op(node)
+    if isinstance(node, BackwardCFunction):
+        return [Rule(name, None) for name in _inputs(node)]
+    if isinstance(node, CopySlices) and isinstance(node.operation, Node):
+        rules = rules_of(node.operation)
+        if rules[0].function is None and len(rules) == 2:
+            return [Rule("the tensor before", None), Rule("what was written", None)]
+        return [rules[node.place], *rules[: node.place], *rules[node.place + 1 :]]
+    return [Rule(f"input {place}" if len(node.edges) > 1 else "input", None) for place in range(len(node.edges))]
+
+
+def _rules_of_op(node: OpNode) -> list[Rule]:
+    op: Any = node.op
+    if isinstance(op, Pointwise):
+        names: Sequence[str] = op.inputs
+    elif op.sequence:
+        (rule,) = op.rules.values()
+        text = formula(rule)
+        return [Rule(f"{op.inputs[0]}[{place}]", text, rule) for place in range(len(node.edges))]
+    else:
+        names = op.differentiable
+    return [
+        Rule(name, None) if edge is None else Rule(name, formula(op.rules[name]), op.rules[name])
+        for name, edge in zip(names, node.edges, strict=True)
+    ]
+
+
+def saved_by(node: Node) -> dict[str, Any]:
+    """What the rules of a node will use besides the gradient, by the names that they use.
+
+    What hooks have packed is left out, since unpacking it may have effects; so is all if something is freed or was
+    changed in place, about which backward itself is to complain.
+    """
+    if isinstance(node, CopySlices):
+        return saved_by(node.operation) if isinstance(node.operation, Node) else {}
+    if not isinstance(node, SavingNode) or node.is_freed():
+        return {}
+    names = node.names if isinstance(node, OpNode) else node.saved_names()
+    try:
+        values = {name: node.unpack_place(place) for place, name in enumerate(names) if not node.is_packed(place)}
+    except RuntimeError:
+        return {}
+    if isinstance(node, OpNode):
+        used = {name for rule in rules_of(node) if rule.function is not None for name in parameters(rule.function)}
+        values.update({name: value for name, value in node.constants.items() if name in used})
+        order = [*parameters(node.op.function), *values]
+        return {name: values[name] for name in sorted(values, key=order.index)}
+    return values
+
+
+def packed_by(node: Node) -> tuple[str, ...]:
+    """The names of what hooks have packed, of all that a node has saved."""
+    if isinstance(node, CopySlices):
+        return packed_by(node.operation) if isinstance(node.operation, Node) else ()
+    if not isinstance(node, SavingNode) or node.is_freed():
+        return ()
+    names = node.names if isinstance(node, OpNode) else node.saved_names()
+    return tuple([name for place, name in enumerate(names) if node.is_packed(place)])
+
+
+def gradient_names(node: Node) -> list[str]:
+    """What the rules call the gradients of the node's outputs."""
+    count = 1 + len(node.more_outputs or ())
+    if isinstance(node, BackwardCFunction) and not node.function.boxed_grads_call:
+        return _named(_backward_of(node.function), count)
+    return ["grad"] if count == 1 else [f"grad[{number}]" for number in range(count)]
+
+
+def remark(node: Node) -> str | None:
+    """What there is to say of a node that has no formulas: the source of a user's backward, or a sentence."""
+    if isinstance(node, OpNode | AccumulateGrad):
+        return None
+    if isinstance(node, BackwardCFunction):
+        return _source(_backward_of(node.function))
+    if isinstance(node, CopySlices):
+        inner = node.operation.name() if isinstance(node.operation, Node) else "an operation"
+        return (
+            f"A part of this tensor was overwritten by {inner}: the gradient of that part goes through its rule, that "
+            "of the rest straight on."
+        )
+    return _sentence(type(node))
+
+
+@functools.cache
+def _sentence(kind: type[Node]) -> str:
+    """The first sentence that is written about a class of nodes."""
+    return " ".join((inspect.getdoc(kind) or "").partition("\n\n")[0].split()).replace("``", "")
+
+
+def _backward_of(function: type[Function]) -> Callable[..., Any]:
+    return function.backward if function.vjp is Function.vjp else function.vjp
+
+
+@functools.cache
+def _source(function: Callable[..., Any]) -> str:
+    """The text of a function without decorators and docstring, the first lines of it if it is long."""
+    try:
+        text = textwrap.dedent(inspect.getsource(inspect.unwrap(function))).rstrip()
+        (definition,) = ast.parse(text).body
+    except (OSError, TypeError, SyntaxError, ValueError):  # it was not read from a file or a cell
+        return f"The gradients are what {function.__qualname__} returns."
+    lines = text.split("\n")
+    if isinstance(definition, ast.FunctionDef):
+        start, body = definition.lineno - 1, definition.body
+        if ast.get_docstring(definition) is not None and len(body) > 1:
+            del lines[body[0].lineno - 1 : body[0].end_lineno]
+        lines = lines[start:]
+    return "\n".join([*lines[:LINES], "    ..."] if len(lines) > LINES else lines)
+
+
+def _inputs(node: BackwardCFunction) -> list[str]:
+    """The names of the inputs of a Function that are tensors."""
+    function = node.function
+    names = _named(function.forward, node.input_count, function.setup_context is Function.setup_context)
+    tensors = node.tensor_inputs or (True,) * len(names)
+    return [name for name, is_tensor in zip(names, tensors, strict=True) if is_tensor]
+
+
+def _named(function: Callable[..., Any], count: int, skip: bool = True) -> list[str]:
+    """The names of so many positional arguments of a function, after the first, its context, if that is to be skipped.
+    """
+    found: list[str] = []
+    for parameter in list(inspect.signature(function).parameters.values())[skip:]:
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            found += [f"{parameter.name}[{place}]" for place in range(count - len(found))]
+        elif parameter.kind is not parameter.KEYWORD_ONLY:
+            found.append(parameter.name)
+    return [*found, *[f"argument {place}" for place in range(len(found), count)]][:count]

@@ -1,0 +1,93 @@
+"""Values as they were at one moment: copies of small tensors, summaries of large ones, and the text of both."""
+
+from __future__ import annotations
+
+import reprlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._layout import numel
+from .._tensor import Tensor, fresh
+from .._types import Size, dtype, size_of
+from ..autograd.operations import operations
+
+__all__ = ["Summary", "Value", "snapshot", "value_text"]
+
+#: Elements up to which a tensor is printed in full.
+PRINTED = 24
+
+#: Elements that are shown of a larger one.
+SHOWN = 3
+
+#: Parts of a tuple that are printed.
+PARTS = 8
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What is kept of a tensor that is too large to be copied.
+
+    Attributes:
+        shape: its shape.
+        dtype: its dtype.
+        first: its first elements, in row-major order.
+        least, greatest: its least and its greatest element, NaN if one is NaN; None if it is complex or has none.
+    """
+
+    shape: Size
+    dtype: dtype
+    first: tuple[Any, ...]
+    least: Any
+    greatest: Any
+
+    def __str__(self) -> str:
+        dots = ", ..." if numel(self.shape) > len(self.first) else ""
+        elements = f": {', '.join(map(_number, self.first))}{dots}" if self.first else ""
+        extent = "" if self.least is None else f" (from {_number(self.least)} to {_number(self.greatest)})"
+        return f"{self.dtype.name} {list(self.shape)}{elements}{extent}"
+
+
+#: A copy of a tensor, or its summary.
+Value = Tensor | Summary
+
+
+def snapshot(value: Any, limit: float) -> Any:
+    """A value as it is now: a tensor of at most ``limit`` elements as a copy without a graph, a larger one summarized.
+
+    Tuples and lists become such of snapshots; of anything but tensors and numbers its text is kept.
+    """
+    if isinstance(value, Tensor):
+        array = operations.elements(value)
+        if hasattr(value, "_mapped") or array.size > limit:
+            return summary(value, array)
+        return fresh(np.array(array, order="C").reshape(-1), value._shape, value._type)
+    if isinstance(value, tuple | list):
+        parts = [snapshot(part, limit) for part in value]
+        return parts if isinstance(value, list) else tuple(parts)
+    return value if value is None or isinstance(value, bool | int | float | complex | str) else reprlib.repr(value)
+
+
+def summary(tensor: Tensor, array: np.ndarray) -> Summary:
+    """The summary of a tensor with these elements."""
+    first = tuple(array.flat[:SHOWN].tolist())
+    known = array.size > 0 and array.dtype.kind != "c"
+    least, greatest = (array.min().item(), array.max().item()) if known else (None, None)
+    return Summary(size_of(tensor._shape), tensor._type.dtype, first, least, greatest)
+
+
+def value_text(value: Any) -> str:
+    """A snapshot as text: small tensors with all their elements, which may take several lines."""
+    if isinstance(value, Tensor):
+        return repr(value) if numel(value._shape) <= PRINTED else str(summary(value, value._array()))
+    if isinstance(value, tuple | list):
+        texts = [value_text(part) for part in value[:PARTS]]
+        if len(value) > PARTS:
+            texts.append("...")
+        return f"[{', '.join(texts)}]" if isinstance(value, list) else f"({', '.join(texts)}{',' * (len(texts) == 1)})"
+    return str(value) if isinstance(value, Summary) else repr(value)
+
+
+def _number(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float | complex) else str(value)
