@@ -1,5 +1,6 @@
 """What all tests share, and the count of those left out by name, which processes that share the work do not report."""
 
+import gc
 import os
 
 import pytest
@@ -11,6 +12,12 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that spin would k
 overloads.register()  # some tests compile functions that call the kernels' scalar mathematics themselves
 
 _left_out = pytest.StashKey[int]()
+
+
+def pytest_collection_finish():
+    """What is there before the first test stays: the garbage collector, which many tests call, need not look at it."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_deselected(items):

@@ -1,4 +1,4 @@
-"""``python -m numgrad``, run as a person runs it."""
+"""``python -m numgrad``: once run as a person runs it, otherwise in this process, which has imported it already."""
 
 import re
 import subprocess
@@ -7,13 +7,23 @@ import sys
 import numpy as np
 import pytest
 
+from numgrad.__main__ import main
 from numgrad.data import digits, load_digits
 from numgrad.ops import ops
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "numgrad", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+@pytest.fixture
+def run(capsys):
+    """A function that runs a command: its exit status and what it printed."""
+
+    def command(*arguments: str) -> subprocess.CompletedProcess:
+        try:
+            status = main(arguments)
+        except SystemExit as end:
+            status = end.code
+        return subprocess.CompletedProcess(arguments, status, *capsys.readouterr())
+
+    return command
 
 
 def accuracy(output: str) -> float:
@@ -24,7 +34,8 @@ def accuracy(output: str) -> float:
 
 
 def test_train_digits_reaches_its_accuracy_and_shows_progress():
-    result = run("train", "digits")
+    command = [sys.executable, "-m", "numgrad", "train", "digits"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert result.returncode == 0, result.stderr
     assert accuracy(result.stdout.strip()) >= 95
     assert "100%" in result.stderr
@@ -32,7 +43,7 @@ def test_train_digits_reaches_its_accuracy_and_shows_progress():
     assert "accuracy=" in result.stderr
 
 
-def test_the_options_of_train_matter_and_the_seed_decides():
+def test_the_options_of_train_matter_and_the_seed_decides(run):
     options = ["--epochs", "1", "--batch-size", "100", "--hidden", "16", "--lr", "0.01", "--seed", "3"]
     first, second = (run("train", "digits", *options) for _ in range(2))
     assert "/15 " in first.stderr  # 1438 digits in batches of 100
@@ -40,7 +51,7 @@ def test_the_options_of_train_matter_and_the_seed_decides():
     assert "after 1 epoch in" in first.stdout
 
 
-def test_a_saved_model_scores_as_it_did(tmp_path):
+def test_a_saved_model_scores_as_it_did(run, tmp_path):
     file = tmp_path / "model.safetensors"
     trained = run("train", "digits", "--epochs", "2", "--seeds", "2", "--hidden", "16", "--save", str(file))
     assert trained.returncode == 0, trained.stderr
@@ -61,14 +72,14 @@ def test_a_saved_model_scores_as_it_did(tmp_path):
 
 
 @pytest.mark.parametrize("option", ["--save", "--plot"])
-def test_a_directory_that_does_not_exist_is_noticed_before_the_training(tmp_path, option):
+def test_a_directory_that_does_not_exist_is_noticed_before_the_training(run, tmp_path, option):
     result = run("train", "digits", option, str(tmp_path / "none" / "file.svg"))
     assert result.returncode == 1
     (line,) = result.stderr.splitlines()
     assert line.startswith("python -m numgrad train: error: the directory of")
 
 
-def test_runs_are_drawn(tmp_path):
+def test_runs_are_drawn(run, tmp_path):
     picture = tmp_path / "runs.svg"
     result = run("train", "digits", "--epochs", "2", "--seeds", "2", "--hidden", "16", "--plot", str(picture))
     assert result.returncode == 0, result.stderr
@@ -76,7 +87,7 @@ def test_runs_are_drawn(tmp_path):
     assert "<svg" in picture.read_text(encoding="utf-8")
 
 
-def test_the_table_of_operations():
+def test_the_table_of_operations(run):
     result = run("ops", "tanh", "mul", "softmax")
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines()[:3] == [
@@ -105,7 +116,7 @@ def test_the_table_of_operations():
     assert "tanhh: the table has no such operation" in unknown.stdout
 
 
-def test_info_says_what_a_bug_report_needs():
+def test_info_says_what_a_bug_report_needs(run):
     import llvmlite
     import numba
 
@@ -141,7 +152,7 @@ def test_info_says_what_a_bug_report_needs():
         (["info", "--all"], "unrecognized arguments: --all"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(arguments, message):
+def test_what_is_wrong_is_said_in_one_line(run, arguments, message):
     result = run(*arguments)
     assert result.returncode == 2
     assert result.stdout == ""
