@@ -26,13 +26,14 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-__all__ = ["NOTEBOOKS", "ROOT", "error_text", "normalize", "run", "solutions", "without_addresses"]
+__all__ = ["NOTEBOOKS", "ROOT", "comparable", "error_text", "normalize", "run", "solutions"]
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 _SOLUTION = re.compile(r"<details>\s*<summary>Solution</summary>\s*```python\n(.*?)```\s*</details>", re.DOTALL)
 _ADDRESS = re.compile(r"0x[0-9a-f]{8,16}\b")
+_CELL_FILE = re.compile(r"[^\s\"']*ipykernel_\d+[/\\]\d+\.py")  # where IPython pretends that a cell's code stands
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _MODEL = "application/vnd.jupyter.widget-view+json"  # means nothing without the state of widgets
 _LONGEST_CELL = 240  # seconds
@@ -74,9 +75,9 @@ def run(notebook: Any, directory: str | Path, more: list[str] | None = None) -> 
     return fresh
 
 
-def without_addresses(text: str) -> str:
-    """The text with every address replaced by the same one."""
-    return _ADDRESS.sub("0x0", text)
+def comparable(text: str) -> str:
+    """The text without what differs from run to run: addresses, and the files that cells are said to stand in."""
+    return _CELL_FILE.sub("cell.py", _ADDRESS.sub("0x0", text))
 
 
 def error_text(output: Any) -> str:
@@ -88,7 +89,7 @@ def error_text(output: Any) -> str:
 def _anonymous(text: str, addresses: dict[str, str]) -> str:
     """The text without paths of this machine; addresses become small numbers, the same for the same address."""
     text = _ADDRESS.sub(lambda found: addresses.setdefault(found[0], f"0x7f{16 * len(addresses) + 16:010x}"), text)
-    return text.replace(f"{ROOT}{os.sep}", "").replace(str(ROOT), ".")
+    return _CELL_FILE.sub("cell.py", text).replace(f"{ROOT}{os.sep}", "").replace(str(ROOT), ".")
 
 
 def _clean(value: Any, addresses: dict[str, str]) -> Any:

@@ -9,7 +9,7 @@ import sys
 
 import nbformat
 import pytest
-from notebooks.execute import NOTEBOOKS, ROOT, error_text, run, solutions, without_addresses
+from notebooks.execute import NOTEBOOKS, ROOT, comparable, error_text, run, solutions
 
 # written here and there when something is used for the first time on a machine
 _NOTICE = re.compile(r"Matplotlib is building the font cache.*\n?")
@@ -27,11 +27,11 @@ def tags(cell):
 def text_of(output):
     """What a reader without pictures sees of an output, and in which forms it comes."""
     if output.output_type == "stream":
-        return output.name, _NOTICE.sub("", without_addresses(output.text))
+        return output.name, _NOTICE.sub("", comparable(output.text))
     if output.output_type == "error":
-        return output.ename, without_addresses(error_text(output))
+        return output.ename, comparable(error_text(output))
     kinds = sorted(kind for kind in output.data if "widget" not in kind)
-    return kinds, without_addresses(output.data.get("text/plain", ""))
+    return kinds, comparable(output.data.get("text/plain", ""))
 
 
 def texts_of(cell):
