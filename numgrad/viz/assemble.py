@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -129,18 +130,16 @@ class Assembly:
         name = call.name or self.names.of(call.module) or type(call.module).__name__
         if around is not None and around.name and name.startswith(f"{around.name}."):
             name = name[len(around.name) + 1 :]
-        turns = self._turns.setdefault(call.name, [])
+        turns = self._turns[call.name]
         return f"{name} (call {turns.index(call.key) + 1})" if len(turns) > 1 else name
 
-    @property
+    @functools.cached_property
     def _turns(self) -> dict[str, list[str]]:
         """By the name of a module the keys of its calls, in their order."""
-        found = self.__dict__.get("turns")
-        if found is None:
-            found = self.__dict__["turns"] = {}
-            seen = {each.key: each for call in self.calls.values() for each in call.way()}
-            for key in sorted(seen, key=lambda key: int(key[1:])):
-                found.setdefault(seen[key].name, []).append(key)
+        found: dict[str, list[str]] = {}
+        seen = {each.key: each for call in set(self.calls.values()) for each in call.way()}
+        for key in sorted(seen, key=lambda key: int(key[1:])):
+            found.setdefault(seen[key].name, []).append(key)
         return found
 
     def _outputs(self, describer: Describer) -> tuple[list[Box], list[Arrow]]:
@@ -158,10 +157,10 @@ class Assembly:
         found: dict[int, tuple[Tensor, dict[str, None]]] = {}
         for unit in self.members:
             for node in self.members[unit] if unit in shown else ():
-                for _, value, version, number in saved_by(node):
-                    if version is not None and number is None and isinstance(value, Tensor):
-                        if not value._requires_grad and self.names.of(value) is not None:
-                            found.setdefault(id(value), (value, {}))[1][unit] = None
+                for _, value, _, number in saved_by(node):
+                    data = self._named_data(value) if number is None and isinstance(value, Tensor) else None
+                    if data is not None:
+                        found.setdefault(id(data), (data, {}))[1][unit] = None
         buffers = set() if self.module is None else {id(buffer) for buffer in self.module.buffers()}
         boxes, arrows = [], []
         for place, (tensor, units) in enumerate(found.values()):
@@ -170,6 +169,13 @@ class Assembly:
             boxes.append(describer.data(f"d{place}", tensor, None))
             arrows += [Arrow(f"d{place}", unit, dashed=True) for unit in units]
         return boxes, arrows
+
+    def _named_data(self, tensor: Tensor) -> Tensor | None:
+        """The tensor, or what it is a view of, if that has a name and requires no gradient."""
+        for data in (tensor, None if tensor._view is None else tensor._view.base):
+            if data is not None and self.names.of(data) is not None:
+                return None if data._requires_grad or tensor._edge is not None else data
+        return None
 
     def _arrows(self, shown: set[str], describer: Describer) -> list[Arrow]:
         arrows: dict[Any, Arrow] = {}
@@ -190,14 +196,14 @@ class Assembly:
 
     def _summary(self, boxes: Sequence[Box], hidden: Sequence[Node]) -> str:
         names = [box.name for box in boxes if box.kind == "output"] or [self.roots[0].node.name()]
-        operations = [node for node in self.nodes if not isinstance(node, AccumulateGrad)]
-        leaves = [box.name for box in boxes if box.kind == "leaf"]
-        parts = [f"The graph of {', '.join(names[:4])}: {counted(len(operations), 'operation')}"]
-        count = len(self.nodes) - len(operations)
-        parts.append(f"{counted(count, 'leaf')}".replace("leafs", "leaves"))
-        text = f"{parts[0]} and {parts[1]}"
-        if leaves and len(leaves) <= 6:
-            text += f" ({', '.join(leaves)})"
+        operations = sum(not isinstance(node, AccumulateGrad) for node in self.nodes)
+        count = len(self.nodes) - operations
+        shown = [box.name for box in boxes if box.kind == "leaf"]
+        leaves = f" ({', '.join(shown)})" if shown and len(shown) == count <= 6 else ""
+        text = (
+            f"The graph of {', '.join(names[:4])}: {counted(operations, 'operation')} and "
+            f"{counted(count, 'leaf', 'leaves')}{leaves}"
+        )
         return f"{text}; {counted(len(hidden), 'node')} not shown" if hidden else text
 
 

@@ -18,7 +18,7 @@ from .names import Names
 from .numbers import dtype_name, shape_text, values_text
 from .picture import Box, Row, Run
 
-__all__ = ["Describer", "is_alarming"]
+__all__ = ["Describer", "counted", "saved_by"]
 
 #: Saved tensors that are listed in a box.
 LISTED = 6
@@ -50,7 +50,7 @@ class Describer:
             rows += _hook_rows([*leaf._hooks.hooks.values(), leaf._hooks.post_accumulate])
         rows += _node_hook_rows(node)
         rows.append(Row("", "AccumulateGrad", "quiet"))
-        return Box(key, "leaf", _title(self.names.of(leaf), "leaf"), tuple(rows), group, tip="a leaf that requires grad")
+        return Box(key, "leaf", _title(self.names.of(leaf), "leaf"), tuple(rows), group, tip="requires gradients")
 
     def data(self, key: str, tensor: Tensor, group: str | None) -> Box:
         """The box of a tensor that requires no gradient."""
@@ -60,6 +60,8 @@ class Describer:
     def output(self, key: str, tensor: Tensor, name: str | None) -> Box:
         """The box of a tensor that the drawing was asked for."""
         rows = self._tensor_rows(tensor)
+        if not tensor.is_inference() and tensor._version:
+            rows.append(Row("", f"version {tensor._version}: changed in place", "quiet"))
         if tensor._grad is not None:
             rows += self._gradient_rows("grad", tensor._grad)
         return Box(key, "output", _title(name or self.names.of(tensor), "output"), tuple(rows), tip="what was drawn")
@@ -79,8 +81,6 @@ class Describer:
         if tensor._view is not None and not tensor.is_inference():
             base = self.names.of(tensor._view.base)
             rows.append(Row("", f"view of {base or shape_text(tensor._view.base._shape)}", "quiet"))
-        if not tensor.is_inference() and tensor._version:
-            rows.append(Row("", f"version {tensor._version}: changed in place", "quiet"))
         return rows + self._value_rows(tensor)
 
     def _value_rows(self, tensor: Tensor) -> list[Row]:
@@ -88,9 +88,8 @@ class Describer:
 
     def _gradient_rows(self, label: str, gradient: Tensor | None) -> list[Row]:
         if gradient is None:
-            return [Row(label, "None", "quiet")]
-        lines = values_text(gradient) if self.values else [shape_text(gradient._shape)]
-        return [Row(label if n == 0 else "", line) for n, line in enumerate(lines)]
+            return [Row("", f"{label} None", "quiet")]
+        return [Row("", f"{label} {shape_text(gradient._shape)}"), *self._value_rows(gradient)]
 
     # -- operations -----------------------------------------------------------------------------------------
 
@@ -100,15 +99,15 @@ class Describer:
         if isinstance(node, BackwardCFunction):
             rows.append(Row("", "a Function of your own", "quiet"))
         if isinstance(node, CopySlices) and isinstance(node.operation, Node):
-            rows.append(Row("writes", node.operation.name()))
+            rows.append(Row("", f"writes to a view by {node.operation.name()}", "quiet"))
         if self.saved:
             rows += self._saved_rows(node)
         if node.freed_by is not None:
-            rows.append(Row("freed", f"by {node.freed_by.brief}", "quiet"))
+            rows.append(Row("", f"freed by {node.freed_by.brief}", "quiet"))
         rows += self._attachment_rows(node)
         kind = "function" if isinstance(node, BackwardCFunction) else "operation"
         return Box(
-            key, kind, _parts(node.name()), tuple(rows), group, node.freed_by is not None, is_alarming(node),
+            key, kind, _parts(node.name()), tuple(rows), group, node.freed_by is not None, is_spoiled(node),
             node.name(),
         )
 
@@ -116,27 +115,35 @@ class Describer:
         rows, others = [], []
         for name, value, version, number in saved_by(node):
             if version is None:
-                if value is not None:
-                    others.append(f"{name}={_short(value)}")
+                others += _setting(name, value)
             elif version == PACKED:
                 rows.append(Row("", f"{name} {shape_text(value.shape)}, packed by a hook"))
             else:
-                called = self.names.of(value) if number is None else self.names.of_output(node.sequence, number)
-                is_called = f" = {called}" if called else ""
+                called = self._called(node, value, number)
+                is_called = f" = {called}" if called and called != name else ""
                 text = f"{name}{is_called} {shape_text(value._shape)}"
                 now = value._counter[0]
                 if now != version:
-                    rows.append(Row("", f"{text} at version {version}, now {now}", "alarm"))
+                    rows.append(Row("", f"{text}: version {version}, now {now}", "alarm"))
                 else:
-                    rows.append(Row("", f"{text} at version {version}" if version else text))
+                    rows.append(Row("", text))
                     rows += self._value_rows(value)
-        others += [f"{name}={_short(value)}" for name, value in getattr(node, "constants", {}).items()]
+        defaults = getattr(getattr(node, "op", None), "statics", {})
+        for name, value in getattr(node, "constants", {}).items():
+            others += _setting(name, value) if value != defaults.get(name) else []
         if len(rows) > LISTED:
             rows[LISTED:] = [Row("", f"… {len(rows) - LISTED} more", "quiet")]
         if others:
             text = ", ".join(others)
             rows.append(Row("", text if len(text) <= LONG else text[: LONG - 1] + "…", "quiet"))
         return [Row("saved", row.text, row.tone) if place == 0 else row for place, row in enumerate(rows)]
+
+    def _called(self, node: Node, tensor: Tensor, number: int | None) -> str | None:
+        """The name of a saved tensor, or of that which it is a view of."""
+        if number is not None:
+            return self.names.of_output(node.sequence, number)
+        base = None if tensor._view is None else self.names.of(tensor._view.base)
+        return self.names.of(tensor) or (base and f"view of {base}")
 
     def _attachment_rows(self, node: Node) -> list[Row]:
         attached = node.attached
@@ -165,15 +172,15 @@ class Describer:
             rows.append(Row("", f"{counted(len(leaves), 'parameter')}, {counted(count, 'element')}"))
             have = sum(leaf._grad is not None for leaf in leaves)
             if have:
-                rows.append(Row("grad", "of all" if have == len(leaves) else f"of {have}", "quiet"))
+                rows.append(Row("", f"{'all' if have == len(leaves) else f'{have:,}'} have a gradient", "quiet"))
         freed = sum(node.freed_by is not None for node in operations)
+        whole = bool(freed) and all(node.freed_by is not None or not saved_by(node) for node in operations)
         if freed:
-            rows.append(Row("freed", counted(freed, "operation"), "quiet"))
-        changed = [node for node in operations if is_alarming(node)]
+            rows.append(Row("", f"{'all' if whole else f'{freed:,}'} freed", "quiet"))
+        changed = [node for node in operations if is_spoiled(node)]
         if changed:
             rows.append(Row("", f"{changed[0].name()} has saved a tensor that was changed since", "alarm"))
         savers = sum(isinstance(node, SavingNode) for node in operations)
-        whole = bool(freed) and all(node.freed_by is not None or not saved_by(node) for node in operations)
         tip = f"{call.name or type(call.module).__name__}: {savers} of {counted(len(operations), 'operation')} save"
         return Box(key, "module", _title(title, "module"), tuple(rows), group, whole, bool(changed), tip)
 
@@ -196,7 +203,7 @@ def saved_by(node: Node) -> list[Saved]:
     return [Saved(*entry, node.saved_output(place)) for place, entry in enumerate(node.saved_entries())]
 
 
-def is_alarming(node: Node) -> bool:
+def is_spoiled(node: Node) -> bool:
     """Whether a saved tensor was changed in place since."""
     return any(
         version is not None and version != PACKED and value._counter[0] != version
@@ -204,9 +211,9 @@ def is_alarming(node: Node) -> bool:
     )
 
 
-def counted(count: int, what: str) -> str:
+def counted(count: int, what: str, plural: str | None = None) -> str:
     """A number with what it counts."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+    return f"{count:,} {what if count == 1 else plural or what + 's'}"
 
 
 def _title(name: str | None, otherwise: str) -> tuple[Run, ...]:
@@ -221,9 +228,15 @@ def _parts(name: str) -> tuple[Run, ...]:
     return tuple([part for part in parts if part[0]])
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= LONG else text[: LONG - 1] + "…"
+#: Names under which nodes keep what is no part of the formula: how matrices lie in memory.
+_TECHNICAL = frozenset({"columns"})
+
+
+def _setting(name: str, value: Any) -> list[str]:
+    """Something saved that is no tensor, unless it only says no."""
+    if value is None or value is False or name in _TECHNICAL or (name in ("alpha", "beta") and value == 1):
+        return []
+    return [f"{name}={value!r}"]
 
 
 def _node_hook_rows(node: Node) -> list[Row]:
@@ -235,4 +248,4 @@ def _node_hook_rows(node: Node) -> list[Row]:
 
 def _hook_rows(registered: Sequence[Any]) -> list[Row]:
     found = [hook_name(hook) for hooks in registered if hooks for hook in hooks.values()]
-    return [Row("hook" if len(found) == 1 else "hooks", ", ".join(found))] if found else []
+    return [Row("", f"{'hook' if len(found) == 1 else 'hooks'} {', '.join(found)}")] if found else []

@@ -35,8 +35,8 @@ class Drawing:
         True
         >>> drawing
         output [] float32
-        SumBackward0; saved self_sym_sizes=(2,)
-        MulBackward0; saved other = x [2], self = x [2]
+        SumBackward0: saved self_sym_sizes=(2,)
+        MulBackward0: saved other = x [2], self = x [2]
         ├─ #1 x [2] float32, grad None
         └─ #1 x, see above
     """

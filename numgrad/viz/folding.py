@@ -37,7 +37,7 @@ def folding(fold: Fold, module: Module | None, nodes: Sequence[Node], calls: dic
     if isinstance(fold, int):
         if fold < 0:
             raise ValueError(f"fold must be a depth of at least 0, not {fold}")
-        return _to_depth(int(fold))
+        return _to_depth(int(fold), calls)
     patterns = [fold] if isinstance(fold, str) else list(fold)
     if not all(isinstance(pattern, str) for pattern in patterns):
         raise TypeError(f"fold must be 'auto', None, a depth, or names of modules, not {fold!r}")
@@ -53,8 +53,12 @@ def _nothing(call: Call) -> Call | None:
     return None
 
 
-def _to_depth(depth: int) -> Folding:
-    return lambda call: next((around for around in call.way() if around.depth >= depth), None)
+def _to_depth(depth: int, calls: dict[int, Call]) -> Folding:
+    """Calls of this depth are folded, and further out those of modules that have called no other."""
+    around = {each.parent.key for call in calls.values() for each in call.way() if each.parent is not None}
+    return lambda call: next(
+        (each for each in call.way() if each.depth >= depth or each.key not in around), None
+    )
 
 
 def _automatic(nodes: Sequence[Node], calls: dict[int, Call]) -> Folding:
@@ -63,7 +67,7 @@ def _automatic(nodes: Sequence[Node], calls: dict[int, Call]) -> Folding:
     if not calls or len(nodes) <= COMFORTABLE:
         return _nothing
     for depth in range(max(call.depth for call in calls.values()), 0, -1):
-        rule = _to_depth(depth)
+        rule = _to_depth(depth, calls)
         shown: set[str | int] = set()
         for node in operations:
             call = calls.get(node.sequence)
@@ -71,4 +75,4 @@ def _automatic(nodes: Sequence[Node], calls: dict[int, Call]) -> Folding:
             shown.add(node.sequence if folded is None else folded.key)
         if len(shown) <= COMFORTABLE:
             return rule
-    return _to_depth(1)
+    return _to_depth(1, calls)

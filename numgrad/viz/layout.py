@@ -11,11 +11,11 @@ import threading
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .picture import Arrow, Group, Picture
+from .picture import Arrow, Box, Group, Picture
 from .sizes import CAPTION, box_size, label_size
 from .text_width import sans_width
 
-__all__ = ["Curve", "Layout", "Point", "RANKS", "Rectangle", "lay_out", "one_at_a_time", "pygraphviz"]
+__all__ = ["RANKS", "Curve", "Layout", "Point", "Rectangle", "lay_out", "one_at_a_time", "pygraphviz"]
 
 #: A point: from the left, from the top.
 Point = tuple[float, float]
@@ -34,10 +34,18 @@ class Rectangle(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """The way of an arrow: Bézier points, of which every third lies on it; its tip; the middle of its label."""
+    """The way of an arrow.
+
+    Attributes:
+        points: of Bézier curves: every third lies on the way.
+        end: where the arrowhead begins and where its tip is.
+        forward: whether that is at the end of the way.
+        label: the middle of its label, if it has one.
+    """
 
     points: list[Point]
-    tip: Point | None
+    end: tuple[Point, Point]
+    forward: bool
     label: Point | None
 
 
@@ -47,7 +55,7 @@ class Layout(NamedTuple):
     Attributes:
         width, height: of the whole.
         boxes, groups: by key.
-        captions: the middle of each group's caption.
+        captions: how far down the middle of each group's caption is.
         curves: one per arrow, in their order.
     """
 
@@ -55,7 +63,7 @@ class Layout(NamedTuple):
     height: float
     boxes: dict[str, Rectangle]
     groups: dict[str, Rectangle]
-    captions: dict[str, Point]
+    captions: dict[str, float]
     curves: list[Curve]
 
 
@@ -98,21 +106,14 @@ def _lines(picture: Picture) -> Iterator[str]:
     """The graph as Graphviz is given it."""
     yield f'digraph {{ rankdir={RANKS[picture.direction]}; nodesep=0.28; ranksep=0.34;'
     yield 'node [shape=box, fixedsize=true, label=""]; edge [arrowsize=0.8];'
-    inside: dict[str | None, list[str]] = {}
-    for box in picture.boxes:
-        width, height = box_size(box)
-        inside.setdefault(box.group, []).append(f'"{box.key}" [width={width / 72:.4f}, height={height / 72:.4f}];')
-    parts: dict[str | None, list[Group]] = {}
-    for group in picture.groups:
-        parts.setdefault(group.parent, []).append(group)
-    waiting: list[str | Group] = [*reversed(parts.get(None, [])), *reversed(inside.get(None, []))]
-    while waiting:  # groups within groups, without recursion
-        item = waiting.pop()
-        if isinstance(item, str):
-            yield item
-            continue
-        yield f"subgraph cluster_{item.key} {{ margin=10; label=<{_blank(*caption_size(item))}>;"
-        waiting += ["}", *reversed(parts.get(item.key, [])), *reversed(inside.get(item.key, []))]
+    for item in picture.nested():
+        if isinstance(item, Box):
+            width, height = box_size(item)
+            yield f'"{item.key}" [width={width / 72:.4f}, height={height / 72:.4f}];'
+        elif isinstance(item, Group):
+            yield f"subgraph cluster_{item.key} {{ margin=10; labeljust=l; label=<{_blank(*caption_size(item))}>;"
+        else:
+            yield "}"
     turned = ", dir=back" if picture.arrowheads == "backward" else ""
     for arrow in picture.arrows:
         label = f"label=<{_blank(*label_size(arrow.label))}>" if arrow.label else 'label=""'
@@ -122,7 +123,7 @@ def _lines(picture: Picture) -> Iterator[str]:
 
 def caption_size(group: Group) -> tuple[float, float]:
     """The size of a group's caption."""
-    return sans_width(f"{group.title}  {group.kind}", CAPTION, bold=True) + 6, CAPTION + 4
+    return sans_width(group.caption, CAPTION, bold=True) + 6, CAPTION + 4
 
 
 def _blank(width: float, height: float) -> str:
@@ -148,7 +149,7 @@ def _read(picture: Picture, found: dict[str, Any]) -> Layout:
             key = name.removeprefix("cluster_")
             west, south, east, north = map(float, item["bb"].split(","))
             groups[key] = Rectangle(west - left, top - north, east - west, north - south)
-            captions[key] = point(item["lp"])
+            captions[key] = point(item["lp"])[1]
         else:
             x, y = point(item["pos"])
             width, height = 72 * float(item["width"]), 72 * float(item["height"])
@@ -162,11 +163,8 @@ def _read(picture: Picture, found: dict[str, Any]) -> Layout:
 
 
 def _curve(arrow: Arrow, item: dict[str, Any], point: Any) -> Curve:
-    points, tip = [], None
-    for text in item["pos"].split():
-        kind, comma, rest = text.partition(",")
-        if kind in ("e", "s"):
-            tip = point(rest)
-        else:
-            points.append(point(text))
-    return Curve(points, tip, point(item["lp"]) if arrow.label else None)
+    mark, *rest = item["pos"].split()  # "e,x,y" for the tip at the end, "s,x,y" for one at the start; then the points
+    forward = mark.startswith("e")
+    points = [point(text) for text in rest]
+    end = points[-1 if forward else 0], point(mark[2:])
+    return Curve(points, end, forward, point(item["lp"]) if arrow.label else None)

@@ -57,16 +57,21 @@ class Names:
         """Name what variables hold: tensors, those in lists and dictionaries, parameters of modules."""
         shown = [(name, value) for name, value in variables.items() if not name.startswith("_")]
         for name, value in shown:
-            if isinstance(value, Tensor | Module):
+            if _is_a(value, Tensor) or _is_a(value, Module):
                 self.add(name, value)
         for name, value in shown:
-            if isinstance(value, Module):
+            if _is_a(value, Module):
                 self.add_module(value, name)
-            elif isinstance(value, list | tuple | dict) and len(value) <= MANY:
-                entries = value.items() if isinstance(value, dict) else enumerate(value)
+            elif type(value) in (list, tuple, dict) and len(value) <= MANY:
+                entries = value.items() if type(value) is dict else enumerate(value)
                 for key, entry in list(entries):
-                    if isinstance(entry, Tensor):
+                    if _is_a(entry, Tensor):
                         self.add(f"{name}[{key!r}]", entry)
+
+
+def _is_a(value: Any, kind: type) -> bool:
+    """Whether a value is of this class, without asking the value, which may be anything."""
+    return issubclass(type(value), kind)
 
 
 def calling_variables() -> Iterator[dict[str, Any]]:

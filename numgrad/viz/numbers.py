@@ -24,22 +24,21 @@ def dtype_name(dtype: Any) -> str:
 
 def values_text(tensor: Any) -> list[str]:
     """The elements in lines: all of a small tensor, of a large one the first, the least and the greatest."""
-    array = np.asarray(tensor.detach()._array())
+    array = np.asarray(tensor._array())
     if array.size == 0:
         return ["no elements"]
-    if array.size <= FEW and array.ndim <= 2:
-        rows = [_row(row) for row in array] if array.ndim == 2 else [_row(array)]
-        return [f"{'[' if n == 0 else ' '}{row}{']' if n == len(rows) - 1 else ','}" for n, row in enumerate(rows)] if (
-            array.ndim == 2
-        ) else rows
+    if array.size <= FEW and array.ndim < 2:
+        return [_row(array.tolist())]
+    if array.size <= FEW and array.ndim == 2:
+        return f"[{',~ '.join(map(_row, array.tolist()))}]".split("~")
     first = ", ".join(map(_number, array.reshape(-1)[:FIRST].tolist()))
-    if array.dtype.kind == "c" or array.dtype.kind == "b":
+    if array.dtype.kind in "cb":
         return [f"{first}, …"]
     return [f"{first}, … from {_number(array.min().item())} to {_number(array.max().item())}"]
 
 
-def _row(array: np.ndarray) -> str:
-    return _number(array.item()) if array.ndim == 0 else f"[{', '.join(map(_number, array.tolist()))}]"
+def _row(values: Any) -> str:
+    return f"[{', '.join(map(_number, values))}]" if isinstance(values, list) else _number(values)
 
 
 def _number(value: Any) -> str:

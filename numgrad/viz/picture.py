@@ -5,7 +5,7 @@ The renderers (SVG, DOT, Mermaid, text) know nothing of tensors and nodes; they 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 __all__ = ["Arrow", "Box", "Group", "Picture", "Row", "Run"]
@@ -54,6 +54,11 @@ class Box:
     tip: str = ""
 
     @property
+    def is_tensor(self) -> bool:
+        """Whether it stands for a tensor rather than for operations."""
+        return self.kind in ("leaf", "data", "output")
+
+    @property
     def name(self) -> str:
         """The title in one piece."""
         return "".join(text for text, _ in self.title)
@@ -84,6 +89,11 @@ class Group:
     kind: str
     parent: str | None = None
 
+    @property
+    def caption(self) -> str:
+        """Title and kind, unless they are the same."""
+        return self.title if self.title == self.kind else f"{self.title} {self.kind}"
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -108,3 +118,16 @@ class Picture:
     summary: str
     places: Mapping[int, str] = field(repr=False, default_factory=dict)
     lit: Mapping[str, str] = field(default_factory=dict)
+
+    def nested(self) -> Iterator[Box | Group | None]:
+        """Boxes and groups as they lie in one another: what follows a group is inside, until None ends the group."""
+        inside: dict[str | None, list[Box | Group | None]] = {}
+        for item in (*self.boxes, *self.groups):
+            around = item.group if isinstance(item, Box) else item.parent
+            inside.setdefault(around, []).append(item)
+        waiting = inside.get(None, [])[::-1]
+        while waiting:
+            item = waiting.pop()
+            yield item
+            if isinstance(item, Group):
+                waiting += [None, *inside.get(item.key, [])[::-1]]

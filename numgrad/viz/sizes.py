@@ -51,4 +51,4 @@ def box_size(box: Box) -> Size:
 def label_size(text: str, size: float = LABEL) -> Size:
     """The size of some lines at an arrow."""
     lines = text.split("\n")
-    return Size(max(monospace_width(line, size) for line in lines) + 4, len(lines) * (size + 3))
+    return Size(max(monospace_width(line, size) for line in lines) + 10, len(lines) * (size + 3))

@@ -16,7 +16,7 @@ DARK, QUIET, ALARM = "#1f2328", "#59616b", "#b3261e"
 #: Arrows, captions and frames, which lie on the page itself.
 GREY = "#7a7f87"
 #: The frame and the arrows of boxes that are lit.
-LIGHT_UP = "#e07b00"
+LIGHT_UP = "#c2590a"
 
 
 class Style(NamedTuple):

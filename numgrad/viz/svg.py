@@ -10,7 +10,7 @@ from .layout import Curve, Layout, Point, Rectangle
 from .picture import Box, Picture
 from .sizes import CAPTION, LABEL, LINE, PADDING, ROW, TITLE, label_column, label_size, rows_width, title_width
 from .style import ALARM, DARK, GREY, LIGHT_UP, MONO, QUIET, SANS, Style, style_of
-from .text_width import MONOSPACE, sans_width
+from .text_width import MONOSPACE
 
 __all__ = ["svg_text"]
 
@@ -32,14 +32,13 @@ def svg_text(picture: Picture, layout: Layout) -> str:
         f"<title>{escape(picture.summary)}</title>",
     ]
     for group in picture.groups:
-        where, (x, y) = layout.groups[group.key], layout.captions[group.key]
-        x = where.left + PADDING
+        where, y = layout.groups[group.key], layout.captions[group.key]
         lines.append(
             f'<g class="group"><rect {_place(where)} rx="6" fill="{GREY}" fill-opacity="0.09" stroke="{GREY}" '
             f'stroke-opacity="0.55"/>'
-            f'<text x="{x:.1f}" y="{y + 4:.1f}" font-family="{SANS}" font-size="{CAPTION:g}" '
-            f'fill="{GREY}"><tspan font-weight="bold">{escape(group.title)}</tspan> {_kind(group.title, group.kind)}'
-            "</text></g>"
+            f'<text x="{where.left + PADDING:.1f}" y="{y + 4:.1f}" font-family="{SANS}" font-size="{CAPTION:g}" '
+            f'fill="{GREY}"><tspan font-weight="bold">{escape(group.title)}</tspan>'
+            f"{escape(group.caption[len(group.title):])}</text></g>"
         )
     for arrow, curve in zip(picture.arrows, layout.curves, strict=True):
         lines += _arrow(curve, arrow.label, arrow.dashed, arrow.tail in picture.lit)
@@ -48,10 +47,6 @@ def svg_text(picture: Picture, layout: Layout) -> str:
     for note in notes:
         lines += _note_lines(*note)
     return "\n".join([*lines, "</svg>\n"])
-
-
-def _kind(title: str, kind: str) -> str:
-    return "" if title == kind else escape(kind)
 
 
 def _place(where: Rectangle) -> str:
@@ -101,16 +96,24 @@ def _arrow(curve: Curve, label: str, dashed: bool, lit: bool) -> Iterator[str]:
     start, *rest = curve.points
     way = f"M{_xy(start)}C{' '.join(map(_xy, rest))}"
     dashes = ' stroke-dasharray="3 3"' if dashed else ""
+    near, tip = curve.end
+    if lit and curve.forward:  # the gradient comes the other way
+        way += f"L{_xy(tip)}"
+        near, tip = _short_of(rest[0], start), start
     yield f'<path d="{way}" fill="none" stroke="{colour}" stroke-width="{width:g}"{dashes}/>'
-    if curve.tip is not None:
-        near = min((curve.points[0], curve.points[-1]), key=lambda point: math.dist(point, curve.tip or point))
-        yield f'<path d="{_head(near, curve.tip)}" fill="{colour}"/>'
+    yield f'<path d="{_head(near, tip)}" fill="{colour}"/>'
     if curve.label is not None:
         x, y = curve.label
         lines = label.split("\n")
         for number, line in enumerate(lines):
             height = y + LABEL / 3 + (number - (len(lines) - 1) / 2) * (LABEL + 3)
             yield _mono(line, x, height, LABEL, colour if lit else GREY, "middle")
+
+
+def _short_of(start: Point, tip: Point) -> Point:
+    """The point on the way from one point to another where an arrowhead at the other begins."""
+    part = min(8 / (math.dist(start, tip) or 1.0), 1.0)
+    return tip[0] + (start[0] - tip[0]) * part, tip[1] + (start[1] - tip[1]) * part
 
 
 def _xy(point: Point) -> str:

@@ -44,13 +44,10 @@ def _line(box: Box, note: str | None) -> str:
     """A box in one line."""
     parts: list[str] = []
     for row in box.rows:
-        if row.label or not parts or box.kind not in ("operation", "function"):
+        if row.text.startswith(" "):  # the next line of a matrix
+            parts[-1] += row.text
+        elif row.text != "AccumulateGrad":
             parts.append(f"{row.label} {row.text}".strip())
-        else:
-            parts[-1] += f", {row.text}"
-    if box.kind in ("leaf", "output", "data") and parts:
-        shape, *rest = [part for part in parts if part != "AccumulateGrad"]
-        text = ", ".join([f"{box.name} {shape}", *rest])
-    else:
-        text = "; ".join([box.name, *parts])
+    between = " " if box.is_tensor else ": "
+    text = between.join([box.name, *([", ".join(parts)] if parts else [])])
     return text if note is None else f"{text}  <== {note}".replace("\n", " ")

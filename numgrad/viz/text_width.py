@@ -23,12 +23,14 @@ _WIDTHS = {
     for character in characters
 }  # fmt: skip
 _DIGIT, _REGULAR = 0.7, 0.92
+#: The padding of boxes makes up for what is left off: most readers have narrower fonts.
+_TIGHT = 0.94
 
 
 def sans_width(text: str, size: float, bold: bool = False) -> float:
     """The width of a text in a sans-serif font."""
     width = sum(_WIDTHS.get(character, _DIGIT) * _cells(character) for character in text)
-    return size * width * (1 if bold else _REGULAR)
+    return size * width * _TIGHT * (1 if bold else _REGULAR)
 
 
 def monospace_width(text: str, size: float) -> float:
