@@ -54,25 +54,39 @@ class Kernel:
     is the Python source it was compiled from.
     """
 
-    __slots__ = ("_compiled", "arguments", "entry", "name", "origin", "seconds", "text")
+    __slots__ = ("_compiled", "_library", "arguments", "entry", "name", "origin", "parallel", "seconds", "text")
 
     def __init__(
-        self, name: str, text: str, arguments: tuple[types.Type, ...], compiled: Any, origin: str, seconds: float
-    ):
+        self, name: str, text: str, arguments: tuple[types.Type, ...], parallel: bool, compiled: Any, origin: str,
+        seconds: float,
+    ):  # fmt: skip
         self.name = name
         self.text = text
         self.arguments = arguments
+        self.parallel = parallel
         self.entry: Callable[..., None] = compiled.entry_point
         self.origin = origin  # "compiled" or "loaded": where this process had it from
         self.seconds = seconds  # how long that took
         self._compiled = compiled  # owns the machine code
+        self._library = compiled.library if origin == "compiled" else None  # what can tell of its making
 
     def __repr__(self) -> str:
         return f"<Kernel {self.name}({', '.join(map(str, self.arguments))}), {self.origin}>"
 
     def llvm(self) -> str:
-        """The optimised LLVM IR (only in the process that compiled the kernel)."""
-        return self._compiled.library.get_llvm_str()
+        """The optimised LLVM IR.  A kernel that was loaded from disk is compiled again for it, in memory."""
+        return self._inspectable().get_llvm_str()
+
+    def assembly(self) -> str:
+        """The assembly that LLVM made of it, in the same way."""
+        return self._inspectable().get_asm_str()
+
+    def _inspectable(self) -> Any:
+        with _lock:
+            if self._library is None:
+                stem = f"{self.name}_{_digest(self.name, self.text, self.arguments, self.parallel)}_again"
+                self._library = _compile(_module(stem), f"<{stem}>", self.text, self.arguments, self.parallel).library
+            return self._library
 
 
 def compile_kernel(
@@ -154,28 +168,37 @@ def _load_or_compile(
     stem = f"{name}_{digest}"
     directory = cache_directory()
     binary = directory / f"{stem}.bin"
-    # Numba looks a function's module up by name, when it compiles and when it loads.
-    module = python_types.ModuleType(_MODULE_PREFIX + stem)
-    sys.modules[module.__name__] = module
+    module = _module(stem)
     if parallel:
         _start_threads()
     compiled = _load(binary, digest)
     if compiled is not None:
-        return Kernel(name, text, arguments, compiled, "loaded", time.perf_counter() - start)
-
-    overloads.register()
+        return Kernel(name, text, arguments, parallel, compiled, "loaded", time.perf_counter() - start)
     source = directory / f"{stem}.py"
-    module.__file__ = str(source)
-    linecache.cache[str(source)] = (len(text), None, text.splitlines(keepends=True), str(source))
-    exec(compile(text, str(source), "exec"), module.__dict__)
+    compiled = _compile(module, str(source), text, arguments, parallel)
+    seconds = time.perf_counter() - start
+    _save(source, text.encode())
+    _save(binary, _sealed(compiled, digest))
+    return Kernel(name, text, arguments, parallel, compiled, "compiled", seconds)
+
+
+def _module(stem: str) -> Any:
+    """The module of a kernel's function, which Numba looks up by name, when it compiles and when it loads."""
+    module = python_types.ModuleType(_MODULE_PREFIX + stem)
+    sys.modules[module.__name__] = module
+    return module
+
+
+def _compile(module: Any, source: str, text: str, arguments: tuple[types.Type, ...], parallel: bool) -> Any:
+    overloads.register()
+    module.__file__ = source
+    linecache.cache[source] = (len(text), None, text.splitlines(keepends=True), source)
+    exec(compile(text, source, "exec"), module.__dict__)
     dispatcher = numba.njit(parallel=parallel, nogil=parallel, **OPTIONS)(module.kernel)
     with _no_collections():
         dispatcher.compile(types.void(*arguments))
     (compiled,) = dispatcher.overloads.values()
-    seconds = time.perf_counter() - start
-    _save(source, text.encode())
-    _save(binary, _sealed(compiled, digest))
-    return Kernel(name, text, arguments, compiled, "compiled", seconds)
+    return compiled
 
 
 @contextlib.contextmanager

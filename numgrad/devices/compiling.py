@@ -9,6 +9,8 @@ from numba.core.types import Type
 
 from numgrad_kernels import store
 
+from . import launches
+
 __all__ = ["compile_kernel", "kernel_listeners"]
 
 #: Called with the kernel's name, and when the work of having it began and ended, in nanoseconds of ``perf_counter_ns``.
@@ -22,6 +24,7 @@ def compile_kernel(
     """The kernel with the text that ``write`` returns, for these arguments, as ``numgrad_kernels.store`` has it."""
     begun = perf_counter_ns()
     kernel = store.compile_kernel(name, write(), arguments, parallel=parallel)
+    launches.made(kernel)
     if kernel_listeners:
         ended = perf_counter_ns()
         for tell in tuple(kernel_listeners):

@@ -11,6 +11,7 @@ import numpy as np
 from numgrad_kernels.cpu import copying
 
 from ..._layout import loop_nest, numel
+from ..launches import by_numpy
 from ..memory import empty_row
 from .launching import launch, run_pointwise
 
@@ -69,6 +70,9 @@ def joined(tensors: Sequence[Any], dim: int, shape: tuple[int, ...], size: int) 
     """The elements, as one row, of tensors of one dtype joined along a dimension."""
     out = empty_row(size, tensors[0]._type.numpy)
     if dim == 0 and all(tensor._flat is not None for tensor in tensors):
-        return np.concatenate([tensor._flat for tensor in tensors], out=out)
-    np.concatenate([tensor._array() for tensor in tensors], dim, out=out.reshape(shape))
+        return _concatenate([tensor._flat for tensor in tensors], out=out)
+    _concatenate([tensor._array() for tensor in tensors], dim, out=out.reshape(shape))
     return out
+
+
+_concatenate = by_numpy("numpy.concatenate")(np.concatenate)

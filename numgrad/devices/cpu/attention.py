@@ -12,6 +12,7 @@ from numba.np.numpy_support import from_dtype
 
 from numgrad_kernels.cpu import attention as kernels
 from numgrad_kernels.source import module_text
+from numgrad_kernels.store import Kernel
 
 from ..._layout import contiguous_strides
 from ..compiling import compile_kernel
@@ -54,7 +55,7 @@ def _run(function: Callable[..., None], tensors: Sequence[Any], logsumexp: Any, 
         plan += [start, *steps]
     work = stacks * heads * queries * keys * width
     kind = tensors[0]._type.numpy
-    run = _kernel(function, kind, len(rows), worth_threads(work // _MULTIPLICATIONS))
+    run = _kernel(function, kind, len(rows), worth_threads(work // _MULTIPLICATIONS)).entry
     with one_thread():
         run(gemm_addresses()[kind], np.array(plan, np.int64), *rows, logsumexp._flat, float(scale))
 
@@ -69,9 +70,7 @@ def _for_blas(tensor: Any) -> tuple[np.ndarray, int, tuple[int, ...]]:
 
 
 @functools.cache
-def _kernel(function: Callable[..., None], kind: np.dtype, arrays: int, parallel: bool) -> Callable[..., None]:
+def _kernel(function: Callable[..., None], kind: np.dtype, arrays: int, parallel: bool) -> Kernel:
     row, plan = (types.Array(from_dtype(np.dtype(each)), 1, "C") for each in (kind, np.int64))
     arguments = types.int64, plan, *[row] * (arrays + 1), types.float64
-    return compile_kernel(
-        function.__name__, lambda: module_text(function, kind), arguments, parallel=parallel
-    ).entry
+    return compile_kernel(function.__name__, lambda: module_text(function, kind), arguments, parallel=parallel)

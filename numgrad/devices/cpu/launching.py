@@ -18,6 +18,7 @@ from numgrad_kernels.store import Kernel
 
 from ..._layout import loop_nest, numel
 from ..compiling import compile_kernel
+from ..launches import bind
 from ..memory import empty_row, filled_row, zero_row
 
 __all__ = [
@@ -145,16 +146,19 @@ def flat_launcher(program: Program) -> Callable[..., Any]:
     serial: Callable[..., None] | None = None
     new = np.empty
 
-    def launch_any(*rows: Any) -> Any:
+    def take_entry() -> None:
         nonlocal serial
+        serial = pointwise_kernel(program, 1, True, False).entry
+
+    def launch_any(*rows: Any) -> Any:
         size = rows[lead].size
         outs = [empty_row(size, dtype) for dtype in dtypes]
         if worth_threads(size * weight):
             pointwise_kernel(program, 1, True, True).entry(*rows, *outs)
         else:
             if serial is None:
-                serial = pointwise_kernel(program, 1, True, False).entry
-            serial(*rows, *outs)
+                bind(take_entry)
+            serial(*rows, *outs)  # type: ignore[misc]
         return outs if len(outs) > 1 else outs[0]
 
     dtype = dtypes[0]
@@ -211,12 +215,12 @@ def add_rows(total: np.ndarray, row: np.ndarray) -> None:
         parallel = worth_threads(total.size)
         pointwise_kernel(_row_adder(total.dtype), 1, True, parallel).entry(total, row, total)
     else:
-        _serial_adder(total.dtype)(total, row, total)
+        _serial_adder(total.dtype).entry(total, row, total)
 
 
 @functools.cache
-def _serial_adder(dtype: np.dtype) -> Callable[..., None]:
-    return pointwise_kernel(_row_adder(dtype), 1, True, False).entry
+def _serial_adder(dtype: np.dtype) -> Kernel:
+    return pointwise_kernel(_row_adder(dtype), 1, True, False)
 
 
 _hand_written: dict[Any, Kernel] = {}

@@ -10,6 +10,7 @@ import numpy as np
 from numgrad_kernels.pointwise import Program
 
 from ..._layout import loop_nest, numel
+from ..launches import bind
 from ..memory import empty_row
 from .launching import inner_strides, pointwise_kernel, worth_threads
 
@@ -39,8 +40,11 @@ def layout_launcher(
     new = np.ndarray
     serial: Callable[..., None] | None = None
 
-    def launch(values: Sequence[Any]) -> list[np.ndarray]:
+    def take_entry() -> None:
         nonlocal serial
+        serial = pointwise_kernel(program, rank, False, False, inner).entry
+
+    def launch(values: Sequence[Any]) -> list[np.ndarray]:
         rows = [empty_row(size, dtype) for dtype in dtypes]
         if not size:
             return rows
@@ -57,8 +61,8 @@ def layout_launcher(
             pointwise_kernel(program, rank, False, True, inner).entry(*arguments)
         else:
             if serial is None:
-                serial = pointwise_kernel(program, rank, False, False, inner).entry
-            serial(*arguments)
+                bind(take_entry)
+            serial(*arguments)  # type: ignore[misc]
         return rows
 
     return launch

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +11,10 @@ from numba.np.numpy_support import from_dtype
 
 from numgrad_kernels.cpu.products import products
 from numgrad_kernels.source import module_text
+from numgrad_kernels.store import Kernel
 
 from ..._layout import contiguous_strides, numel
+from .. import launches
 from ..compiling import compile_kernel
 from ..memory import empty_row, no_row
 from .blas import MANY, blas_name, gemm_addresses, one_thread, one_thread_for
@@ -62,7 +63,7 @@ def matrix_product(left: Any, right: Any, turned: tuple[bool, bool] = (False, Fa
         x, x_start = np.ascontiguousarray(left._array()).reshape(-1), 0
     if plan.copies[1]:
         y, y_start = np.ascontiguousarray(right._array()).reshape(-1), 0
-    run = _kernel(kind, worth_threads(plan.work // _MULTIPLICATIONS))
+    run = _kernel(kind, worth_threads(plan.work // _MULTIPLICATIONS)).entry
     arguments = address, plan.numbers, x, x_start, y, y_start, no_row(kind) if bias is None else bias, out
     if plan.one_thread:
         with one_thread():
@@ -73,10 +74,10 @@ def matrix_product(left: Any, right: Any, turned: tuple[bool, bool] = (False, Fa
 
 
 @functools.cache
-def _kernel(kind: np.dtype, parallel: bool) -> Callable[..., None]:
+def _kernel(kind: np.dtype, parallel: bool) -> Kernel:
     row, plan = (types.Array(from_dtype(np.dtype(each)), 1, "C") for each in (kind, np.int64))
     arguments = types.int64, plan, row, types.int64, row, types.int64, row, row
-    return compile_kernel("products", lambda: module_text(products, kind), arguments, parallel=parallel).entry
+    return compile_kernel("products", lambda: module_text(products, kind), arguments, parallel=parallel)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -145,9 +146,9 @@ def _by_numpy(left: Any, right: Any, turned: tuple[bool, bool], size: int, bias:
     shape = (*one.shape[:-1], other.shape[-1])
     with one_thread_for(one.shape[-2], one.shape[-1], other.shape[-1]):
         if len(shape) == 2:
-            np.dot(one, other, out.reshape(shape))
+            (_dot_told if launches.listeners else np.dot)(one, other, out.reshape(shape))
         else:
-            np.matmul(_for_blas(one), _for_blas(other), out=out.reshape(shape))
+            (_matmul_told if launches.listeners else np.matmul)(_for_blas(one), _for_blas(other), out.reshape(shape))
     if bias is not None:
         result = out.reshape(shape)
         np.add(result, bias, out=result)
@@ -162,8 +163,17 @@ def product(left: Any, right: Any, shape: tuple[int, ...]) -> np.ndarray:
     out = empty_row(numel(shape), left._type.numpy)
     one, other = left._array(), right._array()
     with one_thread_for(one.size // max(one.shape[-1], 1), one.shape[-1], 1):
-        np.dot(one, other, out.reshape(shape))
+        (_dot_told if launches.listeners else np.dot)(one, other, out.reshape(shape))
     return out
+
+
+@launches.by_numpy("numpy.dot")
+def _dot_told(one: np.ndarray, other: np.ndarray, out: np.ndarray) -> np.ndarray:
+    np.dot(one, other, out)
+    return out
+
+
+_matmul_told = launches.by_numpy("numpy.matmul")(np.matmul)
 
 
 def add_to(product: Any, input: Any) -> None:

@@ -13,6 +13,7 @@ from numba.np.numpy_support import from_dtype
 
 from numgrad_kernels.cpu import extremes, reductions
 from numgrad_kernels.source import module_text
+from numgrad_kernels.store import Kernel
 
 from ..compiling import compile_kernel
 from ..memory import empty_row
@@ -94,7 +95,7 @@ def _fold(
 @functools.cache
 def _short_way(
     name: str, columns: bool, source: np.dtype, kind: np.dtype
-) -> tuple[Callable[..., None], np.ndarray, float]:
+) -> tuple[Kernel, np.ndarray, float]:
     """The serial kernel of a reduction, its parameter and its initial value: for small tensors, as they come."""
     term, fold = _FOLDS[name]
     compute = _TRUTHS if kind.kind == "b" else kind
@@ -107,7 +108,7 @@ def _short_way(
         lambda: module_text(function, compute, {"term": term, "fold": fold}),
         [x, *sizes, parameters, typeof(initial), types.float64, out],
     )
-    return kernel.entry, zero, initial
+    return kernel, zero, initial
 
 
 def fold_axis(
@@ -122,9 +123,9 @@ def fold_axis(
         kernel, zero, initial = _short_way(name, inner > 1, flat.dtype, kind)
         out = np.empty(outer * inner, kind)
         if inner == 1:
-            kernel(flat, length, zero, initial, divisor, out)
+            kernel.entry(flat, length, zero, initial, divisor, out)
         else:
-            kernel(flat, length, inner, zero, initial, divisor, out)
+            kernel.entry(flat, length, inner, zero, initial, divisor, out)
         return out
     term, fold = _FOLDS[name]
     compute = _TRUTHS if kind.kind == "b" else kind

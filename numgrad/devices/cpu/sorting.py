@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..launches import by_numpy
+
 __all__ = ["consecutive_rows", "kth_axis", "median_axis", "mode_axis", "sort_axis", "unique_elements", "unique_rows"]
 
 
@@ -34,6 +36,7 @@ def _picked(lines: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return _row(np.take_along_axis(lines, places, -1)), _row(places)
 
 
+@by_numpy("numpy.argsort")
 def sort_axis(
     flat: np.ndarray, outer: int, length: int, inner: int, descending: bool, count: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -48,12 +51,14 @@ def _first_places(lines: np.ndarray, values: np.ndarray) -> np.ndarray:
     return equal.argmax(-1, keepdims=True)
 
 
+@by_numpy("numpy.partition")
 def kth_axis(flat: np.ndarray, outer: int, length: int, inner: int, k: int) -> tuple[np.ndarray, np.ndarray]:
     """The elements that ``k`` others come before, and where they first stand."""
     lines = _lines(flat, outer, length, inner)
     return _picked(lines, _first_places(lines, np.partition(lines, k, -1)[..., k : k + 1]))
 
 
+@by_numpy("numpy.sort")
 def median_axis(
     flat: np.ndarray, outer: int, length: int, inner: int, past_nan: bool
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -73,6 +78,7 @@ def median_axis(
     return _picked(lines, _first_places(lines, np.take_along_axis(values, middle, -1)))
 
 
+@by_numpy("numpy.argsort")
 def mode_axis(flat: np.ndarray, outer: int, length: int, inner: int) -> tuple[np.ndarray, np.ndarray]:
     """The smallest of the most frequent elements, and where they last stand."""
     lines = _lines(flat, outer, length, inner)
@@ -88,12 +94,14 @@ def mode_axis(flat: np.ndarray, outer: int, length: int, inner: int) -> tuple[np
 # -- different elements -----------------------------------------------------------------------------------------
 
 
+@by_numpy("numpy.unique")
 def unique_elements(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The different elements, sorted; for each element which it is; how many there are.  No NaN equals another."""
     values, inverse, counts = np.unique(flat, return_inverse=True, return_counts=True, equal_nan=False)
     return values, inverse.reshape(-1), counts
 
 
+@by_numpy("numpy.lexsort")
 def unique_rows(
     flat: np.ndarray, outer: int, length: int, inner: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

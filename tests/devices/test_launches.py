@@ -1,0 +1,186 @@
+"""Who listens is told of every run of a kernel; who does not listen pays nothing."""
+
+import gc
+import threading
+from types import BuiltinFunctionType
+
+import numpy as np
+import pytest
+
+import numgrad as torch
+from numgrad.devices import compiled_kernels, launches
+from numgrad.devices.traffic import uses
+
+
+def told(function):
+    """What was told of the kernels that a function ran."""
+    found = []
+    with launches.listening(found.append):
+        function()
+    return found
+
+
+def moved(function):
+    """Names of the kernels that a function ran, with the bytes read and written."""
+    return [(launch.name, launch.read, launch.written) for launch in told(function)]
+
+
+def bare():
+    return all(isinstance(kernel.entry, BuiltinFunctionType) for kernel in compiled_kernels() if not kernel.parallel)
+
+
+def test_a_run_is_told_with_its_times_and_bytes():
+    x = torch.ones(100)
+    (launch,) = told(lambda: x + x)
+    assert launch.name == "add"
+    assert launch.kernel in compiled_kernels()
+    assert (launch.read, launch.written, launch.bytes, launch.elements) == (800, 400, 1200, 100)
+    assert not launch.parallel
+    assert launch.thread == threading.get_ident()
+    assert launch.ended > launch.begun
+    assert launch.bandwidth == pytest.approx(launch.bytes / launch.time / 1e9)
+
+
+def test_entries_are_bare_while_nobody_listens():
+    x = torch.ones(10)
+    x.tanh()
+    assert bare()
+    with launches.listening(lambda launch: None), launches.listening(lambda launch: None):
+        x.tanh()
+        (x * 2.5).sum()
+        assert not bare()
+    assert bare()
+
+
+@pytest.mark.parametrize("count", [100, 200_000])
+def test_what_was_recorded_before_is_told_of(count):
+    x = torch.ones(count, requires_grad=True)
+    y = (x.tanh() * x).sum()  # by the short way, which keeps the machine code
+    names = [launch.name for launch in told(y.backward)]
+    assert {"tanh_backward", "mul_backward", "add_rows"} <= {*names}
+    (x.tanh() * x).sum().backward()
+    assert bare()
+
+
+def test_launchers_kept_for_a_layout_are_told_of_and_freed_again():
+    x, row = torch.ones(4, 6), torch.ones(6)
+    x + row
+    assert moved(lambda: x + row) == [("add", 96 + 24, 96)]  # the repeated row counts once
+    assert told(lambda: None) == []
+    x + row
+    assert bare()
+
+
+def test_results_and_gradients_are_the_same_while_somebody_listens():
+    def run():
+        x = torch.linspace(-2, 2, 999, requires_grad=True)
+        y = torch.softmax(x.view(27, 37) * x.view(27, 37).exp(), 1)
+        (y * y).sum().backward()
+        return y.detach().numpy().tobytes(), x.grad.numpy().tobytes()
+
+    before = run()
+    inside = []
+    told(lambda: inside.append(run()))
+    assert inside == [before]
+
+
+SQUARE = torch.ones(20, 30)
+INDICES = torch.tensor([3, 5])
+PART = torch.ones(128, 128)[:, :64]
+
+MOVED = {
+    "a sum": (lambda: SQUARE.sum(), [("fold_rows", 2400 + 4, 4)]),
+    "rows picked": (lambda: SQUARE.index_select(0, INDICES), [("take_rows", 240 + 16, 241)]),
+    "a copy of a part": (lambda: PART.contiguous(), [("copy_stretches", 32768, 32768)]),
+    "a matrix product": (lambda: SQUARE @ SQUARE.T, [("products", 2 * 2400 + 96, 1600)]),
+    "in place": (lambda: SQUARE.add_(0), [("add", 2400, 2400)]),
+    "a product of vectors": (lambda: SQUARE[0] @ SQUARE[1], [("numpy.dot", 240, 4)]),
+    "joined": (lambda: torch.cat([SQUARE, SQUARE]), [("numpy.concatenate", 4800, 4800)]),
+    "sorted": (lambda: SQUARE.sort(), [("numpy.argsort", 2400, 2400 + 4800)]),
+    "random": (lambda: torch.rand(64), [("uniform_float32", 512, 256)]),
+}
+
+
+@pytest.mark.parametrize("what", MOVED)
+def test_bytes_are_those_that_must_be_moved(what):
+    function, expected = MOVED[what]
+    found = [(name, read, written) for name, read, written in moved(function) if name != "find_outside"]
+    assert found == expected
+
+
+@pytest.mark.parametrize(("options", "read", "written"), [({}, 2, 1), ({"momentum": 0.9}, 3, 2)])
+def test_an_update_counts_what_lies_behind_its_addresses(options, read, written):
+    parameters = [torch.nn.Parameter(torch.ones(size, dtype=torch.float64)) for size in (3000, 50, 0)]
+    optimizer = torch.optim.SGD(parameters, lr=0.1, **options)
+    for parameter in parameters:
+        parameter.grad = torch.ones_like(parameter)
+    optimizer.step()
+    assert moved(optimizer.step) == [("sgd", 3050 * 8 * read, 3050 * 8 * written)]
+
+
+def test_which_arrays_a_kernel_reads_and_writes_is_read_from_its_text():
+    text = (
+        "def loop(x, out):\n    for i in range(out.size):\n        out[i] += x[i]\n\n\n"
+        "def kernel(x, y, out, last):\n    low = y[1:2]\n    last[0] = low[0]\n    last[0] = last[0] + 1\n"
+        "    loop(x[2:4], out[2:4])\n"
+    )
+    names, read, written = uses(text)
+    assert names == ("x", "y", "out", "last")
+    assert read == {"x", "y", "out"}  # what it has written itself, it finds in the cache
+    assert written == {"out", "last"}
+
+
+def test_all_threads_are_told_of():
+    x = torch.ones(10)
+
+    def elsewhere():
+        thread = threading.Thread(target=lambda: x * 3.5)
+        thread.start()
+        thread.join()
+
+    (launch,) = told(elsewhere)
+    assert launch.name == "mul"
+    assert launch.thread != threading.get_ident()
+
+
+def test_a_listener_may_compute_and_is_not_told_of_that():
+    x = torch.ones(10)
+    found = []
+
+    def listener(launch):
+        found.append((launch.name, (x + 1).sum().item()))
+
+    with launches.listening(listener):
+        x * 2
+    assert found == [("mul", 20)]
+
+
+def test_an_error_of_a_listener_comes_out_and_it_can_leave():
+    x = torch.ones(10)
+
+    def listener(launch):
+        raise ValueError(launch.name)
+
+    with pytest.raises(ValueError, match="mul"), launches.listening(listener):
+        x * 2
+    assert bare()
+    assert (x * 2).tolist() == [2.0] * 10
+
+
+def test_launchers_are_not_kept_alive():
+    def count():
+        gc.collect()
+        return len(launches._bound)
+
+    x = torch.ones(3)
+    x.cos()
+    before = count()
+    for rows in range(2, 302):  # more layouts than are remembered
+        torch.ones(rows, 3) - x
+    assert count() - before <= 260
+
+
+def test_arrays_given_by_the_user_are_counted_in_their_own_width():
+    x, y = torch.from_numpy(np.ones(10, np.int16)), torch.ones(10)
+    ((name, read, written),) = moved(lambda: x + y)
+    assert (name, read, written) == ("add", 20 + 40, 40)
