@@ -6,6 +6,7 @@ data (``requires_grad=True``, ``grad_fn=<...>``) is for the caller to know.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -124,23 +125,26 @@ def _append_parts(text: str, parts: Sequence[str], indent: int) -> str:
 def _data_text(array: np.ndarray, indent: int) -> str:
     if array.size == 0:
         return "[]"
-    summarise = array.size > _options.threshold
-    edge = _options.edgeitems
-    if summarise and edge == 0 and array.ndim > 0:
+    positions = shown_positions(array)
+    shown = taken(array, positions)
+    if shown.size == 0:
         return "[...]"
-    gaps = [summarise and length > 2 * edge for length in array.shape]
-    if any(gaps):
-        # Only the entries shown are taken out, so that a large tensor costs no more than a small one.
-        array = array[np.ix_(*map(_shown_positions, array.shape, gaps))]
-    texts, width = _element_texts(array.reshape(-1))
-    return _layout(texts, width, array.shape, gaps, indent)
+    gaps = [before != after for before, after in zip(array.shape, shown.shape, strict=True)]
+    texts, width = element_texts(shown.reshape(-1))
+    return _layout(texts, width, shown.shape, gaps, indent)
 
 
-def _shown_positions(length: int, gap: bool) -> np.ndarray:
-    edge = _options.edgeitems
-    if not gap:
-        return np.arange(length)
-    return np.concatenate([np.arange(edge), np.arange(length - edge, length)])
+def shown_positions(array: np.ndarray) -> list[np.ndarray]:
+    """Along each dimension, which entries are shown: of a large array the outermost, else all."""
+    edge = _options.edgeitems if array.size > _options.threshold else math.inf
+    return [
+        np.arange(length) if length <= 2 * edge else np.r_[0:edge, length - edge : length] for length in array.shape
+    ]
+
+
+def taken(array: np.ndarray, positions: Sequence[np.ndarray]) -> np.ndarray:
+    """Only these entries of the array, so that a large one costs no more than a small one."""
+    return array[np.ix_(*positions)] if array.shape != tuple(map(len, positions)) else array
 
 
 def _layout(texts: list[str], width: int, shape: Sequence[int], gaps: Sequence[bool], indent: int) -> str:
@@ -169,7 +173,7 @@ def _with_gap(items: list[str], gap: str) -> list[str]:
     return [*items[:edge], gap, *items[edge:]]
 
 
-def _element_texts(values: np.ndarray) -> tuple[list[str], int]:
+def element_texts(values: np.ndarray) -> tuple[list[str], int]:
     """The text of every element, padded to a common width, and the width that line breaks reckon with."""
     if values.dtype.kind != "c":
         texts, width = _real_texts(values)

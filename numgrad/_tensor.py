@@ -14,6 +14,7 @@ from ._description import Description
 from ._gradient_hooks import GradientHooks
 from ._layout import contiguous_strides, is_contiguous, numel, overlaps_itself
 from ._plotting import wanted_for_a_picture
+from ._rich import shown_by
 from ._text import text_of
 from ._types import TensorType
 from .autograd.grad_mode import LEVELS, inference_blocks, state
@@ -325,6 +326,8 @@ class Tensor(Description, Conversions, GradientHooks):
 
     def __repr__(self) -> str:
         return text_of(self)
+
+    _repr_html_ = shown_by("tensors")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         node = self.grad_fn

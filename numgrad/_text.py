@@ -10,7 +10,7 @@ from ._types import bool_, complex_of, get_default_dtype, int64
 from .autograd.grad_mode import LEVELS, state
 from .autograd.levels import outside, tangent_of
 
-__all__ = ["text_of"]
+__all__ = ["origin_text", "text_of"]
 
 
 def text_of(tensor: Any) -> str:
@@ -20,20 +20,24 @@ def text_of(tensor: Any) -> str:
     kind = tensor._type.dtype
     default = get_default_dtype()
     hidden = (default,) if numel(tensor._shape) == 0 else (default, complex_of(default), int64, bool_)
-    suffixes = []
-    try:
-        name = None if tensor.grad_fn is None else type(tensor.grad_fn).__name__
-    except RuntimeError:  # a view that cannot follow the change of its base
-        name = "Invalid"
-    if name is not None:
-        suffixes.append(f"grad_fn=<{name}>")
-    elif tensor.requires_grad:
-        suffixes.append("requires_grad=True")
+    origin = origin_text(tensor)
+    suffixes = [] if origin is None else [origin]
     if state.mode & LEVELS:
         suffixes += _tangent_texts(tensor)
     return _print.tensor_text(
         tensor._array(), dtype_text=None if kind in hidden else repr(kind), suffixes=suffixes
     )
+
+
+def origin_text(tensor: Any) -> str | None:
+    """What made the tensor, or that it requires a gradient."""
+    try:
+        name = None if tensor.grad_fn is None else type(tensor.grad_fn).__name__
+    except RuntimeError:  # a view that cannot follow the change of its base
+        name = "Invalid"
+    if name is not None:
+        return f"grad_fn=<{name}>"
+    return "requires_grad=True" if tensor.requires_grad else None
 
 
 def _mapped_text(tensor: Any) -> str:

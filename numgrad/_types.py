@@ -7,6 +7,8 @@ from typing import Any, ClassVar, SupportsIndex
 
 import numpy as np
 
+from ._rich import shown_by
+
 __all__ = [
     "Size",
     "TensorType",
@@ -75,6 +77,8 @@ class Size(tuple):
 
     def __repr__(self) -> str:
         return f"torch.Size({list(self)})"
+
+    _repr_html_ = shown_by("sizes")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Size, (tuple(self),)

@@ -25,6 +25,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ._rich import shown_by
 from .autograd import profiler as single
 from .autograd.profiler import record_function
 from .autograd.profiler.results import STEP
@@ -246,6 +247,8 @@ class profile:  # noqa: N801 - PyTorch's name
         """
         prof = self._started("getting key averages")
         return prof.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+
+    _repr_html_ = shown_by("profiles")
 
     def export_chrome_trace(self, path: str) -> None:
         """Write a file that ``chrome://tracing`` and https://ui.perfetto.dev show; compressed if it ends in ``.gz``.

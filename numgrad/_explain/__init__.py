@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .._rich import shown_by
 from .._tensor import Tensor
 from . import gradient, graph, memory, requires
 from .subject import Subject, listed
@@ -28,6 +29,7 @@ class Explanation:
         return "\n".join([self.summary, *[f"{topic}: {text}" for topic, text in self.topics.items()]])
 
     __repr__ = __str__
+    _repr_html_ = shown_by("explanations")
 
 
 def explain(tensor: Tensor, output: Tensor | None = None) -> Explanation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from .._rich import shown_by
 from .profiler.events import Compilation, FunctionEvent, FunctionEventAvg, Interval
 from .profiler.table import table
 from .profiler.trace import write_stacks, write_trace
@@ -40,6 +41,8 @@ class EventList(list[Any]):
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(self.table())
+
+    _repr_html_ = shown_by("profiles")
 
     def _build_tree(self) -> None:
         """Find which event stands within which: in one thread, by their times."""

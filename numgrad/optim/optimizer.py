@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._naming import type_name
+from .._rich import shown_by
 from .._tensor import Tensor
 from ..autograd.accumulation import forget_gradients
 from ..autograd.hooks import RemovableHandle, add_hook
@@ -105,6 +106,8 @@ class Optimizer:
             text += f"\nParameter Group {number}\n"
             text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
         return text + ")"
+
+    _repr_html_ = shown_by("optimizers")
 
     # -- what a subclass defines --------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import os
 import warnings
 from typing import Any
 
+from ..._rich import shown_by
 from ..mode_decorator import ModeDecorator
 from ..profiler_util import EventList, FunctionEvent, FunctionEventAvg
 from ..watching import BLOCK, span
@@ -184,6 +185,8 @@ class profile:  # noqa: N801 - PyTorch's name
         if not self._finished:
             return "<unfinished numgrad.autograd.profile>"
         return repr(self.function_events)
+
+    _repr_html_ = shown_by("profiles")
 
 
 class record_function(ModeDecorator):  # noqa: N801 - PyTorch's name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["format_memory", "format_time", "table"]
+__all__ = ["columns_of", "format_memory", "format_time", "table"]
 
 _SECOND, _MILLISECOND = 1e6, 1e3  # in microseconds
 _UNITS = {"s": _SECOND, "ms": _MILLISECOND, "us": 1.0}
@@ -58,7 +58,7 @@ def table(
     """The events as ``EventList.table`` shows them; ``widths`` are the greatest of names, shapes and sources."""
     if not events:
         return ""
-    columns = _columns(events, widths, time_unit, with_memory)
+    columns = columns_of(events, widths, time_unit, with_memory)
     shown = list(events)
     if sort_by is not None:
         shown.sort(key=lambda event: getattr(event, sort_by), reverse=True)
@@ -82,9 +82,10 @@ def table(
     return "\n".join(lines) + "\n"
 
 
-def _columns(
+def columns_of(
     events: Any, widths: tuple[int, int, int], time_unit: str | None, with_memory: bool
 ) -> list[_Column]:
+    """The columns of the table of these events."""
     total = events.self_cpu_time_total
     name_width, shapes_width, source_width = widths
 

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Self
 
+from ..._rich import shown_by
 from ..._tensor import Tensor
 from ..._types import device as device_class
 from ..._types import dtype as dtype_class
@@ -187,6 +188,8 @@ class Module(State, Hooks):
         lines = extra.split("\n") if extra else []
         below = [f"({name}): {indented(repr(module))}" for name, module in self._modules.items()]
         return f"{self._get_name()}({enclosed(lines, below)})"
+
+    _repr_html_ = shown_by("modules")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update({**_nothing_registered(), **state})

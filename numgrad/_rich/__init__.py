@@ -1,0 +1,27 @@
+"""How notebooks show things: the HTML of tensors, modules, profiles and the like, each in a file of its own.
+
+A class says ``_repr_html_ = shown_by("tensors")``; the file is imported when a notebook first shows such an object.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["shown_by"]
+
+
+def shown_by(name: str) -> Callable[[Any], str | None]:
+    """The method ``_repr_html_`` of a class whose objects the module ``name`` of this package shows.
+
+    A class derived from it that says by a ``__repr__`` of its own how it is to be shown is shown so.
+    """
+
+    def _repr_html_(self: Any) -> str | None:
+        writer = getattr(type(self).__repr__, "__module__", "numgrad")  # a built-in class's has none
+        if writer.partition(".")[0] != "numgrad":
+            return None
+        return importlib.import_module(f".{name}", __name__).html(self)
+
+    return _repr_html_

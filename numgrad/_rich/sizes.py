@@ -1,0 +1,14 @@
+"""Sizes: PyTorch's text, and how many elements that is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .html import count, faint, framed
+
+__all__ = ["html"]
+
+
+def html(size: Any) -> str:
+    """The size as HTML."""
+    return framed(repr(size), " ", faint(count(size.numel(), "element")))
