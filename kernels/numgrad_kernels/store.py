@@ -73,6 +73,15 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<Kernel {self.name}({', '.join(map(str, self.arguments))}), {self.origin}>"
 
+    def _repr_html_(self) -> str:
+        """What notebooks show: name, types, where it is from, and its text."""
+        from html import escape  # which nothing else needs
+
+        types = ", ".join(map(str, self.arguments))
+        about = f"<b>{escape(self.name)}</b>({escape(types)}), {self.origin} in {self.seconds * 1e3:.3g} ms"
+        scrolled = "max-height: 32em; overflow: auto"
+        return f'<div>{about}</div><pre style="{scrolled}">{escape(self.text.strip())}</pre>'
+
     def llvm(self) -> str:
         """The optimised LLVM IR.  A kernel that was loaded from disk is compiled again for it, in memory."""
         return self._inspectable().get_llvm_str()

@@ -19,7 +19,7 @@ _BAR = "rgba(90,150,230,.35)"
 
 def html(profile: Any) -> str | None:
     """A profile's averages, or a list of events in its own order, as HTML; None if there are no events."""
-    events = profile if isinstance(profile, list) else _averages(profile)
+    events: Any = profile if isinstance(profile, list) else _averages(profile)
     if not events:
         return None
     columns = columns_of(events, _WIDTHS, None, events.profile_memory)

@@ -60,6 +60,13 @@ def only(cache, pattern):
 # -- what is kept ---------------------------------------------------------------------------------------------------
 
 
+def test_notebooks_show_the_text_of_a_kernel(cache):
+    shown = compiled("# 1 < 2\n" + TEXT)._repr_html_()
+    assert "<b>axpy</b>(" in shown
+    assert "compiled in" in shown
+    assert "# 1 &lt; 2\n\ndef kernel(x, y, out):\n    for i" in shown
+
+
 def test_a_kernel_is_compiled_once_and_then_loaded(cache):
     first = compiled()
     assert first.origin == "compiled"
