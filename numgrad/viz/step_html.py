@@ -5,7 +5,9 @@ It takes its colours from the page, and needs no script.
 
 from __future__ import annotations
 
+import base64
 import itertools
+import re
 from collections.abc import Sequence
 from html import escape
 
@@ -16,13 +18,16 @@ from .step import Step
 __all__ = ["picture", "step_html", "steps_html"]
 
 #: Steps that a page shows, and characters up to which it shows a picture of each.
-MANY, ROOM = 200, 250_000
+MANY, ROOM = 200, 120_000
 
 #: Lines and characters of what is written at a node.
 LINES, WIDTH = 3, 24
 
 #: Lines of text that are seen at once.
 HEIGHT = 24
+
+#: How much of a picture is seen at once, in pixels.
+WIDEST, TALLEST = 560, 600
 
 _FRAME = "border:1px solid rgba(128,128,128,0.35);border-radius:4px"
 
@@ -41,12 +46,12 @@ def steps_html(steps: Sequence[Step]) -> str:
     parts = [
         f'<details name="{group}"{" open" if step is shown[0] else ""} style="{_FRAME};margin:2px 0;padding:2px 8px">'
         f'<summary style="cursor:pointer">{step.number}. {escape(step.title)}</summary>'
-        f"{step_html(step) if each else text_html(step)}</details>"
+        f"{_beside(_image(picture(step)), text_html(step)) if each else text_html(step)}</details>"
         for step in shown
     ]
     if drawn is not None and not each:
         whole = steps[0].run.drawing
-        parts.insert(0, f'<div style="overflow:auto;max-height:40em">{whole.svg if whole is not None else ""}</div>')
+        parts.insert(0, f'<div style="overflow:auto;max-height:40em">{_image(None if whole is None else whole.svg)}</div>')
     if len(steps) > MANY:
         parts.append(f"<div>and {len(steps) - MANY} more: look at <code>steps[{MANY}:]</code></div>")
     return f'<div class="numgrad-steps">{"".join(parts)}</div>'
@@ -54,11 +59,26 @@ def steps_html(steps: Sequence[Step]) -> str:
 
 def step_html(step: Step, lines: int = 0) -> str:
     """One step: picture and text, beside each other where there is room.  The text is so many lines high at least."""
-    drawn = picture(step)
-    image = "" if drawn is None else f'<div style="flex:0 1 auto;min-width:0;overflow:auto;max-height:40em">{drawn}</div>'
+    return _beside(picture(step), text_html(step, lines))
+
+
+def _beside(drawn: str | None, text: str) -> str:
+    image = "" if drawn is None else f'<div style="flex:0 1 auto;min-width:0">{drawn}</div>'
+    return (  # as wide as what it stands in, whatever is in it
+        f'<div style="width:0;min-width:100%;display:flex;flex-flow:row wrap;gap:12px;align-items:flex-start">{image}'
+        f'<div style="flex:1 1 24em;min-width:0">{text}</div></div>'
+    )
+
+
+def _image(svg: str | None) -> str | None:
+    """A picture as an image, which unlike SVG itself is left in notebooks that are not trusted."""
+    if svg is None:
+        return None
+    label = re.search(r'aria-label="([^"]*)"', svg)
+    data = base64.b64encode(svg.encode()).decode()
     return (
-        f'<div style="display:flex;flex-flow:row wrap;gap:12px;align-items:flex-start">{image}'
-        f'<div style="flex:1 1 24em;min-width:0">{text_html(step, lines)}</div></div>'
+        f'<img src="data:image/svg+xml;base64,{data}" alt="{label.group(1) if label else ""}" '
+        'style="max-width:100%;height:auto">'
     )
 
 
@@ -66,13 +86,16 @@ def text_html(step: Step, lines: int = 0) -> str:
     """The text of a step."""
     height = f"height:{min(lines, HEIGHT) * 1.4 + 1:.1f}em;" if lines else ""
     return (
-        f'<pre style="{height}overflow:auto;margin:4px 0;line-height:1.4;font-size:0.9em;color:inherit;'
+        f'<pre style="{height}overflow:auto;white-space:pre;margin:4px 0;line-height:1.4;font-size:0.9em;color:inherit;'
         f'background:transparent">{escape(str(step))}</pre>'
     )
 
 
 def picture(step: Step) -> str | None:
-    """The graph with the node of the step lit and its gradient written there; None if it cannot be drawn."""
+    """The graph with the node of the step lit and its gradient written there; None if it cannot be drawn.
+
+    Of a large one it is the part around the node, always of the same size.
+    """
     drawing = step.run.drawing
     if drawing is None:
         return None
@@ -80,9 +103,28 @@ def picture(step: Step) -> str | None:
     while lit.parent is not None:  # its own node belongs to a graph that was made in backward
         lit = step.run.steps[lit.parent - 1]
     try:
-        return drawing.highlighted({lit.node: _note(step)}).svg
+        svg = drawing.highlighted({lit.node: _note(step)}).svg
     except (ImportError, ValueError):
         return None
+    box = drawing._layout.made.boxes[drawing._place(lit.node)]
+    return _part(svg, (box.left + box.width / 2, box.top + box.height / 2))
+
+
+def _part(svg: str, middle: tuple[float, float]) -> str:
+    """The part of a picture around a point, where the whole is too large."""
+    view = re.search(r'width="(\d+)" height="(\d+)" viewBox="(\S+) (\S+) \S+ \S+"', svg)
+    if view is None:
+        return svg
+    starts, lengths = [], []
+    for whole, start, most, point in zip(view.group(1, 2), view.group(3, 4), (WIDEST, TALLEST), middle, strict=True):
+        length = min(int(whole), most)
+        last = float(start) + int(whole) - length
+        starts.append(max(float(start), min(point - length / 2, last)))
+        lengths.append(length)
+    return svg.replace(
+        view.group(), f'width="{lengths[0]}" height="{lengths[1]}" viewBox="{starts[0]:.0f} {starts[1]:.0f} '
+        f'{lengths[0]} {lengths[1]}"', 1
+    )
 
 
 def _note(step: Step) -> str:

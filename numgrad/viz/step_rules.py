@@ -135,13 +135,7 @@ def remark(node: Node) -> str | None:
             f"A part of this tensor was overwritten by {inner}: the gradient of that part goes through its rule, that "
             "of the rest straight on."
         )
-    return _sentence(type(node))
-
-
-@functools.cache
-def _sentence(kind: type[Node]) -> str:
-    """The first sentence that is written about a class of nodes."""
-    return " ".join((inspect.getdoc(kind) or "").partition("\n\n")[0].split()).replace("``", "")
+    return " ".join((inspect.getdoc(type(node)) or "").partition("\n\n")[0].split()).replace("``", "")
 
 
 def _backward_of(function: type[Function]) -> Callable[..., Any]:

@@ -130,14 +130,12 @@ def _head(start: Point, tip: Point) -> str:
 
 
 def _note(text: str, box: Rectangle, picture: Picture, room: float) -> tuple[Rectangle, list[str]]:
-    """The note at a lit box: it hangs from the side at which the gradient arrives."""
+    """The note at a lit box: on the side at which the gradient arrives, beside the arrow."""
     lines = text.split("\n")
     width, height = label_size(text, ROW)
     width, height = width + 10, height + 5
-    left, top = box.left + box.width / 2 - width / 2, box.top + box.height - 3
-    left = min(left, room + MARGIN / 2 - width)  # the picture is to keep its size
-    if picture.direction == "up":
-        top = box.top - height + 3
+    left = min(box.left + box.width / 2 + 7, room - width)  # the picture is to keep its size
+    top = box.top - height + 3 if picture.direction == "up" else box.top + box.height - 3
     return Rectangle(max(left, -MARGIN / 2), max(top, -MARGIN / 2), width, height), lines
 
 

@@ -1,0 +1,122 @@
+"""Steps of backward as Jupyter shows them: the widget, and the HTML for readers without a kernel."""
+
+import re
+import sys
+
+import pytest
+
+import numgrad
+from numgrad.viz import backward_steps, step_html
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+def steps():
+    x = numgrad.tensor([2.0, 3.0], requires_grad=True)
+    return backward_steps((x * x).sum())
+
+
+@pytest.fixture
+def stepper():
+    from numgrad.viz.stepper import Stepper
+
+    return Stepper(list(steps()))
+
+
+def headings(html):
+    return re.findall(r"Step \d of \d: \w+", html)
+
+
+def lit(html):
+    """The notes in a picture: what is written at nodes that are lit."""
+    return re.findall(r">(step \d+)<", html)
+
+
+def test_slider_buttons_and_player_show_the_step(stepper):
+    shown = []
+    for act in (lambda: None, stepper.next.click, lambda: setattr(stepper.slider, "value", 3), stepper.back.click):
+        act()
+        shown.append((headings(stepper.view.value), lit(stepper.view.value)))
+    assert shown == [
+        (["Step 1 of 3: SumBackward0"], ["step 1"]),
+        (["Step 2 of 3: MulBackward0"], ["step 2"]),
+        (["Step 3 of 3: AccumulateGrad"], ["step 3"]),
+        (["Step 2 of 3: MulBackward0"], ["step 2"]),
+    ]
+    assert (stepper.play.min, stepper.play.max) == (stepper.slider.min, stepper.slider.max) == (1, 3)
+
+
+def test_buttons_end_at_the_ends(stepper):
+    assert (stepper.back.disabled, stepper.next.disabled) == (True, False)
+    stepper.slider.value = 3
+    assert (stepper.back.disabled, stepper.next.disabled) == (False, True)
+    stepper.next.click()
+    assert stepper.slider.value == 3
+
+
+def test_nothing_moves_from_step_to_step(stepper):
+    """The picture, and the room for the text, have the same size in each."""
+    sizes = set()
+    for number in (1, 2, 3):
+        stepper.slider.value = number
+        html = stepper.view.value
+        of_picture = re.search(r'<svg [^>]*?width="(\d+)" height="(\d+)"', html).groups()
+        sizes.add((of_picture, re.search(r"<pre style=\"height:([\d.]+)em", html).group(1)))
+    assert len(sizes) == 1
+
+
+def test_of_a_large_graph_the_part_around_the_node_is_shown():
+    y = numgrad.tensor([1.0], requires_grad=True)
+    for _ in range(30):
+        y = y.sin()
+    views = [
+        re.search(r'viewBox="\S+ (\S+) (\S+) (\S+)"', step_html.picture(step)).groups() for step in backward_steps(y)
+    ]
+    starts = [int(start) for start, _, _ in views]
+    assert len({(width, height) for _, width, height in views}) == 1
+    assert starts == sorted(starts, reverse=True)
+    assert starts[0] > starts[-1] + 600
+
+
+def test_a_step_within_a_step_lights_the_outer_node():
+    from numgrad.utils.checkpoint import checkpoint
+
+    x = numgrad.tensor([1.0], requires_grad=True)
+    recorded = backward_steps(checkpoint(lambda x: x.exp() * x, x, use_reentrant=True))
+    inner = next(step for step in recorded if step.depth)
+    assert lit(step_html.picture(inner)) == [f"step {inner.number}"]
+    assert re.search(r'stroke="#\w+" stroke-width="2.6"', step_html.picture(inner))
+
+
+def test_jupyter_gets_widget_html_and_text():
+    bundle = steps()._repr_mimebundle_()
+    assert bundle.keys() == {WIDGET, "text/html", "text/plain"}
+    assert headings(bundle["text/plain"]) == headings(bundle["text/html"])
+    html = bundle["text/html"]
+    assert html.count("<details") == html.count("<img ") == 3
+    assert html.count(" open ") == 1
+    assert 'alt="The graph of' in html
+    assert not re.search(r"<svg|<script", html)  # which Jupyter leaves out where the notebook is not trusted
+    assert not re.search(r"(?<!-)color:(?!inherit)", html)  # which would not suit every theme
+
+
+def test_without_ipywidgets_and_pygraphviz(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    monkeypatch.delitem(sys.modules, "numgrad.viz.stepper", raising=False)
+    assert steps()._repr_mimebundle_().keys() == {"text/html", "text/plain"}
+    monkeypatch.setitem(sys.modules, "pygraphviz", None)
+    html = steps()._repr_mimebundle_()["text/html"]
+    assert len(headings(html)) == 3
+    assert "<img" not in html
+
+
+def test_no_steps_and_many():
+    recorded = steps()
+    assert recorded[:0]._repr_mimebundle_() == {"text/plain": "", "text/html": "<div>no steps</div>"}
+    y = numgrad.tensor([1.0], requires_grad=True)
+    for _ in range(250):
+        y = y.sin()
+    bundle = backward_steps(y)._repr_mimebundle_()
+    assert bundle["text/html"].count("<details") == 200
+    assert "and 51 more" in bundle["text/html"]
+    assert bundle["text/plain"].startswith("<Steps: 251 of backward")
