@@ -9,7 +9,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["shown_by"]
+__all__ = ["picture_of_node", "shown_by"]
 
 
 def shown_by(name: str) -> Callable[[Any], str | None]:
@@ -25,3 +25,8 @@ def shown_by(name: str) -> Callable[[Any], str | None]:
         return importlib.import_module(f".{name}", __name__).html(self)
 
     return _repr_html_
+
+
+def picture_of_node(node: Any, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    """The method ``_repr_mimebundle_`` of the graph's nodes: the graph behind one, drawn; its text stays what it is."""
+    return importlib.import_module("..viz", __name__).node_mimebundle(node)

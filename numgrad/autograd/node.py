@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 from weakref import ref
 
+from .._rich import picture_of_node
 from .._types import Size, device, dtype, size_of
 from .accumulation import accumulate, accumulating
 from .anomaly_mode import note_forward
@@ -210,6 +211,8 @@ class Node:
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(f"<{type(self).__name__} at {id(self):#x}>")
+
+    _repr_mimebundle_ = picture_of_node
 
 
 class DeadEnd(Node):
