@@ -71,8 +71,10 @@ def test_is_complete(path):
     codes = solutions(notebook)
     assert len(codes) == 3
     assert all(re.search(r"^\s*assert ", code, re.MULTILINE) for code in codes), "a solution checks itself"
-    for link in re.findall(r"\]\((\w+\.ipynb)\)", "\n".join(words)):
-        assert (path.parent / link).exists(), link
+    links = re.findall(r"\]\((\w+\.ipynb)\)", "\n".join(words))
+    neighbours = [other.name for other in NOTEBOOKS if abs(NOTEBOOKS.index(other) - NOTEBOOKS.index(path)) == 1]
+    assert set(neighbours) <= set(links), "it links to the notebook before it and to the next one"
+    assert all((path.parent / link).exists() for link in links)
 
 
 @every_notebook
