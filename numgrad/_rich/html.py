@@ -89,8 +89,7 @@ _STYLE = """
 .numgrad.numgrad .numbers > span { display: inline-block; text-align: right; padding: 0 .5em; }
 .numgrad.numgrad .next > * { border-top: 1px solid rgba(128,128,128,.35); }
 .numgrad.numgrad .left :is(th, td), .numgrad.numgrad .names th:first-child { text-align: left; white-space: normal; }
-.numgrad.numgrad .names th:first-child { max-width: 22em; overflow-wrap: anywhere; }
+.numgrad.numgrad .names th:first-child { min-width: 15em; overflow-wrap: anywhere; }
 .numgrad.numgrad .words td { font-family: inherit; }
-.numgrad.numgrad details > *:not(summary) { margin-left: 1.3em; }
 .numgrad.numgrad summary { cursor: pointer; }
 """

@@ -53,7 +53,8 @@ def _tree(name: str | None, module: Any, unfolded: bool, places: Iterator[int], 
         return element("div", line)
     inside = [table(tensors, class_="left")] if tensors else []
     attributes = {"open": ""} if outermost or (unfolded and below) else {}
-    return element("details", element("summary", line), *inside, *below, **attributes)
+    content = element("div", *inside, *below, style="margin-left: 1.3em")
+    return element("details", element("summary", line), content, **attributes)
 
 
 def _line(name: str | None, module: Any, outermost: bool) -> Html:
