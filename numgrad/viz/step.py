@@ -108,8 +108,8 @@ class Step:
         results: the gradients that were sent on.
         accumulated: the tensors whose ``grad`` was added to.
         remark: the source of a user's backward; of another node that the op table does not have, what it is.
-        depth: how many rules it ran within that ran a backward of their own, as checkpoints do; mostly 0.
-        parent: the number of the step with the innermost of these rules; None at depth 0.
+        depth: how many steps it ran within that ran a backward of their own, as those of some checkpoints do; mostly 0.
+        parent: the number of the innermost of these steps; None at depth 0.
     """
 
     def __init__(self, run: Run, number: int, node: Node):

@@ -18,7 +18,7 @@ from .step import Step
 __all__ = ["picture", "step_html", "steps_html"]
 
 #: Steps that a page shows, and characters up to which it shows a picture of each.
-MANY, ROOM = 200, 120_000
+MANY, ROOM = 100, 120_000
 
 #: Lines and characters of what is written at a node.
 LINES, WIDTH = 3, 24
@@ -51,7 +51,8 @@ def steps_html(steps: Sequence[Step]) -> str:
     ]
     if drawn is not None and not each:
         whole = steps[0].run.drawing
-        parts.insert(0, f'<div style="overflow:auto;max-height:40em">{_image(None if whole is None else whole.svg)}</div>')
+        image = None if whole is None else _image(whole.svg)
+        parts.insert(0, f'<div style="overflow:auto;max-height:40em">{image}</div>')
     if len(steps) > MANY:
         parts.append(f"<div>and {len(steps) - MANY} more: look at <code>steps[{MANY}:]</code></div>")
     return f'<div class="numgrad-steps">{"".join(parts)}</div>'

@@ -2,8 +2,8 @@
 
 A NODE span is the engine's turn at a node, and the RULE span in it the node's computation.  Hooks run in between: those
 of tensors and the node's own prehooks before the rule, its other hooks after it.  Since an AccumulateGrad has its turn
-as soon as its gradient is complete, that lies within the turn of the node that sent the last part; a backward that
-a rule runs itself lies within the span of the rule.
+as soon as its gradient is complete, that lies within the turn of the node that sent the last part.  A rule, or a hook,
+may run a backward of its own: another pass.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ __all__ = ["StepRecording"]
 class _Turn:
     """The engine's turn at a node, under way."""
 
-    def __init__(self, step: Step, arrived: list[Any]):
+    def __init__(self, step: Step, current: Any, arrived: list[Any]):
         self.step = step
+        self.current = current  # the pass
         #: The gradients that arrived, as they were before hooks saw them: each with its version.
         self.arrived = [(gradient, _version(gradient)) for gradient in arrived]
         self.in_rule = False
@@ -84,8 +85,8 @@ class StepRecording(Watcher):
                     sent.setdefault(edge, []).append(None)
         step = Step(self.run, len(self.run.steps) + 1, node)
         self.run.steps.append(step)
-        around = [turn.step for turn in self.turns if turn.in_rule]
-        step.depth, step.parent = len(around), around[-1].number if around else None
+        around = [turn for turn in self.turns if turn.current is not current]
+        step.depth, step.parent = len({turn.current for turn in around}), around[-1].step.number if around else None
         count = 1 + len(node.more_outputs or ())
         origins = [sent.pop((node, number), []) for number in range(count)]
         step.sources = tuple([tuple([None if r is None else r.source for r in results]) for results in origins])
@@ -99,7 +100,7 @@ class StepRecording(Watcher):
             arrived = [_sum(origins[0])] if step.hooks else [None]
         else:
             arrived = _listed(current.buffers.get(node), count)
-        turn = _Turn(step, arrived)
+        turn = _Turn(step, current, arrived)
         if step.hooks:
             step.arrived = tuple([self._kept(gradient) for gradient in arrived])
         step.accumulated = self._targets(node)

@@ -117,6 +117,6 @@ def test_no_steps_and_many():
     for _ in range(250):
         y = y.sin()
     bundle = backward_steps(y)._repr_mimebundle_()
-    assert bundle["text/html"].count("<details") == 200
-    assert "and 51 more" in bundle["text/html"]
+    assert bundle["text/html"].count("<details") == 100
+    assert "and 151 more" in bundle["text/html"]
     assert bundle["text/plain"].startswith("<Steps: 251 of backward")

@@ -269,6 +269,19 @@ def test_checkpoints(reentrant):
         assert (product.saved, set(product.packed)) == ({}, {"input", "other"})
 
 
+def test_a_hook_that_runs_a_backward_of_its_own():
+    x, w = leaf(1.0), leaf(2.0)
+    y = x * 3
+    other = (w * w).sum()
+    y.register_hook(lambda gradient: other.backward())
+    steps = backward_steps(y.sum())
+    outer = steps[1]
+    assert [(step.title, step.parent) for step in steps if step.depth] == [
+        ("SumBackward0 of other", outer.number), ("MulBackward0", outer.number), ("AccumulateGrad of w", outer.number)
+    ]
+    assert (outer.title, outer.results[0].step, w.grad.item()) == ("MulBackward0 of y", len(steps), 4.0)
+
+
 def test_create_graph_records_the_gradients_but_not_the_copies():
     x = leaf(2.0, 3.0)
     steps = backward_steps((x**3).sum(), create_graph=True)
