@@ -24,10 +24,10 @@ MANY, ROOM = 100, 120_000
 LINES, WIDTH = 3, 24
 
 #: Lines of text that are seen at once.
-HEIGHT = 24
+HEIGHT = 32
 
-#: How much of a picture is seen at once, in pixels.
-WIDEST, TALLEST = 560, 600
+#: The room for a picture, in pixels, and how small a large one is made before only a part of it is shown.
+WIDEST, TALLEST, SMALLEST = 520, 600, 0.8
 
 _FRAME = "border:1px solid rgba(128,128,128,0.35);border-radius:4px"
 
@@ -112,19 +112,20 @@ def picture(step: Step) -> str | None:
 
 
 def _part(svg: str, middle: tuple[float, float]) -> str:
-    """The part of a picture around a point, where the whole is too large."""
+    """The part of a picture around a point, where the whole is too large even when it is made a little smaller."""
     view = re.search(r'width="(\d+)" height="(\d+)" viewBox="(\S+) (\S+) \S+ \S+"', svg)
     if view is None:
         return svg
-    starts, lengths = [], []
-    for whole, start, most, point in zip(view.group(1, 2), view.group(3, 4), (WIDEST, TALLEST), middle, strict=True):
-        length = min(int(whole), most)
-        last = float(start) + int(whole) - length
-        starts.append(max(float(start), min(point - length / 2, last)))
-        lengths.append(length)
+    whole = [int(length) for length in view.group(1, 2)]
+    scale = max(SMALLEST, min(1, WIDEST / whole[0], TALLEST / whole[1]))
+    lengths = [min(whole[0], WIDEST / scale), min(whole[1], TALLEST / scale)]
+    starts = [
+        max(float(first), min(point - length / 2, float(first) + all_of_it - length))
+        for first, point, length, all_of_it in zip(view.group(3, 4), middle, lengths, whole, strict=True)
+    ]
     return svg.replace(
-        view.group(), f'width="{lengths[0]}" height="{lengths[1]}" viewBox="{starts[0]:.0f} {starts[1]:.0f} '
-        f'{lengths[0]} {lengths[1]}"', 1
+        view.group(), f'width="{lengths[0] * scale:.0f}" height="{lengths[1] * scale:.0f}" '
+        f'viewBox="{starts[0]:.0f} {starts[1]:.0f} {lengths[0]:.0f} {lengths[1]:.0f}"', 1
     )
 
 

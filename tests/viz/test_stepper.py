@@ -75,7 +75,7 @@ def test_of_a_large_graph_the_part_around_the_node_is_shown():
     starts = [int(start) for start, _, _ in views]
     assert len({(width, height) for _, width, height in views}) == 1
     assert starts == sorted(starts, reverse=True)
-    assert starts[0] > starts[-1] + 600
+    assert starts[0] > starts[-1] + 1000
 
 
 def test_a_step_within_a_step_lights_the_outer_node():
