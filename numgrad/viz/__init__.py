@@ -2,6 +2,6 @@
 
 from .draw_graph import draw, node_mimebundle
 from .drawing import Drawing
-from .steps import Steps, backward_steps
+from .stepping import Steps, backward_steps
 
 __all__ = ["Drawing", "Steps", "backward_steps", "draw", "node_mimebundle"]

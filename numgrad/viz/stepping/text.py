@@ -5,10 +5,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from ..autograd.node import AccumulateGrad
+from ...autograd.node import AccumulateGrad
+from .rules import gradient_names
 from .step import Result, Step, tensor_name
-from .step_rules import gradient_names
-from .step_values import value_text
+from .values import value_text
 
 __all__ = ["step_text"]
 

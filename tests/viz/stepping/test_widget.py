@@ -6,7 +6,8 @@ import sys
 import pytest
 
 import numgrad
-from numgrad.viz import backward_steps, step_html
+from numgrad.viz import backward_steps
+from numgrad.viz.stepping import html as step_html
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -18,7 +19,7 @@ def steps():
 
 @pytest.fixture
 def stepper():
-    from numgrad.viz.stepper import Stepper
+    from numgrad.viz.stepping.widget import Stepper
 
     return Stepper(list(steps()))
 
@@ -102,7 +103,7 @@ def test_jupyter_gets_widget_html_and_text():
 
 def test_without_ipywidgets_and_pygraphviz(monkeypatch):
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    monkeypatch.delitem(sys.modules, "numgrad.viz.stepper", raising=False)
+    monkeypatch.delitem(sys.modules, "numgrad.viz.stepping.widget", raising=False)
     assert steps()._repr_mimebundle_().keys() == {"text/html", "text/plain"}
     monkeypatch.setitem(sys.modules, "pygraphviz", None)
     html = steps()._repr_mimebundle_()["text/html"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autograd.node import AccumulateGrad, Node
-from .drawing import Drawing
-from .step_rules import Rule
+from ...autograd.node import AccumulateGrad, Node
+from ..drawing import Drawing
+from .rules import Rule
 
 __all__ = ["Accumulated", "Result", "Run", "Step"]
 
@@ -167,6 +167,6 @@ class Step:
         return f"<Step {self.number}: {self.title}>"
 
     def __str__(self) -> str:
-        from .step_text import step_text
+        from .text import step_text
 
         return step_text(self)

@@ -29,15 +29,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, overload
 
-from .._tensor import Tensor
-from ..autograd.watching import unwatch, watch
-from ..nn.modules.module import Module
-from .draw_graph import draw
-from .drawing import Drawing
-from .names import Names, calling_variables
+from ..._tensor import Tensor
+from ...autograd.watching import unwatch, watch
+from ...nn.modules.module import Module
+from ..draw_graph import draw
+from ..drawing import Drawing
+from ..names import Names, calling_variables
+from .html import steps_html
+from .recording import StepRecording
 from .step import Run, Step
-from .step_html import steps_html
-from .step_recording import StepRecording
 
 __all__ = ["Steps", "backward_steps"]
 
@@ -171,7 +171,7 @@ class Steps(Sequence[Step]):
             "text/plain": str(self) if len(self) <= MANY else repr(self), "text/html": steps_html(self._steps)
         }
         try:
-            from .stepper import Stepper
+            from .widget import Stepper
         except ImportError:  # ipywidgets is not installed
             return bundle
         return Stepper(self._steps).box._repr_mimebundle_() | bundle if self._steps else bundle

@@ -10,16 +10,16 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..autograd.function import Function
-from ..autograd.function_node import BackwardCFunction
-from ..autograd.node import AccumulateGrad, Node
-from ..autograd.saved import SavingNode
-from ..autograd.views import CopySlices
-from ..ops import public_functions
-from ..ops.elementwise import Pointwise
-from ..ops.formulas import formula
-from ..ops.nodes import OpNode
-from ..ops.table import parameters
+from ...autograd.function import Function
+from ...autograd.function_node import BackwardCFunction
+from ...autograd.node import AccumulateGrad, Node
+from ...autograd.saved import SavingNode
+from ...autograd.views import CopySlices
+from ...ops import public_functions
+from ...ops.elementwise import Pointwise
+from ...ops.formulas import formula
+from ...ops.nodes import OpNode
+from ...ops.table import parameters
 
 __all__ = ["Rule", "gradient_names", "packed_by", "remark", "rules_of", "saved_by"]
 

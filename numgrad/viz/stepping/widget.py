@@ -11,8 +11,8 @@ from typing import Any
 
 import ipywidgets
 
+from .html import HEIGHT, step_html
 from .step import Step
-from .step_html import HEIGHT, step_html
 
 __all__ = ["Stepper"]
 

@@ -12,17 +12,17 @@ from functools import reduce
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from .._tensor import Tensor
-from ..autograd.fitting import fit
-from ..autograd.grad_mode import LEVELS, state
-from ..autograd.hooks import RemovableHandle, add_hook, hook_name
-from ..autograd.node import AccumulateGrad, Node
-from ..autograd.operations import operations
-from ..autograd.tensor_hooks import TensorHooks
-from ..autograd.watching import NODE, RULE, Watcher
+from ..._tensor import Tensor
+from ...autograd.fitting import fit
+from ...autograd.grad_mode import LEVELS, state
+from ...autograd.hooks import RemovableHandle, add_hook, hook_name
+from ...autograd.node import AccumulateGrad, Node
+from ...autograd.operations import operations
+from ...autograd.tensor_hooks import TensorHooks
+from ...autograd.watching import NODE, RULE, Watcher
+from .rules import packed_by, remark, rules_of, saved_by
 from .step import Accumulated, Result, Run, Step
-from .step_rules import packed_by, remark, rules_of, saved_by
-from .step_values import snapshot
+from .values import snapshot
 
 __all__ = ["StepRecording"]
 

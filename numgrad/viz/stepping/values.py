@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._layout import numel
-from .._tensor import Tensor, fresh
-from .._types import Size, dtype, size_of
-from ..autograd.operations import operations
+from ..._layout import numel
+from ..._tensor import Tensor, fresh
+from ..._types import Size, dtype, size_of
+from ...autograd.operations import operations
 
 __all__ = ["Summary", "Value", "snapshot", "value_text"]
 

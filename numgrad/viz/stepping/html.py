@@ -11,8 +11,8 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from .._tensor import Tensor
-from .numbers import dtype_name, shape_text, values_text
+from ..._tensor import Tensor
+from ..numbers import dtype_name, shape_text, values_text
 from .step import Step
 
 __all__ = ["picture", "step_html", "steps_html"]
