@@ -17,11 +17,12 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
-__all__ = ["Value", "absolute", "bits", "compiled", "copysign", "fma", "from_bits", "horner", "instruction"]
-__all__ += ["product_rest", "select", "target_assembly"]
+__all__ = ["Value", "absolute", "bits", "compiled", "copysign", "device_function", "fma", "from_bits", "horner"]
+__all__ += ["instruction", "on_gpu", "product_rest", "select", "target_assembly"]
 
 _SIZES = {ir.FloatType(): 32, ir.DoubleType(): 64}
 _FLOATS = {size: kind for kind, size in _SIZES.items()}
@@ -84,6 +85,8 @@ class Value:
         return self._binary("rem", other)
 
     def __neg__(self) -> Value:
+        if on_gpu(self):  # whose compiler does not know the newer instruction
+            return self.like(-0.0) - self
         return Value(self.builder, self.builder.fneg(self.value))
 
     def __and__(self, other: Any) -> Value:
@@ -120,11 +123,29 @@ class Value:
         return self._compare("!=", other)
 
 
+def on_gpu(x: Value) -> bool:
+    """Whether the code being generated is for an NVIDIA GPU."""
+    return "nvptx" in x.builder.module.triple
+
+
+def device_function(name: str, *arguments: Any) -> Value:
+    """A call of NVIDIA's libdevice, which has C's mathematics by C's names."""
+    first = arguments[0]
+    kind = first.value.type
+    symbol = f"__nv_{name}{'f' if first.size == 32 else ''}"
+    signature = ir.FunctionType(kind, [kind] * len(arguments))
+    function = cgutils.get_or_insert_function(first.builder.module, signature, symbol)
+    return Value(first.builder, first.builder.call(function, [first._lift(x) for x in arguments]))
+
+
 def instruction(name: str) -> Callable[..., Value]:
     """An LLVM intrinsic of floats, such as ``llvm.sqrt``, as a function of values."""
+    in_c = "fma" if name == "llvm.fmuladd" else name.removeprefix("llvm.")
 
     def call(*arguments: Any) -> Value:
         first = arguments[0]
+        if on_gpu(first):  # NVIDIA's compiler refuses most of LLVM's intrinsics
+            return device_function(in_c, *arguments)
         kind = first.value.type
         signature = ir.FunctionType(kind, [kind] * len(arguments))
         function = first.builder.module.declare_intrinsic(name, [kind], signature)
@@ -149,7 +170,7 @@ def fma(a: Value, b: Any, c: Any) -> Value:
 
 def product_rest(a: Value, b: Any, product: Value) -> Value:
     """What the product a * b lost by rounding, exactly (if none of its parts is subnormal or too large)."""
-    if _fuses():
+    if on_gpu(a) or _fuses():
         return fma(a, b, -product)
     # Dekker's product (1971): the products of halves of the numbers are exact.
     a_high, b_high = _upper_half(a), _upper_half(product.like(b) if not isinstance(b, Value) else b)

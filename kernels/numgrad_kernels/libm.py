@@ -22,7 +22,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import cgutils
 
-from .instructions import Value, target_assembly
+from .instructions import Value, device_function, on_gpu, target_assembly
 
 __all__ = ["ensure_loaded", "fingerprint", "function", "has_vector_form", "libmvec_found", "variant"]
 
@@ -104,6 +104,8 @@ def function(name: str) -> Callable[..., Value]:
 
     def call(*arguments: Value) -> Value:
         first, count = arguments[0], len(arguments)
+        if on_gpu(first):
+            return device_function(name, *arguments)
         builder, number = first.builder, first.value.type
         symbol = f"{name}f" if first.size == 32 else name
         if has_vector_form(name):

@@ -19,7 +19,7 @@ from numba.np.numpy_support import from_dtype
 from . import scalar
 from .inline import Inliner
 
-__all__ = ["BLOCK", "Operand", "Program", "argument_types", "kernel_text"]
+__all__ = ["BLOCK", "Operand", "Program", "argument_types", "cast", "dtype_names", "kernel_text"]
 
 #: Elements per piece of a parallel loop: fixed, so that results cannot depend on the number of threads.
 BLOCK = 4096
@@ -29,7 +29,7 @@ LANES = 64
 
 #: Names that a kernel's text uses itself: no variable may be called so.
 _OWN_NAMES = {
-    *["bool_", "high", "i", "inf", "kernel", "loop", "low", "max", "min", "nan", "njit", "piece", "prange", "range"],
+    *["bool_", "cuda", "high", "i", "inf", "kernel", "loop", "low", "max", "min", "nan", "njit", "piece", "prange", "range"],
     *["count", "local_array", "n", "row", "rows", "start", "step"],
     *[f"i{axis}" for axis in range(64)],
     *[np.dtype(code).name for code in np.typecodes["All"]],
@@ -132,7 +132,7 @@ def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "") ->
     if parallel:
         lines += ["from numba import njit, prange"]
     constants = [name for name in ("inf", "nan") if re.search(rf"\b{name}\b", " ".join(body))]
-    lines += [f"from numpy import {', '.join(_dtype_names(program) + constants)}"]
+    lines += [f"from numpy import {', '.join(dtype_names(program) + constants)}"]
     blocked = "a" in inner and program.compute.kind == "f" and not imports <= _CHEAP
     local = ["local_array"] * blocked + ["row"] * ("c" in inner)
     if local or imports:
@@ -148,7 +148,7 @@ def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "") ->
     lines += [f"def {'loop' if parallel else 'kernel'}({signature}):"]
     for operand in scalars:
         variable = variables[operand.name]
-        lines += [f"    {variable}_i = {_cast(operand, variable, program.compute)}"]
+        lines += [f"    {variable}_i = {cast(operand, variable, program.compute)}"]
     reading = _Reading(program, rank, inner or "a" * len(arrays + outputs))
     lines += reading.buffers() if blocked else []
     indent = "    "
@@ -197,7 +197,7 @@ class _Reading:
         for name, letter in zip([*inputs, *[name for name, _ in program.outputs]], inner, strict=True):
             if letter == "r" and name in inputs:  # filling an expanded tensor writes one element again and again
                 first = f"{name}[{', '.join([*outer, '0'])}]"
-                self.before += [f"{name}_i = {_cast(inputs[name], first, program.compute)}"]
+                self.before += [f"{name}_i = {cast(inputs[name], first, program.compute)}"]
                 continue
             if letter == "c":
                 self.before += [f"{name}_r = row({name}, {_tuple(outer)})"]
@@ -223,7 +223,7 @@ def _tuple(names: list[str]) -> str:
 def _element_loop(program: Program, body: list[str], reading: _Reading, rank: int) -> list[str]:
     lines = [f"for i in range({program.outputs[0][0]}.shape[{rank - 1}]):"]
     for name, operand in reading.arrays.items():
-        lines += [f"    {name}_i = {_cast(operand, reading.element(name, 'i'), program.compute)}"]
+        lines += [f"    {name}_i = {cast(operand, reading.element(name, 'i'), program.compute)}"]
     for name, _ in program.outputs:
         body = [line.replace(f"{name}[@]", reading.element(name, "i")) for line in body]
     return lines + [f"    {line}" for line in body]
@@ -265,7 +265,7 @@ def _stored(operand: Operand, compute: np.dtype) -> np.dtype:
     return compute if operand.cast else operand.dtype
 
 
-def _cast(operand: Operand, value: str, compute: np.dtype) -> str:
+def cast(operand: Operand, value: str, compute: np.dtype) -> str:
     if not operand.cast or operand.dtype == compute:
         return value
     assert operand.dtype is not None
@@ -285,7 +285,7 @@ def _wraps(operand: Operand, compute: np.dtype) -> bool:
     return operand.cast and operand.dtype.kind in "fc" and compute.kind in "iu" and compute.itemsize < 4
 
 
-def _dtype_names(program: Program) -> list[str]:
+def dtype_names(program: Program) -> list[str]:
     dtypes = {program.compute} | {dtype for _, dtype in program.outputs}
     dtypes |= {_stored(i, program.compute) for i in program.arguments}
     names = {_dtype_name(dtype) for dtype in dtypes}

@@ -1,0 +1,1 @@
+"""Kernels for NVIDIA GPUs, by the package ``numba-cuda``."""
