@@ -187,11 +187,13 @@ class Assembly:
                 tail = self.unit[other.sequence]
                 if tail == head:
                     continue
-                single = head not in self.folded and tail in shown
-                key = (tail, head, other.sequence, number, place if single else None) if tail in shown else (REST, head)
+                if tail not in shown:
+                    arrows[REST, head] = Arrow(REST, head)
+                    continue
+                key = (tail, head, other.sequence, number, None if head in self.folded else place)
                 if key not in arrows:
                     label = "" if isinstance(other, AccumulateGrad) else describer.flowing(other, number)
-                    arrows[key] = Arrow(tail if tail in shown else REST, head, label)
+                    arrows[key] = Arrow(tail, head, label)
         return list(arrows.values())
 
     def _summary(self, boxes: Sequence[Box], hidden: Sequence[Node]) -> str:

@@ -174,7 +174,7 @@ class Describer:
             if have:
                 rows.append(Row("", f"{'all' if have == len(leaves) else f'{have:,}'} have a gradient", "quiet"))
         freed = sum(node.freed_by is not None for node in operations)
-        whole = bool(freed) and all(node.freed_by is not None or not saved_by(node) for node in operations)
+        whole = bool(freed) and all(node.freed_by is not None or not _saves_tensors(node) for node in operations)
         if freed:
             rows.append(Row("", f"{'all' if whole else f'{freed:,}'} freed", "quiet"))
         changed = [node for node in operations if is_spoiled(node)]
@@ -201,6 +201,10 @@ def saved_by(node: Node) -> list[Saved]:
     if not isinstance(node, SavingNode):
         return []
     return [Saved(*entry, node.saved_output(place)) for place, entry in enumerate(node.saved_entries())]
+
+
+def _saves_tensors(node: Node) -> bool:
+    return any(saved.version is not None for saved in saved_by(node))
 
 
 def is_spoiled(node: Node) -> bool:

@@ -88,9 +88,9 @@ def draw(
         >>> numgrad.viz.draw(y)
         y [3] float32
         TanhBackward0: saved result = y [3]
-        AddBackward0
-        ├─ SqueezeBackward4: saved self_sym_sizes=(1, 3)
-        │  MmBackward0: saved self = view of x [1, 5]
+        AddBackward0 → [3]
+        ├─ SqueezeBackward4 → [3]: saved self_sym_sizes=(1, 3)
+        │  MmBackward0 → [1, 3]: saved self = view of x [1, 5]
         │  ├─ w [5, 3] float32, grad None
         │  └─ x [5] float32, no gradient
         └─ b [3] float32, grad None
@@ -98,11 +98,11 @@ def draw(
         >>> numgrad.viz.draw(model(y), model, fold=1)
         output [2] float32
         1: ReLU, 1 operation
-        0: Linear, 4 operations, 2 parameters, 8 elements
-        TanhBackward0: saved result = y [3]
-        AddBackward0
-        ├─ SqueezeBackward4: saved self_sym_sizes=(1, 3)
-        │  MmBackward0: saved self = view of x [1, 5]
+        0 → [2]: Linear, 4 operations, 2 parameters, 8 elements
+        TanhBackward0 → y [3]: saved result = y [3]
+        AddBackward0 → [3]
+        ├─ SqueezeBackward4 → [3]: saved self_sym_sizes=(1, 3)
+        │  MmBackward0 → [1, 3]: saved self = view of x [1, 5]
         │  ├─ w [5, 3] float32, grad None
         │  └─ x [5] float32, no gradient
         └─ b [3] float32, grad None

@@ -36,7 +36,7 @@ class Drawing:
         >>> drawing
         output [] float32
         SumBackward0: saved self_sym_sizes=(2,)
-        MulBackward0: saved other = x [2], self = x [2]
+        MulBackward0 → [2]: saved other = x [2], self = x [2]
         ├─ #1 x [2] float32, grad None
         └─ #1 x, see above
     """
@@ -77,11 +77,16 @@ class Drawing:
     __repr__ = __str__
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """What Jupyter shows: SVG; where pygraphviz is not installed Mermaid, which JupyterLab renders."""
+        """What Jupyter shows: SVG or, where pygraphviz is not installed, Mermaid, which JupyterLab draws.
+
+        Not both, since JupyterLab would rather draw the Mermaid.  It shows SVG only in notebooks that it trusts, as it
+        does once they have run here, and the text in others.
+        """
         try:
-            return {"image/svg+xml": self.svg, "text/plain": self.text}
+            picture = {"image/svg+xml": self.svg}
         except ImportError:
-            return {"text/vnd.mermaid": self.mermaid, "text/plain": self.text}
+            picture = {"text/vnd.mermaid": self.mermaid}
+        return {**picture, "text/plain": self.text}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file, in the form that the ending of its name says.
@@ -137,7 +142,7 @@ class Drawing:
             node = subject.grad_fn or (weak() if weak is not None else None)
         key = None if node is None else self._picture.places.get(node.sequence)
         if key is None:
-            what = f"a tensor of shape {list(node._shape)}" if isinstance(node, Tensor) else repr(subject)
+            what = f"a tensor of shape {list(subject._shape)}" if isinstance(subject, Tensor) else repr(subject)
             raise ValueError(f"highlighted(): {what} is not part of the graph that was drawn")
         return key
 

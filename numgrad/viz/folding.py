@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ..autograd.node import AccumulateGrad, Node
 from ..nn.modules.module import Module
@@ -38,7 +38,7 @@ def folding(fold: Fold, module: Module | None, nodes: Sequence[Node], calls: dic
         if fold < 0:
             raise ValueError(f"fold must be a depth of at least 0, not {fold}")
         return _to_depth(int(fold), calls)
-    patterns = [fold] if isinstance(fold, str) else list(fold)
+    patterns = [fold] if isinstance(fold, str) else list(fold) if isinstance(fold, Iterable) else [fold]
     if not all(isinstance(pattern, str) for pattern in patterns):
         raise TypeError(f"fold must be 'auto', None, a depth, or names of modules, not {fold!r}")
     names = [name for name, _ in module.named_modules()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .picture import Box, Picture
-from .style import ALARM, STYLES
+from .style import ALARM, GREY, STYLES
 
 __all__ = ["mermaid_text"]
 
@@ -29,6 +29,8 @@ def mermaid_text(picture: Picture) -> str:
             f"classDef {kind} fill:{style.fill},stroke:{style.stroke},color:{style.text},"
             f"stroke-width:{style.width:g}px{dashes}"
         )
+    lines.append(f"classDef group fill:{GREY}18,stroke:{GREY},color:{GREY}")
+    lines += [f"class {group.key} group" for group in picture.groups]
     lines.append(f"classDef alarm stroke:{ALARM},stroke-width:2.2px")
     return "\n".join(lines) + "\n"
 

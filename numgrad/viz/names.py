@@ -55,7 +55,7 @@ class Names:
 
     def add_variables(self, variables: Mapping[str, Any]) -> None:
         """Name what variables hold: tensors, those in lists and dictionaries, parameters of modules."""
-        shown = [(name, value) for name, value in variables.items() if not name.startswith("_")]
+        shown = [(name, value) for name, value in variables.items() if name.isidentifier() and name[0] != "_"]
         for name, value in shown:
             if _is_a(value, Tensor) or _is_a(value, Module):
                 self.add(name, value)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 __all__ = ["dtype_name", "shape_text", "values_text"]
 
 #: Tensors of more elements than this show the first ones alone.
@@ -24,7 +22,10 @@ def dtype_name(dtype: Any) -> str:
 
 def values_text(tensor: Any) -> list[str]:
     """The elements in lines: all of a small tensor, of a large one the first, the least and the greatest."""
-    array = np.asarray(tensor._array())
+    try:
+        array = tensor._array()
+    except RuntimeError:  # one example of many, under vmap
+        return ["elements under vmap"]
     if array.size == 0:
         return ["no elements"]
     if array.size <= FEW and array.ndim < 2:

@@ -122,9 +122,10 @@ class Picture:
     def nested(self) -> Iterator[Box | Group | None]:
         """Boxes and groups as they lie in one another: what follows a group is inside, until None ends the group."""
         inside: dict[str | None, list[Box | Group | None]] = {}
-        for item in (*self.boxes, *self.groups):
-            around = item.group if isinstance(item, Box) else item.parent
-            inside.setdefault(around, []).append(item)
+        for box in self.boxes:
+            inside.setdefault(box.group, []).append(box)
+        for group in self.groups:
+            inside.setdefault(group.parent, []).append(group)
         waiting = inside.get(None, [])[::-1]
         while waiting:
             item = waiting.pop()

@@ -37,7 +37,9 @@ def roots_of(subject: Any) -> list[Root]:
         ValueError: it is empty, or a tensor requires no gradient.
     """
     if isinstance(subject, Mapping):
-        named = [(str(name), value, f"subject[{name!r}]") for name, value in subject.items()]
+        named: list[tuple[str | None, Any, str]] = [
+            (str(name), value, f"subject[{name!r}]") for name, value in subject.items()
+        ]
     elif isinstance(subject, list | tuple) and not isinstance(subject, GradientEdge):
         named = [(None, value, f"subject[{place}]") for place, value in enumerate(subject)]
     else:

@@ -1,0 +1,22 @@
+"""Reading pictures of graphs again."""
+
+from xml.etree import ElementTree
+
+__all__ = ["SVG", "boxes", "part"]
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def part(svg, kind):
+    """The groups of elements of an SVG that are of a kind: node, group, note."""
+    root = ElementTree.fromstring(svg)
+    return [element for element in root.iter(f"{SVG}g") if kind in element.get("class", "").split()]
+
+
+def boxes(svg):
+    """By the title of each box, in their order, its kind and the lines below the title."""
+    found = {}
+    for element in part(svg, "node"):
+        title, *lines = ["".join(text.itertext()) for text in element.iter(f"{SVG}text")]
+        found[title] = (element.get("class").split()[1], lines)
+    return found
