@@ -5,6 +5,7 @@ PyTorch's: ``import numgrad as torch``.
 """
 
 from math import e, inf, nan, pi
+from os import environ as _environ
 from typing import TYPE_CHECKING, Any
 
 from . import autograd, random
@@ -92,3 +93,8 @@ if TYPE_CHECKING:
 
 else:
     __getattr__, __dir__ = found_later(globals(), "torch", _LATER)
+
+if "NUMGRAD_DEBUG" in _environ:
+    from . import _debug
+
+    _debug.start()

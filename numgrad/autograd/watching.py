@@ -15,7 +15,10 @@ from .grad_mode import WATCHED, state
 if TYPE_CHECKING:
     from .node import Node
 
-__all__ = ["BLOCK", "NODE", "RULE", "Watcher", "apply_told", "span", "turn_told", "unwatch", "walk_told", "watch"]
+__all__ = [
+    "BLOCK", "NODE", "RULE", "Watcher", "apply_told", "span", "turn_told", "unwatch", "walk_told", "watch",
+    "watch_everywhere",
+]
 
 #: What a span may be: the engine's turn at a node, from its hooks to the delivery of its gradients; the node's own
 #: computation within that; a block that the program has named.
@@ -54,6 +57,13 @@ def watch(watcher: Watcher) -> None:
     """Tell the watcher of all that is done in this thread from now on."""
     state.watchers = (*state.watchers, watcher)
     state.mode |= WATCHED
+
+
+def watch_everywhere(watcher: Watcher) -> None:
+    """Tell the watcher of all that is done in this thread, and in threads that have done nothing yet, for good."""
+    watch(watcher)
+    type(state).watchers = (*type(state).watchers, watcher)
+    type(state).mode |= WATCHED
 
 
 def unwatch(watcher: Watcher) -> None:

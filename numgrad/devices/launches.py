@@ -111,7 +111,7 @@ def unlisten(listener: Listener) -> None:
     """No longer tell it; nothing happens if it is not told."""
     global listeners
     with _changing:
-        listeners = tuple([other for other in listeners if other is not listener])
+        listeners = tuple([other for other in listeners if other != listener])  # a method is another object each time
         if not listeners:
             for kernel, entry in _bare.items():
                 kernel.entry = entry
