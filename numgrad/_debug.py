@@ -82,6 +82,7 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
         numgrad:   aten::expand [] (2) -> [2]
         numgrad:   -> [2]
         numgrad: MulBackward0 [2] -> [2] [2]
+        numgrad: aten::add_ [2] [2] 1 -> [2]
         numgrad: torch::autograd::AccumulateGrad [2]
     """
 
