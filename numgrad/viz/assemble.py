@@ -83,20 +83,20 @@ class Assembly:
     ) -> Picture:
         """The picture, of the units that are near enough to the roots."""
         shown = nearest([self.unit[root.node.sequence] for root in self.roots], self.behind, max_depth, max_nodes)
-        boxes, arrows = self._outputs(describer)
+        boxes, arrows = self._outputs(describer, shown)
         groups: dict[str, Group] = {}
         for unit, members in self.members.items():
             if unit in shown:
                 boxes.append(self._box(unit, members, describer, groups))
-        data_boxes, data_arrows = self._data(shown, describer, {box.key: box.group for box in boxes})
+        data_boxes, data_arrows = self._data(describer, shown)
         boxes += data_boxes
-        arrows += self._arrows(shown, describer) + data_arrows
+        arrows += self._arrows(describer, shown) + data_arrows
         hidden = [node for node in self.nodes if self.unit[node.sequence] not in shown]
         if hidden:
             boxes.append(_rest(hidden))
         places = {sequence: unit if unit in shown else REST for sequence, unit in self.unit.items()}
         return Picture(
-            tuple(boxes), tuple(arrows), tuple(sorted(groups.values(), key=lambda group: int(group.key[1:]))),
+            tuple(boxes), tuple(arrows), tuple([groups[key] for key in sorted(groups, key=_begun)]),
             direction, arrowheads, self._summary(boxes, hidden), places,
         )
 
@@ -130,29 +130,30 @@ class Assembly:
         name = call.name or self.names.of(call.module) or type(call.module).__name__
         if around is not None and around.name and name.startswith(f"{around.name}."):
             name = name[len(around.name) + 1 :]
-        turns = self._turns[call.name]
-        return f"{name} (call {turns.index(call.key) + 1})" if len(turns) > 1 else name
+        turn = self._turns[call.key]
+        return f"{name} (call {turn})" if turn else name
 
     @functools.cached_property
-    def _turns(self) -> dict[str, list[str]]:
-        """By the name of a module the keys of its calls, in their order."""
-        found: dict[str, list[str]] = {}
-        seen = {each.key: each for call in set(self.calls.values()) for each in call.way()}
-        for key in sorted(seen, key=lambda key: int(key[1:])):
-            found.setdefault(seen[key].name, []).append(key)
-        return found
+    def _turns(self) -> dict[str, int]:
+        """By the key of a call which call of the same module it is, 0 if there is but one."""
+        seen = {each.key: each for call in self.calls.values() for each in call.way()}
+        same: dict[str, list[str]] = {}
+        for key in sorted(seen, key=_begun):
+            same.setdefault(seen[key].name, []).append(key)
+        return {
+            key: turn if len(keys) > 1 else 0 for keys in same.values() for turn, key in enumerate(keys, start=1)
+        }
 
-    def _outputs(self, describer: Describer) -> tuple[list[Box], list[Arrow]]:
+    def _outputs(self, describer: Describer, shown: set[str]) -> tuple[list[Box], list[Arrow]]:
         boxes, arrows = [], []
         for place, root in enumerate(self.roots):
             if root.tensor is not None and not isinstance(root.node, AccumulateGrad):
                 boxes.append(describer.output(f"out{place}", root.tensor, root.name))
-                arrows.append(Arrow(self.unit[root.node.sequence], f"out{place}"))
+                unit = self.unit[root.node.sequence]
+                arrows.append(Arrow(unit if unit in shown else REST, f"out{place}"))
         return boxes, arrows
 
-    def _data(
-        self, shown: set[str], describer: Describer, groups: dict[str, str | None]
-    ) -> tuple[list[Box], list[Arrow]]:
+    def _data(self, describer: Describer, shown: set[str]) -> tuple[list[Box], list[Arrow]]:
         """Boxes for what was saved, requires no gradient and has a name: the data that went in."""
         found: dict[int, tuple[Tensor, dict[str, None]]] = {}
         for unit in self.members:
@@ -166,18 +167,18 @@ class Assembly:
         for place, (tensor, units) in enumerate(found.values()):
             if id(tensor) in buffers and all(unit in self.folded for unit in units):
                 continue
-            boxes.append(describer.data(f"d{place}", tensor, None))
+            boxes.append(describer.data(f"d{place}", tensor))
             arrows += [Arrow(f"d{place}", unit, dashed=True) for unit in units]
         return boxes, arrows
 
     def _named_data(self, tensor: Tensor) -> Tensor | None:
         """The tensor, or what it is a view of, if that has a name and requires no gradient."""
-        for data in (tensor, None if tensor._view is None else tensor._view.base):
-            if data is not None and self.names.of(data) is not None:
-                return None if data._requires_grad or tensor._edge is not None else data
-        return None
+        base = tensor if tensor._view is None else tensor._view.base
+        if tensor._edge is not None or base._requires_grad:
+            return None
+        return next((data for data in (tensor, base) if self.names.of(data) is not None), None)
 
-    def _arrows(self, shown: set[str], describer: Describer) -> list[Arrow]:
+    def _arrows(self, describer: Describer, shown: set[str]) -> list[Arrow]:
         arrows: dict[Any, Arrow] = {}
         for node in self.nodes:
             head = self.unit[node.sequence]
@@ -207,6 +208,11 @@ class Assembly:
             f"{counted(count, 'leaf', 'leaves')}{leaves}"
         )
         return f"{text}; {counted(len(hidden), 'node')} not shown" if hidden else text
+
+
+def _begun(key: str) -> int:
+    """When the call with this key began."""
+    return int(key[1:])
 
 
 def _rest(hidden: Sequence[Node]) -> Box:

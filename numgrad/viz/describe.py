@@ -50,12 +50,12 @@ class Describer:
             rows += _hook_rows([*leaf._hooks.hooks.values(), leaf._hooks.post_accumulate])
         rows += _node_hook_rows(node)
         rows.append(Row("", "AccumulateGrad", "quiet"))
-        return Box(key, "leaf", _title(self.names.of(leaf), "leaf"), tuple(rows), group, tip="requires gradients")
+        return Box(key, "leaf", _title(self.names.of(leaf), "leaf"), tuple(rows), group)
 
-    def data(self, key: str, tensor: Tensor, group: str | None) -> Box:
+    def data(self, key: str, tensor: Tensor) -> Box:
         """The box of a tensor that requires no gradient."""
         rows = (*self._tensor_rows(tensor), Row("", "no gradient", "quiet"))
-        return Box(key, "data", _title(self.names.of(tensor), "data"), rows, group, tip="requires no gradient")
+        return Box(key, "data", _title(self.names.of(tensor), "data"), rows)
 
     def output(self, key: str, tensor: Tensor, name: str | None) -> Box:
         """The box of a tensor that the drawing was asked for."""
@@ -64,7 +64,7 @@ class Describer:
             rows.append(Row("", f"version {tensor._version}: changed in place", "quiet"))
         if tensor._grad is not None:
             rows += self._gradient_rows("grad", tensor._grad)
-        return Box(key, "output", _title(name or self.names.of(tensor), "output"), tuple(rows), tip="what was drawn")
+        return Box(key, "output", _title(name or self.names.of(tensor), "output"), tuple(rows))
 
     def flowing(self, node: Node, number: int) -> str:
         """What is written at the arrow of an output: name and shape, and the elements if they are known."""
@@ -106,33 +106,31 @@ class Describer:
             rows.append(Row("", f"freed by {node.freed_by.brief}", "quiet"))
         rows += self._attachment_rows(node)
         kind = "function" if isinstance(node, BackwardCFunction) else "operation"
-        return Box(
-            key, kind, _parts(node.name()), tuple(rows), group, node.freed_by is not None, is_spoiled(node),
-            node.name(),
-        )
+        return Box(key, kind, _parts(node.name()), tuple(rows), group, node.freed_by is not None, is_spoiled(node))
 
     def _saved_rows(self, node: Node) -> list[Row]:
-        rows, others = [], []
+        blocks: list[list[Row]] = []  # the lines of each tensor
+        others: list[str] = []
         for name, value, version, number in saved_by(node):
             if version is None:
                 others += _setting(name, value)
             elif version == PACKED:
-                rows.append(Row("", f"{name} {shape_text(value.shape)}, packed by a hook"))
+                blocks.append([Row("", f"{name} {shape_text(value.shape)}, packed by a hook")])
             else:
                 called = self._called(node, value, number)
                 is_called = f" = {called}" if called and called != name else ""
                 text = f"{name}{is_called} {shape_text(value._shape)}"
                 now = value._counter[0]
                 if now != version:
-                    rows.append(Row("", f"{text}: version {version}, now {now}", "alarm"))
+                    blocks.append([Row("", f"{text}: version {version}, now {now}", "alarm")])
                 else:
-                    rows.append(Row("", text))
-                    rows += self._value_rows(value)
+                    blocks.append([Row("", text), *self._value_rows(value)])
         defaults = getattr(getattr(node, "op", None), "statics", {})
         for name, value in getattr(node, "constants", {}).items():
             others += _setting(name, value) if value != defaults.get(name) else []
-        if len(rows) > LISTED:
-            rows[LISTED:] = [Row("", f"… {len(rows) - LISTED} more", "quiet")]
+        if len(blocks) > LISTED:
+            blocks[LISTED:] = [[Row("", f"… {len(blocks) - LISTED} more", "quiet")]]
+        rows = [row for block in blocks for row in block]
         if others:
             text = ", ".join(others)
             rows.append(Row("", text if len(text) <= LONG else text[: LONG - 1] + "…", "quiet"))
@@ -180,9 +178,7 @@ class Describer:
         changed = [node for node in operations if is_spoiled(node)]
         if changed:
             rows.append(Row("", f"{changed[0].name()} has saved a tensor that was changed since", "alarm"))
-        savers = sum(isinstance(node, SavingNode) for node in operations)
-        tip = f"{call.name or type(call.module).__name__}: {savers} of {counted(len(operations), 'operation')} save"
-        return Box(key, "module", _title(title, "module"), tuple(rows), group, whole, bool(changed), tip)
+        return Box(key, "module", _title(title, "module"), tuple(rows), group, whole, bool(changed), call.name)
 
 
 class Saved(NamedTuple):

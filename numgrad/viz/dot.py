@@ -72,7 +72,7 @@ def _box(box: Box, picture: Picture) -> str:
     options = [
         f"label=<{_label(box)}>", f'style="{",".join(shape)}"', f'fillcolor="{style.fill}"', f'color="{style.stroke}"',
         f"penwidth={style.width:g}", f"width={width / 72:.4f}", f"height={height / 72:.4f}",
-        f"tooltip={_quoted(box.tip)}",
+        f"tooltip={_quoted(box.tip or box.name)}",
     ]
     note = picture.lit.get(box.key)
     if note:

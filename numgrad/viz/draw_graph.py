@@ -117,7 +117,7 @@ def draw(
     _check_choice("arrows", arrows, ["forward", "backward"])
     _check_count("max_depth", max_depth, 0)
     _check_count("max_nodes", max_nodes, 1)
-    known = _known_names(module, names)
+    known = _known_names(module, {**(names or {}), **{root.name: root.tensor for root in roots if root.name}})
     assembly = Assembly(roots, module, known, fold)
     drawing = Drawing(assembly.picture(Describer(known, values, saved), max_depth, max_nodes, direction, arrows))
     if file is not None:
@@ -134,9 +134,9 @@ def node_mimebundle(node: Node) -> dict[str, str]:
     return {kind: form for kind, form in bundle.items() if kind != "text/plain"}
 
 
-def _known_names(module: Module | None, names: Mapping[str, Tensor] | None) -> Names:
+def _known_names(module: Module | None, names: Mapping[str, Tensor | None]) -> Names:
     known = Names()
-    for name, tensor in (names or {}).items():
+    for name, tensor in names.items():
         known.add(name, tensor)
     if module is not None:
         known.add_module(module)

@@ -115,9 +115,9 @@ def _lines(picture: Picture) -> Iterator[str]:
         else:
             yield "}"
     turned = ", dir=back" if picture.arrowheads == "backward" else ""
-    for arrow in picture.arrows:
+    for number, arrow in enumerate(picture.arrows):
         label = f"label=<{_blank(*label_size(arrow.label))}>" if arrow.label else 'label=""'
-        yield f'"{arrow.tail}" -> "{arrow.head}" [{label}{turned}];'
+        yield f'"{arrow.tail}" -> "{arrow.head}" [{label}{turned}, comment={number}];'
     yield "}"
 
 
@@ -154,11 +154,8 @@ def _read(picture: Picture, found: dict[str, Any]) -> Layout:
             x, y = point(item["pos"])
             width, height = 72 * float(item["width"]), 72 * float(item["height"])
             boxes[name] = Rectangle(x - width / 2, y - height / 2, width, height)
-    names = {item["_gvid"]: item["name"] for item in found.get("objects", ())}
-    drawn: dict[tuple[str, str], list[Any]] = {}
-    for item in found.get("edges", ()):
-        drawn.setdefault((names[item["tail"]], names[item["head"]]), []).append(item)
-    curves = [_curve(arrow, drawn[arrow.tail, arrow.head].pop(0), point) for arrow in picture.arrows]
+    drawn = sorted(found.get("edges", ()), key=lambda item: int(item["comment"]))
+    curves = [_curve(arrow, item, point) for arrow, item in zip(picture.arrows, drawn, strict=True)]
     return Layout(right - left, top - bottom, boxes, groups, captions, curves)
 
 

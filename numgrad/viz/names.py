@@ -44,7 +44,7 @@ class Names:
     def add(self, name: str, thing: Any) -> None:
         """Name a tensor or module."""
         self._names.setdefault(id(thing), (name, thing))
-        if isinstance(thing, Tensor) and thing._edge is not None:
+        if isinstance(thing, Tensor) and thing._edge is not None and not _is_stale(thing):
             node, number = thing._edge
             self.places.setdefault((node.sequence, number), thing)
 
@@ -67,6 +67,11 @@ class Names:
                 for key, entry in list(entries):
                     if _is_a(entry, Tensor):
                         self.add(f"{name}[{key!r}]", entry)
+
+
+def _is_stale(tensor: Tensor) -> bool:
+    """Whether it is a view whose base was changed since, so that its edge is not what it was."""
+    return tensor._view is not None and tensor._view.version != tensor._counter[0]
 
 
 def _is_a(value: Any, kind: type) -> bool:

@@ -41,7 +41,7 @@ class Box:
         group: the key of the group that it lies in, None for none.
         freed: whether what it had saved is gone.
         alarm: whether backward would refuse to go through it.
-        tip: more, shown where the mouse rests.
+        tip: what is shown where the mouse rests; the title, if it is empty.
     """
 
     key: str

@@ -9,7 +9,6 @@ from .text_width import monospace_width, sans_width
 
 __all__ = [
     "CAPTION", "LABEL", "LINE", "PADDING", "ROW", "TITLE", "box_size", "label_column", "label_size", "rows_width",
-    "title_width",
 ]
 
 #: Sizes of the type: of titles, of the rows below them, at arrows and of the captions of groups.
@@ -23,11 +22,6 @@ class Size(NamedTuple):
 
     width: float
     height: float
-
-
-def title_width(box: Box) -> float:
-    """The width of a box's title."""
-    return sum(sans_width(text, TITLE, strong) for text, strong in box.title)
 
 
 def label_column(box: Box) -> int:
@@ -44,7 +38,8 @@ def rows_width(box: Box) -> float:
 
 def box_size(box: Box) -> Size:
     """The size of a box that has room for its text."""
-    width = max(title_width(box), rows_width(box)) + 2 * PADDING
+    title = sum(sans_width(text, TITLE, strong) for text, strong in box.title)
+    width = max(title, rows_width(box)) + 2 * PADDING
     return Size(max(width, 44.0), TITLE + len(box.rows) * LINE + 2 * PADDING - 3)
 
 

@@ -8,7 +8,7 @@ from html import escape
 
 from .layout import Curve, Layout, Point, Rectangle
 from .picture import Box, Picture
-from .sizes import CAPTION, LABEL, LINE, PADDING, ROW, TITLE, label_column, label_size, rows_width, title_width
+from .sizes import CAPTION, LABEL, LINE, PADDING, ROW, TITLE, label_column, label_size, rows_width
 from .style import ALARM, DARK, GREY, LIGHT_UP, MONO, QUIET, SANS, Style, style_of
 from .text_width import MONOSPACE
 
@@ -60,7 +60,6 @@ def _box(box: Box, where: Rectangle, style: Style) -> Iterator[str]:
         f'<rect {_place(where)} rx="{style.radius:g}" fill="{style.fill}" stroke="{style.stroke}" '
         f'stroke-width="{style.width:g}"{dashes}/>'
     )
-    x = where.left + (where.width - title_width(box)) / 2
     middle = where.left + where.width / 2
     y = where.top + PADDING + TITLE - 3
     runs = "".join(

@@ -282,6 +282,31 @@ AddBackward0
 └─ x [1] float32, grad None"""
 
 
+def test_results_that_are_not_near_enough():
+    results = [leaf(1.0).exp() for _ in range(4)]
+    text = draw(results, max_nodes=2, saved=False).text
+    assert text.endswith("results[3] [1] float32\n#1 … 6 more nodes, see above")
+
+
+def test_data_under_a_name_of_its_own():
+    targets = numgrad.zeros(2, 2)
+    flat = targets.view(-1)
+    loss = nn.functional.mse_loss(leaf(1.0, 2.0, 3.0, 4.0), flat)
+    assert draw(loss, saved=False).text.splitlines()[-1] == "└─ flat [4] float32, view of targets, no gradient"
+    del flat
+    assert draw(loss, saved=False).text.splitlines()[-1] == "└─ targets [2, 2] float32, no gradient"
+
+
+def test_names_of_views_that_were_overtaken():
+    x = leaf(1.0, 2.0)
+    y = x * 1
+    part = y[:1]
+    result = part.exp()
+    y.mul_(2)
+    assert "part" not in draw(result).text  # what it was then has no name any more
+    assert draw(part).text.startswith("part [1]")
+
+
 def test_while_other_threads_record():
     model = nn.Linear(2, 2)
     stop = threading.Event()
