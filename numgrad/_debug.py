@@ -32,10 +32,11 @@ _FEW = 4
 class _Entry:
     """An operation, a node's rule or a block of the program that has begun."""
 
-    __slots__ = ("apart", "begun", "depth", "printed", "text")
+    __slots__ = ("apart", "begun", "depth", "is_block", "printed", "text")
 
-    def __init__(self, text: str, depth: int):
+    def __init__(self, text: str, depth: int, is_block: bool):
         self.text = text
+        self.is_block = is_block
         self.depth = depth
         self.printed = False  # whether its line stands already, since something is done within it
         self.apart = 0  # what this thread had spent on making kernels and on printing when it began
@@ -128,12 +129,11 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
             return None
         if kind == RULE:
             return self._begin(subject.name(), given if isinstance(given, list) else (given,))
-        return self._begin(f'"{subject}"', ())
+        return self._begin(f'"{subject}"', (), is_block=True)
 
     def end(self, token: _Entry | None, result: Any) -> None:
         if token is not None:
-            is_block = token.text.startswith('"')
-            self._end(token, perf_counter_ns(), () if is_block else result)
+            self._end(token, perf_counter_ns(), () if token.is_block else result)
 
     def _launched(self, launch: Any) -> None:
         if not self._is_of_this_thread():
@@ -161,11 +161,12 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
 
     # -- what it prints -------------------------------------------------------------------------------------
 
-    def _begin(self, name: str, arguments: Any) -> _Entry:
+    def _begin(self, name: str, arguments: Any, *, is_block: bool = False) -> _Entry:
         begun = perf_counter_ns()
         here = self._here
         self._print_open(here)
-        entry = _Entry(" ".join([name, *filter(None, map(self._described, arguments))]), len(here.entries))
+        text = " ".join([name, *filter(None, map(self._described, arguments))])
+        entry = _Entry(text, len(here.entries), is_block)
         here.entries.append(entry)
         entry.begun = perf_counter_ns()
         here.apart += entry.begun - begun
