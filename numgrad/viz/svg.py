@@ -22,7 +22,7 @@ _TONES = {"plain": DARK, "quiet": QUIET, "alarm": ALARM}
 
 def svg_text(picture: Picture, layout: Layout) -> str:
     """The picture with the parts where the layout has them."""
-    notes = [_note(text, layout.boxes[key], picture, layout.width) for key, text in picture.lit.items() if text]
+    notes = [_note(text, key, picture, layout) for key, text in picture.lit.items() if text]
     right = max([layout.width, *[note.left + note.width for note, _ in notes]]) + 2 * MARGIN
     bottom = max([layout.height, *[note.top + note.height for note, _ in notes]]) + 2 * MARGIN
     lines = [
@@ -128,14 +128,31 @@ def _head(start: Point, tip: Point) -> str:
     return f"M{_xy(tip)}L{_xy(one)}L{_xy(other)}Z"
 
 
-def _note(text: str, box: Rectangle, picture: Picture, room: float) -> tuple[Rectangle, list[str]]:
-    """The note at a lit box: on the side at which the gradient arrives, beside the arrow."""
-    lines = text.split("\n")
+def _note(text: str, key: str, picture: Picture, layout: Layout) -> tuple[Rectangle, list[str]]:
+    """The note at a lit box: on the side at which the gradient arrives, beside the arrow if there is room.
+
+    It stays within the picture if it can, so that this keeps its size.
+    """
+    box = layout.boxes[key]
     width, height = label_size(text, ROW)
     width, height = width + 10, height + 5
-    left = min(box.left + box.width / 2 + 7, room - width)  # the picture is to keep its size
     top = box.top - height + 3 if picture.direction == "up" else box.top + box.height - 3
-    return Rectangle(max(left, -MARGIN / 2), max(top, -MARGIN / 2), width, height), lines
+    middle = box.left + box.width / 2
+    leftmost, rightmost = -MARGIN / 2, layout.width + MARGIN / 2 - width
+    centred = max(min(middle - width / 2, rightmost), leftmost)
+    for left in (middle + 7, middle - 7 - width, centred):
+        where = Rectangle(left, max(top, -MARGIN / 2), width, height)
+        others = [other for name, other in layout.boxes.items() if name != key]
+        if leftmost <= left <= rightmost and not any(_overlap(where, other) for other in others):
+            break
+    return where, text.split("\n")
+
+
+def _overlap(one: Rectangle, other: Rectangle) -> bool:
+    return (
+        one.left < other.left + other.width and other.left < one.left + one.width
+        and one.top < other.top + other.height and other.top < one.top + one.height
+    )
 
 
 def _note_lines(where: Rectangle, lines: list[str]) -> Iterator[str]:
