@@ -14,8 +14,8 @@ from .assemble import Assembly
 from .describe import Describer
 from .drawing import Drawing
 from .folding import Fold
-from .layout import RANKS
 from .names import Names, calling_variables
+from .rendering.layout import RANKS
 from .subjects import roots_of
 
 __all__ = ["draw", "node_mimebundle"]

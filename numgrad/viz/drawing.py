@@ -12,12 +12,12 @@ from typing import Any
 from .._naming import type_name
 from .._tensor import Tensor
 from ..autograd.node import Node
-from .dot import dot_text, rendered
-from .layout import Layout, lay_out
-from .mermaid import mermaid_text
 from .picture import Picture
-from .svg import svg_text
-from .text import tree_text
+from .rendering.dot import dot_text, rendered
+from .rendering.layout import Layout, lay_out
+from .rendering.mermaid import mermaid_text
+from .rendering.svg import svg_text
+from .rendering.text import tree_text
 
 __all__ = ["Drawing"]
 

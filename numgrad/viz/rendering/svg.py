@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from html import escape
 
+from ..picture import Box, Picture
 from .layout import Curve, Layout, Point, Rectangle
-from .picture import Box, Picture
 from .sizes import CAPTION, LABEL, LINE, PADDING, ROW, TITLE, label_column, label_size, rows_width
 from .style import ALARM, DARK, GREY, LIGHT_UP, MONO, QUIET, SANS, Style, style_of
 from .text_width import MONOSPACE

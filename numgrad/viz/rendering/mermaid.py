@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .picture import Box, Picture
+from ..picture import Box, Picture
 from .style import ALARM, GREY, STYLES
 
 __all__ = ["mermaid_text"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .picture import Arrow, Box, Picture
+from ..picture import Arrow, Box, Picture
 
 __all__ = ["tree_text"]
 

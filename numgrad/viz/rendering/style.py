@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .picture import Box, Picture
+from ..picture import Box, Picture
 
 __all__ = ["ALARM", "DARK", "GREY", "LIGHT_UP", "MONO", "QUIET", "SANS", "STYLES", "Style", "style_of"]
 

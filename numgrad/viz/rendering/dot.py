@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
+from ..picture import Arrow, Box, Group, Picture
 from .layout import RANKS, one_at_a_time, pygraphviz
-from .picture import Arrow, Box, Group, Picture
 from .sizes import CAPTION, LABEL, ROW, TITLE, box_size, label_column
 from .style import ALARM, DARK, GREY, LIGHT_UP, QUIET, style_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .picture import Box
+from ..picture import Box
 from .text_width import monospace_width, sans_width
 
 __all__ = [

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .picture import Arrow, Box, Group, Picture
+from ..picture import Arrow, Box, Group, Picture
 from .sizes import CAPTION, box_size, label_size
 from .text_width import sans_width
 
