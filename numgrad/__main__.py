@@ -1,4 +1,4 @@
-"""The command line: ``python -m numgrad`` with ``train digits``, ``score digits``, ``ops`` or ``info``."""
+"""The command line: ``python -m numgrad`` with ``train digits``, ``score digits``, ``ops``, ``kernels`` or ``info``."""
 
 from __future__ import annotations
 
@@ -41,12 +41,28 @@ def _seed(text: str) -> int:
     return value
 
 
+#: What ``kernels`` shows if it is asked for, else the first two.
+_SECTIONS = {
+    "python": "the Python text (shown unless something else is asked for)",
+    "loop": "the main loop of the machine code (likewise)",
+    "llvm": "LLVM's code of the function with that loop",
+    "assembly": "the machine code of that function",
+    "ptx": "the assembly of NVIDIA's GPUs (pointwise operations; needs the extra 'cuda')",
+}
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m numgrad", description="Try numgrad out, or describe its installation.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     commands.add_parser("info", help="print what a bug report should contain")
     table = commands.add_parser("ops", help="print the operations: signature, derivatives, differences from PyTorch")
     table.add_argument("names", nargs="*", metavar="name", help="print these only")
+    kernels = commands.add_parser("kernels", help="show the kernels of operations, down to their machine code")
+    kernels.add_argument("names", nargs="*", metavar="operation", help="none: list the kernels that are kept on disk")
+    kernels.add_argument("--dtype", default="float32", help="that of the tensors they are tried on (default: float32)")
+    kernels.add_argument("--size", type=_count, default=1_000_000, help="elements of those (default: 1000000)")
+    for section, shown in _SECTIONS.items():
+        kernels.add_argument(f"--{section}", action="store_true", help=f"show {shown}")
     train = commands.add_parser(
         "train", help="train a small network on data that comes with numgrad",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
@@ -81,6 +97,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from numgrad._commands.ops import print_ops
 
             return 0 if print_ops(options["names"]) else 1
+        elif command == "kernels":
+            from numgrad._commands.kernels import list_kernels, print_kernels
+
+            names, dtype, size = (options.pop(name) for name in ("names", "dtype", "size"))
+            if names:
+                sections = [section for section, wanted in options.items() if wanted]
+                return 0 if print_kernels(names, dtype, size, sections) else 1
+            list_kernels()
         else:
             from numgrad._commands.train import score_digits, train_digits
 

@@ -161,6 +161,30 @@ def test_what_is_wrong_is_said_in_one_line(run, arguments, message):
     assert message in line
 
 
+def test_kernels_shows_what_is_asked_for(run):
+    shown = run("kernels", "add", "tanhh", "--size", "400", "--python")
+    assert shown.returncode == 1
+    assert "def kernel(input, other, out):" in shown.stdout
+    assert "  400 elements in " in shown.stdout
+    assert "main loop" not in shown.stdout
+    assert shown.stderr == "python -m numgrad kernels: numgrad has no operation 'tanhh': tanh, tanh_, atanh\n"
+    assert "no dtype 'int3'" in run("kernels", "add", "--dtype", "int3").stderr
+
+
+def test_kernels_lists_those_that_are_kept(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
+    assert run("kernels").stdout == f"{tmp_path}: 0 kernels, 0 bytes\n"
+    for name in ("add_" + "0" * 24, "add_" + "1" * 24, "mul_backward_" + "a" * 24):
+        (tmp_path / f"{name}.bin").write_bytes(b"12345")
+    (tmp_path / "other.bin").write_bytes(b"12345")
+    first, *lines = run("kernels").stdout.splitlines()
+    assert first == f"{tmp_path}: 3 kernels, 15 bytes"
+    assert [line.split() for line in lines] == [
+        ["add", "2", "10", "bytes", "just", "now"],
+        ["mul_backward", "1", "5", "bytes", "just", "now"],
+    ]
+
+
 def test_the_digits():
     images, labels = load_digits()
     image, label = digits()[4]

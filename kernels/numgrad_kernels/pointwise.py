@@ -29,8 +29,8 @@ LANES = 64
 
 #: Names that a kernel's text uses itself: no variable may be called so.
 _OWN_NAMES = {
-    *["bool_", "cuda", "high", "i", "inf", "kernel", "loop", "low", "max", "min", "nan", "njit", "piece", "prange", "range"],
-    *["count", "local_array", "n", "row", "rows", "start", "step"],
+    *["bool_", "high", "i", "inf", "kernel", "loop", "low", "max", "min", "nan", "njit", "piece", "prange", "range"],
+    *["count", "cuda", "local_array", "n", "row", "rows", "start", "step"],
     *[f"i{axis}" for axis in range(64)],
     *[np.dtype(code).name for code in np.typecodes["All"]],
     *vars(scalar),

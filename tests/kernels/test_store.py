@@ -99,6 +99,19 @@ def test_the_environment_says_where_kernels_are_kept(monkeypatch, tmp_path):
 # -- what a file's name depends on ------------------------------------------------------------------------------------
 
 
+def test_a_loaded_kernel_tells_its_machine_code_and_the_store_stays_as_it_is(cache, monkeypatch):
+    compiled()
+    monkeypatch.setattr(store, "_kernels", {})
+    kernel = compiled()
+    assert kernel.origin == "loaded"
+    files = {file: file.stat().st_mtime_ns for file in cache.iterdir()}
+    entry = kernel.entry
+    assert "define " in kernel.llvm()
+    assert kernel.assembly().count("kernel") > 1
+    assert kernel.entry is entry
+    assert {file: file.stat().st_mtime_ns for file in cache.iterdir()} == files
+
+
 def test_other_texts_types_and_names_are_other_kernels(cache):
     strided = types.Array(types.float32, 1, "A")
     flat = [FLOATS] * 3

@@ -22,7 +22,8 @@ def kernel_text(program: Program, rank: int) -> str:
     constants = [name for name in ("inf", "nan") if re.search(rf"\b{name}\b", " ".join(body))]
 
     lines = [f'"""{program.name}: one pass over memory, computed in {program.compute}, on a GPU."""', ""]
-    lines += ["from numba import cuda", f"from numpy import {', '.join(sorted({*dtype_names(program), *constants, 'uint64'}))}"]
+    lines += ["from numba import cuda"]
+    lines += [f"from numpy import {', '.join(sorted({*dtype_names(program), *constants, 'uint64'}))}"]
     if imports:
         lines += ["", f"from numgrad_kernels.scalar import {', '.join(sorted(imports))}"]
     lines += ["", "", f"def kernel({signature}):"]

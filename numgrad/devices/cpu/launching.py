@@ -23,7 +23,7 @@ from ..memory import empty_row, filled_row, zero_row
 
 __all__ = [
     "NUMBERS", "PARALLEL_FROM", "Row", "add_rows", "as_number", "empty", "filled", "flat_launcher", "launch",
-    "number_type", "pointwise_kernel", "run_pointwise", "share_elements", "worth_threads", "zeros",
+    "number_type", "pointwise_kernel", "pointwise_kernels", "run_pointwise", "share_elements", "worth_threads", "zeros",
 ]
 
 #: Elements from which the simplest kernels, such as an addition, are run on several threads.
@@ -111,6 +111,10 @@ def inner_strides(steps: Sequence[tuple[int, ...]], itemsizes: Sequence[int]) ->
     return "a" * len(letters) if "a" in letters else letters  # one kernel for all that is not simple
 
 
+#: What each pointwise kernel was made from: the program, the rank of its arrays and whether these are rows.
+pointwise_kernels: dict[Kernel, tuple[Program, int, bool]] = {}
+
+
 def pointwise_kernel(program: Program, rank: int, contiguous: bool, parallel: bool, inner: str = "") -> Kernel:
     """The program's kernel over rows (``rank`` 1 and ``contiguous``) or arrays of any strides."""
     key = (rank, contiguous, parallel, inner)
@@ -122,6 +126,7 @@ def pointwise_kernel(program: Program, rank: int, contiguous: bool, parallel: bo
             argument_types(program, rank, contiguous),
             parallel=parallel,
         )
+        pointwise_kernels[kernel] = program, rank, contiguous
     return kernel
 
 

@@ -1,0 +1,196 @@
+"""What there is to see of a kernel: its text, what was made of it, and what its last run took."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .. import devices
+from ..devices.launches import Launch
+from ..devices.traffic import uses
+from .assembly import Loop, function_of, main_loop, readable
+
+__all__ = ["InspectedKernel", "inspected"]
+
+#: How x86 calls its vector registers.
+_NAMES = {512: "zmm", 256: "ymm", 128: "xmm"}
+
+_COMPUTED = re.compile(r"computed in (\w+)")
+_PTX_NAME = re.compile(r"_ZN(?:08NumbaEnv)?15numgrad_kernels8compiled3ptx6kernel\w*?(?=_param_|\W|$)")
+
+
+class InspectedKernel:
+    """A kernel of the CPU, or what NumPy did in the place of one, with the runs that were looked at.
+
+    Attributes:
+        name: the kernel's; of NumPy the function's, such as "numpy.dot".
+        stage: "forward" or "backward"; "" if it was not run.
+        kernel: the store's kernel; None for NumPy, which has no Python text and no attributes below that come from it.
+        runs: of each run its times and bytes, the last one last.
+    """
+
+    def __init__(self, name: str, stage: str, kernel: devices.Kernel | None, runs: Sequence[Launch] = ()):
+        self.name = name
+        self.stage = stage
+        self.kernel = kernel
+        self.runs = list(runs)
+
+    # -- how it ran ---------------------------------------------------------------------------------------
+
+    @property
+    def last(self) -> Launch | None:
+        """The last run, None if there was none."""
+        return self.runs[-1] if self.runs else None
+
+    @property
+    def time(self) -> float | None:
+        """How long the last run took, in seconds."""
+        return None if self.last is None else self.last.time
+
+    @property
+    def bytes(self) -> int | None:
+        """The bytes that the last run had to read and to write, each once."""
+        return None if self.last is None else self.last.bytes
+
+    @property
+    def bandwidth(self) -> float | None:
+        """Those bytes by the time that it took, in GB/s."""
+        return None if self.last is None else self.last.bandwidth
+
+    @property
+    def origin(self) -> str:
+        """Where this process has the kernel from: "compiled" or "loaded"; "numpy" for NumPy."""
+        return "numpy" if self.kernel is None else self.kernel.origin
+
+    @property
+    def seconds(self) -> float:
+        """How long compiling or loading it took."""
+        return 0.0 if self.kernel is None else self.kernel.seconds
+
+    # -- what it is made of -------------------------------------------------------------------------------
+
+    @property
+    def python(self) -> str:
+        """The Python module that Numba compiled."""
+        return self._store_kernel.text
+
+    @property
+    def types(self) -> dict[str, str]:
+        """Numba's types of the arguments, by name."""
+        names, _, _ = uses(self.python)
+        return {name: str(type) for name, type in zip(names, self._store_kernel.arguments, strict=True)}
+
+    @property
+    def compute(self) -> np.dtype:
+        """What it computes in."""
+        found = _COMPUTED.search(self.python)
+        return np.dtype(found[1] if found else "float64")
+
+    @cached_property
+    def llvm(self) -> str:
+        """LLVM's optimised code of the function that has the main loop."""
+        code = self._store_kernel.llvm()
+        name, _ = self._main
+        found = re.search(rf"^define [^\n]*@\"?{re.escape(name)}\"?\(.*?^}}", code, re.MULTILINE | re.DOTALL)
+        return readable(found[0] if found else code)
+
+    @cached_property
+    def assembly(self) -> str:
+        """The machine code of that function, as text."""
+        return readable(function_of(self._machine_code, self._main[0]))
+
+    @property
+    def loop(self) -> str:
+        """The main loop of the machine code, as text; "" if there is no loop."""
+        loop = self._main[1]
+        return "" if loop is None else readable("\n".join(loop.lines))
+
+    @property
+    def vector_bits(self) -> int:
+        """The width of the vectors in the main loop, in bits; 0 if it computes one element at a time."""
+        loop = self._main[1]
+        return 0 if loop is None else loop.bits
+
+    @property
+    def lanes(self) -> int:
+        """How many elements such a vector has."""
+        return max(self.vector_bits // (8 * self.compute.itemsize), 1)
+
+    @property
+    def vectors(self) -> str:
+        """In words, how wide the main loop's vectors are, and how many of its instructions are about vectors."""
+        loop = self._main[1]
+        if loop is None:
+            return "no loop"
+        if self.calls_blas and not loop.bits:
+            return f"none of its own: BLAS ({devices.blas_name()}) does the work"
+        if not loop.bits:
+            return f"no vectors: one {self.compute} at a time"
+        return f"{loop.bits}-bit: {self.lanes} {self.compute} at a time ({_counted(loop)})"
+
+    @property
+    def calls_blas(self) -> bool:
+        """Whether it has matrices multiplied by BLAS, whose machine code is not shown."""
+        return "numgrad_kernels.foreign import gemm" in self.python
+
+    @property
+    def ptx(self) -> str:
+        """The assembly of NVIDIA's GPUs of the same kernel for these, compiled for Hopper (sm_90).
+
+        Raises:
+            ImportError: the package numba-cuda is not installed.
+            NotImplementedError: there is no such kernel for GPUs yet.
+        """
+        return _PTX_NAME.sub("kernel", devices.ptx(self._store_kernel))
+
+    @cached_property
+    def _machine_code(self) -> str:
+        return self._store_kernel.assembly()
+
+    @cached_property
+    def _main(self) -> tuple[str, Loop | None]:
+        return main_loop(self._machine_code)
+
+    @property
+    def _store_kernel(self) -> devices.Kernel:
+        if self.kernel is None:
+            raise AttributeError(f"{self.name} is NumPy's own machine code: there is no text to show")
+        return self.kernel
+
+    def __repr__(self) -> str:
+        return f"<InspectedKernel {self.name}{', ' * bool(self.stage)}{self.stage}>"
+
+    def __str__(self) -> str:
+        from .text import kernel_text
+
+        return kernel_text(self)
+
+    def _repr_html_(self) -> str:
+        from .html import kernel_html
+
+        return kernel_html(self)
+
+
+def _counted(loop: Loop) -> str:
+    x86 = any("%" in line for line in loop.lines)
+    parts = [
+        f"{count} on {_NAMES[bits] if x86 else f'{bits}-bit'} registers"
+        for bits, count in sorted(loop.registers.items(), reverse=True)
+    ]
+    count = loop.single + sum(loop.registers.values())
+    return f"{count} instructions: {', '.join(parts)}, {loop.single} on none"
+
+
+def inspected(launches: Iterable[tuple[str, Launch]]) -> list[InspectedKernel]:
+    """The kernels that were run, each once for a stage, in the order of their first runs."""
+    found: dict[Any, InspectedKernel] = {}
+    for stage, launch in launches:
+        key = stage, launch.kernel or launch.name
+        if key not in found:
+            found[key] = InspectedKernel(launch.name, stage, launch.kernel)
+        found[key].runs.append(launch)
+    return list(found.values())
