@@ -215,8 +215,14 @@ def test_ptx_of_a_pointwise_kernel(addition):
 
 def test_kernels_written_for_the_cpu_have_no_ptx_yet():
     kernel = torch.inspect(torch.sum, torch.ones(10)).kernels[0]
-    with pytest.raises(NotImplementedError, match="fold_rows is written by hand for the CPU"):
-        kernel.ptx  # noqa: B018
+    for section in ("cuda", "ptx"):
+        with pytest.raises(NotImplementedError, match="fold_rows is written by hand for the CPU"):
+            getattr(kernel, section)
+
+
+def test_a_pointwise_kernel_has_a_text_for_gpus(addition):
+    assert "i, step = uint64(cuda.grid(1)), uint64(cuda.gridsize(1))" in addition.cuda
+    assert addition.cuda.splitlines()[-1].strip() == "i += step"
 
 
 # -- how it is shown ----------------------------------------------------------------------------------------------

@@ -24,9 +24,9 @@ def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection:
     """Show which kernels a computation runs, what they are made of and how long they took.
 
     Of each kernel there are its generated Python text, Numba's types, LLVM's code and the machine code with the width
-    of its vectors, PTX for NVIDIA's GPUs (pointwise kernels, with the extra ``cuda``), and time, bytes and bandwidth
-    of its last run.  A kernel that was loaded from disk is compiled again, in memory, when its machine code is asked
-    for.
+    of its vectors, the text for NVIDIA's GPUs and their assembly, PTX (of pointwise kernels; PTX with the extra
+    ``cuda``), and time, bytes and bandwidth of its last run.  A kernel that was loaded from disk is compiled again, in
+    memory, when its machine code is asked for.
 
     Functions of numgrad are run three times, unless they change something or draw random numbers: the first run
     meets cold memory.  A function of one's own is run once.
@@ -44,7 +44,7 @@ def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection:
 
     Returns:
         An object that prints as text, with a list ``kernels``, each of which has ``python``, ``types``, ``llvm``,
-        ``assembly``, ``loop``, ``vectors``, ``ptx``, ``time`` in seconds, ``bytes`` and ``bandwidth`` in GB/s.
+        ``assembly``, ``loop``, ``vectors``, ``cuda`` and ``ptx``; ``time`` in seconds, ``bytes``, ``bandwidth`` in GB/s.
 
     Raises:
         TypeError: the subject is nothing that has kernels, or no example is known for it.

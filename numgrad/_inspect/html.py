@@ -67,11 +67,11 @@ def _sections(kernel: InspectedKernel, whole: bool) -> list[Html]:
         _unfolded("Python", element("pre", _python(kernel.python.strip())), is_open=True),
         _unfolded(count(len(kernel.types), "argument") + ", Numba's types", types),
     ]
-    for name in ("loop", "llvm", "assembly", "ptx") if whole else ():
+    for name in ("loop", "llvm", "assembly", "cuda", "ptx") if whole else ():
         head, text = section(kernel, name)
         if text:
             shown = _shortened(text, name)
-            parts.append(_unfolded(head, element("pre", shown if name == "ptx" else _marked(shown))))
+            parts.append(_unfolded(head, element("pre", shown if name in ("cuda", "ptx") else _marked(shown))))
     return parts
 
 

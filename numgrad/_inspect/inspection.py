@@ -10,7 +10,7 @@ from .kernels import InspectedKernel
 __all__ = ["SECTIONS", "Inspection"]
 
 #: What can be shown of a kernel beside its figures.
-SECTIONS = ("python", "loop", "llvm", "assembly", "ptx")
+SECTIONS = ("python", "loop", "llvm", "assembly", "cuda", "ptx")
 
 
 class Inspection(Sequence[InspectedKernel]):
@@ -18,8 +18,8 @@ class Inspection(Sequence[InspectedKernel]):
 
     Attributes:
         subject: what was looked at.
-        kernels: the kernels, each with ``python``, ``types``, ``llvm``, ``assembly``, ``ptx``, ``vectors``, and with
-            ``time``, ``bytes`` and ``bandwidth`` of its last run.
+        kernels: the kernels, each with ``python``, ``types``, ``llvm``, ``assembly``, ``vectors``, ``cuda`` and
+            ``ptx``, and with ``time``, ``bytes`` and ``bandwidth`` of its last run.
         notes: what else there is to say.
     """
 
@@ -32,7 +32,8 @@ class Inspection(Sequence[InspectedKernel]):
         """The inspection as text, with these sections of each kernel: by default "python" and "loop".
 
         Args:
-            sections: of "python", "loop" (the main loop of the machine code), "llvm", "assembly" and "ptx".
+            sections: of "python", "loop" (the main loop of the machine code), "llvm", "assembly", and for NVIDIA's
+                GPUs "cuda" (the Python text) and "ptx".
 
         Raises:
             ValueError: there is no such section.

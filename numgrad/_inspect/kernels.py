@@ -20,7 +20,7 @@ __all__ = ["InspectedKernel", "inspected"]
 _NAMES = {512: "zmm", 256: "ymm", 128: "xmm"}
 
 _COMPUTED = re.compile(r"computed in (\w+)")
-_PTX_NAME = re.compile(r"_ZN(?:08NumbaEnv)?15numgrad_kernels8compiled3ptx6kernel\w*?(?=_param_|\W|$)")
+_PTX_NAME = re.compile(r"_ZN15numgrad_kernels8compiled3ptx6kernel\w*?(?=_param_|\W|$)")
 
 
 class InspectedKernel:
@@ -138,6 +138,15 @@ class InspectedKernel:
         return "numgrad_kernels.foreign import gemm" in self.python
 
     @property
+    def cuda(self) -> str:
+        """The Python module of the same kernel for NVIDIA's GPUs.
+
+        Raises:
+            NotImplementedError: there is no such kernel for GPUs yet.
+        """
+        return devices.cuda_text(self._store_kernel)
+
+    @property
     def ptx(self) -> str:
         """The assembly of NVIDIA's GPUs of the same kernel for these, compiled for Hopper (sm_90).
 
@@ -145,7 +154,9 @@ class InspectedKernel:
             ImportError: the package numba-cuda is not installed.
             NotImplementedError: there is no such kernel for GPUs yet.
         """
-        return _PTX_NAME.sub("kernel", devices.ptx(self._store_kernel))
+        lines = devices.ptx(self._store_kernel).splitlines()
+        shown = [line for line in lines if not line.lstrip().startswith("//") and "NumbaEnv" not in line]
+        return _PTX_NAME.sub("kernel", "\n".join(shown)).strip().expandtabs(8)
 
     @cached_property
     def _machine_code(self) -> str:

@@ -79,11 +79,12 @@ def section(kernel: InspectedKernel, name: str) -> tuple[str, str]:
         lines = kernel.loop.splitlines() if kernel.vector_bits or not kernel.calls_blas else []
         more = [f"... {len(lines) - _LOOP_LINES} more lines"] if len(lines) > _LOOP_LINES else []
         return f"main loop, {kernel.vectors}", "\n".join([*lines[:_LOOP_LINES], *more])
-    if name == "ptx":
+    if name in ("cuda", "ptx"):
+        head = "for GPUs" if name == "cuda" else "PTX"
         try:
-            return "PTX", kernel.ptx.strip()
+            return head, getattr(kernel, name).strip()
         except (ImportError, NotImplementedError) as error:
-            return "PTX", f"none: {error}"
+            return head, f"none: {error}"
     if name == "llvm":
         return "LLVM", kernel.llvm
     return f"assembly, main loop {kernel.vectors}", kernel.assembly

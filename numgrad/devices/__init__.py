@@ -13,5 +13,6 @@ from numgrad_kernels.store import compiled_kernels as compiled_kernels
 from . import launches as launches
 from .compiling import kernel_listeners as kernel_listeners
 from .cpu import *  # noqa: F403
+from .cuda import cuda_text as cuda_text
 from .cuda import ptx as ptx
 from .optimizers import UpdateTable as UpdateTable

@@ -184,3 +184,24 @@ def test_arrays_given_by_the_user_are_counted_in_their_own_width():
     x, y = torch.from_numpy(np.ones(10, np.int16)), torch.ones(10)
     ((name, read, written),) = moved(lambda: x + y)
     assert (name, read, written) == ("add", 20 + 40, 40)
+
+
+def test_a_listener_may_come_and_go_while_other_threads_compute():
+    x = torch.ones(10)
+    stop, failed = threading.Event(), []
+
+    def compute():
+        try:
+            while not stop.is_set():
+                assert (x * 4.5 + x).sum().item() == 55
+        except Exception as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=compute)
+    thread.start()
+    for _ in range(100):
+        told(lambda: x * 2)
+    stop.set()
+    thread.join()
+    assert failed == []
+    assert bare()
