@@ -71,6 +71,12 @@ def test_leaves_that_a_function_knows_get_gradients_too():
     assert model.weight.grad is None
 
 
+def test_a_method_of_a_tensor_is_called_on_it():
+    inspection = torch.inspect((leaf(7) * 2).tanh)
+    assert inspection.subject == "tanh([7] float32)"
+    assert stages(inspection) == [("tanh", "forward"), ("tanh_backward", "backward")]
+
+
 def test_a_function_of_ones_own_is_run_once():
     calls = []
 

@@ -34,8 +34,9 @@ def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection:
     Args:
         subject: one of
 
-            - a function of numgrad's, a module, or a function of one's own: called with the other arguments; in
-              backward gradients of ones go to those that require a gradient, and nothing is accumulated;
+            - a function of numgrad's, a method of a tensor, a module, or a function of one's own: called with the
+              other arguments; in backward gradients of ones go to those that require a gradient, and nothing is
+              accumulated;
             - such a function of numgrad's, or its name, without arguments: called with an example, a row of a million
               float32 for pointwise operations, a matrix of a million for most others;
             - ``tensor.grad_fn``: its rule is run on gradients of ones, and what it records with what it saved;
@@ -44,7 +45,8 @@ def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection:
 
     Returns:
         An object that prints as text, with a list ``kernels``, each of which has ``python``, ``types``, ``llvm``,
-        ``assembly``, ``loop``, ``vectors``, ``cuda`` and ``ptx``; ``time`` in seconds, ``bytes``, ``bandwidth`` in GB/s.
+        ``assembly``, ``loop``, ``vectors``, ``cuda`` and ``ptx``; ``time`` in seconds, ``bytes`` and ``bandwidth`` in
+        GB/s.
 
     Raises:
         TypeError: the subject is nothing that has kernels, or no example is known for it.
@@ -87,7 +89,8 @@ def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection:
         subject = _named(subject)
     elif not callable(subject):
         raise TypeError(f"numgrad.inspect: a {type(subject).__name__} is nothing that has kernels")
-    if not args and not kwargs and own_function(subject):
+    method = isinstance(getattr(subject, "__self__", None), Tensor)
+    if not args and not kwargs and own_function(subject) and not method:
         return inspect_example(subject)
     return call(_title(subject, args), subject, args, kwargs)
 

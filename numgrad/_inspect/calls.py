@@ -22,7 +22,7 @@ RUNS = 3
 
 def call(title: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inspection:
     """Call a function and tell of the kernels that ran, then and in backward."""
-    given = list(_tensors((args, kwargs)))
+    given = list(_tensors((getattr(function, "__self__", None), args, kwargs)))  # a method's tensor, too
     versions = [tensor._counter[0] for tensor in given]
     random = default_generator.state_bytes()
 
