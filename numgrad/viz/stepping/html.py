@@ -101,8 +101,8 @@ def picture(step: Step) -> str | None:
     if drawing is None:
         return None
     lit = step
-    while lit.parent is not None:  # its own node belongs to a graph that was made in backward
-        lit = step.run.steps[lit.parent - 1]
+    while lit.outer is not None:  # its own node belongs to a graph that was made in backward
+        lit = lit.outer
     try:
         svg = drawing.highlighted({lit.node: _note(step)}).svg
     except (ImportError, ValueError):

@@ -42,10 +42,16 @@ class _Turn:
 
 
 class StepRecording(Watcher):
-    """Notes the steps of backward in ``run``."""
+    """Notes the steps of backward.
+
+    Attributes:
+        run: what they have in common.
+        steps: all of them, in their order.
+    """
 
     def __init__(self, run: Run):
         self.run = run
+        self.steps: list[Step] = []
         self.turns: list[_Turn] = []
         #: Of each pass, for each place in the graph what is on its way there: results, None for what it began with.
         self.sent: WeakKeyDictionary[Any, dict[tuple[Node, int], list[Result | None]]] = WeakKeyDictionary()
@@ -83,10 +89,10 @@ class StepRecording(Watcher):
             for edge, _ in current.roots:
                 if edge is not None:
                     sent.setdefault(edge, []).append(None)
-        step = Step(self.run, len(self.run.steps) + 1, node)
-        self.run.steps.append(step)
-        around = [turn for turn in self.turns if turn.current is not current]
-        step.depth, step.parent = len({turn.current for turn in around}), around[-1].step.number if around else None
+        outer = next((turn.step for turn in reversed(self.turns) if turn.current is not current), None)
+        self.run.count += 1
+        step = Step(self.run, self.run.count, node, outer)
+        self.steps.append(step)
         count = 1 + len(node.more_outputs or ())
         origins = [sent.pop((node, number), []) for number in range(count)]
         step.sources = tuple([tuple([None if r is None else r.source for r in results]) for results in origins])
@@ -151,12 +157,16 @@ class StepRecording(Watcher):
         turn.step.results = tuple(self._results(turn.step, gradients))
 
     def _before_hooks(self, turn: _Turn, shown: tuple[Any, ...]) -> None:
+        if state.current_pass is not turn.current:  # another, perhaps in another thread, goes through the node, too
+            return
         with _unrecorded():
             gradients = _for_edges(turn.step.node, shown)
             turn.step.results = tuple(self._results(turn.step, gradients))
             turn.unhooked = [(gradient, _version(gradient)) for gradient in gradients]
 
     def _after_hooks(self, turn: _Turn, shown: tuple[Any, ...]) -> None:
+        if state.current_pass is not turn.current:
+            return
         with _unrecorded():
             gradients = _for_edges(turn.step.node, shown)
             for result in turn.step.results:

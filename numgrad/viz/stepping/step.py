@@ -15,7 +15,7 @@ class Run:
     """What all steps of one backward have in common.
 
     Attributes:
-        steps: all of them, in their order.
+        count: how many there are.
         limit: elements up to which a tensor is copied; larger ones are summarized.
         drawing: the graph before backward, if it can be drawn.
         names: by the identity of a tensor that a step accumulates into, what it is called.
@@ -23,7 +23,7 @@ class Run:
     """
 
     def __init__(self, limit: float, drawing: Drawing | None):
-        self.steps: list[Step] = []
+        self.count = 0
         self.limit = limit
         self.drawing = drawing
         self.names: dict[int, str] = {}
@@ -108,11 +108,12 @@ class Step:
         results: the gradients that were sent on.
         accumulated: the tensors whose ``grad`` was added to.
         remark: the source of a user's backward; of another node that the op table does not have, what it is.
-        depth: how many steps it ran within that ran a backward of their own, as those of some checkpoints do; mostly 0.
-        parent: the number of the innermost of these steps; None at depth 0.
+        outer: the step that it ran within, whose rule or hook runs a backward of its own, as those of some checkpoints
+            do; mostly None.
+        depth: how many steps it ran within.
     """
 
-    def __init__(self, run: Run, number: int, node: Node):
+    def __init__(self, run: Run, number: int, node: Node, outer: Step | None):
         self.run = run
         self.number = number
         self.node = node
@@ -126,8 +127,8 @@ class Step:
         self.results: tuple[Result, ...] = ()
         self.accumulated: tuple[Accumulated, ...] = ()
         self.remark: str | None = None
-        self.depth = 0
-        self.parent: int | None = None
+        self.outer = outer
+        self.depth = 0 if outer is None else outer.depth + 1
         self._arrived: tuple[Any, ...] | None = None
 
     @property

@@ -96,8 +96,8 @@ def backward_steps(
         loss.backward(gradient, retain_graph, create_graph, inputs)
     finally:
         unwatch(recording)
-    _find_names(run, names, module)
-    return Steps(run, run.steps)
+    _find_names(run, recording.steps, names, module)
+    return Steps(run, recording.steps)
 
 
 def _drawing(loss: Tensor, module: Module | None, names: Mapping[str, Tensor] | None) -> Drawing | None:
@@ -108,7 +108,9 @@ def _drawing(loss: Tensor, module: Module | None, names: Mapping[str, Tensor] | 
         return None
 
 
-def _find_names(run: Run, given: Mapping[str, Tensor] | None, module: Module | None) -> None:
+def _find_names(
+    run: Run, steps: Sequence[Step], given: Mapping[str, Tensor] | None, module: Module | None
+) -> None:
     """Name the tensors that the steps have to do with."""
     names = Names()
     for name, thing in (given or {}).items():
@@ -117,7 +119,7 @@ def _find_names(run: Run, given: Mapping[str, Tensor] | None, module: Module | N
         names.add_module(module)
     for variables in calling_variables():
         names.add_variables(variables)
-    for step in run.steps:
+    for step in steps:
         for entry in step.accumulated:
             found = names.of(entry.tensor)
             if found is not None:

@@ -27,8 +27,8 @@ def step_text(step: Step) -> str:
 
 def heading(step: Step) -> str:
     """The first line: number and node."""
-    within = "" if step.parent is None else f", within step {step.parent}"
-    return f"Step {step.number} of {len(step.run.steps)}: {step.title}{within}"
+    within = "" if step.outer is None else f", within step {step.outer.number}"
+    return f"Step {step.number} of {step.run.count}: {step.title}{within}"
 
 
 def _incoming(step: Step) -> Iterator[str]:

@@ -1,5 +1,9 @@
 """Backward step by step: it does what backward does, and each step says what happened."""
 
+import gc
+import threading
+import weakref
+
 import pytest
 
 import numgrad
@@ -261,7 +265,7 @@ def test_checkpoints(reentrant):
     product = named(steps, "MulBackward0")
     if reentrant:  # a backward within a backward
         outer = named(steps, "CheckpointFunctionBackward")
-        assert (product.parent, product.depth, outer.depth) == (outer.number, 1, 0)
+        assert (product.outer, product.depth, outer.depth) == (outer, 1, 0)
         assert str(product).startswith("    Step 3 of 7: MulBackward0, within step 2\n")
         (of_x,) = outer.results
         assert (of_x.step, steps[-1].sources) == (steps[-1].number, ((outer.number,),))
@@ -276,10 +280,61 @@ def test_a_hook_that_runs_a_backward_of_its_own():
     y.register_hook(lambda gradient: other.backward())
     steps = backward_steps(y.sum())
     outer = steps[1]
-    assert [(step.title, step.parent) for step in steps if step.depth] == [
-        ("SumBackward0 of other", outer.number), ("MulBackward0", outer.number), ("AccumulateGrad of w", outer.number)
+    assert [(step.title, step.outer) for step in steps if step.depth] == [
+        ("SumBackward0 of other", outer), ("MulBackward0", outer), ("AccumulateGrad of w", outer)
     ]
     assert (outer.title, outer.results[0].step, w.grad.item()) == ("MulBackward0 of y", len(steps), 4.0)
+
+
+def test_a_hook_that_goes_through_its_own_node_again():
+    x = leaf(1.0)
+    y = x.exp()
+    times = [1]
+    y.grad_fn.register_hook(lambda given, arrived: y.backward(retain_graph=True) if times and times.pop() else None)
+    steps = backward_steps(y, retain_graph=True)
+    assert [(step.title, step.depth, len(step.results)) for step in steps] == [
+        ("ExpBackward0 of y", 0, 1), ("ExpBackward0 of y", 1, 1), ("AccumulateGrad of x", 1, 0),
+        ("AccumulateGrad of x", 0, 0),
+    ]  # fmt: skip
+    assert steps[0].results[0].step == 4
+
+
+def test_another_thread_may_go_through_the_graph_at_the_same_time():
+    x = leaf(1.0)
+    y = x.exp()
+    failed = []
+
+    def backward():
+        try:
+            y.backward(retain_graph=True)
+        except Exception as error:
+            failed.append(error)
+
+    def hook(given, arrived):
+        if threading.current_thread() is threading.main_thread():
+            other = threading.Thread(target=backward)
+            other.start()
+            other.join()
+
+    y.grad_fn.register_hook(hook)
+    steps = backward_steps(y, retain_graph=True)
+    assert failed == []
+    assert [len(step.results) for step in steps] == [1, 0]
+    assert same(x.grad, 2 * x.exp())
+    assert len(y.grad_fn.attached.post_hooks) == 1
+
+
+def test_what_steps_hold_goes_with_them():
+    def look(x):
+        steps = backward_steps(checkpoint(lambda x: x.exp() * x, x, use_reentrant=True).sum())
+        return [weakref.ref(steps[0]), weakref.ref(steps[-1]), weakref.ref(steps[0].gradients[0])]
+
+    gc.disable()
+    try:
+        held = look(leaf(1.0))
+        assert [weak() for weak in held] == [None] * 3
+    finally:
+        gc.enable()
 
 
 def test_create_graph_records_the_gradients_but_not_the_copies():
