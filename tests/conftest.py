@@ -14,10 +14,14 @@ overloads.register()  # some tests compile functions that call the kernels' scal
 _left_out = pytest.StashKey[int]()
 
 
-def pytest_collection_finish():
-    """What is there before the first test stays: the garbage collector, which many tests call, need not look at it."""
-    gc.collect()
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol():
+    """The garbage collector, which many tests call, looks at what the test makes: all there is would take a second."""
     gc.freeze()
+    try:
+        return (yield)
+    finally:
+        gc.unfreeze()
 
 
 def pytest_deselected(items):

@@ -50,8 +50,8 @@ METHODS = {
 
 
 @pytest.mark.parametrize(("method", "dtype"), METHODS.items())
-def test_conversions_to_and_from_every_dtype(method, dtype):
-    for source in DTYPES:
+def test_conversions_to_every_dtype(method, dtype):
+    for source in {BOOL, numgrad.uint8, numgrad.int64, numgrad.float64, complex64, dtype}:
         x = tensor([0, 1, 1], dtype=source)
         if source.is_complex and dtype.category in (1, 2):
             with pytest.warns(UserWarning, match="discards the imaginary part"):

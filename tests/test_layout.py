@@ -1,5 +1,6 @@
 """Shapes and strides against brute force, NumPy and PyTorch."""
 
+import functools
 import itertools
 import random
 from collections import Counter
@@ -22,7 +23,24 @@ from numgrad._layout import (
     view_strides,
 )
 
-SEEDS = range(150)
+
+def for_seeds(count):
+    """Decorator: the test is run, as one, with so many sources of random numbers; the seed that fails is named."""
+
+    def decorate(test):
+        @functools.wraps(test)
+        def run():
+            for seed in range(count):
+                try:
+                    test(random.Random(seed))
+                except BaseException as error:
+                    error.add_note(f"seed {seed}")
+                    raise
+
+        del run.__wrapped__  # pytest would look for a fixture called rng
+        return run
+
+    return decorate
 
 
 def random_shape(rng, *, sizes=(1, 2, 3, 4), ranks=(0, 1, 2, 3, 4)):
@@ -52,9 +70,8 @@ def addresses(shape, strides):
 # -- contiguity -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_contiguous_strides(seed):
-    rng = random.Random(seed)
+@for_seeds(150)
+def test_contiguous_strides(rng):
     shape = random_shape(rng, sizes=(0, 1, 2, 3, 5))
     assert numel(shape) == np.empty(shape).size
     strides = contiguous_strides(shape)
@@ -67,9 +84,8 @@ def test_a_dimension_of_size_0_counts_as_1():
     assert contiguous_strides(()) == ()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_is_contiguous(seed):
-    rng = random.Random(seed)
+@for_seeds(150)
+def test_is_contiguous(rng):
     array = random_view(rng, random_shape(rng, sizes=(0, 1, 2, 3)))
     strides = strides_of(array)
     assert is_contiguous(array.shape, strides) == (addresses(array.shape, strides) == list(range(array.size)))
@@ -107,9 +123,8 @@ def broadcastable(rng, shape):
     return tuple(1 if rng.random() < 0.3 else extent for extent in kept)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_broadcasting(seed):
-    rng = random.Random(seed)
+@for_seeds(150)
+def test_broadcasting(rng):
     shape = random_shape(rng, sizes=(0, 1, 2, 3))
     shapes = [broadcastable(rng, shape) for _ in range(rng.randint(1, 3))]
     common = broadcast_shapes(*shapes)
@@ -142,9 +157,8 @@ def overlaps(shape, strides):
     return len(set(found)) < len(found)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_overlaps_of_views(seed):
-    rng = random.Random(seed)
+@for_seeds(150)
+def test_overlaps_of_views(rng):
     array = random_view(rng, random_shape(rng, sizes=(0, 1, 2, 3)))
     assert overlaps_itself(array.shape, strides_of(array)) == overlaps(array.shape, strides_of(array))
 
@@ -183,9 +197,8 @@ def element_addresses(shape, geometry):
     return list(zip(*columns, strict=True))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_loops_visit_every_element_once(seed):
-    rng = random.Random(seed)
+@for_seeds(150)
+def test_loops_visit_every_element_once(rng):
     shape, geometry = random_operands(rng, sizes=(1, 2, 3, 4))
     itemsizes = tuple(rng.choices((1, 4, 8), k=len(geometry)))
     sizes, steps = loop_nest(shape, geometry, itemsizes)
@@ -195,9 +208,8 @@ def test_loops_visit_every_element_once(seed):
     assert Counter(visited) == Counter(wanted)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_loops_are_as_few_as_can_be(seed):
-    rng = random.Random(seed)
+@for_seeds(150)
+def test_loops_are_as_few_as_can_be(rng):
     shape, geometry = random_operands(rng, sizes=(1, 2, 3, 4))
     sizes, steps = loop_nest(shape, geometry, (1,) * len(geometry))
     assert 1 not in sizes or sizes == (1,)
@@ -223,9 +235,8 @@ def test_loops_over_nothing():
 # -- where outputs lie ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_outputs_are_dense(seed):
-    rng = random.Random(seed)
+@for_seeds(150)
+def test_outputs_are_dense(rng):
     shape, geometry = random_operands(rng, sizes=(0, 1, 2, 3, 4))
     strides = output_strides(shape, geometry)
     assert sorted(addresses(shape, strides)) == list(range(numel(shape)))
@@ -257,11 +268,10 @@ def random_tensor(rng, shape):
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("seed", range(400))
-def test_outputs_lie_where_pytorch_puts_them(seed):
+@for_seeds(400)
+def test_outputs_lie_where_pytorch_puts_them(rng):
     import torch
 
-    rng = random.Random(seed)
     shape = random_shape(rng, sizes=rng.choice([(1, 2, 3), (2, 3, 4)]), ranks=(1, 2, 3, 4))
     tensors = [random_tensor(rng, broadcastable(rng, shape)) for _ in range(rng.randint(1, 3))]
     operation = {1: torch.exp, 2: torch.add, 3: torch.addcmul}[len(tensors)]
@@ -287,9 +297,8 @@ def factorisations(rng, count):
     return tuple(shape)
 
 
-@pytest.mark.parametrize("seed", range(400))
-def test_views_read_the_same_elements_and_exist_where_numpy_finds_them(seed):
-    rng = random.Random(seed)
+@for_seeds(400)
+def test_views_read_the_same_elements_and_exist_where_numpy_finds_them(rng):
     array = random_view(rng, random_shape(rng, sizes=(1, 2, 3, 4, 6)))
     target = factorisations(rng, array.size)
     strides = view_strides(array.shape, strides_of(array), target)
@@ -308,9 +317,8 @@ def test_views_of_nothing():
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("seed", range(400))
-def test_strides_of_views_are_pytorchs(seed):
-    rng = random.Random(seed)
+@for_seeds(400)
+def test_strides_of_views_are_pytorchs(rng):
     tensor = random_tensor(rng, random_shape(rng, sizes=(1, 2, 3, 4, 6)))
     for _ in range(rng.choice((0, 0, 1, 2))):
         tensor = tensor.unsqueeze(rng.randint(0, tensor.dim()))

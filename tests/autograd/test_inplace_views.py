@@ -50,9 +50,17 @@ WRITES = {
 }
 
 
-@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
-@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
-def test_derivatives_through_a_written_view(x, w, view, write):
+#: Two of the ways to write to every view, and the others to a row and to elements that are not neighbours.
+WRITTEN_VIEWS = [
+    (name, change) for name in VIEWS for change in WRITES
+    if change in ("mul_", "twice") or name in ("row", "every other")
+]
+
+
+@pytest.mark.parametrize(("name", "change"), WRITTEN_VIEWS)
+def test_derivatives_through_a_written_view(x, w, name, change):
+    view, write = VIEWS[name], WRITES[change]
+
     def function(x, w):
         base = x * x
         part = view(base)

@@ -122,7 +122,7 @@ MASKED: dict[str, Callable[[Any, Any], Any]] = {
 WITHOUT_INDICES = ("aminmax",)
 
 #: Numbers that lead outside of every dimension, and of all elements; the least that do are among them.
-OUTSIDE = (10**9, -(10**9), 12, -13, 2**63 - 1, -(2**63))
+OUTSIDE = (12, -13, 2**63 - 1, -(2**63))
 
 
 def _assigned(x: Any, index: Any, value: Any) -> Any:
@@ -272,13 +272,9 @@ def large_program() -> None:
     count = 100_000
     for name, call in {
         "gather": lambda x, i: x.gather(0, i),
-        "gather of columns": lambda x, i: x.reshape(-1, 2).gather(0, (i // 2).reshape(-1, 2)),
         "x[i]": lambda x, i: x[i],
-        "rows": lambda x, i: x.reshape(-1, 10)[i // 10],
         "take": lambda x, i: x.take(i),
-        "embedding": lambda x, i: functional.embedding(i // 4, x.reshape(-1, 4)),
         "scatter_reduce": lambda x, i: x.scatter_reduce(0, i, x.detach(), "amax"),
-        "nll_loss": lambda x, i: functional.nll_loss(x.reshape(-1, 1), i * 0),
     }.items():
         x, index = numgrad.rand(count).requires_grad_(), numgrad.arange(count)
         out = call(x, index)
@@ -322,14 +318,16 @@ PROGRAMS: dict[str, Callable[[], None]] = {
 }
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_no_index_leads_outside(program: str) -> None:
-    """The program ends by itself; where it does not, its output ends with what it was at."""
-    done = subprocess.run([sys.executable, __file__, program], capture_output=True, text=True, timeout=600)
+@pytest.mark.parametrize("programs", [("data", "numpy", "masks"), ("hook", "shapes", "large", "race")], ids=", ".join)
+def test_no_index_leads_outside(programs: tuple[str, ...]) -> None:
+    """The programs end by themselves; where one does not, the output ends with what it was at."""
+    done = subprocess.run([sys.executable, __file__, *programs], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout[-500:] + done.stderr[-3000:]
     assert done.stdout.endswith("end\n")
 
 
 if __name__ == "__main__":
-    PROGRAMS[sys.argv[1]]()
+    for program in sys.argv[1:]:
+        print(program, flush=True)
+        PROGRAMS[program]()
     print("end")

@@ -170,25 +170,24 @@ def test_serial_and_parallel(op, threads):
     at_all_numbers_of_threads(threads, lambda: [op.run(values, op.statics)])
 
 
-@pytest.mark.parametrize("name", ["mul", "log_one_plus_exp"])
-def test_serial_and_parallel_gradients_of_rows_and_matrices(name, threads):
-    flat, strided = operands(ops[name], 3 * 4096 + 5), operands(ops[name], 99, 240)
-    strided = [value[:, ::2] for value in strided]
+def test_serial_and_parallel_gradients_of_rows_and_matrices(threads):
+    mul = ops["mul"]
+    flat, strided = operands(mul, 3 * 4096 + 5), [value[:, ::2] for value in operands(mul, 99, 240)]
 
     def compute():
-        return [*results(ops[name], {}, flat), *results(ops[name], {}, strided)]
+        return [*results(mul, {}, flat), *results(mul, {}, strided)]
 
     at_all_numbers_of_threads(threads, compute)
 
 
 def test_the_threads_that_numba_is_told_to_use(threads):
-    x = numbers(1, 200_000)
+    x = numbers(1, 100_000)
     before = numba.get_num_threads()
     outcomes = []
     try:
         for number in (1, numba.config.NUMBA_NUM_THREADS):
             numba.set_num_threads(number)
-            outcomes.append([x.exp(), x.pow(2.5), x.tanh(), x.sum()])
+            outcomes.append([x.exp(), x.sum()])
     finally:
         numba.set_num_threads(before)
     check(*outcomes)

@@ -379,10 +379,10 @@ for op in table[half::2]:
     run(op, contiguous, op.statics)
     if op in strided_ones:
         run(op, strided, op.statics, True)
-    if len(op.inputs) > 1:
-        run(op, [contiguous[0], *[2.0] * (len(op.inputs) - 1)], op.statics)
+        if len(op.inputs) > 1:
+            run(op, [contiguous[0], *[2.0] * (len(op.inputs) - 1)], op.statics)
     for name, values in op.baked.items():
-        for value in (min(values), 0.5, max(values), 1.7):
+        for value in (min(values), max(values), 1.7):
             run(op, contiguous, {**op.statics, name: value})
 
 print(json.dumps({

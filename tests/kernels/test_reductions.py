@@ -145,7 +145,7 @@ FOLDS = {
     "largest": (IDENTITY, reductions.larger, lambda x, c: x.max(1)),
     "smallest": (IDENTITY, reductions.smaller, lambda x, c: x.min(1)),
 }
-NOTHING = {"products": 1.0, "largest": -np.inf, "smallest": np.inf}
+NOTHING = {"products": 1, "largest": -np.inf, "smallest": np.inf}
 
 
 @pytest.mark.parametrize("inner", [1, 3])
@@ -163,7 +163,7 @@ def test_other_folds(name, inner, in_python):
             out = garbage("float64", 2 * inner)
             sizes = (length,) if inner == 1 else (length, inner)
             function = reductions.fold_rows if inner == 1 else reductions.fold_columns
-            arguments = x.ravel(), *sizes, parameters, NOTHING.get(name, 0.0), 1.0, out
+            arguments = x.ravel(), *sizes, parameters, NOTHING.get(name, 0), 1.0, out
             run(function, "float64", *arguments, term=term, fold=fold)
             np.testing.assert_allclose(out, exact, 1e-12)
 
@@ -206,7 +206,7 @@ def check_extremes(fold, x, run=compiled):
 
 
 @each_extreme
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
 @pytest.mark.parametrize(("length", "inner"), [(1, 1), (1, 257), (64, 1), (65, 2), (4097, 2), (3, 255), (9095, 1)])
 def test_extremes(length, inner, dtype, fold):
     x = numbers(dtype, 2, length, inner)
@@ -215,10 +215,9 @@ def test_extremes(length, inner, dtype, fold):
 
 
 @each_extreme
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_nan_is_the_extreme_and_the_first_one_counts(dtype, fold):
+def test_nan_is_the_extreme_and_the_first_one_counts(fold):
     for inner in (1, 3):
-        x = numbers(dtype, 2, 70, inner)
+        x = numbers("float32", 2, 70, inner)
         for places in ([0], [69], [5, 40], [0, 1], range(70)):
             spoiled = x.copy()
             spoiled[1, list(places), -1] = np.nan
@@ -229,7 +228,7 @@ def test_nan_is_the_extreme_and_the_first_one_counts(dtype, fold):
 
 @each_extreme
 def test_zeros_of_both_signs_are_equal(fold):
-    check_extremes(fold, np.array([[0.0, -0.0], [-0.0, 0.0], [0.0, 0.0]]).reshape(1, 3, 2))
+    check_extremes(fold, np.array([[0.0, -0.0], [-0.0, 0.0], [0.0, 0.0]], np.float32).reshape(1, 3, 2))
 
 
 # -- the same functions as plain Python -------------------------------------------------------------------------------

@@ -61,31 +61,19 @@ ALL_SORTS = """
 import hashlib, json
 import numpy as np
 from numba.core import event
-import numgrad
-from numgrad_kernels import store
-
-with event.install_recorder("numba:compile") as recorder:
-    digest = hashlib.sha256()
-    for size in (1000, 100_000):  # serial and parallel kernels
-        x = numgrad.from_numpy(np.linspace(-3, 3, size, dtype=np.float32)).requires_grad_()
-        y = x.exp() * 1.5
-        loss = y.sum() if size > 1000 else numgrad.log_softmax(y.reshape(50, -1).t(), 0).sum()
-        loss.backward()
-        for tensor in (y, loss, x.grad):
-            digest.update(tensor.detach().numpy().tobytes())
-origins = {kernel.origin for kernel in store.compiled_kernels()}
-print(json.dumps([sorted(origins), len(store.compiled_kernels()), len(recorder.buffer), digest.hexdigest()]))
-"""
-
-
-TRAINING = """
-import hashlib, json
-from numba.core import event
 import numgrad as torch
 from numgrad import nn
 from numgrad_kernels import store
 
 with event.install_recorder("numba:compile") as recorder:
+    digest = hashlib.sha256()
+    for size in (1000, 100_000):  # serial and parallel kernels
+        x = torch.from_numpy(np.linspace(-3, 3, size, dtype=np.float32)).requires_grad_()
+        y = x.exp()
+        loss = y.sum()
+        loss.backward()
+        for tensor in (y, loss, x.grad):
+            digest.update(tensor.detach().numpy().tobytes())
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.Tanh(), nn.Linear(8, 3))
     optimizer = torch.optim.AdamW(model.parameters())
@@ -95,29 +83,28 @@ with event.install_recorder("numba:compile") as recorder:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+    digest.update(b"".join(p.detach().numpy().tobytes() for p in model.parameters()))
 origins = {kernel.origin for kernel in store.compiled_kernels()}
-digest = hashlib.sha256(b"".join(p.detach().numpy().tobytes() for p in model.parameters())).hexdigest()
-print(json.dumps([sorted(origins), len(store.compiled_kernels()), len(recorder.buffer), digest]))
+print(json.dumps([sorted(origins), len(store.compiled_kernels()), len(recorder.buffer), digest.hexdigest()]))
 """
 
 
-@pytest.mark.parametrize("program", [ALL_SORTS, TRAINING], ids=["operations", "training"])
-def test_a_second_process_loads_everything_and_gets_the_same_bits(program, tmp_path):
-    first, second = run(program, tmp_path), run(program, tmp_path)
+def test_a_second_process_loads_everything_and_gets_the_same_bits(tmp_path):
+    first, second = run(ALL_SORTS, tmp_path), run(ALL_SORTS, tmp_path)
     assert first[0] == ["compiled"]
-    assert first[1] > 10
+    assert first[1] > 20
     assert second == [["loaded"], first[1], 0, first[3]]
 
 
 TOGETHER = KERNEL + "print(flush=True); input(); print(json.dumps([axpy(dtype) for dtype in sys.argv[1:]]))"
-DTYPES = ["int8", "int16", "int32", "int64", "uint8", "float32", "float64", "complex128"]
+DTYPES = ["int8", "int64", "float32", "complex128"]
 
 
 @pytest.mark.parametrize("signatures", ["the same", "different ones"])
-def test_eight_processes_start_at_once_on_an_empty_directory(tmp_path, signatures):
+def test_four_processes_start_at_once_on_an_empty_directory(tmp_path, signatures):
     cache = tmp_path / "cache"
     shifted = DTYPES[1:] + DTYPES[:1]
-    work = {"the same": [["float32"]] * 8, "different ones": list(zip(DTYPES, shifted, strict=True))}[signatures]
+    work = {"the same": [["float32"]] * 4, "different ones": list(zip(DTYPES, shifted, strict=True))}[signatures]
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", TOGETHER, *dtypes], env=environment(cache), text=True,
@@ -255,9 +242,8 @@ def work(seed, start):
         for size in (10, 100_000):
             x = np.linspace(-seed, turn + 1, size)
             t = numgrad.from_numpy(x).requires_grad_()
-            y = numgrad.exp(t) * t
-            y.sum().backward()
-            if not np.allclose(t.grad.numpy(), np.exp(x) * (1 + x), rtol=1e-12, atol=1e-12):
+            numgrad.exp(t).sum().backward()
+            if not np.allclose(t.grad.numpy(), np.exp(x), rtol=1e-12, atol=1e-12):
                 wrong.append((seed, turn, size))
 
 for count in (2, 4):

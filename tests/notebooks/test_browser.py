@@ -89,7 +89,7 @@ def lab(tmp_path):
     work.mkdir()
     nbformat.write(notebook, work / NOTEBOOK.name)
     for name, values in SETTINGS.items():
-        (settings / name).parent.mkdir(parents=True)
+        (settings / name).parent.mkdir(parents=True, exist_ok=True)
         (settings / name).write_text(json.dumps(values))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

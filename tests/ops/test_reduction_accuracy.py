@@ -73,6 +73,9 @@ SCANS = {
     "logcumsumexp": (running(np.logaddexp.accumulate), lambda x, dim: 1 + np.abs(np.logaddexp.accumulate(x, dim or 0))),
 }
 
+#: Of loops that are shared out to threads alike, those that are run on two: it takes long to compile them.
+ON_TWO_THREADS = {"sum", "logsumexp", "amax", "cumsum", "logcumsumexp"}
+
 
 def numbers(name, shape):
     rng = np.random.default_rng(sum(shape))
@@ -98,9 +101,11 @@ def check(name, layout, exactly, magnitude, call):
             continue
         x = numbers(name, shape)
         tensor = numgrad.from_numpy(x)
-        found, again = [at_threads(number, call, tensor, dim) for number in (1, 2)]
+        found = at_threads(1, call, tensor, dim)
         assert found.dtype == np.float32
-        assert np.array_equal(found.view(np.int32), again.view(np.int32)), length
+        if name in ON_TWO_THREADS:
+            again = at_threads(2, call, tensor, dim)
+            assert np.array_equal(found.view(np.int32), again.view(np.int32)), length
         wide = x.astype(np.float64)
         bound = 0 if magnitude is None else 2 * EPS * (1 + np.log2(length)) * magnitude(wide, dim)
         assert np.all(np.abs(found - exactly(wide, dim)) <= bound), length
