@@ -12,7 +12,7 @@ from ..nn.modules.module import Module
 from .describe import Describer, counted, saved_by
 from .folding import Fold, folding
 from .module_calls import Call, calls_of
-from .names import Names
+from .names import Names, readable
 from .picture import Arrow, Box, Group, Picture, Row
 from .subjects import Root
 from .walk import edges_of, nearest, nodes_behind
@@ -131,7 +131,7 @@ class Assembly:
         if around is not None and around.name and name.startswith(f"{around.name}."):
             name = name[len(around.name) + 1 :]
         turn = self._turns[call.key]
-        return f"{name} (call {turn})" if turn else name
+        return f"{readable(name)} (call {turn})" if turn else readable(name)
 
     @functools.cached_property
     def _turns(self) -> dict[str, int]:

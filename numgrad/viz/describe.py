@@ -14,7 +14,7 @@ from ..autograd.node import AccumulateGrad, Node
 from ..autograd.saved import PACKED, SavingNode
 from ..autograd.views import CopySlices
 from .module_calls import Call
-from .names import Names
+from .names import Names, printable, readable
 from .numbers import dtype_name, shape_text, values_text
 from .picture import Box, Row, Run
 
@@ -178,7 +178,7 @@ class Describer:
         changed = [node for node in operations if is_spoiled(node)]
         if changed:
             rows.append(Row("", f"{changed[0].name()} has saved a tensor that was changed since", "alarm"))
-        return Box(key, "module", _title(title, "module"), tuple(rows), group, whole, bool(changed), call.name)
+        return Box(key, "module", _title(title, "module"), tuple(rows), group, whole, bool(changed), printable(call.name))
 
 
 class Saved(NamedTuple):
@@ -247,5 +247,5 @@ def _node_hook_rows(node: Node) -> list[Row]:
 
 
 def _hook_rows(registered: Sequence[Any]) -> list[Row]:
-    found = [hook_name(hook) for hooks in registered if hooks for hook in hooks.values()]
+    found = [readable(hook_name(hook)) for hooks in registered if hooks for hook in hooks.values()]
     return [Row("", f"{'hook' if len(found) == 1 else 'hooks'} {', '.join(found)}")] if found else []

@@ -110,7 +110,11 @@ def draw(
     roots = roots_of(subject)
     if module is not None and not isinstance(module, Module):
         raise TypeError(f"draw(): argument 'module' must be an nn.Module, not {type_name(module)}")
+    if names is not None and not isinstance(names, Mapping):
+        raise TypeError(f"draw(): argument 'names' must be a mapping of names to tensors, not {type_name(names)}")
     for name, tensor in (names or {}).items():
+        if not isinstance(name, str):
+            raise TypeError(f"draw(): 'names' must have strings as keys, not {type_name(name)}")
         if not isinstance(tensor, Tensor):
             raise TypeError(f"draw(): names[{name!r}] must be a Tensor, not {type_name(tensor)}")
     _check_choice("direction", direction, list(RANKS))

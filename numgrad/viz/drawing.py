@@ -12,6 +12,7 @@ from typing import Any
 from .._naming import type_name
 from .._tensor import Tensor
 from ..autograd.node import Node
+from .names import printable
 from .picture import Picture
 from .rendering.dot import dot_text, rendered
 from .rendering.layout import Layout, lay_out
@@ -129,7 +130,8 @@ class Drawing:
         lit: dict[str, str] = {}
         for subject, note in notes.items():
             key = self._place(subject)
-            lit[key] = "\n".join(part for part in (lit.get(key), note) if part)
+            text = "\n".join(map(printable, (note or "").split("\n")))
+            lit[key] = "\n".join(part for part in (lit.get(key), text) if part)
         return Drawing(replace(self._picture, lit=lit), self._layout)
 
     def _place(self, subject: Any) -> str:

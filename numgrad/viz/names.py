@@ -12,10 +12,13 @@ from typing import Any
 from .._tensor import Tensor
 from ..nn.modules.module import Module
 
-__all__ = ["Names", "calling_variables"]
+__all__ = ["Names", "calling_variables", "printable", "readable"]
 
 #: Lists, tuples and dictionaries of more entries than this are not searched for tensors.
 MANY = 1000
+
+#: Characters of a longer name that are shown: half of them from its beginning, half from its end.
+LONG = 60
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
@@ -43,7 +46,7 @@ class Names:
 
     def add(self, name: str, thing: Any) -> None:
         """Name a tensor or module."""
-        self._names.setdefault(id(thing), (name, thing))
+        self._names.setdefault(id(thing), (readable(name), thing))
         if isinstance(thing, Tensor) and thing._edge is not None and not _is_stale(thing):
             node, number = thing._edge
             self.places.setdefault((node.sequence, number), thing)
@@ -67,6 +70,17 @@ class Names:
                 for key, entry in list(entries):
                     if _is_a(entry, Tensor):
                         self.add(f"{name}[{key!r}]", entry)
+
+
+def printable(text: str) -> str:
+    """A line of text with signs that XML or a terminal would stumble over written as in Python's strings."""
+    return "".join([sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text])
+
+
+def readable(name: str) -> str:
+    """A name as it can stand in a picture: printable, and not too long."""
+    name = printable(name)
+    return name if len(name) <= LONG else f"{name[: LONG // 2]}…{name[-LONG // 2 :]}"
 
 
 def _is_stale(tensor: Tensor) -> bool:

@@ -9,6 +9,7 @@ from .._naming import type_name
 from .._tensor import Tensor
 from ..autograd.graph import GradientEdge
 from ..autograd.node import DeadEnd, Node, edge_of
+from .names import readable
 
 __all__ = ["Root", "roots_of"]
 
@@ -38,7 +39,7 @@ def roots_of(subject: Any) -> list[Root]:
     """
     if isinstance(subject, Mapping):
         named: list[tuple[str | None, Any, str]] = [
-            (str(name), value, f"subject[{name!r}]") for name, value in subject.items()
+            (readable(str(name)), value, f"subject[{name!r}]") for name, value in subject.items()
         ]
     elif isinstance(subject, list | tuple) and not isinstance(subject, GradientEdge):
         named = [(None, value, f"subject[{place}]") for place, value in enumerate(subject)]

@@ -214,6 +214,13 @@ def test_names_that_are_given_come_first_then_those_of_the_module():
     assert bias is line.bias
 
 
+def test_names_that_cannot_be_written_as_they_are():
+    x = leaf(1.0)
+    text = draw({"up\n\x1b[A": x * 1}, names={"\ud800é" + 1000 * "x": x}).text
+    assert text.startswith("up\\n\\x1b[A [1] float32\n")
+    assert f"\n\\ud800é{23 * 'x'}…{30 * 'x'} [1] float32" in text
+
+
 def drawn_elsewhere(tensor):
     return draw(tensor).text
 
@@ -352,6 +359,8 @@ def test_values_that_are_refused(arguments, options, message):
         ([[leaf(1.0), "x"]], {}, r"subject\[1\] must be .*, not str"),
         ([leaf(1.0), leaf(2.0)], {}, "'module' must be an nn.Module, not torch.FloatTensor"),
         ([leaf(1.0)], {"names": {"x": 1}}, r"names\['x'\] must be a Tensor, not int"),
+        ([leaf(1.0)], {"names": {1: leaf(1.0)}}, "'names' must have strings as keys, not int"),
+        ([leaf(1.0)], {"names": [leaf(1.0)]}, "'names' must be a mapping of names to tensors, not list"),
         ([leaf(1.0)], {"max_depth": 1.5}, "max_depth must be an int or None, not float"),
     ],
 )

@@ -133,7 +133,8 @@ def test_graphviz_reads_all_that_may_stand_in_boxes(tmp_path):
     x = numgrad.tensor([[1.0]], requires_grad=True)
     model = nn.Sequential(nn.Linear(1, 1))
     y = model(x).clamp(min=0.0).sum(dim=0, keepdim=True)
-    drawing = draw(y, model, values=True, names={'a "b" \\n <i> #1': x}).highlighted({x: 'a "note" <&>\nin lines'})
+    drawing = draw(y, model, values=True, names={'a "b" \\n <i> #1': x}).highlighted({x: 'a "note" <&>\nin \tlines'})
+    ElementTree.fromstring(drawing.svg)
     drawing.save(tmp_path / "graph.png")
     assert "#quot;b#quot; \\n #lt;i#gt; #35;1" in drawing.mermaid
 
