@@ -108,10 +108,13 @@ def listen(listener: Listener) -> None:
 
 
 def unlisten(listener: Listener) -> None:
-    """No longer tell it; nothing happens if it is not told."""
+    """No longer tell it, or once less if it listens several times; nothing happens if it is not told."""
     global listeners
     with _changing:
-        listeners = tuple([other for other in listeners if other != listener])  # a method is another object each time
+        left = list(listeners)
+        if listener in left:
+            left.remove(listener)
+        listeners = tuple(left)
         if not listeners:
             for kernel, entry in _bare.items():
                 kernel.entry = entry

@@ -155,6 +155,17 @@ def test_a_listener_may_compute_and_is_not_told_of_that():
     assert found == [("mul", 20)]
 
 
+def test_a_listener_that_listens_twice_leaves_twice():
+    x = torch.ones(10)
+    found = []
+    with launches.listening(found.append):
+        with launches.listening(found.append):
+            x * 2
+        x * 2
+    x * 2
+    assert len(found) == 3
+
+
 def test_an_error_of_a_listener_comes_out_and_it_can_leave():
     x = torch.ones(10)
 
