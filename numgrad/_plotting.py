@@ -23,7 +23,7 @@ def wanted_for_a_picture() -> bool:
     """Whether the tensor was asked, or given to NumPy, by one of these libraries and not by the program."""
     frame: Any = sys._getframe(1)
     while frame is not None:
-        module = frame.f_globals.get("__name__", "")
+        module = str(frame.f_globals.get("__name__", ""))  # a program may have set it to anything
         package = module.partition(".")[0]
         if package not in _BETWEEN and module not in _BETWEEN:
             return package in _LIBRARIES
