@@ -178,7 +178,8 @@ class Describer:
         changed = [node for node in operations if is_spoiled(node)]
         if changed:
             rows.append(Row("", f"{changed[0].name()} has saved a tensor that was changed since", "alarm"))
-        return Box(key, "module", _title(title, "module"), tuple(rows), group, whole, bool(changed), printable(call.name))
+        tip = printable(call.name)
+        return Box(key, "module", _title(title, "module"), tuple(rows), group, whole, bool(changed), tip)
 
 
 class Saved(NamedTuple):

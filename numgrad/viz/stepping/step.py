@@ -128,7 +128,7 @@ class Step:
         self.accumulated: tuple[Accumulated, ...] = ()
         self.remark: str | None = None
         self.outer = outer
-        self.depth = 0 if outer is None else outer.depth + 1
+        self.depth: int = 0 if outer is None else outer.depth + 1
         self._arrived: tuple[Any, ...] | None = None
 
     @property

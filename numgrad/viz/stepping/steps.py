@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, overload
 
+from ..._naming import type_name
 from ..._tensor import Tensor
 from ...autograd.watching import unwatch, watch
 from ...nn.modules.module import Module
@@ -73,7 +74,7 @@ def backward_steps(
         module: a module whose parameters get the names that they have in it.
 
     Raises:
-        TypeError: ``loss`` is no tensor, or ``names`` and ``module`` are not what they should be.
+        TypeError: ``loss`` is no tensor, or ``values``, ``names`` and ``module`` are not what they should be.
         RuntimeError: as ``backward`` does.
 
     Example:
@@ -88,8 +89,10 @@ def backward_steps(
         (tensor(12.),)
     """
     if not isinstance(loss, Tensor):
-        raise TypeError(f"backward_steps() needs a tensor to start from, not {type(loss).__name__}")
-    run = Run(float("inf") if values is True else int(values), _drawing(loss, module, names))
+        raise TypeError(f"backward_steps() needs a tensor to start from, not {type_name(loss)}")
+    if not isinstance(values, int):
+        raise TypeError(f"backward_steps(): argument 'values' must be a bool or an int, not {type_name(values)}")
+    run = Run(float("inf") if values is True else values, _drawing(loss, module, names))
     recording = StepRecording(run)
     watch(recording)
     try:

@@ -27,7 +27,7 @@ PARTS = 8
 
 @dataclass(frozen=True)
 class Summary:
-    """What is kept of a tensor that is too large to be copied.
+    """What is kept of a tensor that is too large to be copied, or of one under ``vmap``, which has no elements to show.
 
     Attributes:
         shape: its shape.
@@ -59,8 +59,10 @@ def snapshot(value: Any, limit: float) -> Any:
     Tuples and lists become such of snapshots; of anything but tensors and numbers its text is kept.
     """
     if isinstance(value, Tensor):
+        if hasattr(value, "_mapped"):  # one example of many, under vmap
+            return Summary(size_of(value._shape), value._type.dtype, (), None, None)
         array = operations.elements(value)
-        if hasattr(value, "_mapped") or array.size > limit:
+        if array.size > limit:
             return summary(value, array)
         return fresh(np.array(array, order="C").reshape(-1), value._shape, value._type)
     if isinstance(value, tuple | list):

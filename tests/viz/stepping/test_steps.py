@@ -101,6 +101,8 @@ def test_a_gradient_given_and_inputs_and_errors():
         backward_steps(y)
     with pytest.raises(TypeError, match="not list"):
         backward_steps([y])
+    with pytest.raises(TypeError, match="'values' must be a bool or an int, not str"):
+        backward_steps(y, numgrad.ones(2), values="all")
     steps = backward_steps(y, numgrad.tensor([1.0, 10.0]), inputs=[x])
     assert [result.input for result in steps[0].results] == ["input"]
     assert (x.grad.tolist(), w.grad) == ([3.0, 40.0], None)
@@ -354,6 +356,18 @@ def test_large_tensors_are_summarized():
     assert same(backward_steps((x * x).sum(), values=True)[1].saved["input"], x)
     few = backward_steps((x * x).sum(), values=0)
     assert str(few[0].gradients[0]) == "float32 []: 1 (from 1 to 1)"
+
+
+def test_under_vmap_elements_are_those_of_no_example():
+    texts = []
+
+    def gradient(x):
+        inner = x.detach().requires_grad_()
+        texts.append(str(backward_steps((inner * inner).sum())[1]))
+        return inner.grad
+
+    assert numgrad.func.vmap(gradient)(numgrad.ones(3, 2)).tolist() == [[2.0, 2.0]] * 3
+    assert "input = float32 [2]\n" in texts[0]
 
 
 def test_names_are_the_callers_or_given():
