@@ -2,13 +2,14 @@
 
 import importlib.util
 import re
+import threading
 
 import pytest
 from numba.core.registry import cpu_target
 
 import numgrad as torch
 from numgrad._inspect import inspect_example
-from numgrad._inspect.assembly import function_of, functions, loops, main_loop, readable
+from numgrad._inspect.assembly import function_of, functions, loops, main_loop, readable, widest
 from numgrad.devices import compiled_kernels
 from numgrad.nn.functional import relu
 
@@ -102,6 +103,52 @@ def test_what_changes_something_or_draws_numbers_is_run_once():
     torch.manual_seed(3)
     torch.inspect(torch.rand, 20)
     assert torch.equal(torch.get_rng_state(), state)
+    own, other = (torch.Generator().manual_seed(3) for _ in range(2))
+    torch.inspect(torch.rand, 20, generator=own)
+    torch.rand(20, generator=other)
+    assert torch.equal(own.get_state(), other.get_state())
+
+
+def test_what_does_more_than_compute_is_run_once():
+    x = leaf(4)
+    torch.inspect((x * 2.0).sum().backward)
+    assert x.grad.tolist() == [2.0] * 4
+    optimizer = torch.optim.SGD([x], lr=0.5)
+    before = x.tolist()
+    assert stages(torch.inspect(optimizer.step)) == [("sgd", "forward")]
+    assert x.tolist() == pytest.approx([value - 1 for value in before])
+
+
+def test_hooks_are_not_called_and_no_gradient_is_retained():
+    calls = []
+    x, weight = leaf(4), leaf(4)
+    y = x * 2.0
+    y.retain_grad()
+    for tensor in (x, y, weight):
+        tensor.register_hook(calls.append)
+    for given in (x, y):
+        torch.inspect(torch.tanh, given)
+        torch.inspect(lambda value: value * weight, given)
+    assert calls == []
+    assert x.grad is y.grad is weight.grad is None
+    (y * weight).sum().backward()
+    assert len(calls) == 3
+    assert y.grad is not None
+
+
+def test_what_other_threads_run_is_left_out():
+    def function():
+        other = threading.Thread(target=torch.tanh, args=(torch.ones(3),))
+        other.start()
+        other.join()
+        return torch.ones(3) + 1
+
+    assert ("tanh", "forward") not in stages(torch.inspect(function))
+
+
+def test_a_gradient_that_is_handed_on_is_told_from_none():
+    assert "handed on" in torch.inspect(torch.add, leaf(3), 1).notes[0]
+    assert "requires a gradient" in torch.inspect(torch.add, torch.ones(3), 1).notes[0]
 
 
 # -- nodes --------------------------------------------------------------------------------------------------------
@@ -176,7 +223,13 @@ def test_a_kernel_of_the_store_is_shown_without_a_run(addition):
 
 
 @pytest.mark.parametrize(
-    ("name", "kernel"), [("tanh", "tanh"), ("cumsum", "cumsum_short_rows"), ("linear", "products")]
+    ("name", "kernel"),
+    [
+        ("tanh", "tanh"), ("cumsum", "cumsum_short_rows"), ("linear", "products"),
+        ("entr", "entr"), ("gelu", "gelu_op"), ("vector_norm", "fold_rows"),  # of special, functional, linalg
+        ("sum_all", "fold_rows"), ("mse_backward", "mse_backward"), ("clamp_op", "clamp_op"),  # only in the table
+        ("floor_divide", "floor_quotient"), ("square_", "pow_number"),  # not of what requires a gradient
+    ],
 )
 def test_an_operation_is_tried_on_an_example(name, kernel):
     assert inspect_example(name, 400).kernels[0].name == kernel
@@ -186,7 +239,9 @@ def test_an_operation_is_tried_on_an_example(name, kernel):
     ("subject", "args", "error", "message"),
     [
         ("tanhh", (), ValueError, "no operation 'tanhh': tanh"),
-        ("einsum", (), TypeError, r"no example for einsum .*numgrad\.inspect\(numgrad\.einsum, \.\.\.\)"),
+        ("entrr", (), ValueError, "no operation 'entrr': entr"),
+        ("__doc__", (), ValueError, "no operation '__doc__'"),
+        ("einsum", (), TypeError, r"no example for einsum .*numgrad\.inspect\(einsum, \.\.\.\)"),
         (leaf(2), (), TypeError, "takes a tensor's grad_fn"),
         (leaf(2).sum().grad_fn, (1,), TypeError, "a SumBackward0 takes no arguments"),
         (leaf(2).sum().grad_fn.next_functions[0][0], (), TypeError, "the end of a path"),
@@ -326,6 +381,13 @@ def test_single_numbers_in_vector_registers_are_told_from_vectors():
 def test_the_main_loop_of_arm_code_is_found():
     name, loop = main_loop(ARM)
     assert (name, loop.bits, dict(loop.registers), loop.single) == ("work", 128, {128: 3}, 2)
+
+
+def test_what_the_main_loop_does_not_show_is_said():
+    loop = main_loop(X86.replace("addq\t$8, %rax", "callq\t*%rbx"))[1]
+    assert (loop.calls, main_loop(X86)[1].calls) == (1, 0)
+    assert widest(X86, "work") == 256
+    assert widest(X86.replace("\txorl\t%eax, %eax", "\tvaddps\t(%rdi), %zmm0, %zmm0"), "work") == 512
 
 
 def test_numbas_names_are_shortened(addition):

@@ -129,7 +129,10 @@ def on_gpu(x: Value) -> bool:
 
 
 def device_function(name: str, *arguments: Any) -> Value:
-    """A call of NVIDIA's libdevice, which has C's mathematics by C's names."""
+    """A call of NVIDIA's libdevice, which has C's mathematics by C's names.
+
+    Its sin, cos and tan of float32 multiply in float64 once, where they reduce an angle of more than about 10**5.
+    """
     first = arguments[0]
     kind = first.value.type
     symbol = f"__nv_{name}{'f' if first.size == 32 else ''}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,9 @@ from .._tensor import Tensor
 from .._types import dtype, float32
 from ..autograd.node import Node
 from ..devices import Kernel
-from ..ops import public_functions
+from ..ops import ops, public_functions
+from ..ops.elementwise import Pointwise
+from ..ops.recorder import recorder
 from .calls import call, own_function
 from .examples import SIZE, example
 from .inspection import Inspection
@@ -28,15 +31,16 @@ def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection:
     ``cuda``), and time, bytes and bandwidth of its last run.  A kernel that was loaded from disk is compiled again, in
     memory, when its machine code is asked for.
 
-    Functions of numgrad are run three times, unless they change something or draw random numbers: the first run
-    meets cold memory.  A function of one's own is run once.
+    Operations of numgrad are run three times, unless they change what they are given or draw random numbers: the first
+    run meets cold memory.  All else is run once, and does to tensors and to the random state what a call does.  Only
+    what runs in the calling thread is looked at.
 
     Args:
         subject: one of
 
             - a function of numgrad's, a method of a tensor, a module, or a function of one's own: called with the
-              other arguments; in backward gradients of ones go to those that require a gradient, and nothing is
-              accumulated;
+              other arguments; in backward gradients of ones go to those that require a gradient, nothing is
+              accumulated, and hooks of these tensors are not called;
             - such a function of numgrad's, or its name, without arguments: called with an example, a row of a million
               float32 for pointwise operations, a matrix of a million for most others;
             - ``tensor.grad_fn``: its rule is run on gradients of ones, and what it records with what it saved;
@@ -106,34 +110,46 @@ def inspect_example(subject: Callable[..., Any] | str, size: int = SIZE, kind: d
     name = function.__name__
     try:
         args = example(name, function, size, kind)
-        return call(_title(function, args), function, args, {})
+        try:
+            return call(_title(function, args), function, args, {})
+        except RuntimeError:  # it has no derivative, or changes its argument in place, which a leaf forbids
+            args = tuple([arg.detach() if isinstance(arg, Tensor) else arg for arg in args])
+            return call(_title(function, args), function, args, {})
     except (TypeError, RuntimeError, IndexError, ValueError) as error:
         raise TypeError(
-            f"numgrad.inspect has no example for {name} ({error}): call it with arguments, numgrad.inspect(numgrad."
-            f"{name}, ...)"
+            f"numgrad.inspect has no example for {name} ({error}): call it with arguments, numgrad.inspect({name}, ...)"
         ) from error
 
 
 def _named(name: str) -> Callable[..., Any]:
-    """The function of numgrad's that has this name.
+    """The function of numgrad's that has this name, or what the op table has under it.
 
     Raises:
         ValueError: there is none.
     """
+    from .. import linalg, special
     from ..nn import functional
 
-    found = public_functions.get(name) or getattr(functional, name, None)
-    if found is None:
-        near = difflib.get_close_matches(name, public_functions, 3)
+    if name in public_functions:
+        return public_functions[name]
+    for space in (functional, special, linalg):
+        if name in space.__all__:
+            return getattr(space, name)
+    op: Any = ops.get(name) or ops.get(f"{name}_op")
+    if op is None:
+        known = {*public_functions, *functional.__all__, *special.__all__, *linalg.__all__, *ops}
+        near = difflib.get_close_matches(name, sorted(known), 3)
         raise ValueError(f"numgrad has no operation '{name}'{': ' * bool(near)}{', '.join(near)}")
-    return found
+    function: Any = recorder(op) if isinstance(op, Pointwise) else functools.wraps(op.function)(lambda *args: op(*args))
+    function.op = op
+    return function
 
 
 def _title(function: Any, args: tuple[Any, ...]) -> str:
     name = getattr(function, "__name__", type(function).__name__)
     own = getattr(function, "__self__", None)  # of a method
     given = [own, *args] if isinstance(own, Tensor) else args
-    return f"{name.removesuffix('_op')}({', '.join(map(_described, given))})"
+    return f"{name.lstrip('_').removesuffix('_op')}({', '.join(map(_described, given))})"
 
 
 def _described(value: Any) -> str:

@@ -2,8 +2,9 @@
 
 The loop in which a kernel spends its time is taken to be, of the loops that have none within them, one that works on
 vectors which lie in one piece; of these one that lies deepest in others, and of these the one with the widest vectors
-that computes most with them.  What is known of x86 and of ARM is how they write their vector registers, and their
-jumps.
+that computes most with them.  It is a guess: a loop whose length the compiler knew may be written out without a jump,
+and then only the loop for what is left over is found; whoever shows it can ask for the ``widest`` vectors of the whole
+function.  What is known of x86 and of ARM is how they write their vector registers, their jumps and their calls.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-__all__ = ["Loop", "function_of", "main_loop", "readable"]
+__all__ = ["Loop", "function_of", "main_loop", "readable", "widest"]
 
 #: The vector registers: how many bits they have.
 _REGISTERS = [
@@ -29,6 +30,7 @@ _SINGLE = re.compile(r"(?!v?p)\w+s[sd]|v?mov[dq]|v?cvtt?s[sdi]2s\w*|v?p(?:extr|i
 
 _LABEL = re.compile(r"^([.\w$]+):")
 _JUMP = re.compile(r"^\s+(?:j\w+|b|b\.\w+|cbn?z|tbn?z)\s+(?:.*[\s,])?([.\w$]+)$")
+_CALL = re.compile(r"^\s+(?:callq?|blr?)\s")
 
 #: Lines that are no machine code.
 _DIRECTIVE = re.compile(r"^\s*(?:\.(?!L)|#|//|;|$)|^\.Lfunc_end|^\s+\.|^\.Ltmp")
@@ -66,6 +68,11 @@ class Loop:
         """The width of the widest vectors that it works on, 0 if few of its instructions are about vectors."""
         vectors = sum(self.registers.values())
         return max(self.registers) if vectors * 4 >= vectors + self.single else 0
+
+    @property
+    def calls(self) -> int:
+        """How many of its instructions call functions, whose instructions are not among them."""
+        return sum(bool(_CALL.match(line)) for line in self.lines)
 
     @property
     def scattered(self) -> bool:
@@ -146,6 +153,12 @@ def _likelihood(loop: Loop) -> tuple[float, ...]:
 def _is_wrapper(name: str) -> bool:
     """Whether a function only prepares arguments, or counts references."""
     return name.startswith(("_ZN7cpython", "NRT_"))
+
+
+def widest(assembly: str, name: str) -> int:
+    """The width in bits of the widest vectors that a function computes with, in a loop or not; 0 without any."""
+    lines = [line for line in functions(assembly)[name] if not _LABEL.match(line) and "mov" not in line.split()[0]]
+    return max(map(_vector_bits, lines), default=0)
 
 
 def function_of(assembly: str, name: str) -> str:

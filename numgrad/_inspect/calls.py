@@ -2,54 +2,69 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .._tensor import Tensor
 from ..autograd.backward import grad
-from ..autograd.node import AccumulateGrad, Node
+from ..autograd.node import AccumulateGrad, Node, edge_of
 from ..devices.launches import Launch, listening
 from ..ops.creation.filled import ones_like
-from ..random import default_generator
+from ..random import Generator, default_generator
 from .inspection import Inspection
 from .kernels import inspected
 
-__all__ = ["call", "own_function", "repeated", "told"]
+__all__ = ["HANDED_ON", "call", "own_function", "repeated", "told"]
+
+HANDED_ON = "Backward runs no kernel: the gradient is handed on as it is, or as a view of it."
 
 #: Runs of what may be run again: in the first one memory and caches are cold.
 RUNS = 3
+
+#: Where numgrad has functions that do nothing but compute, unlike ``Tensor.backward`` or an optimizer's ``step``.
+_COMPUTING = ("numgrad.ops.", "numgrad.nn.functional.", "numgrad.linalg.", "numgrad.special.")
 
 
 def call(title: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inspection:
     """Call a function and tell of the kernels that ran, then and in backward."""
     given = list(_tensors((getattr(function, "__self__", None), args, kwargs)))  # a method's tensor, too
-    versions = [tensor._counter[0] for tensor in given]
-    random = default_generator.state_bytes()
+    generators = [default_generator, *[value for value in (*args, *kwargs.values()) if isinstance(value, Generator)]]
+
+    def state() -> list[Any]:
+        return [*[tensor._counter[0] for tensor in given], *[generator.state_bytes() for generator in generators]]
+
+    before = state()
+    notes: list[str] = []
 
     def run() -> list[tuple[str, Launch]]:
         outs: list[Any] = []
         launches = told("forward", lambda: outs.append(function(*args, **kwargs)))
-        return launches + _backward(given, outs)
+        backward = _backward(given, outs)
+        if launches and not backward:
+            notes[:] = [
+                "Nothing that it was given or uses requires a gradient, so no backward kernel ran."
+                if backward is None
+                else HANDED_ON
+            ]
+        return launches + (backward or [])
 
     launches = run()
-    notes = []
     # A function of one's own may do anything; numgrad's can be run again, unless they change or draw something.
-    unchanged = versions == [tensor._counter[0] for tensor in given]
-    if own_function(function) and unchanged and random == default_generator.state_bytes():
+    if own_function(function) and state() == before:
         launches = repeated(run, launches)
     if not launches:
-        notes.append("No kernel ran.")
-    elif all(stage == "forward" for stage, _ in launches):
-        notes.append("Nothing that it was given or uses requires a gradient, so no backward kernel ran.")
+        notes.append("No kernel ran: views need none, and NumPy fills and copies memory by itself.")
     return Inspection(title, inspected(launches), notes)
 
 
 def told(stage: str, function: Callable[[], Any]) -> list[tuple[str, Launch]]:
-    """The kernels that a function runs, with the stage in which it does."""
+    """The kernels that a function runs in this thread, with the stage in which it does."""
     found: list[Launch] = []
     with listening(found.append):
         function()
-    return [(stage, launch) for launch in found]
+    return [(stage, launch) for launch in found if launch.thread == threading.get_ident()]
 
 
 def repeated(run: Callable[[], list[Any]], first: list[Any]) -> list[Any]:
@@ -58,22 +73,38 @@ def repeated(run: Callable[[], list[Any]], first: list[Any]) -> list[Any]:
 
 
 def own_function(function: Any) -> bool:
-    """Whether a function is one of numgrad's."""
+    """Whether a function is one of numgrad's that only compute."""
     module = getattr(function, "__module__", None) or ""
     name = getattr(function, "__name__", "_")
-    return module.partition(".")[0] == "numgrad" and not name.endswith("_") and not isinstance(function, type)
+    return f"{module}.".startswith(_COMPUTING) and not name.endswith("_") and not isinstance(function, type)
 
 
-def _backward(given: list[Tensor], outs: Any) -> list[tuple[str, Launch]]:
-    """The kernels that the gradients run of what was given and of the leaves that the function knows."""
+def _backward(given: list[Tensor], outs: Any) -> list[tuple[str, Launch]] | None:
+    """The kernels that the gradients run of what was given and of the leaves that the function knows; None without."""
     outputs = [out for out in _tensors(outs) if out.grad_fn is not None and out._type.dtype.differentiable]
     inputs = [tensor for tensor in given if tensor.requires_grad]
     inputs += [leaf for leaf in _leaves(outputs, inputs) if not any(leaf is other for other in inputs)]
     if not outputs or not inputs:
-        return []
+        return None
     gradients = [ones_like(out) for out in outputs]
-    # retain_graph: what was given may have been computed, and its graph is still the caller's
-    return told("backward", lambda: grad(outputs, inputs, gradients, retain_graph=True, allow_unused=True))
+    with _without_hooks(inputs):
+        # retain_graph: what was given may have been computed, and its graph is still the caller's
+        return told("backward", lambda: grad(outputs, inputs, gradients, retain_graph=True, allow_unused=True))
+
+
+@contextmanager
+def _without_hooks(tensors: list[Tensor]) -> Iterator[None]:
+    """Do not run the hooks of these tensors, nor retain their gradients: both are for the caller's own backward."""
+    nodes = {edge[0] for tensor in tensors if (edge := edge_of(tensor)) is not None}
+    leaves = {node.variable for node in nodes if isinstance(node, AccumulateGrad)}
+    kept = [(node, "attached", node.attached) for node in nodes] + [(leaf, "_hooks", leaf._hooks) for leaf in leaves]
+    for holder, name, _ in kept:
+        setattr(holder, name, None)
+    try:
+        yield
+    finally:
+        for holder, name, hooks in kept:
+            setattr(holder, name, hooks)
 
 
 def _leaves(outputs: list[Tensor], inputs: list[Tensor]) -> list[Tensor]:

@@ -37,11 +37,13 @@ _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(["softmax", "log_softmax"], (_MATRIX, -1)),
     **dict.fromkeys(["cat", "concat", "stack"], ([_MATRIX, _MATRIX],)),
     **dict.fromkeys(["clamp", "clip"], (_ROW, 0.25, 0.75)),
-    **dict.fromkeys(["gather", "take_along_dim"], (_MATRIX, -1, _PLACES)),
+    **dict.fromkeys(["hstack", "vstack", "row_stack", "dstack", "column_stack"], ([_MATRIX, _MATRIX],)),
     **dict.fromkeys(["chunk", "split", "topk", "kthvalue"], (_MATRIX, 2)),
-    "dropout": (_ROW, 0.5, True), "flip": (_MATRIX, 0), "layer_norm": (_MATRIX, (_VECTOR,)), "lerp": (_ROW, _ROW, 0.5),
-    "masked_fill": (_MATRIX, _TRUTHS, 0.0), "pow": (_ROW, 3.0), "roll": (_MATRIX, 1), "rms_norm": (_MATRIX, (_VECTOR,)),
-    "scatter_add": (_MATRIX, -1, _PLACES, _MATRIX), "where": (_TRUTHS, _MATRIX, _MATRIX),
+    "dropout": (_ROW, 0.5, True), "flip": (_MATRIX, 0), "gather": (_MATRIX, -1, _PLACES),
+    "layer_norm": (_MATRIX, (_VECTOR,)), "lerp": (_ROW, _ROW, 0.5), "masked_fill": (_MATRIX, _TRUTHS, 0.0),
+    "pow": (_ROW, 3.0), "prelu": (_MATRIX, _VECTOR), "rms_norm": (_MATRIX, (_VECTOR,)), "roll": (_MATRIX, 1),
+    "scatter_add": (_MATRIX, -1, _PLACES, _MATRIX), "take_along_dim": (_MATRIX, _PLACES, -1),
+    "where": (_TRUTHS, _MATRIX, _MATRIX),
 }
 
 #: Parameters without annotation that are tensors.

@@ -12,7 +12,7 @@ import numpy as np
 from .. import devices
 from ..devices.launches import Launch
 from ..devices.traffic import uses
-from .assembly import Loop, function_of, main_loop, readable
+from .assembly import Loop, function_of, main_loop, readable, widest
 
 __all__ = ["InspectedKernel", "inspected"]
 
@@ -128,9 +128,12 @@ class InspectedKernel:
             return "no loop"
         if self.calls_blas and not loop.bits:
             return f"none of its own: BLAS ({devices.blas_name()}) does the work"
+        widest_bits = widest(self._machine_code, self._main[0])
+        notes = [f"; {widest_bits}-bit vectors outside of it"] * (widest_bits > loop.bits)
+        notes += [f"; it calls functions in {loop.calls} places, whose instructions are not shown"] * (loop.calls > 0)
         if not loop.bits:
-            return f"no vectors: one {self.compute} at a time"
-        return f"{loop.bits}-bit: {self.lanes} {self.compute} at a time ({_counted(loop)})"
+            return f"no vectors: one {self.compute} at a time{''.join(notes)}"
+        return f"{loop.bits}-bit: {self.lanes} {self.compute} at a time ({_counted(loop)}){''.join(notes)}"
 
     @property
     def calls_blas(self) -> bool:

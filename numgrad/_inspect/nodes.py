@@ -13,7 +13,7 @@ from ..devices.launches import Launch
 from ..ops.new import filled_of
 from ..ops.nodes import OpNode
 from ..ops.plan import PointwiseNode
-from .calls import repeated, told
+from .calls import HANDED_ON, repeated, told
 from .inspection import Inspection
 from .kernels import inspected
 
@@ -47,7 +47,7 @@ def node_inspection(node: Node) -> Inspection:
     if not isinstance(node, BackwardCFunction):  # whose backward is the user's: it may do anything
         rule = repeated(run, rule)
     if not rule:
-        notes.append("Backward runs no kernel: the gradient is handed on as it is, or as a view of it.")
+        notes.append(HANDED_ON)
     return Inspection(f"{node.name()}, output {_described(node.shape, node.type)}", inspected(launches + rule), notes)
 
 
