@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["dtype_name", "shape_text", "values_text"]
+__all__ = ["dtype_name", "number_text", "shape_text", "values_text"]
 
 #: Tensors of more elements than this show the first ones alone.
 FEW, FIRST = 12, 3
@@ -32,17 +32,18 @@ def values_text(tensor: Any) -> list[str]:
         return [_row(array.tolist())]
     if array.size <= FEW and array.ndim == 2:
         return f"[{',~ '.join(map(_row, array.tolist()))}]".split("~")
-    first = ", ".join(map(_number, array.reshape(-1)[:FIRST].tolist()))
+    first = ", ".join(map(number_text, array.reshape(-1)[:FIRST].tolist()))
     if array.dtype.kind in "cb":
         return [f"{first}, …"]
-    return [f"{first}, … from {_number(array.min().item())} to {_number(array.max().item())}"]
+    return [f"{first}, … from {number_text(array.min().item())} to {number_text(array.max().item())}"]
 
 
 def _row(values: Any) -> str:
-    return f"[{', '.join(map(_number, values))}]" if isinstance(values, list) else _number(values)
+    return f"[{', '.join(map(number_text, values))}]" if isinstance(values, list) else number_text(values)
 
 
-def _number(value: Any) -> str:
+def number_text(value: Any) -> str:
+    """An element with few digits."""
     if isinstance(value, bool | int):
         return str(value)
     if isinstance(value, complex):

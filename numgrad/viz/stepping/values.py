@@ -12,6 +12,7 @@ from ..._layout import numel
 from ..._tensor import Tensor, fresh
 from ..._types import Size, dtype, size_of
 from ...autograd.operations import operations
+from ..numbers import number_text
 
 __all__ = ["Summary", "Value", "snapshot", "value_text"]
 
@@ -44,8 +45,8 @@ class Summary:
 
     def __str__(self) -> str:
         dots = ", ..." if numel(self.shape) > len(self.first) else ""
-        elements = f": {', '.join(map(_number, self.first))}{dots}" if self.first else ""
-        extent = "" if self.least is None else f" (from {_number(self.least)} to {_number(self.greatest)})"
+        elements = f": {', '.join(map(number_text, self.first))}{dots}" if self.first else ""
+        extent = "" if self.least is None else f" (from {number_text(self.least)} to {number_text(self.greatest)})"
         return f"{self.dtype.name} {list(self.shape)}{elements}{extent}"
 
 
@@ -89,7 +90,3 @@ def value_text(value: Any) -> str:
             texts.append("...")
         return f"[{', '.join(texts)}]" if isinstance(value, list) else f"({', '.join(texts)}{',' * (len(texts) == 1)})"
     return str(value) if isinstance(value, Summary) else repr(value)
-
-
-def _number(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float | complex) else str(value)
