@@ -60,9 +60,10 @@ def backward_steps(
     """Run ``loss.backward()`` and return what it did at each node, one step for each.
 
     Everything is as after ``loss.backward(gradient, retain_graph, create_graph, inputs)``: the engine itself does it.
-    Each step has copies of the values as they were then.  While somebody looks on, here or in a profile, the engine takes
-    no short ways: a hook may meet a gradient that is expanded, and cannot write to it, where without it has elements of
-    its own.
+    Each step has copies of the values as they were then.
+
+    While somebody looks on, here or in a profile, the engine takes no short ways: a hook may then be given an expanded
+    gradient, which cannot be written to, in place of one with elements of its own.
 
     Args:
         loss: the tensor to start from.
