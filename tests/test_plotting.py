@@ -55,7 +55,9 @@ def test_a_library_that_draws_is_given_the_elements_to_read(module):
     assert from_module(module, copy.deepcopy, x * 1).is_leaf
 
 
-@pytest.mark.parametrize("module", [__name__, "numgrad.func", "scipy.linalg", "matplotlib_of_mine", "numpy_of_mine", None])
+@pytest.mark.parametrize(
+    "module", [__name__, "numgrad.func", "scipy.linalg", "matplotlib_of_mine", "numpy_of_mine", None],
+)
 def test_others_are_not(module):
     x = tensor(X, requires_grad=True)
     with pytest.raises(RuntimeError, match="Can't call numpy\\(\\) on Tensor that requires grad"):
