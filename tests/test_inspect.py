@@ -228,7 +228,7 @@ def test_a_kernel_of_the_store_is_shown_without_a_run(addition):
         ("tanh", "tanh"), ("cumsum", "cumsum_short_rows"), ("linear", "products"),
         ("entr", "entr"), ("gelu", "gelu_op"), ("vector_norm", "fold_rows"),  # of special, functional, linalg
         ("sum_all", "fold_rows"), ("mse_backward", "mse_backward"), ("clamp_op", "clamp_op"),  # only in the table
-        ("floor_divide", "floor_quotient"), ("square_", "pow_number"),  # not of what requires a gradient
+        ("floor_divide", "floor_quotient"), ("tanh_", "tanh"), ("clamp_", "clamp_op"),  # which need a detached one
     ],
 )
 def test_an_operation_is_tried_on_an_example(name, kernel):

@@ -107,7 +107,7 @@ def inspect_example(subject: Callable[..., Any] | str, size: int = SIZE, kind: d
         ValueError: there is no operation of this name.
     """
     function = _named(subject) if isinstance(subject, str) else subject
-    name = function.__name__
+    name = function.__name__.lstrip("_")
     try:
         args = example(name, function, size, kind)
         try:

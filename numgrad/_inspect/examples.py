@@ -59,6 +59,9 @@ def example(name: str, function: Callable[..., Any], size: int = SIZE, kind: dty
         TypeError: it has a parameter of which nothing is known.
     """
     op = getattr(function, "op", None)
+    plain = name.removesuffix("_")
+    if name != plain and plain in public_functions:  # in place
+        return example(plain, public_functions[plain], size, kind)
     if name in _ARGUMENTS:
         return tuple([_made(value, size, kind) for value in _ARGUMENTS[name]])
     if isinstance(op, Pointwise):
