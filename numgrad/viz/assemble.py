@@ -9,11 +9,12 @@ from typing import Any
 from .._tensor import Tensor
 from ..autograd.node import AccumulateGrad, Node
 from ..nn.modules.module import Module
-from .describe import Describer, counted, saved_by
+from .describe import Describer, counted
 from .folding import Fold, folding
 from .module_calls import Call, calls_of
 from .names import Names, readable
 from .picture import Arrow, Box, Group, Picture, Row
+from .saved import entries_of
 from .subjects import Root
 from .walk import edges_of, nearest, nodes_behind
 
@@ -158,7 +159,7 @@ class Assembly:
         found: dict[int, tuple[Tensor, dict[str, None]]] = {}
         for unit in self.members:
             for node in self.members[unit] if unit in shown else ():
-                for _, value, _, number in saved_by(node):
+                for _, value, _, number in entries_of(node):
                     data = self._named_data(value) if number is None and isinstance(value, Tensor) else None
                     if data is not None:
                         found.setdefault(id(data), (data, {}))[1][unit] = None

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._layout import numel
 from .._tensor import Tensor
 from ..autograd.function_node import BackwardCFunction
 from ..autograd.hooks import hook_name
 from ..autograd.node import AccumulateGrad, Node
-from ..autograd.saved import PACKED, SavingNode
 from ..autograd.views import CopySlices
 from .module_calls import Call
 from .names import Names, printable, readable
 from .numbers import dtype_name, shape_text, values_text
 from .picture import Box, Row, Run
+from .saved import is_spoiled, saved_rows, saves_tensors
 
-__all__ = ["Describer", "counted", "saved_by"]
-
-#: Saved tensors that are listed in a box.
-LISTED = 6
-#: Characters of what is saved besides tensors.
-LONG = 44
+__all__ = ["Describer", "counted"]
 
 
 class Describer:
@@ -101,47 +96,12 @@ class Describer:
         if isinstance(node, CopySlices) and isinstance(node.operation, Node):
             rows.append(Row("", f"writes to a view by {node.operation.name()}", "quiet"))
         if self.saved:
-            rows += self._saved_rows(node)
+            rows += saved_rows(node, self.names, self.values)
         if node.freed_by is not None:
             rows.append(Row("", f"freed by {node.freed_by.brief}", "quiet"))
         rows += self._attachment_rows(node)
         kind = "function" if isinstance(node, BackwardCFunction) else "operation"
         return Box(key, kind, _parts(node.name()), tuple(rows), group, node.freed_by is not None, is_spoiled(node))
-
-    def _saved_rows(self, node: Node) -> list[Row]:
-        blocks: list[list[Row]] = []  # the lines of each tensor
-        others: list[str] = []
-        for name, value, version, number in saved_by(node):
-            if version is None:
-                others += _setting(name, value)
-            elif version == PACKED:
-                blocks.append([Row("", f"{name} {shape_text(value.shape)}, packed by a hook")])
-            else:
-                called = self._called(node, value, number)
-                is_called = f" = {called}" if called and called != name else ""
-                text = f"{name}{is_called} {shape_text(value._shape)}"
-                now = value._counter[0]
-                if now != version:
-                    blocks.append([Row("", f"{text}: version {version}, now {now}", "alarm")])
-                else:
-                    blocks.append([Row("", text), *self._value_rows(value)])
-        defaults = getattr(getattr(node, "op", None), "statics", {})
-        for name, value in getattr(node, "constants", {}).items():
-            others += _setting(name, value) if value != defaults.get(name) else []
-        if len(blocks) > LISTED:
-            blocks[LISTED:] = [[Row("", f"… {len(blocks) - LISTED} more", "quiet")]]
-        rows = [row for block in blocks for row in block]
-        if others:
-            text = ", ".join(others)
-            rows.append(Row("", text if len(text) <= LONG else text[: LONG - 1] + "…", "quiet"))
-        return [Row("saved", row.text, row.tone) if place == 0 else row for place, row in enumerate(rows)]
-
-    def _called(self, node: Node, tensor: Tensor, number: int | None) -> str | None:
-        """The name of a saved tensor, or of that which it is a view of."""
-        if number is not None:
-            return self.names.of_output(node.sequence, number)
-        base = None if tensor._view is None else self.names.of(tensor._view.base)
-        return self.names.of(tensor) or (base and f"view of {base}")
 
     def _attachment_rows(self, node: Node) -> list[Row]:
         attached = node.attached
@@ -172,7 +132,7 @@ class Describer:
             if have:
                 rows.append(Row("", f"{'all' if have == len(leaves) else f'{have:,}'} have a gradient", "quiet"))
         freed = sum(node.freed_by is not None for node in operations)
-        whole = bool(freed) and all(node.freed_by is not None or not _saves_tensors(node) for node in operations)
+        whole = bool(freed) and all(node.freed_by is not None or not saves_tensors(node) for node in operations)
         if freed:
             rows.append(Row("", f"{'all' if whole else f'{freed:,}'} freed", "quiet"))
         changed = [node for node in operations if is_spoiled(node)]
@@ -180,36 +140,6 @@ class Describer:
             rows.append(Row("", f"{changed[0].name()} has saved a tensor that was changed since", "alarm"))
         tip = printable(call.name)
         return Box(key, "module", _title(title, "module"), tuple(rows), group, whole, bool(changed), tip)
-
-
-class Saved(NamedTuple):
-    """Something that a node has saved, as it is kept; ``number`` says which output of the node it is, if it is one."""
-
-    name: str
-    value: Any
-    version: int | None
-    number: int | None
-
-
-def saved_by(node: Node) -> list[Saved]:
-    """What a node has saved; for one that writes to a view, what the writing operation has saved."""
-    if isinstance(node, CopySlices) and isinstance(node.operation, Node):
-        return saved_by(node.operation)
-    if not isinstance(node, SavingNode):
-        return []
-    return [Saved(*entry, node.saved_output(place)) for place, entry in enumerate(node.saved_entries())]
-
-
-def _saves_tensors(node: Node) -> bool:
-    return any(saved.version is not None for saved in saved_by(node))
-
-
-def is_spoiled(node: Node) -> bool:
-    """Whether a saved tensor was changed in place since."""
-    return any(
-        version is not None and version != PACKED and value._counter[0] != version
-        for _, value, version, _ in saved_by(node)
-    )
 
 
 def counted(count: int, what: str, plural: str | None = None) -> str:
@@ -227,17 +157,6 @@ def _parts(name: str) -> tuple[Run, ...]:
     found = re.fullmatch(r"(.+)(Backward\d*)", rest)
     parts = [(space + colons, False), *([(found[1], True), (found[2], False)] if found else [(rest, True)])]
     return tuple([part for part in parts if part[0]])
-
-
-#: Names under which nodes keep what is no part of the formula: how matrices lie in memory.
-_TECHNICAL = frozenset({"columns"})
-
-
-def _setting(name: str, value: Any) -> list[str]:
-    """Something saved that is no tensor, unless it only says no."""
-    if value is None or value is False or name in _TECHNICAL or (name in ("alpha", "beta") and value == 1):
-        return []
-    return [f"{name}={value!r}"]
 
 
 def _node_hook_rows(node: Node) -> list[Row]:
