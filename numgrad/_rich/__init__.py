@@ -29,4 +29,4 @@ def shown_by(name: str) -> Callable[[Any], str | None]:
 
 def picture_of_node(node: Any, include: Any = None, exclude: Any = None) -> dict[str, str]:
     """The method ``_repr_mimebundle_`` of the graph's nodes: the graph behind one, drawn; its text stays what it is."""
-    return importlib.import_module("..viz", __name__).node_mimebundle(node)
+    return importlib.import_module("..viz.draw_graph", __name__).node_mimebundle(node)

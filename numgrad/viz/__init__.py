@@ -1,8 +1,8 @@
 """Seeing inside: pictures of the graph, backward step by step, and what is done printed as it is done."""
 
 from .._debug import debug
-from .draw_graph import draw, node_mimebundle
+from .draw_graph import draw
 from .drawing import Drawing
 from .stepping import Steps, backward_steps
 
-__all__ = ["Drawing", "Steps", "backward_steps", "debug", "draw", "node_mimebundle"]
+__all__ = ["Drawing", "Steps", "backward_steps", "debug", "draw"]

@@ -8,7 +8,8 @@ from drawings import SVG, boxes, part
 
 import numgrad
 from numgrad import nn
-from numgrad.viz import draw, node_mimebundle
+from numgrad.viz import draw
+from numgrad.viz.draw_graph import node_mimebundle
 
 
 @pytest.fixture
