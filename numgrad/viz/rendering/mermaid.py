@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from ..picture import Box, Picture
+from .layout import RANKS
 from .style import ALARM, GREY, STYLES
 
 __all__ = ["mermaid_text"]
 
-DIRECTIONS = {"down": "TB", "up": "BT", "right": "LR", "left": "RL"}
-
 
 def mermaid_text(picture: Picture) -> str:
     """The picture; Mermaid does the layout."""
-    lines = [f"flowchart {DIRECTIONS[picture.direction]}"]
+    lines = [f"flowchart {RANKS[picture.direction]}"]
     for item in picture.nested():
         if isinstance(item, Box):
             lines.append(_box(item, picture))
