@@ -19,7 +19,7 @@ class Html(str):
     __slots__ = ()
 
 
-def element(name: str, *content: Any, **attributes: str) -> Html:
+def element(name: str, /, *content: Any, **attributes: str) -> Html:
     """An element with this content, escaped unless it is HTML; ``class_`` stands for the attribute ``class``."""
     given = "".join([f' {key.rstrip("_")}="{escape(value)}"' for key, value in attributes.items()])
     return Html(f"<{name}{given}>{joined(content)}</{name}>")

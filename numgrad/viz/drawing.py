@@ -17,7 +17,7 @@ from .picture import Picture
 from .rendering.dot import dot_text, rendered
 from .rendering.layout import Layout, lay_out
 from .rendering.mermaid import mermaid_text
-from .rendering.svg import svg_text
+from .rendering.svg import Window, svg_text
 from .rendering.text import tree_text
 
 __all__ = ["Drawing"]
@@ -56,6 +56,30 @@ class Drawing:
             ImportError: pygraphviz is not installed.
         """
         return svg_text(self._picture, self._layout.made)
+
+    def part(self, around: Any, width: float, height: float) -> str:
+        """The picture as SVG in so much room: as it is, a little smaller, or only what lies around a node.
+
+        Args:
+            around: a node, or a tensor, as in ``highlighted``.
+            width, height: the room, in pixels.  A picture that does not fit is made smaller, down to 80 %.
+
+        Raises:
+            ImportError: pygraphviz is not installed.
+            TypeError: ``around`` is neither a node nor a tensor.
+            ValueError: it is not part of the graph that was drawn, or there is no room.
+        """
+        if not (width > 0 and height > 0):
+            raise ValueError(f"part(): width and height must be greater than 0, not {width} and {height}")
+        key = self._place(around, "part")
+        box = self._layout.made.boxes[key]
+        middle = box.left + box.width / 2, box.top + box.height / 2
+        return svg_text(self._picture, self._layout.made, Window(middle, width, height))
+
+    @property
+    def summary(self) -> str:
+        """What there is to see, in a sentence: the text for those who do not see the picture."""
+        return self._picture.summary
 
     @property
     def dot(self) -> str:
@@ -129,15 +153,15 @@ class Drawing:
         """
         lit: dict[str, str] = {}
         for subject, note in notes.items():
-            key = self._place(subject)
+            key = self._place(subject, "highlighted")
             text = "\n".join(map(printable, (note or "").split("\n")))
             lit[key] = "\n".join(part for part in (lit.get(key), text) if part)
         return Drawing(replace(self._picture, lit=lit), self._layout)
 
-    def _place(self, subject: Any) -> str:
+    def _place(self, subject: Any, asked: str) -> str:
         """The key of the box that shows a node or a tensor."""
         if not isinstance(subject, Node | Tensor):
-            raise TypeError(f"highlighted() takes nodes and tensors as keys, not {type_name(subject)}")
+            raise TypeError(f"{asked}() takes nodes and tensors, not {type_name(subject)}")
         node: Any = subject
         if isinstance(subject, Tensor):
             weak = subject._accumulator
@@ -145,7 +169,7 @@ class Drawing:
         key = None if node is None else self._picture.places.get(node.sequence)
         if key is None:
             what = f"a tensor of shape {list(subject._shape)}" if isinstance(subject, Tensor) else repr(subject)
-            raise ValueError(f"highlighted(): {what} is not part of the graph that was drawn")
+            raise ValueError(f"{asked}(): {what} is not part of the graph that was drawn")
         return key
 
 

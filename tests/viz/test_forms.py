@@ -102,8 +102,32 @@ def test_only_what_was_drawn_can_be_lit(drawing):
         drawing.highlighted({other: "x"})
     with pytest.raises(ValueError, match=r"<ExpBackward0 object at .*> is not part"):
         drawing.highlighted({other.exp().grad_fn: "x"})
-    with pytest.raises(TypeError, match="takes nodes and tensors as keys, not str"):
+    with pytest.raises(TypeError, match=r"highlighted\(\) takes nodes and tensors, not str"):
         drawing.highlighted({"x": "x"})
+    with pytest.raises(ValueError, match=r"part\(\): a tensor of shape \[3\] is not part"):
+        drawing.part(other, 100, 100)
+    with pytest.raises(TypeError, match=r"part\(\) takes nodes and tensors, not str"):
+        drawing.part("x", 100, 100)
+    with pytest.raises(ValueError, match="greater than 0, not 100 and 0"):
+        drawing.part(other, 100, 0)
+
+
+def test_a_part_around_a_node():
+    x = y = numgrad.tensor(1.0, requires_grad=True)
+    for _ in range(10):
+        y = y.sin()
+    drawing = draw(y)
+
+    def view(svg):
+        root = ElementTree.fromstring(svg)
+        return int(root.get("width")), int(root.get("height")), *map(int, root.get("viewBox").split())
+
+    assert drawing.part(x, 5000, 5000) == drawing.svg  # there is room for all of it
+    width, height, left, top, wide, high = view(drawing.svg)
+    assert view(drawing.part(x, 5000, height - 20))[:2] == (round(width * (height - 20) / height), height - 20)
+    assert view(drawing.part(x, 5000, 160))[1:] == (160, left, top, wide, 200)  # x is at the top, and 0.8 the least
+    assert view(drawing.part(y, 5000, 160))[3] == top + high - 200
+    assert drawing.summary in drawing.part(x, 50, 50)
 
 
 # -- files ------------------------------------------------------------------------------------------------------------

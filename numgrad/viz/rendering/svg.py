@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from html import escape
+from typing import NamedTuple
 
 from ..picture import Box, Picture
 from .layout import Curve, Layout, Point, Rectangle
@@ -12,22 +13,32 @@ from .sizes import CAPTION, LABEL, LINE, PADDING, ROW, TITLE, label_column, labe
 from .style import ALARM, DARK, GREY, LIGHT_UP, MONO, QUIET, SANS, Style, style_of
 from .text_width import MONOSPACE
 
-__all__ = ["svg_text"]
+__all__ = ["Window", "svg_text"]
 
 #: Around the picture.
 MARGIN = 6.0
 
+#: How small a picture is made, at most, before only a part of it is shown.
+SMALLEST = 0.8
+
 _TONES = {"plain": DARK, "quiet": QUIET, "alarm": ALARM}
 
 
-def svg_text(picture: Picture, layout: Layout) -> str:
-    """The picture with the parts where the layout has them."""
+class Window(NamedTuple):
+    """A part of a picture: what lies around a point, and the greatest size in pixels."""
+
+    middle: Point
+    width: float
+    height: float
+
+
+def svg_text(picture: Picture, layout: Layout, window: Window | None = None) -> str:
+    """The picture with the parts where the layout has them; only what is seen through the window, if there is one."""
     notes = [_note(text, key, picture, layout) for key, text in picture.lit.items() if text]
-    right = max([layout.width, *[note.left + note.width for note, _ in notes]]) + 2 * MARGIN
-    bottom = max([layout.height, *[note.top + note.height for note, _ in notes]]) + 2 * MARGIN
+    right = round(max([layout.width, *[note.left + note.width for note, _ in notes]]) + 2 * MARGIN)
+    bottom = round(max([layout.height, *[note.top + note.height for note, _ in notes]]) + 2 * MARGIN)
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{right:.0f}" height="{bottom:.0f}" '
-        f'viewBox="{-MARGIN:g} {-MARGIN:g} {right:.0f} {bottom:.0f}" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" {_view(right, bottom, window)} role="img" '
         f'aria-label="{escape(picture.summary)}" style="max-width:100%;height:auto">',
         f"<title>{escape(picture.summary)}</title>",
     ]
@@ -47,6 +58,22 @@ def svg_text(picture: Picture, layout: Layout) -> str:
     for note in notes:
         lines += _note_lines(*note)
     return "\n".join([*lines, "</svg>\n"])
+
+
+def _view(width: int, height: int, window: Window | None) -> str:
+    """How large a picture of this size is shown, and which part of it."""
+    if window is None:
+        return f'width="{width}" height="{height}" viewBox="{-MARGIN:g} {-MARGIN:g} {width} {height}"'
+    scale = max(SMALLEST, min(1, window.width / width, window.height / height))
+    lengths = min(width, window.width / scale), min(height, window.height / scale)
+    starts = [
+        max(0, min(point + MARGIN - length / 2, whole - length)) - MARGIN
+        for point, length, whole in zip(window.middle, lengths, (width, height), strict=True)
+    ]
+    return (
+        f'width="{lengths[0] * scale:.0f}" height="{lengths[1] * scale:.0f}" '
+        f'viewBox="{starts[0]:.0f} {starts[1]:.0f} {lengths[0]:.0f} {lengths[1]:.0f}"'
+    )
 
 
 def _place(where: Rectangle) -> str:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import base64
 import itertools
-import re
 from collections.abc import Sequence
 from html import escape
 
+from ..._rich.html import Html, element
 from ..._tensor import Tensor
+from ..drawing import Drawing
 from ..numbers import dtype_name, shape_text, values_text
 from .step import Step
 
@@ -26,10 +27,10 @@ LINES, WIDTH = 3, 24
 #: Lines of text that are seen at once.
 HEIGHT = 32
 
-#: The room for a picture, in pixels, and how small a large one is made before only a part of it is shown.
-WIDEST, TALLEST, SMALLEST = 520, 600, 0.8
+#: The room for a picture, in pixels.
+WIDEST, TALLEST = 520, 600
 
-_FRAME = "border:1px solid rgba(128,128,128,0.35);border-radius:4px"
+_FRAME = "border:1px solid rgba(128,128,128,0.35);border-radius:4px;margin:2px 0;padding:2px 8px"
 
 #: For the names of groups of ``details`` of which one is open.
 _groups = itertools.count()
@@ -40,56 +41,55 @@ def steps_html(steps: Sequence[Step]) -> str:
     if not steps:
         return "<div>no steps</div>"
     shown = steps[:MANY]
+    drawing = steps[0].run.drawing
     drawn = picture(shown[0])
     each = drawn is not None and len(drawn) * len(shown) <= ROOM
     group = f"numgrad-steps-{next(_groups)}"
-    parts = [
-        f'<details name="{group}"{" open" if step is shown[0] else ""} style="{_FRAME};margin:2px 0;padding:2px 8px">'
-        f'<summary style="cursor:pointer">{step.number}. {escape(step.title)}</summary>'
-        f"{_beside(_image(picture(step)), text_html(step)) if each else text_html(step)}</details>"
-        for step in shown
-    ]
-    if drawn is not None and not each:
-        whole = steps[0].run.drawing
-        image = None if whole is None else _image(whole.svg)
-        parts.insert(0, f'<div style="overflow:auto;max-height:40em">{image}</div>')
+    parts = []
+    for step in shown:
+        title = element("summary", f"{step.number}. {step.title}", style="cursor:pointer")
+        content = _beside(_image(picture(step), drawing), text_html(step)) if each else text_html(step)
+        is_open = {"open": ""} if step is shown[0] else {}
+        parts.append(element("details", title, content, name=group, **is_open, style=_FRAME))
+    if drawing is not None and drawn is not None and not each:
+        parts.insert(0, element("div", _image(drawing.svg, drawing), style="overflow:auto;max-height:40em"))
     if len(steps) > MANY:
-        parts.append(f"<div>and {len(steps) - MANY} more: look at <code>steps[{MANY}:]</code></div>")
-    return f'<div class="numgrad-steps">{"".join(parts)}</div>'
+        rest = element("code", f"steps[{MANY}:]")
+        parts.append(element("div", f"and {len(steps) - MANY} more: look at ", rest))
+    return element("div", *parts, class_="numgrad-steps")
 
 
-def step_html(step: Step, lines: int = 0) -> str:
+def step_html(step: Step, lines: int = 0) -> Html:
     """One step: picture and text, beside each other where there is room.  The text is so many lines high at least."""
-    return _beside(picture(step), text_html(step, lines))
+    svg = picture(step)
+    return _beside(None if svg is None else Html(svg), text_html(step, lines))
 
 
-def _beside(drawn: str | None, text: str) -> str:
-    image = "" if drawn is None else f'<div style="flex:0 1 auto;min-width:0">{drawn}</div>'
-    return (  # as wide as what it stands in, whatever is in it
-        f'<div style="width:0;min-width:100%;display:flex;flex-flow:row wrap;gap:12px;align-items:flex-start">{image}'
-        f'<div style="flex:1 1 24em;min-width:0">{text}</div></div>'
-    )
+def _beside(image: Html | None, text: Html) -> Html:
+    parts = [] if image is None else [element("div", image, style="flex:0 1 auto;min-width:0")]
+    parts.append(element("div", text, style="flex:1 1 24em;min-width:0"))
+    wide = "width:0;min-width:100%"  # as wide as what it stands in, whatever is in it
+    return element("div", *parts, style=f"{wide};display:flex;flex-flow:row wrap;gap:12px;align-items:flex-start")
 
 
-def _image(svg: str | None) -> str | None:
+def _image(svg: str | None, drawing: Drawing | None) -> Html | None:
     """A picture as an image, which unlike SVG itself is left in notebooks that are not trusted."""
-    if svg is None:
+    if svg is None or drawing is None:
         return None
-    label = re.search(r'aria-label="([^"]*)"', svg)
     data = base64.b64encode(svg.encode()).decode()
-    return (
-        f'<img src="data:image/svg+xml;base64,{data}" alt="{label.group(1) if label else ""}" '
+    return Html(
+        f'<img src="data:image/svg+xml;base64,{data}" alt="{escape(drawing.summary)}" '
         'style="max-width:100%;height:auto">'
     )
 
 
-def text_html(step: Step, lines: int = 0) -> str:
+def text_html(step: Step, lines: int = 0) -> Html:
     """The text of a step."""
     height = f"height:{min(lines, HEIGHT) * 1.4 + 1:.1f}em;" if lines else ""
-    return (
-        f'<pre style="{height}overflow:auto;white-space:pre;margin:4px 0;line-height:1.4;font-size:0.9em;color:inherit;'
-        f'background:transparent">{escape(str(step))}</pre>'
-    )
+    return element("pre", step, style=(
+        f"{height}overflow:auto;white-space:pre;margin:4px 0;line-height:1.4;font-size:0.9em;color:inherit;"
+        "background:transparent"
+    ))
 
 
 def picture(step: Step) -> str | None:
@@ -104,29 +104,9 @@ def picture(step: Step) -> str | None:
     while lit.outer is not None:  # its own node belongs to a graph that was made in backward
         lit = lit.outer
     try:
-        svg = drawing.highlighted({lit.node: _note(step)}).svg
+        return drawing.highlighted({lit.node: _note(step)}).part(lit.node, WIDEST, TALLEST)
     except (ImportError, ValueError):
         return None
-    box = drawing._layout.made.boxes[drawing._place(lit.node)]
-    return _part(svg, (box.left + box.width / 2, box.top + box.height / 2))
-
-
-def _part(svg: str, middle: tuple[float, float]) -> str:
-    """The part of a picture around a point, where the whole is too large even when it is made a little smaller."""
-    view = re.search(r'width="(\d+)" height="(\d+)" viewBox="(\S+) (\S+) \S+ \S+"', svg)
-    if view is None:
-        return svg
-    whole = [int(length) for length in view.group(1, 2)]
-    scale = max(SMALLEST, min(1, WIDEST / whole[0], TALLEST / whole[1]))
-    lengths = [min(whole[0], WIDEST / scale), min(whole[1], TALLEST / scale)]
-    starts = [
-        max(float(first), min(point - length / 2, float(first) + all_of_it - length))
-        for first, point, length, all_of_it in zip(view.group(3, 4), middle, lengths, whole, strict=True)
-    ]
-    return svg.replace(
-        view.group(), f'width="{lengths[0] * scale:.0f}" height="{lengths[1] * scale:.0f}" '
-        f'viewBox="{starts[0]:.0f} {starts[1]:.0f} {lengths[0]:.0f} {lengths[1]:.0f}"', 1
-    )
 
 
 def _note(step: Step) -> str:
