@@ -17,6 +17,7 @@ import numpy as np
 
 from . import _print
 from ._layout import numel
+from ._naming import type_name
 from ._types import dtype
 from .autograd.checks import is_tensor
 from .autograd.grad_mode import state
@@ -61,7 +62,7 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
         level: what to print.
 
             1. Each operation and each node of backward, with the shapes of what goes in and what comes out.
-            2. Their dtypes, too, the elements of small results, the bytes of all results, and the time in
+            2. Their dtypes, too, the elements of small results, the bytes of those that are no views, and the time in
                microseconds, without what it takes to make kernels and to print.
             3. Each run of a kernel, with the elements and bytes that it reads and writes, its time and its bandwidth
                in GB/s; and how long it took to make a kernel, that is to compile it or load it from disk.
@@ -69,7 +70,9 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
         file: where to print; ``sys.stderr`` unless given.
 
     Raises:
+        TypeError: ``file`` has no method ``write``.
         ValueError: there is no such level.
+        RuntimeError: the object is entered while it is entered already; two blocks take two.
 
     Example:
         >>> import sys
@@ -90,12 +93,17 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
     def __init__(self, level: int = 1, *, file: TextIO | None = None):
         if level not in (1, 2, 3, 4):
             raise ValueError(f"debug(): level must be 1, 2, 3 or 4, not {level!r}")
+        if file is not None and not hasattr(file, "write"):
+            raise TypeError(f"debug(): file must have a method 'write', as sys.stderr has, not {type_name(file)}")
         self.level = level
         self.file = file
+        self._entered = threading.Lock()
         self._here = _Here()
         self._shown: set[Any] = set()  # kernels whose text was printed
 
     def __enter__(self) -> debug:
+        if not self._entered.acquire(blocking=False):
+            raise RuntimeError("this debug() is entered already: a block within it, or in another thread, takes its own")
         self._listen()
         watch(self)
         return self
@@ -106,6 +114,7 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
             kernel_listeners.remove(self._made)
         if self.level >= 3:
             launches.unlisten(self._launched)
+        self._entered.release()
 
     def _listen(self) -> None:
         if self.level >= 2:
@@ -193,14 +202,18 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
         texts = [text for text in map(self._result, results) if text]
         if not texts:
             return ""
-        size = sum([numel(value._shape) * value._type.numpy.itemsize for value in results if is_tensor(value)])
-        return f"-> {' '.join(texts)}" + (f", {size} bytes," if self.level >= 2 else "")
+        outcome = f"-> {' '.join(texts)}"
+        if self.level < 2:
+            return outcome
+        own = [value for value in results if is_tensor(value) and not _is_view(value)]
+        size = sum([numel(value._shape) * value._type.numpy.itemsize for value in own])
+        return f"{outcome}, {size} bytes," if own else f"{outcome},"
 
     def _result(self, value: Any) -> str:
         text = self._described(value)
         if self.level < 2 or not is_tensor(value) or hasattr(value, "_mapped"):
             return text
-        return f"{text}{' (view)' if value._view is not None else ''}{_elements(value)}"
+        return f"{text}{' (view)' if _is_view(value) else ''}{_elements(value)}"
 
     def _described(self, value: Any) -> str:
         if is_tensor(value):
@@ -227,6 +240,10 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
         name = "" if thread is threading.main_thread() else f" {thread.name}"
         file = sys.stderr if self.file is None else self.file
         file.write(f"numgrad{name}: {'  ' * depth}{text}\n")
+
+
+def _is_view(tensor: Any) -> bool:
+    return not hasattr(tensor, "_mapped") and tensor._view is not None
 
 
 def _elements(tensor: Any) -> str:

@@ -52,7 +52,7 @@ def test_dtypes_results_bytes_and_times():
         "aten::mul float32[2] 3 -> float32[2] = [3., 6.], 8 bytes, T us",
         "aten::sum float32[2] -> float32[] = 3., 4 bytes, T us",
         "aten::neg float64[5] -> float64[5], 40 bytes, T us",
-        "aten::slice float64[5] 0 1 3 1 -> float64[2] (view) = [1., 1.], 16 bytes, T us",
+        "aten::slice float64[5] 0 1 3 1 -> float64[2] (view) = [1., 1.], T us",
         "aten::clone float32[2] -> float32[2] = [1., 2.], 8 bytes, T us",
         "aten::add_ float32[2] 1 1 -> float32[2] = [2., 3.], 8 bytes, T us",
     ]
@@ -171,6 +171,22 @@ def test_beside_a_profile_and_within_itself():
 def test_there_are_four_levels(level):
     with pytest.raises(ValueError, match="level must be 1, 2, 3 or 4"):
         debug(level)
+
+
+def test_one_object_is_entered_once_at_a_time():
+    file = io.StringIO()
+    printer = debug(3, file=file)
+    with printer, pytest.raises(RuntimeError, match="entered already"), printer:
+        pass
+    with printer:
+        leaf().exp()
+    assert file.getvalue().count("aten::exp") == 1
+    assert not launches.listeners
+
+
+def test_a_file_must_be_written_to():
+    with pytest.raises(TypeError, match="file must have a method 'write', as sys.stderr has, not str"):
+        debug(1, file="log.txt")
 
 
 def run(program, value):
