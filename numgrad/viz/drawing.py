@@ -93,7 +93,10 @@ class Drawing:
 
     @property
     def text(self) -> str:
-        """The graph as an indented text, from the results to the leaves."""
+        """The graph as an indented text, from the results to the leaves.
+
+        What is indented by 40 levels begins at the left again, behind the number of levels that are left out: ``(40)``.
+        """
         return tree_text(self._picture)
 
     def __str__(self) -> str:

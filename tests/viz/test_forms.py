@@ -112,6 +112,18 @@ def test_only_what_was_drawn_can_be_lit(drawing):
         drawing.part(other, 100, 0)
 
 
+def test_the_text_of_a_deep_graph_begins_at_the_left_again():
+    x = y = numgrad.ones(1, requires_grad=True)
+    for _ in range(100):
+        y = y * 2 + x
+    lines = draw(y, max_nodes=None).text.splitlines()
+    assert max(map(len, lines)) < 200
+    first = [line for line in lines if line.startswith("(40) ")]
+    assert first[:2] == ["(40) ├─ MulBackward0 → [1]: saved other=2", "(40) │  AddBackward0 → [1]"]
+    assert first[-1] == "(40) └─ #1 x, see above"
+    assert "(80) └─ #1 x, see above" in lines
+
+
 def test_a_part_around_a_node():
     x = y = numgrad.tensor(1.0, requires_grad=True)
     for _ in range(10):

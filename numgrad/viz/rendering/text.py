@@ -7,6 +7,10 @@ from ..picture import Arrow, Box, Picture
 __all__ = ["tree_text"]
 
 
+#: Levels of indentation after which lines begin at the left again, with the number of levels left out.
+DEEPEST = 40
+
+
 def tree_text(picture: Picture) -> str:
     """The graph from the results to the leaves.  What several use is written once and has a number."""
     boxes = {box.key: box for box in picture.boxes}
@@ -19,10 +23,10 @@ def tree_text(picture: Picture) -> str:
     lines = []
     written: set[str] = set()
     starts = [box.key for box in picture.boxes if box.key not in uses]
-    # What flows from the box to the one above; what stands before its line, and before the lines below it.
-    waiting = [(key, "", "", "") for key in reversed(starts)]
+    # What flows from the box to the one above; what stands before its line, and before the lines below it; its level.
+    waiting = [(key, "", "", "", 0) for key in reversed(starts)]
     while waiting:
-        key, flowing, before, below = waiting.pop()
+        key, flowing, before, below, level = waiting.pop()
         name = f"{boxes[key].name} → {_in_one_line(flowing)}" if flowing else boxes[key].name
         if uses.get(key, 0) > 1:
             name = f"#{numbers.setdefault(key, len(numbers) + 1)} {name}"
@@ -32,11 +36,13 @@ def tree_text(picture: Picture) -> str:
         written.add(key)
         parts = behind.get(key, [])
         if len(parts) == 1:
-            waiting.append((parts[0].tail, parts[0].label, below, below))
+            waiting.append((parts[0].tail, parts[0].label, below, below, level))
+        elif level and level % DEEPEST == 0:
+            below = f"({level}) "
         for place, part in reversed(list(enumerate(parts)) if len(parts) > 1 else []):
             last = place == len(parts) - 1
             before, after = ("└─ ", "   ") if last else ("├─ ", "│  ")
-            waiting.append((part.tail, part.label, below + before, below + after))
+            waiting.append((part.tail, part.label, below + before, below + after, level + 1))
     return "\n".join(lines)
 
 
