@@ -103,7 +103,7 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
 
     def __enter__(self) -> debug:
         if not self._entered.acquire(blocking=False):
-            raise RuntimeError("this debug() is entered already: a block within it, or in another thread, takes its own")
+            raise RuntimeError("this debug() is entered already: a block within, or in another thread, needs its own")
         self._listen()
         watch(self)
         return self
