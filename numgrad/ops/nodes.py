@@ -13,7 +13,7 @@ from ..autograd.saved import PACKED, SavedTensor, SavingNode, restore
 if TYPE_CHECKING:
     from .table import Op
 
-__all__ = ["OpNode"]
+__all__ = ["OpNode", "public_name"]
 
 
 class OpNode(SavingNode):
@@ -46,7 +46,7 @@ class OpNode(SavingNode):
         return 0 if name == "out" else None
 
     def saved_names(self) -> list[str]:
-        return [_PUBLIC.get(name, name) for name in self.names]
+        return [public_name(name) for name in self.names]
 
     def saved_output(self, place: int) -> int | None:
         return self.output_number(self.names[place])
@@ -58,8 +58,8 @@ class OpNode(SavingNode):
                 return
 
     def __getattr__(self, name: str) -> Any:
-        kind, found, public_name = name.partition("saved_")
-        names = (public_name, _INTERNAL.get(public_name, public_name))
+        kind, found, public = name.partition("saved_")
+        names = (public, _INTERNAL.get(public, public))
         for key in names if found and kind in ("_", "_raw_") else ():
             if key in self.names:
                 place = self.names.index(key)
@@ -71,7 +71,7 @@ class OpNode(SavingNode):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __dir__(self) -> list[str]:
-        names = [_PUBLIC.get(name, name) for name in (*self.names, *self.constants)]
+        names = [public_name(name) for name in (*self.names, *self.constants)]
         return [*super().__dir__(), *[f"{kind}_saved_{name}" for name in names for kind in ("", "_raw")]]
 
 
@@ -79,4 +79,9 @@ class OpNode(SavingNode):
 _PUBLIC = {
     "input": "self", "out": "result", "input_shape": "self_sym_sizes", "dims": "dim", "stop": "end", "order": "ord",
 }
-_INTERNAL = {public_name: name for name, public_name in _PUBLIC.items()}
+_INTERNAL = {public: name for name, public in _PUBLIC.items()}
+
+
+def public_name(name: str) -> str:
+    """What the attributes of nodes call something that rules call ``name``: ``self`` for ``input``."""
+    return _PUBLIC.get(name, name)

@@ -18,10 +18,10 @@ from ...autograd.views import CopySlices
 from ...ops import public_functions
 from ...ops.elementwise import Pointwise
 from ...ops.formulas import formula
-from ...ops.nodes import OpNode
+from ...ops.nodes import OpNode, public_name
 from ...ops.table import parameters
 
-__all__ = ["Rule", "gradient_names", "packed_by", "remark", "rules_of", "saved_by"]
+__all__ = ["Rule", "attribute", "gradient_names", "packed_by", "remark", "rules_of", "saved_by"]
 
 #: Lines of a user's backward that are shown.
 LINES = 12
@@ -103,6 +103,13 @@ def saved_by(node: Node) -> dict[str, Any]:
         order = [*parameters(node.op.function), *values]
         return {name: values[name] for name in sorted(values, key=order.index)}
     return values
+
+
+def attribute(node: Node, name: str) -> str:
+    """The name by which the node's attributes, and pictures, know what its rules call ``name``."""
+    if isinstance(node, CopySlices) and isinstance(node.operation, Node):
+        return attribute(node.operation, name)
+    return public_name(name) if isinstance(node, OpNode) else name
 
 
 def packed_by(node: Node) -> tuple[str, ...]:

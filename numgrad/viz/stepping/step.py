@@ -103,7 +103,7 @@ class Step:
         hooks: the hooks that ran, each with how it was registered.
         changed: whether a hook has changed a gradient that arrived.
         rules: for each input the rule.
-        saved: what the rules used besides the gradients, by name.
+        saved: what the rules used besides the gradients, by the names in the rules.
         packed: names of what they used besides, which hooks keep in another form (see ``saved_tensors_hooks``).
         results: the gradients that were sent on.
         accumulated: the tensors whose ``grad`` was added to.

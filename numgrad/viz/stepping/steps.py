@@ -1,5 +1,8 @@
 """Backward step by step: it runs as always, and what it did at each node can be looked at afterwards.
 
+What a node has saved goes by the name that the rules use, with that of the node's attribute and of pictures beside it
+where this is another: ``(saved as self)`` is ``grad_fn._saved_self``.
+
 Example:
     >>> import numgrad
     >>> from numgrad.viz import backward_steps
@@ -7,12 +10,12 @@ Example:
     >>> print(backward_steps((x * x).sum()))
     Step 1 of 3: SumBackward0
       grad = tensor(1.)  <- given to backward
-      input_shape = (2,)
+      input_shape = (2,)  (saved as self_sym_sizes)
       gradient of input: expand_op(grad, input_shape)
         = tensor([1., 1.])  -> step 2 (MulBackward0)
     Step 2 of 3: MulBackward0
       grad = tensor([1., 1.])  <- step 1
-      input = tensor([2., 3.])
+      input = tensor([2., 3.])  (saved as self)
       other = tensor([2., 3.])
       gradient of input: grad * conj(other)
         = tensor([2., 3.])  -> step 3 (x)

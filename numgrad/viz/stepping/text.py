@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 
 from ...autograd.node import AccumulateGrad
-from .rules import gradient_names
+from .rules import attribute, gradient_names
 from .step import Result, Step, tensor_name
 from .values import value_text
 
@@ -64,7 +64,8 @@ def _remark(step: Step) -> Iterator[str]:
 
 def _saved(step: Step) -> Iterator[str]:
     for name, value in step.saved.items():
-        yield _line(f"  {name} = ", value)
+        public = attribute(step.node, name)
+        yield _line(f"  {name} = ", value, "" if public == name else f"  (saved as {public})")
     if step.packed:
         yield f"  {', '.join(step.packed)}: kept by hooks in a form of their own"
 

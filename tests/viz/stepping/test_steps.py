@@ -367,7 +367,7 @@ def test_under_vmap_elements_are_those_of_no_example():
         return inner.grad
 
     assert numgrad.func.vmap(gradient)(numgrad.ones(3, 2)).tolist() == [[2.0, 2.0]] * 3
-    assert "input = float32 [2]\n" in texts[0]
+    assert "input = float32 [2]  (saved as self)\n" in texts[0]
 
 
 def test_names_are_the_callers_or_given():
