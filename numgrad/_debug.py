@@ -18,6 +18,7 @@ import numpy as np
 from . import _print
 from ._layout import numel
 from ._naming import type_name
+from ._quantities import counted
 from ._types import dtype
 from .autograd.checks import is_tensor
 from .autograd.grad_mode import state
@@ -153,10 +154,9 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
             self._shown.add(kernel)
             self._print_within(f"{kernel!r}", *[f"| {line}".rstrip() for line in kernel.text.strip().splitlines()])
         name = launch.name if kernel is None else f"kernel {launch.name}"
-        elements = f"{launch.elements} element{'' if launch.elements == 1 else 's'}"
         taken = f"{launch.time * 1e6:.1f} us, {launch.bandwidth:.2f} GB/s"
         threads = ", on several threads" if launch.parallel else ""
-        self._print_within(f"{name}: {elements}, {launch.bytes} bytes, {taken}{threads}")
+        self._print_within(f"{name}: {counted(launch.elements, 'element')}, {launch.bytes} bytes, {taken}{threads}")
         self._here.apart += perf_counter_ns() - begun
 
     def _made(self, name: str, begun: int, ended: int) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from numgrad._inspect import inspect_example
 from numgrad._inspect.examples import SIZE
-from numgrad._rich.html import count, number_of_bytes
+from numgrad._quantities import counted, number_of_bytes
 from numgrad._types import to_dtype
 from numgrad.devices import cache_directory
 
@@ -50,7 +50,7 @@ def list_kernels() -> None:
         kernels[name].append(file)
     sizes = {name: sum(file.stat().st_size for file in files) for name, files in kernels.items()}
     total, number = sum(sizes.values()), sum(map(len, kernels.values()))
-    print(f"{directory}: {count(number, 'kernel')}, {number_of_bytes(total)}")
+    print(f"{directory}: {counted(number, 'kernel')}, {number_of_bytes(total)}")
     width = max(map(len, kernels), default=0)
     for name, files in sorted(kernels.items()):
         age = time.time() - max(file.stat().st_mtime for file in files)
@@ -69,5 +69,5 @@ def _ago(seconds: float) -> str:
     """A time gone by, in the unit that suits it."""
     for length, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= length:
-            return f"{count(int(seconds // length), unit)} ago"
+            return f"{counted(int(seconds // length), unit)} ago"
     return "just now"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 
+from .._quantities import counted
 from ..autograd.contributions import Contributions, contributions_to
-from .subject import Subject, counted, described, listed
+from .subject import Subject, described, listed
 
 __all__ = ["text"]
 

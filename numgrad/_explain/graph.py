@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from .._quantities import counted
 from .._tensor import Tensor
 from ..autograd.changes import changes_since
 from ..autograd.node import Node
 from ..autograd.places import Place
 from ..autograd.saved import SavingNode
 from . import requires
-from .subject import NAMED, Subject, counted, listed, nodes_behind
+from .subject import NAMED, Subject, listed, nodes_behind
 
 __all__ = ["dependence_text", "text"]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from .._quantities import counted
 from .._tensor import Tensor
 from ..autograd.changes import changes_since
 from ..autograd.hooks import hook_name
-from .subject import Subject, alive, counted, listed
+from .subject import Subject, alive, listed
 
 __all__ = ["hooks_text", "text"]
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from .._tensor import Tensor
 from ..autograd.node import AccumulateGrad, DeadEnd, Node
 
-__all__ = ["NAMED", "Subject", "alive", "counted", "described", "listed", "nodes_behind"]
+__all__ = ["NAMED", "Subject", "alive", "described", "listed", "nodes_behind"]
 
 
 class Subject:
@@ -81,11 +81,6 @@ def nodes_behind(node: Node | None) -> tuple[list[Node], list[Tensor]]:
     order = sorted(seen, key=Node._sequence_nr, reverse=True)
     leaves = [node.variable for node in order if isinstance(node, AccumulateGrad)]
     return [node for node in order if not isinstance(node, AccumulateGrad | DeadEnd)], leaves
-
-
-def counted(count: int, what: str, plural: str | None = None) -> str:
-    """A number with what it counts."""
-    return f"{count} {what if count == 1 else plural or what + 's'}"
 
 
 #: Things that are named before a list of them breaks off.

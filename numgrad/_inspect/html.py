@@ -8,7 +8,8 @@ import re
 import tokenize
 from typing import TYPE_CHECKING
 
-from .._rich.html import Html, count, element, faint, framed, joined, number_of_bytes, table
+from .._quantities import counted, number_of_bytes
+from .._rich.html import Html, element, faint, framed, joined, table
 from .text import duration, figures, origin, section, title
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _sections(kernel: InspectedKernel, whole: bool) -> list[Html]:
     types = table(list(kernel.types.items()), class_="left")
     parts = [
         _unfolded("Python", element("pre", _python(kernel.python.strip())), is_open=True),
-        _unfolded(count(len(kernel.types), "argument") + ", Numba's types", types),
+        _unfolded(counted(len(kernel.types), "argument") + ", Numba's types", types),
     ]
     for name in ("loop", "llvm", "assembly", "cuda", "ptx") if whole else ():
         head, text = section(kernel, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .._rich.html import count, number_of_bytes
+from .._quantities import counted, number_of_bytes
 
 if TYPE_CHECKING:
     from .inspection import Inspection
@@ -51,7 +51,7 @@ def figures(kernel: InspectedKernel) -> str:
     best = f"; the fastest took {duration(fastest)}" if fastest < 0.9 * run.time else ""
     times = f" (the last of {len(kernel.runs)} runs{best})" if len(kernel.runs) > 1 else ""
     return (
-        f"{count(run.elements, 'element')} in {duration(run.time)}: reads {number_of_bytes(run.read)}, "
+        f"{counted(run.elements, 'element')} in {duration(run.time)}: reads {number_of_bytes(run.read)}, "
         f"writes {number_of_bytes(run.written)}, {run.bandwidth:.3g} GB/s{threads}{times}"
     )
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-__all__ = ["Html", "count", "element", "faint", "framed", "joined", "number_of_bytes", "table"]
+__all__ = ["Html", "element", "faint", "framed", "joined", "table"]
 
 
 class Html(str):
@@ -57,20 +57,6 @@ def framed(*content: Any) -> str:
     """The whole of what is shown, with its style; where that is taken away, the whole still keeps to its place."""
     place = "max-width: 100%; max-height: 32em; overflow: auto"
     return element("div", element("style", Html(_STYLE)), *content, class_="numgrad", style=place)
-
-
-def count(number: int, noun: str) -> str:
-    """A number of things: "1 element", "12,345 elements"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def number_of_bytes(size: float) -> str:
-    """A number of bytes in the unit that suits it, by thousands."""
-    for unit in ("bytes", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:,.3g} GB"
 
 
 # The selectors have to outdo JupyterLab's own for tables.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .html import Html, count, element, faint, framed, joined, number_of_bytes, table
+from .._quantities import counted, number_of_bytes
+from .html import Html, element, faint, framed, joined, table
 
 __all__ = ["html"]
 
@@ -18,7 +19,7 @@ def html(module: Any) -> str:
     size = sum(1 for _ in module.modules())
     places = iter(range(_MOST))
     tree = _tree(None, module, size <= _UNFOLDED, places, outermost=True)
-    more = faint(f"the first {_MOST:,} of {count(size, 'module')}") if size > _MOST else ""
+    more = faint(f"the first {_MOST:,} of {counted(size, 'module')}") if size > _MOST else ""
     return framed(tree, more)
 
 
@@ -26,7 +27,7 @@ def _remarks(module: Any, outermost: bool) -> str:
     """How many parameters there are in it and below; of the outermost module more."""
     parameters = list(module.parameters())
     number = _elements(parameters)
-    remarks = [count(number, "parameter")] if number else []
+    remarks = [counted(number, "parameter")] if number else []
     if outermost:
         learnt = _elements([parameter for parameter in parameters if parameter.requires_grad])
         if learnt < number:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .html import count, element, framed, table
+from .._quantities import counted
+from .html import element, framed, table
 
 __all__ = ["html"]
 
@@ -20,4 +21,4 @@ def html(optimizer: Any) -> str:
 
 
 def _size(tensors: list[Any]) -> str:
-    return f"{count(len(tensors), 'tensor')} of {count(sum(tensor.numel() for tensor in tensors), 'element')}"
+    return f"{counted(len(tensors), 'tensor')} of {counted(sum(tensor.numel() for tensor in tensors), 'element')}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._quantities import counted
 from ..autograd.profiler.table import columns_of, format_time
-from .html import count, element, framed, table
+from .html import element, framed, table
 
 __all__ = ["html"]
 
@@ -28,7 +29,7 @@ def html(profile: Any) -> str | None:
     rows = [[_cell(column, event) for column in columns] for event in shown]
     totals = f"in all {format_time(total)}, and {format_time(events.compile_time_total)} to compile or load kernels"
     if len(shown) < len(events):
-        totals += f"; the first {_MOST} of {count(len(events), 'row')}"
+        totals += f"; the first {_MOST} of {counted(len(events), 'row')}"
     return framed(element("p", totals), table(rows, [column.title for column in columns], class_="names"))
 
 

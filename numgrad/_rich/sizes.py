@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .html import count, faint, framed
+from .._quantities import counted
+from .html import faint, framed
 
 __all__ = ["html"]
 
 
 def html(size: Any) -> str:
     """The size as HTML."""
-    return framed(repr(size), " ", faint(count(size.numel(), "element")))
+    return framed(repr(size), " ", faint(counted(size.numel(), "element")))

@@ -6,10 +6,11 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+from .._quantities import counted
 from .._tensor import Tensor
 from ..autograd.node import AccumulateGrad, Node
 from ..nn.modules.module import Module
-from .describe import Describer, counted
+from .describe import Describer
 from .folding import Fold, folding
 from .module_calls import Call, calls_of
 from .names import Names, readable

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._layout import numel
+from .._quantities import counted
 from .._tensor import Tensor
 from ..autograd.function_node import BackwardCFunction
 from ..autograd.hooks import hook_name
@@ -18,7 +19,7 @@ from .numbers import dtype_name, shape_text, values_text
 from .picture import Box, Row, Run
 from .saved import is_spoiled, saved_rows, saves_tensors
 
-__all__ = ["Describer", "counted"]
+__all__ = ["Describer"]
 
 
 class Describer:
@@ -140,11 +141,6 @@ class Describer:
             rows.append(Row("", f"{changed[0].name()} has saved a tensor that was changed since", "alarm"))
         tip = printable(call.name)
         return Box(key, "module", _title(title, "module"), tuple(rows), group, whole, bool(changed), tip)
-
-
-def counted(count: int, what: str, plural: str | None = None) -> str:
-    """A number with what it counts."""
-    return f"{count:,} {what if count == 1 else plural or what + 's'}"
 
 
 def _title(name: str | None, otherwise: str) -> tuple[Run, ...]:

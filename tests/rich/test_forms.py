@@ -5,7 +5,8 @@ from html_pages import Page, page_of
 
 import numgrad
 from numgrad import nn
-from numgrad._rich.html import Html, element, number_of_bytes, table
+from numgrad._quantities import number_of_bytes
+from numgrad._rich.html import Html, element, table
 from numgrad.autograd.profiler import profile
 
 
