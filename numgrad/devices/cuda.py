@@ -31,7 +31,7 @@ def ptx(kernel: Kernel) -> str:
 
     Raises:
         ImportError: the package numba-cuda is not installed.
-        NotImplementedError: there is no such kernel.
+        NotImplementedError: there is no such kernel, or Numba's simulator is on, which compiles nothing.
     """
     from numgrad_kernels.cuda import ptx as compiling
 

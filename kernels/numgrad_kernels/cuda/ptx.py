@@ -11,7 +11,7 @@ import types as python_types
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from numba.core import types
+from numba.core import config, types
 
 from .. import overloads, scalar
 
@@ -28,9 +28,12 @@ def ptx(text: str, arguments: Sequence[types.Type], capability: tuple[int, int] 
 
     Raises:
         ImportError: the package numba-cuda is not installed.
+        NotImplementedError: Numba's simulator, which compiles nothing, stands in for it.
     """
     if importlib.util.find_spec("numba_cuda") is None:
         raise ImportError('PTX is made by the package numba-cuda: pip install -e ".[cuda]"')
+    if config.ENABLE_CUDASIM:
+        raise NotImplementedError("Numba's CUDA simulator is on (NUMBA_ENABLE_CUDASIM): it compiles nothing")
     from numba import cuda
 
     _register()
