@@ -40,10 +40,16 @@ def kernel_traffic(kernel: Kernel, arguments: Sequence[Any]) -> Traffic:
         reached = _REACHED[kernel.name](*[given[name] for name in _parameters(_REACHED[kernel.name])])
         sizes.update({name: min(count, sizes[name]) for name, count in reached.items()})
     return Traffic(
-        sum(sizes[name] * given[name].itemsize for name in read & sizes.keys()),
-        sum(sizes[name] * given[name].itemsize for name in written & sizes.keys()),
+        _bytes([(given[name], sizes[name]) for name in read & sizes.keys()]),
+        _bytes([(given[name], sizes[name]) for name in written & sizes.keys()]),
         max(sizes.values(), default=0),
     )
+
+
+def _bytes(parts: Iterable[tuple[np.ndarray, int]]) -> int:
+    """The bytes of so many elements of each array; the same memory, given twice, counts once."""
+    memory = {(array.ctypes.data, array.shape, array.strides): count * array.itemsize for array, count in parts}
+    return sum(memory.values())
 
 
 def array_traffic(arguments: Sequence[Any], result: Any) -> Traffic:
@@ -51,8 +57,8 @@ def array_traffic(arguments: Sequence[Any], result: Any) -> Traffic:
     read, made = list(_arrays(arguments)), list(_arrays((result,)))
     read = [array for array in read if not any(array is other for other in made)]
     return Traffic(
-        sum(_distinct(array) * array.itemsize for array in read),
-        sum(array.nbytes for array in made),
+        _bytes([(array, _distinct(array)) for array in read]),
+        _bytes([(array, array.size) for array in made]),
         max([_distinct(array) for array in (*read, *made)], default=0),
     )
 

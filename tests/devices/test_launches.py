@@ -95,7 +95,8 @@ MOVED = {
     "a matrix product": (lambda: SQUARE @ SQUARE.T, [("products", 2 * 2400 + 96, 1600)]),
     "in place": (lambda: SQUARE.add_(0), [("add", 2400, 2400)]),
     "a product of vectors": (lambda: SQUARE[0] @ SQUARE[1], [("numpy.dot", 240, 4)]),
-    "joined": (lambda: torch.cat([SQUARE, SQUARE]), [("numpy.concatenate", 4800, 4800)]),
+    "joined": (lambda: torch.cat([SQUARE, SQUARE + 1]), [("add", 2400, 2400), ("numpy.concatenate", 4800, 4800)]),
+    "the same twice": (lambda: SQUARE * SQUARE, [("mul", 2400, 2400)]),
     "sorted": (lambda: SQUARE.sort(), [("numpy.argsort", 2400, 2400 + 4800)]),
     "random": (lambda: torch.rand(64), [("uniform_float32", 512, 256)]),
 }
