@@ -246,6 +246,7 @@ def test_an_operation_is_tried_on_an_example(name, kernel):
         (leaf(2).sum().grad_fn, (1,), TypeError, "a SumBackward0 takes no arguments"),
         (leaf(2).sum().grad_fn.next_functions[0][0], (), TypeError, "the end of a path"),
         (3, (), TypeError, "a int is nothing that has kernels"),
+        (torch.autograd.Function, (leaf(2),), TypeError, "class Function .* a Function's apply"),
     ],
 )
 def test_what_cannot_be_inspected_is_named(subject, args, error, message):

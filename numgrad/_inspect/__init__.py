@@ -89,6 +89,11 @@ def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection:
         return node_inspection(subject)
     if isinstance(subject, Tensor):
         raise TypeError("numgrad.inspect takes a tensor's grad_fn, not the tensor: numgrad.inspect(tensor.grad_fn)")
+    if isinstance(subject, type):
+        raise TypeError(
+            f"numgrad.inspect: to call the class {subject.__name__} makes an object and computes nothing; give it a "
+            "module, or a Function's apply, with arguments"
+        )
     if isinstance(subject, str):
         subject = _named(subject)
     elif not callable(subject):
