@@ -7,7 +7,7 @@ import pytest
 
 import numgrad
 from numgrad.viz import backward_steps
-from numgrad.viz.stepping import html as step_html
+from numgrad.viz.stepping.html import picture
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -71,7 +71,7 @@ def test_of_a_large_graph_the_part_around_the_node_is_shown():
     for _ in range(30):
         y = y.sin()
     views = [
-        re.search(r'viewBox="\S+ (\S+) (\S+) (\S+)"', step_html.picture(step)).groups() for step in backward_steps(y)
+        re.search(r'viewBox="\S+ (\S+) (\S+) (\S+)"', picture(step)).groups() for step in backward_steps(y)
     ]
     starts = [int(start) for start, _, _ in views]
     assert len({(width, height) for _, width, height in views}) == 1
@@ -85,8 +85,8 @@ def test_a_step_within_a_step_lights_the_outer_node():
     x = numgrad.tensor([1.0], requires_grad=True)
     recorded = backward_steps(checkpoint(lambda x: x.exp() * x, x, use_reentrant=True))
     inner = next(step for step in recorded if step.depth)
-    assert lit(step_html.picture(inner)) == [f"step {inner.number}"]
-    assert re.search(r'stroke="#\w+" stroke-width="2.6"', step_html.picture(inner))
+    assert lit(picture(inner)) == [f"step {inner.number}"]
+    assert re.search(r'stroke="#\w+" stroke-width="2.6"', picture(inner))
 
 
 def test_jupyter_gets_widget_html_and_text():
