@@ -37,12 +37,13 @@ def inspection_html(inspection: Inspection) -> str:
     for number, kernel in enumerate(kernels):
         content = joined([_about(kernel), *_sections(kernel, whole=len(kernels) <= _MOST)])
         parts.append(_unfolded(element("b", title(kernel)), content, is_open=number == 0))
-    return framed(_STYLE, *parts)
+    return framed(_STYLE, *parts, height="none")
 
 
 def kernel_html(kernel: InspectedKernel) -> str:
     """One kernel by itself."""
-    return framed(_STYLE, element("p", element("b", title(kernel))), _about(kernel), *_sections(kernel, whole=True))
+    head = element("p", element("b", title(kernel)))
+    return framed(_STYLE, head, _about(kernel), *_sections(kernel, whole=True), height="none")
 
 
 def _table(kernels: list[InspectedKernel]) -> Html:

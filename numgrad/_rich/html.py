@@ -53,9 +53,12 @@ def _row(cells: list[Html]) -> Html:
     return element("tr", *cells)
 
 
-def framed(*content: Any) -> str:
-    """The whole of what is shown, with its style; where that is taken away, the whole still keeps to its place."""
-    place = "max-width: 100%; max-height: 32em; overflow: auto"
+def framed(*content: Any, height: str = "32em") -> str:
+    """The whole of what is shown, with its style; where that is taken away, the whole still keeps to its place.
+
+    What is higher than ``height`` scrolls; "none" is for what can be folded instead.
+    """
+    place = f"max-width: 100%; max-height: {height}; overflow: auto"
     return element("div", element("style", Html(_STYLE)), *content, class_="numgrad", style=place)
 
 
