@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from .._tensor import Tensor
+from ..autograd import walk
 from ..autograd.node import AccumulateGrad, DeadEnd, Node
 
 __all__ = ["NAMED", "Subject", "alive", "described", "listed", "nodes_behind"]
@@ -71,16 +72,9 @@ def alive(kind: type[_Kind]) -> list[_Kind]:
 
 def nodes_behind(node: Node | None) -> tuple[list[Node], list[Tensor]]:
     """The nodes that backward would go through from this one, the latest first, and the leaves that it would reach."""
-    seen: set[Node] = set()
-    stack = [] if node is None else [node]
-    while stack:
-        node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            stack += [edge[0] for edge in node.edges if edge is not None]
-    order = sorted(seen, key=Node._sequence_nr, reverse=True)
-    leaves = [node.variable for node in order if isinstance(node, AccumulateGrad)]
-    return [node for node in order if not isinstance(node, AccumulateGrad | DeadEnd)], leaves
+    found = walk.nodes_behind([] if node is None else [node])
+    leaves = [node.variable for node in found if isinstance(node, AccumulateGrad)]
+    return [node for node in found if not isinstance(node, AccumulateGrad | DeadEnd)], leaves
 
 
 #: Things that are named before a list of them breaks off.

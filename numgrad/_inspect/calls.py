@@ -9,7 +9,8 @@ from typing import Any
 
 from .._tensor import Tensor
 from ..autograd.backward import grad
-from ..autograd.node import AccumulateGrad, Node, edge_of
+from ..autograd.node import AccumulateGrad, edge_of
+from ..autograd.walk import nodes_behind
 from ..devices.launches import Launch, listening
 from ..ops.creation.filled import ones_like
 from ..random import Generator, default_generator
@@ -110,17 +111,8 @@ def _without_hooks(tensors: list[Tensor]) -> Iterator[None]:
 def _leaves(outputs: list[Tensor], inputs: list[Tensor]) -> list[Tensor]:
     """The leaves that outputs depend on other than through the inputs."""
     ends = {tensor.grad_fn for tensor in inputs if tensor.grad_fn is not None}
-    stack: list[Node] = [out.grad_fn for out in outputs if out.grad_fn not in ends]
-    seen, leaves = set(stack), []
-    while stack:
-        node = stack.pop()
-        if isinstance(node, AccumulateGrad):
-            leaves.append(node.variable)
-        for edge in node.edges:
-            if edge is not None and edge[0] not in seen and edge[0] not in ends:
-                seen.add(edge[0])
-                stack.append(edge[0])
-    return leaves
+    found = nodes_behind([out.grad_fn for out in outputs], ends)
+    return [node.variable for node in found if isinstance(node, AccumulateGrad)]
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:

@@ -9,10 +9,10 @@ import traceback
 import warnings
 from itertools import islice
 from traceback import FrameSummary
-from types import CodeType
+from types import CodeType, FrameType
 from typing import NamedTuple
 
-__all__ = ["Place", "calling_place", "forward_trace", "warn_user"]
+__all__ = ["Place", "calling_frame", "calling_place", "forward_trace", "warn_user"]
 
 
 class Place(NamedTuple):
@@ -51,13 +51,19 @@ _PACKAGE = os.path.dirname(os.path.dirname(Place.__str__.__code__.co_filename)) 
 
 def calling_place(depth: int = 1) -> Place:
     """Where the user's program called this package; ``depth`` frames of this package are known to stand above."""
+    frame = calling_frame(depth + 1)
+    return Place(frame.f_code, frame.f_lasti)
+
+
+def calling_frame(depth: int = 1) -> FrameType:
+    """The frame of the user's program that called this package; the outermost frame if all are this package's."""
     frame = sys._getframe(depth)
     while frame.f_code.co_filename.startswith(_PACKAGE):
         outside = frame.f_back
         if outside is None:
             break
         frame = outside
-    return Place(frame.f_code, frame.f_lasti)
+    return frame
 
 
 def forward_trace() -> list[str]:
@@ -77,9 +83,7 @@ def forward_trace() -> list[str]:
 
 def warn_user(message: str) -> None:
     """Warn with the place in the user's program that led here: of each place once, unless filters say otherwise."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back
+    frame = calling_frame(2)
     name = frame.f_globals.get("__name__", "<unknown>")
     told = frame.f_globals.setdefault("__warningregistry__", {})
     warnings.warn_explicit(message, UserWarning, frame.f_code.co_filename, frame.f_lineno, name, told)

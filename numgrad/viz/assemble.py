@@ -9,15 +9,16 @@ from typing import Any
 from .._quantities import counted
 from .._tensor import Tensor
 from ..autograd.node import AccumulateGrad, Node
+from ..autograd.walk import edges_of, nodes_behind
 from ..nn.modules.module import Module
 from .describe import Describer
 from .folding import Fold, folding
 from .module_calls import Call, calls_of
 from .names import Names, readable
+from .nearest import nearest
 from .picture import Arrow, Box, Group, Picture, Row
 from .saved import entries_of
 from .subjects import Root
-from .walk import edges_of, nearest, nodes_behind
 
 __all__ = ["Assembly"]
 

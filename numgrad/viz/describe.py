@@ -15,7 +15,7 @@ from ..autograd.node import AccumulateGrad, Node
 from ..autograd.views import CopySlices
 from .module_calls import Call
 from .names import Names, printable, readable
-from .numbers import dtype_name, shape_text, values_text
+from .numbers import values_text
 from .picture import Box, Row, Run
 from .saved import is_spoiled, saved_rows, saves_tensors
 
@@ -65,7 +65,7 @@ class Describer:
     def flowing(self, node: Node, number: int) -> str:
         """What is written at the arrow of an output: name and shape, and the elements if they are known."""
         name = self.names.of_output(node.sequence, number)
-        shape = shape_text(node.output(number)[0])
+        shape = str(list(node.output(number)[0]))
         which = f"output {number}" if node.more_outputs and name is None else name
         lines = [shape if which is None else f"{which} {shape}"]
         if self.values and name is not None:
@@ -73,10 +73,10 @@ class Describer:
         return "\n".join(lines)
 
     def _tensor_rows(self, tensor: Tensor) -> list[Row]:
-        rows = [Row("", f"{shape_text(tensor._shape)} {dtype_name(tensor._type.dtype)}")]
+        rows = [Row("", f"{list(tensor._shape)} {tensor._type.dtype.name}")]
         if tensor._view is not None and not tensor.is_inference():
             base = self.names.of(tensor._view.base)
-            rows.append(Row("", f"view of {base or shape_text(tensor._view.base._shape)}", "quiet"))
+            rows.append(Row("", f"view of {base or list(tensor._view.base._shape)}", "quiet"))
         return rows + self._value_rows(tensor)
 
     def _value_rows(self, tensor: Tensor) -> list[Row]:
@@ -85,7 +85,7 @@ class Describer:
     def _gradient_rows(self, label: str, gradient: Tensor | None) -> list[Row]:
         if gradient is None:
             return [Row("", f"{label} None", "quiet")]
-        return [Row("", f"{label} {shape_text(gradient._shape)}"), *self._value_rows(gradient)]
+        return [Row("", f"{label} {list(gradient._shape)}"), *self._value_rows(gradient)]
 
     # -- operations -----------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from .assemble import Assembly
 from .describe import Describer
 from .drawing import Drawing
 from .folding import Fold
-from .names import Names, calling_variables
+from .names import known_names
 from .rendering.layout import RANKS
 from .subjects import roots_of
 
@@ -95,17 +95,10 @@ def draw(
         │  └─ x [5] float32, no gradient
         └─ b [3] float32, grad None
         >>> model = numgrad.nn.Sequential(numgrad.nn.Linear(3, 2), numgrad.nn.ReLU())
-        >>> numgrad.viz.draw(model(y), model, fold=1)
+        >>> numgrad.viz.draw(model(y.detach()), model, fold=1)
         output [2] float32
         1: ReLU, 1 operation
-        0 → [2]: Linear, 4 operations, 2 parameters, 8 elements
-        TanhBackward0 → y [3]: saved result = y [3]
-        AddBackward0 → [3]
-        ├─ SqueezeBackward4 → [3]: saved self_sym_sizes=(1, 3)
-        │  MmBackward0 → [1, 3]: saved self = view of x [1, 5]
-        │  ├─ w [5, 3] float32, grad None
-        │  └─ x [5] float32, no gradient
-        └─ b [3] float32, grad None
+        0 → [2]: Linear, 3 operations, 2 parameters, 8 elements
     """
     roots = roots_of(subject)
     if module is not None and not isinstance(module, Module):
@@ -121,7 +114,7 @@ def draw(
     _check_choice("arrows", arrows, ["forward", "backward"])
     _check_count("max_depth", max_depth, 0)
     _check_count("max_nodes", max_nodes, 1)
-    known = _known_names(module, {**(names or {}), **{root.name: root.tensor for root in roots if root.name}})
+    known = known_names(module, {**(names or {}), **{root.name: root.tensor for root in roots if root.name}})
     assembly = Assembly(roots, module, known, fold)
     drawing = Drawing(assembly.picture(Describer(known, values, saved), max_depth, max_nodes, direction, arrows))
     if file is not None:
@@ -136,17 +129,6 @@ def node_mimebundle(node: Node) -> dict[str, str]:
     """
     bundle = draw(node, max_nodes=FEW)._repr_mimebundle_()
     return {kind: form for kind, form in bundle.items() if kind != "text/plain"}
-
-
-def _known_names(module: Module | None, names: Mapping[str, Tensor | None]) -> Names:
-    known = Names()
-    for name, tensor in names.items():
-        known.add(name, tensor)
-    if module is not None:
-        known.add_module(module)
-    for variables in calling_variables():
-        known.add_variables(variables)
-    return known
 
 
 def _check_choice(name: str, value: Any, choices: list[str]) -> None:

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import inspect
-import os
 import sys
 from collections.abc import Iterator, Mapping
 from types import FrameType
 from typing import Any
 
 from .._tensor import Tensor
+from ..autograd.places import calling_frame
 from ..nn.modules.module import Module
 
-__all__ = ["Names", "calling_variables", "printable", "readable"]
+__all__ = ["Names", "known_names", "printable", "readable"]
 
 #: Lists, tuples and dictionaries of more entries than this are not searched for tensors.
 MANY = 1000
 
 #: Characters of a longer name that are shown: half of them from its beginning, half from its end.
 LONG = 60
-
-_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
 class Names:
@@ -72,6 +70,18 @@ class Names:
                         self.add(f"{name}[{key!r}]", entry)
 
 
+def known_names(module: Module | None, given: Mapping[str, Tensor | None]) -> Names:
+    """The names that were given, those in the module, and those of the calling program's variables, in this order."""
+    known = Names()
+    for name, tensor in given.items():
+        known.add(name, tensor)
+    if module is not None:
+        known.add_module(module)
+    for variables in _calling_variables():
+        known.add_variables(variables)
+    return known
+
+
 def printable(text: str) -> str:
     """A line of text with signs that XML or a terminal would stumble over written as in Python's strings."""
     return "".join([sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text])
@@ -93,11 +103,9 @@ def _is_a(value: Any, kind: type) -> bool:
     return issubclass(type(value), kind)
 
 
-def calling_variables() -> Iterator[dict[str, Any]]:
+def _calling_variables() -> Iterator[dict[str, Any]]:
     """The variables that the calling program sees, innermost first: of functions, then of the module or cell."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back
+    frame: FrameType | None = calling_frame(2)
     while frame is not None:
         if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:  # a module, or a cell of a notebook
             yield dict(frame.f_locals)

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["dtype_name", "number_text", "shape_text", "values_text"]
+__all__ = ["number_text", "values_text"]
 
 #: Tensors of more elements than this show the first ones alone.
 FEW, FIRST = 12, 3
-
-
-def shape_text(shape: Any) -> str:
-    """A shape as tensors print it: ``[3, 5]``."""
-    return f"[{', '.join(map(str, shape))}]"
-
-
-def dtype_name(dtype: Any) -> str:
-    """A dtype without the name of the package: ``float32``."""
-    return str(dtype).rpartition(".")[2]
 
 
 def values_text(tensor: Any) -> list[str]:

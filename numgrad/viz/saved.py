@@ -9,10 +9,10 @@ from ..autograd.node import Node
 from ..autograd.saved import PACKED, SavingNode
 from ..autograd.views import CopySlices
 from .names import Names
-from .numbers import shape_text, values_text
+from .numbers import values_text
 from .picture import Row
 
-__all__ = ["Saved", "entries_of", "is_spoiled", "saved_rows", "saves_tensors"]
+__all__ = ["Saved", "acting", "entries_of", "is_spoiled", "saved_rows", "saves_tensors"]
 
 #: Saved tensors that are listed in a box.
 LISTED = 6
@@ -29,10 +29,16 @@ class Saved(NamedTuple):
     number: int | None
 
 
+def acting(node: Node) -> Node:
+    """The node whose rule runs and saves: of one that writes to a view, that of the writing operation."""
+    while isinstance(node, CopySlices) and isinstance(node.operation, Node):
+        node = node.operation
+    return node
+
+
 def entries_of(node: Node) -> list[Saved]:
-    """What a node has saved; for one that writes to a view, what the writing operation has saved."""
-    if isinstance(node, CopySlices) and isinstance(node.operation, Node):
-        return entries_of(node.operation)
+    """What a node has saved."""
+    node = acting(node)
     if not isinstance(node, SavingNode):
         return []
     return [Saved(*entry, node.saved_output(place)) for place, entry in enumerate(node.saved_entries())]
@@ -45,6 +51,7 @@ def saves_tensors(node: Node) -> bool:
 
 def is_spoiled(node: Node) -> bool:
     """Whether a saved tensor was changed in place since."""
+    # not SavingNode.modified, which raises if another thread frees the node meanwhile
     return any(
         version is not None and version != PACKED and value._counter[0] != version
         for _, value, version, _ in entries_of(node)
@@ -59,11 +66,11 @@ def saved_rows(node: Node, names: Names, values: bool) -> list[Row]:
         if version is None:
             others += _setting(name, value)
         elif version == PACKED:
-            blocks.append([Row("", f"{name} {shape_text(value.shape)}, packed by a hook")])
+            blocks.append([Row("", f"{name} {list(value.shape)}, packed by a hook")])
         else:
             called = names.of_output(node.sequence, number) if number is not None else _called(value, names)
             is_called = f" = {called}" if called and called != name else ""
-            text = f"{name}{is_called} {shape_text(value._shape)}"
+            text = f"{name}{is_called} {list(value._shape)}"
             now = value._counter[0]
             if now != version:
                 blocks.append([Row("", f"{text}: version {version}, now {now}", "alarm")])

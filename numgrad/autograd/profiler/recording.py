@@ -7,25 +7,23 @@ subclass says by ``finished``.
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 from collections.abc import Iterable
 from time import perf_counter_ns, time_ns
+from types import FrameType
 from typing import Any
 
 from ..checks import is_tensor
 from ..grad_mode import state
 from ..node import AccumulateGrad
 from ..operations import operations
+from ..places import calling_frame
 from ..watching import BLOCK, RULE, Watcher, unwatch, watch
 
 __all__ = ["COMPILATION", "OPERATION", "Record", "Recording"]
 
 #: Kinds of records beside the spans that watchers are told of.
 OPERATION, COMPILATION = "operation", "compilation"
-
-_PACKAGE = os.path.dirname(os.path.dirname(Watcher.before.__code__.co_filename)) + os.sep
 
 
 class Record:
@@ -183,9 +181,7 @@ def _described(value: Any) -> Any:
 
 def _calls() -> list[str]:
     """The calls of the program that led into this package, the innermost first: ``file.py(7): function``."""
-    frame: Any = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back
+    frame: FrameType | None = calling_frame(2)
     calls = []
     while frame is not None:
         calls.append(f"{frame.f_code.co_filename}({frame.f_lineno}): {frame.f_code.co_name}")

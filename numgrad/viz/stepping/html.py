@@ -13,8 +13,9 @@ from html import escape
 from ..._rich.html import Html, element
 from ..._tensor import Tensor
 from ..drawing import Drawing
-from ..numbers import dtype_name, shape_text, values_text
+from ..numbers import values_text
 from .step import Step
+from .values import Value
 
 __all__ = ["picture", "step_html", "steps_html"]
 
@@ -120,11 +121,10 @@ def _note(step: Step) -> str:
     return "\n".join(lines)
 
 
-def _in_short(gradient: object) -> list[str]:
+def _in_short(gradient: Value) -> list[str]:
     """A gradient in few lines."""
     if isinstance(gradient, Tensor):
         lines = values_text(gradient)
         if len(lines) <= LINES and all(len(line) <= WIDTH for line in lines):
             return lines
-    shape, dtype = getattr(gradient, "shape", ()), getattr(gradient, "dtype", "")
-    return [f"{shape_text(shape)} {dtype_name(dtype)}"]
+    return [f"{list(gradient.shape)} {gradient.dtype.name}"]

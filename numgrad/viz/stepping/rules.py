@@ -20,6 +20,7 @@ from ...ops.elementwise import Pointwise
 from ...ops.formulas import formula
 from ...ops.nodes import OpNode, public_name
 from ...ops.table import parameters
+from ..saved import acting
 
 __all__ = ["Rule", "attribute", "gradient_names", "packed_by", "remark", "rules_of", "saved_by"]
 
@@ -88,8 +89,7 @@ def saved_by(node: Node) -> dict[str, Any]:
     What hooks have packed is left out, since unpacking it may have effects; so is all if something is freed or was
     changed in place, about which backward itself is to complain.
     """
-    if isinstance(node, CopySlices):
-        return saved_by(node.operation) if isinstance(node.operation, Node) else {}
+    node = acting(node)
     if not isinstance(node, SavingNode) or node.is_freed():
         return {}
     names = node.names if isinstance(node, OpNode) else node.saved_names()
@@ -107,15 +107,12 @@ def saved_by(node: Node) -> dict[str, Any]:
 
 def attribute(node: Node, name: str) -> str:
     """The name by which the node's attributes, and pictures, know what its rules call ``name``."""
-    if isinstance(node, CopySlices) and isinstance(node.operation, Node):
-        return attribute(node.operation, name)
-    return public_name(name) if isinstance(node, OpNode) else name
+    return public_name(name) if isinstance(acting(node), OpNode) else name
 
 
 def packed_by(node: Node) -> tuple[str, ...]:
     """The names of what hooks have packed, of all that a node has saved."""
-    if isinstance(node, CopySlices):
-        return packed_by(node.operation) if isinstance(node.operation, Node) else ()
+    node = acting(node)
     if not isinstance(node, SavingNode) or node.is_freed():
         return ()
     names = node.names if isinstance(node, OpNode) else node.saved_names()

@@ -38,7 +38,7 @@ from ...autograd.watching import unwatch, watch
 from ...nn.modules.module import Module
 from ..draw_graph import draw
 from ..drawing import Drawing
-from ..names import Names, calling_variables
+from ..names import known_names
 from .html import steps_html
 from .recording import StepRecording
 from .step import Run, Step
@@ -121,13 +121,7 @@ def _find_names(
     run: Run, steps: Sequence[Step], given: Mapping[str, Tensor] | None, module: Module | None
 ) -> None:
     """Name the tensors that the steps have to do with."""
-    names = Names()
-    for name, thing in (given or {}).items():
-        names.add(name, thing)
-    if module is not None:
-        names.add_module(module)
-    for variables in calling_variables():
-        names.add_variables(variables)
+    names = known_names(module, given or {})
     for step in steps:
         for entry in step.accumulated:
             found = names.of(entry.tensor)

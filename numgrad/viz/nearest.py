@@ -1,32 +1,13 @@
-"""The nodes behind others, found without recursion: a graph may be 100,000 nodes deep."""
+"""Which parts of a picture are near enough to the results to be shown."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from ..autograd.node import DeadEnd, Node
-
-__all__ = ["edges_of", "nearest", "nodes_behind"]
+__all__ = ["nearest"]
 
 _Key = TypeVar("_Key", bound=Hashable)
-
-
-def edges_of(node: Node) -> list[tuple[Node, int]]:
-    """The edges along which gradients flow."""
-    return [edge for edge in node.edges if edge is not None and not isinstance(edge[0], DeadEnd)]
-
-
-def nodes_behind(roots: Iterable[Node]) -> list[Node]:
-    """The roots and all nodes that backward would go through from them, the latest first."""
-    found: dict[int, Node] = {}
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if node.sequence not in found:
-            found[node.sequence] = node
-            stack += [edge[0] for edge in edges_of(node)]
-    return [found[sequence] for sequence in sorted(found, reverse=True)]
 
 
 def nearest(
