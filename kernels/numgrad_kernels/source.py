@@ -22,7 +22,10 @@ from .inline import syntax_tree
 __all__ = ["module_text"]
 
 #: Modules whose functions are imported by the text, not pasted into it.
-_IMPORTED = tuple(f"numgrad_kernels.{name}" for name in ("scalar", "circular", "remainders", "local", "foreign"))
+_IMPORTED = tuple(
+    f"numgrad_kernels.{name}"
+    for name in ("scalar", "circular", "remainders", "local", "foreign", "cuda.language")
+)
 
 
 def module_text(

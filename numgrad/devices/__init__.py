@@ -1,6 +1,6 @@
 """The only importer of kernels: allocates memory, chooses the kernel, launches it.
 
-What an operation needs of a device is one function here; there is one device, so they are that device's.
+What an operation needs of a device is one function here, the CPU's or the GPU's: see ``choosing.py``.
 """
 
 from numgrad_kernels.libm import libmvec_found as libmvec_found
@@ -11,8 +11,11 @@ from numgrad_kernels.store import cache_directory as cache_directory
 from numgrad_kernels.store import compiled_kernels as compiled_kernels
 
 from . import launches as launches
+from .choosing import begin_cuda as begin_cuda
+from .choosing import cuda_in_use as cuda_in_use
 from .compiling import kernel_listeners as kernel_listeners
 from .cpu import *  # noqa: F403
-from .cuda import cuda_text as cuda_text
-from .cuda import ptx as ptx
+from .cuda_text import cuda_text as cuda_text
+from .cuda_text import ptx as ptx
 from .optimizers import UpdateTable as UpdateTable
+from .rows import DeviceRow as DeviceRow

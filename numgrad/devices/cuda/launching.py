@@ -1,0 +1,94 @@
+"""Kernels run on a GPU: how they are found, how many threads they get, and what they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba.core import types
+from numba.np.numpy_support import from_dtype
+
+from numgrad_kernels.cuda import adapter
+from numgrad_kernels.source import module_text
+
+from ..rows import DeviceRow
+from . import runtime
+from .memory import stream
+
+__all__ = ["THREADS", "Kernel", "argument_type", "blocks_for", "compile_kernel", "launch"]
+
+#: Threads in a block: few in the simulator, where each is a thread of Python's.
+THREADS = 4 if adapter.is_simulated() else 256
+
+#: Blocks that loops over any number of elements are given at most.
+MOST_BLOCKS = 2 if adapter.is_simulated() else 4096
+
+
+class Kernel:
+    """A kernel for GPUs: its ``text`` and the types of its ``arguments``; ``run`` launches it on the current GPU.
+
+    ``run(blocks, threads, stream, *arguments)`` takes rows, of which the kernel gets the addresses, and numbers.
+    """
+
+    __slots__ = ("arguments", "name", "run", "text")
+
+    def __init__(self, name: str, text: str, arguments: tuple[Any, ...]):
+        self.name = name
+        self.text = text
+        self.arguments = arguments
+        self.run: Callable[..., None] = runtime.driver.load(name, text, arguments)
+
+    def ptx(self, capability: tuple[int, int] = adapter.CAPABILITY) -> str:
+        """The PTX for GPUs of a compute capability."""
+        return adapter.compile_ptx(self.name, self.text, self.arguments, capability)
+
+
+#: Every kernel of this process, by its text and the types of its arguments.
+kernels: dict[Any, Kernel] = {}
+
+
+def compile_kernel(name: str, text: str, arguments: tuple[Any, ...]) -> Kernel:
+    """The kernel with this text for arguments of these types."""
+    key = text, arguments
+    kernel = kernels.get(key)
+    if kernel is None:
+        kernel = kernels[key] = Kernel(name, text, arguments)
+    return kernel
+
+
+def argument_type(kind: Any) -> Any:
+    """Numba's type for a row of a dtype, or for a number of a Python class."""
+    if isinstance(kind, np.dtype):
+        return adapter.pointer_type(from_dtype(kind))
+    return {bool: types.boolean, int: types.int64, float: types.float64, complex: types.complex128}[kind]
+
+
+def blocks_for(size: int, threads: int = THREADS) -> int:
+    """How many blocks of threads to give a loop over ``size`` elements."""
+    return max(1, min(-(-size // threads), MOST_BLOCKS))
+
+
+_hand_written: dict[Any, Kernel] = {}
+
+
+def launch(
+    function: Callable[..., None], compute: np.dtype, *arguments: Any, blocks: int, threads: int = THREADS, **parts: Any
+) -> None:
+    """Run a hand-written kernel on rows of elements and numbers, in ``blocks`` blocks of ``threads`` threads.
+
+    ``function`` is compiled for these arguments with its placeholder ``T`` standing for ``compute``, its constant
+    ``THREADS`` for ``threads``, and with the functions and constants ``parts`` in place of those of these names.
+    Nothing is launched for 0 blocks.
+    """
+    if not blocks:
+        return
+    kinds = tuple([a.dtype if a.__class__ is DeviceRow else a.__class__ for a in arguments])
+    key = (function, compute, threads, kinds, *parts.items())
+    kernel = _hand_written.get(key)
+    if kernel is None:
+        text = module_text(function, compute, {**parts, "THREADS": threads})
+        kernel = _hand_written[key] = compile_kernel(
+            function.__name__, text, tuple([argument_type(kind) for kind in kinds])
+        )
+    kernel.run(blocks, threads, stream(0), *arguments)

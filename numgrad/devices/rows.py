@@ -1,0 +1,99 @@
+"""Rows of elements in the memory of a GPU: what ``_flat`` and ``_storage`` of a tensor on a GPU are.
+
+They have what the rest of numgrad asks of NumPy's rows on the CPU.  This module imports nothing of CUDA: a process has
+its first row when it has begun to use a GPU.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["DeviceRow", "set_driver"]
+
+#: What copies and fills memory: the module ``cuda.driver`` or ``cuda.simulated``, once a GPU is in use.
+_driver: Any = None
+_memory: Any = None
+
+
+def set_driver(driver: Any, memory: Any) -> None:
+    """Say what reads and writes rows, and what allocates them."""
+    global _driver, _memory
+    _driver, _memory = driver, memory
+
+
+class DeviceRow:
+    """``size`` elements of one dtype, one after another, from ``address`` in the memory of GPU number ``device``.
+
+    ``block`` keeps the memory: the allocator's block, or whatever object lent it.
+    """
+
+    __slots__ = ("address", "block", "device", "dtype", "size")
+
+    def __init__(self, address: int, size: int, dtype: np.dtype, device: int, block: Any):
+        self.address = address
+        self.size = size
+        self.dtype = dtype
+        self.device = device
+        self.block = block
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.dtype.itemsize
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, part: slice) -> DeviceRow:
+        start, stop, step = part.indices(self.size)
+        if step != 1:
+            raise IndexError("a part of a row on a GPU has no step")
+        return DeviceRow(
+            self.address + start * self.dtype.itemsize, max(stop - start, 0), self.dtype, self.device, self.block
+        )
+
+    def view(self, dtype: Any) -> DeviceRow:
+        """The same memory as elements of another dtype."""
+        kind = np.dtype(dtype)
+        return DeviceRow(self.address, self.nbytes // kind.itemsize, kind, self.device, self.block)
+
+    def copy(self) -> DeviceRow:
+        """Another row with the same elements."""
+        out = _memory.empty_row(self.size, self.dtype, self.device)
+        out.put(self)
+        return out
+
+    def put(self, source: DeviceRow) -> None:
+        """Overwrite the elements with those of a row of the same length and dtype."""
+        if self.size:
+            _driver.copy_within(self.address, source.address, self.nbytes, _memory.stream(self.device))
+
+    def host(self) -> np.ndarray:
+        """The elements in an array of NumPy's, once all that was launched before has run."""
+        array = np.empty(self.size, self.dtype)
+        if self.size:
+            _driver.copy_to_host(array, self.address, _memory.stream(self.device))
+        return array
+
+    def item(self, place: int) -> Any:
+        """One element as a Python number, once all that was launched before has run."""
+        return self[place : place + 1].host().item()
+
+    def load(self, array: np.ndarray) -> DeviceRow:
+        """Overwrite the elements with those of a contiguous array of NumPy's; returns the row."""
+        if self.size:
+            _driver.copy_to_device(self.address, array, _memory.stream(self.device))
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DeviceRow:
+        return self.copy()
+
+    def __repr__(self) -> str:
+        return f"<DeviceRow of {self.size} {self.dtype} on cuda:{self.device}>"

@@ -1,0 +1,31 @@
+"""Tests that need a GPU, or Numba's simulator of one: every test here has the mark ``gpu``.
+
+Without a GPU they run as ``NUMBA_ENABLE_CUDASIM=1 python -m pytest -m gpu tests/device``.
+"""
+
+from pathlib import Path
+
+import pytest
+
+
+def pytest_collection_modifyitems(items):
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.gpu)
+
+
+@pytest.fixture(scope="session")
+def cuda():
+    """The package ``numgrad.devices.cuda``, in use."""
+    from numgrad import devices
+
+    return devices.begin_cuda()
+
+
+@pytest.fixture(scope="session")
+def size(cuda):
+    """``size(small, real)``: a size for the simulator, and one for a real GPU."""
+    from numgrad_kernels.cuda.adapter import is_simulated
+
+    return lambda small, real: small if is_simulated() else real
