@@ -30,11 +30,21 @@ LANES = 64
 #: Names that a kernel's text uses itself: no variable may be called so.
 _OWN_NAMES = {
     *["bool_", "high", "i", "inf", "kernel", "loop", "low", "max", "min", "nan", "njit", "piece", "prange", "range"],
-    *["count", "cuda", "local_array", "n", "row", "rows", "start", "step"],
-    *[f"i{axis}" for axis in range(64)],
+    *["count", "cuda", "left", "load4", "local_array", "n", "quads", "quotient", "rest", "row", "rows", "start"],
+    *["step", "store4"],
+    *[f"{letter}{axis}" for letter in "in" for axis in range(64)],
     *[np.dtype(code).name for code in np.typecodes["All"]],
     *vars(scalar),
 }
+
+
+#: How kernels' texts end the names of further variables that belong to one: ``x_s0`` is a stride of ``x``.
+_NUMBERED = re.compile(r"_[qs][0-9]+$")
+
+
+def _with_ends(name: str) -> set[str]:
+    """The name of an operand or output, and those of the variables that belong to it."""
+    return {name, *[f"{name}_{end}" for end in "ibqr"]}
 
 
 #: The scalar functions that cost no more than their operands' way from memory.
@@ -77,11 +87,11 @@ class Program:
     @functools.cached_property
     def variables(self) -> dict[str, str]:
         """What the inputs are called in the kernel's text: their own names, unless it uses those itself."""
-        taken = _OWN_NAMES.union(*[{name, f"{name}_b", f"{name}_r"} for name, _ in self.outputs])
+        taken = _OWN_NAMES.union(*[_with_ends(name) for name, _ in self.outputs])
         result = {}
         for operand in self.inputs:
             variable = operand.name
-            while not taken.isdisjoint(used := {variable, *[f"{variable}_{end}" for end in "ibr"]}):
+            while not taken.isdisjoint(used := _with_ends(variable)) or _NUMBERED.search(variable):
                 variable += "_"
             taken |= used
             result[operand.name] = variable
@@ -165,9 +175,7 @@ def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "") ->
 def _body(program: Program) -> tuple[list[str], set[str]]:
     """Statements that compute every output from variables ``<input>_i``, and the scalar functions they need."""
     names = [*program.variables.values(), *[name for name, _ in program.outputs]]
-    inliner = Inliner(
-        program.compute, _OWN_NAMES.union(*[{name, *[f"{name}_{end}" for end in "ibr"]} for name in names])
-    )
+    inliner = Inliner(program.compute, _OWN_NAMES.union(*map(_with_ends, names)))
     values = {i.name: i.constant if i.dtype is None else f"{program.variables[i.name]}_i" for i in program.inputs}
     results = []
     for function, (name, _) in zip(program.functions, program.outputs, strict=True):

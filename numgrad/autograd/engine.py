@@ -169,8 +169,8 @@ class _Pass:
     def _walk(self, order: Iterable[Node]) -> None:
         buffers = self.buffers
         take = buffers.pop
-        Row, row_of = operations.row_class, operations.row_of
-        bare = (Row, tuple)
+        rows, row_of = operations.row_classes, operations.row_of
+        bare = {*rows, tuple}
         deliver = self._deliver
         plain = not state.mode & (ANOMALY | WATCHED)
         release = None if self.retain_graph else self.place
@@ -195,7 +195,7 @@ class _Pass:
                     row = gradient
                     if gradient.__class__ is tuple:
                         row = gradient[0]
-                    elif gradient.__class__ is not Row:
+                    elif gradient.__class__ not in rows:
                         row = row_of(gradient)
                         if gradient._flat is None and row is not None:
                             gradient = row  # a new one, which is nobody else's
@@ -257,8 +257,8 @@ class _Pass:
     def _deliver_row(self, edge: tuple[Node, int], result: Any, node: Node) -> None:
         """Deliver what a node made of a row to a place that wants more than a plain store."""
         target = edge[0]
-        Row = operations.row_class
-        if result.__class__ is not Row and result.__class__ is not tuple:
+        rows = operations.row_classes
+        if result.__class__ not in rows and result.__class__ is not tuple:
             self._deliver(edge, result, node)
             return
         if target.more_outputs or target.type is not node.type or target.shape != node.shape:
@@ -268,9 +268,9 @@ class _Pass:
         present = buffers.get(target)
         if present is None:
             buffers[target] = result
-        elif present.__class__ is Row:
+        elif present.__class__ in rows:
             operations.add_rows(present, result[0] if result.__class__ is tuple else result)
-        elif present.__class__ is tuple and result.__class__ is Row:
+        elif present.__class__ is tuple and result.__class__ in rows:
             operations.add_rows(result, present[0])
             buffers[target] = result
         else:
@@ -327,7 +327,7 @@ class _Pass:
                 gradient = fit(gradient, shape, type, source, edge)
             if not node.more_outputs:
                 present = buffers.get(node)
-                if present.__class__ in (operations.row_class, tuple):
+                if present.__class__ is tuple or present.__class__ in operations.row_classes:
                     present = as_tensor(present, node)
                 buffers[node] = gradient if present is None else self._sum(present, gradient)
             else:
@@ -358,7 +358,7 @@ class _Pass:
         gradient = self.buffers.pop(node, None)
         if self.captures is not None and node not in self.wanted:
             return
-        if gradient.__class__ in (operations.row_class, tuple):
+        if gradient.__class__ is tuple or gradient.__class__ in operations.row_classes:
             gradient = as_tensor(gradient, node)
         hooks = node.variable._hooks
         try:

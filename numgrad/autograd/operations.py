@@ -24,9 +24,9 @@ class Operations:
     #: ``zeros(shape, type, strides=None, beside=None)``: with strides, their order of dimensions in memory; beside a
     #: tensor, so that they may be overwritten with that.
     zeros: Callable[..., Any] = None  # type: ignore[assignment]
-    #: ``tensor(row, shape, type)``: a tensor on a bare row of elements, and the class of such rows.
+    #: ``tensor(row, shape, type)``: a tensor on a bare row of elements, and the classes of such rows.
     tensor: Callable[[Any, tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
-    row_class: Any = None
+    row_classes: frozenset[type] = frozenset()
     #: ``row_of(tensor)``: its elements as a row, or None where there is none and making one would not pay.
     row_of: Callable[[Any], Any] = None  # type: ignore[assignment]
     #: ``add_rows(total, row)``: add a row to another in place.

@@ -11,11 +11,15 @@ from numgrad_kernels.store import cache_directory as cache_directory
 from numgrad_kernels.store import compiled_kernels as compiled_kernels
 
 from . import launches as launches
+from .choosing import ROWS as ROWS
 from .choosing import begin_cuda as begin_cuda
 from .choosing import cuda_in_use as cuda_in_use
+from .choosing import whenever_chosen as whenever_chosen
 from .compiling import kernel_listeners as kernel_listeners
 from .cpu import *  # noqa: F403
 from .cuda_text import cuda_text as cuda_text
 from .cuda_text import ptx as ptx
+from .moving import moved as moved
+from .moving import overwrite as overwrite
 from .optimizers import UpdateTable as UpdateTable
 from .rows import DeviceRow as DeviceRow

@@ -18,15 +18,25 @@ import numpy as np
 from . import cpu
 from .rows import DeviceRow, set_driver
 
-__all__ = ["begin_cuda", "cuda_in_use"]
+__all__ = ["ROWS", "begin_cuda", "cuda_in_use", "whenever_chosen"]
+
+#: The classes of the rows that tensors keep their elements in.
+ROWS = frozenset({np.ndarray, DeviceRow})
 
 _beginning = threading.RLock()
 _begun: Any = None
+_takers: list[Callable[[], None]] = []
 
 
 def cuda_in_use() -> bool:
     """Whether this process has begun to use GPUs."""
     return _begun is not None
+
+
+def whenever_chosen(take: Callable[[], None]) -> None:
+    """Call a function that keeps one of ``numgrad.devices``, now and when another takes its place."""
+    take()
+    _takers.append(take)
 
 
 def begin_cuda() -> Any:
@@ -56,6 +66,8 @@ def _choose_from_now_on(cuda: Any) -> None:
         function = getattr(cpu, name, None)
         if isinstance(function, FunctionType):
             setattr(devices, name, _choosing(name, function, getattr(cuda, name, None)))
+    for take in _takers:
+        take()
 
 
 def _choosing(name: str, on_cpu: Callable[..., Any], on_gpu: Callable[..., Any] | None) -> Callable[..., Any]:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from .. import devices
 from .._layout import broadcast_shapes, contiguous_strides, numel, output_strides
 from .._tensor import Tensor, fresh, strided
-from .._types import tensor_type
+from .._types import TensorType, device, tensor_type
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise
     from .plan import Plan
 
-__all__ = ["Call", "Calls", "common_shape", "kind_of", "layout_key", "new_strides", "number_places"]
+__all__ = ["Call", "Calls", "common_device", "common_shape", "kind_of", "layout_key", "new_strides", "number_places"]
 
 
 class Call:
@@ -38,15 +38,15 @@ class Call:
         tensors = [value for value in operands if isinstance(value, Tensor)]
         self.compute, self.kind = op.compute_types(operands)
         self.shape = common_shape(tensors)
-        self.type = tensor_type(self.kind, tensors[0]._type.device)
+        self.type = tensor_type(self.kind, common_device(tensors))
         self.strides = new_strides(tensors, self.shape)
-        self.numbers = number_places(operands, self.shape)
+        self.numbers = number_places(operands, self.shape, self.type)
         values = self._values(operands)
         program = op.program(values, statics, self.compute, self.kind)
         self.statics = tuple([i.name for i in program.arguments if i.name in op.statics])
         layouts = [(v._shape, v._strides) if isinstance(v, Tensor) else None for v in values]
         layouts += [None] * len(self.statics)
-        self.launch = devices.layout_launcher(program, self.shape, layouts, [self.strides])
+        self.launch = devices.layout_launcher(program, self.shape, layouts, [self.strides], self.type)
         self.plans: dict[tuple[bool, ...], Plan] = {}
 
     def _values(self, operands: Sequence[Any]) -> Sequence[Any]:
@@ -115,13 +115,36 @@ def new_strides(tensors: Sequence[Tensor], shape: tuple[int, ...]) -> tuple[int,
     return None if strides == contiguous_strides(shape) else strides
 
 
-def number_places(operands: Sequence[Any], shape: tuple[int, ...]) -> frozenset[int]:
-    """The tensors that repeat one value, which a device may like to have as a number."""
+def common_device(tensors: Sequence[Tensor]) -> device:
+    """The device that pointwise operations on these tensors run on: 0-d tensors of the CPU may stand beside others.
+
+    Raises:
+        RuntimeError: they are on several.
+    """
+    place = tensors[0]._type.device
+    for tensor in tensors:
+        other = tensor._type.device
+        if other is not place and other != place:
+            if place.type == "cpu" and not any(t._shape for t in tensors if t._type.device.type == "cpu"):
+                place = other
+            elif other.type != "cpu" or tensor._shape:
+                raise RuntimeError(
+                    f"Expected all tensors to be on the same device, but found at least two devices, {other} and "
+                    f"{place}!" if place.type == "cpu" else
+                    f"Expected all tensors to be on the same device, but found at least two devices, {place} and "
+                    f"{other}!"
+                )
+    return place
+
+
+def number_places(operands: Sequence[Any], shape: tuple[int, ...], type: TensorType) -> frozenset[int]:
+    """The tensors that repeat one value, which a device may like to have as a number, and 0-d ones of the CPU beside
+    others."""
     places = [
         place
         for place, value in enumerate(operands)
         if isinstance(value, Tensor)
-        and (value._flat is None or value._shape != shape)
+        and (value._flat is None or value._shape != shape or value._type.device != type.device)
         and numel(value._shape)
         and devices.as_number(value) is not None
     ]

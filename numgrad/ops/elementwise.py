@@ -267,7 +267,7 @@ class Pointwise(Op):
 
     def _overwrite(self, into: Tensor, operands: Sequence[Any], statics: Mapping[str, Any], compute: dtype) -> None:
         """Compute in place."""
-        values = passed_values(operands, into._shape)
+        values = passed_values(operands, into)
         program = self.program(values, statics, compute, into._type.dtype)
         if statics is not self.statics:
             values += [statics[i.name] for i in program.arguments if i.name in statics]

@@ -195,7 +195,7 @@ def _runner(plan: Plan, kinds: tuple[Any, ...], type: TensorType) -> RunRow:
         return lambda node, row, freed_by: (row, None)
     if not plan.computed:
         return _pass_on(pattern)
-    launch = devices.flat_launcher(plan.program(kinds, type.dtype, [type.dtype] * len(plan.computed)))
+    launch = devices.flat_launcher(plan.program(kinds, type.dtype, [type.dtype] * len(plan.computed)), type)
     if not plan.frees:
         return _any_runner(plan, launch)
     if len(plan.names) == 1 and pattern == ("kernel",):

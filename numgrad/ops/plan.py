@@ -155,6 +155,8 @@ class PointwiseNode(OpNode):
         operands = [gradient, *values]
         edges: list[Any] = [self.edges[i] for i in plan.computed]
         types = tuple([node.output(number)[1] or gradient._type for node, number in edges])  # None: see grad_dtype
+        place = gradient._type.device
+        types = tuple([t if t.device is place else tensor_type(t.dtype, place) for t in types])  # the engine moves it
         if self.compute.is_complex:  # the engine takes the real part for a real input
             types = tuple([t if t.dtype.is_complex else tensor_type(self.compute, t.device) for t in types])
         key = layout_key(operands), self.compute, types
@@ -172,11 +174,11 @@ class PointwiseNode(OpNode):
         assert key[0] is not None  # else launches of all layouts would be one
         plan, shape = self.plan, operands[0]._shape
         strides = new_strides([value for value in operands if isinstance(value, Tensor)], shape)
-        numbers = number_places(operands, shape)
+        numbers = number_places(operands, shape, types[0])
         values = [devices.as_number(v) if n in numbers else v for n, v in enumerate(operands)]
         program = plan.program(tuple(map(kind_of, values)), self.compute, [type.dtype for type in types])
         layouts = [(v._shape, v._strides) if isinstance(v, Tensor) else None for v in values]
-        launch = devices.layout_launcher(program, shape, layouts, [strides] * len(types))
+        launch = devices.layout_launcher(program, shape, layouts, [strides] * len(types), types[0])
         return plan.launches.remember(key, (launch, numbers, strides))
 
 
@@ -194,11 +196,15 @@ def new_output(tensors: Sequence[Tensor], shape: tuple[int, ...], type: TensorTy
     return fresh(row, shape, type) if strides is None else strided(row, shape, strides, 0, type)
 
 
-def passed_values(operands: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:
-    """The operands as they are given to a kernel: what repeats one value as a number, where the device likes that."""
+def passed_values(operands: Sequence[Any], target: Tensor) -> list[Any]:
+    """The operands as they are given to a kernel that writes to ``target``: what repeats one value as a number, where
+    the device likes that, and 0-d tensors of the CPU beside others."""
+    shape, place = target._shape, target._type.device
     values = []
     for value in operands:
-        if isinstance(value, Tensor) and (value._flat is None or value._shape != shape):
+        if isinstance(value, Tensor) and (
+            value._flat is None or value._shape != shape or value._type.device is not place
+        ):
             number = devices.as_number(value)
             values.append(value if number is None else number)
         else:

@@ -28,6 +28,8 @@ __all__: list[str] = []
 
 def _fit(gradient: Tensor, shape: tuple[int, ...], type: Any) -> Tensor:
     if gradient._type is not type:  # a real input's gradient is the real part of a complex one
+        if shape == ():  # of a 0-d tensor on another device
+            gradient = reduction.sum_to_shape(gradient, shape)
         gradient = copying.to_type(gradient, type)
     return gradient if gradient._shape == shape else reduction.sum_to_shape(gradient, shape)
 
@@ -133,7 +135,6 @@ def _elements(tensor: Tensor) -> np.ndarray:
 
 operations.add = pointwise.add
 operations.add_ = _add_to
-operations.add_rows = devices.add_rows
 operations.beneath = beneath
 operations.clone = copying.clone
 operations.copy = copying.contiguous_op
@@ -148,7 +149,7 @@ operations.primal = primal_of
 operations.put_above = put_above
 operations.regarded = _regarded
 operations.room = _room
-operations.row_class = devices.Row
+operations.row_classes = devices.ROWS
 operations.row_of = _row_of
 operations.stack = stack
 operations.tensor = fresh
@@ -156,3 +157,10 @@ operations.transformed = transformed
 operations.with_batches = _with_batches
 operations.with_tangents = _with_tangents
 operations.zeros = _zeros
+
+
+def _take_from_devices() -> None:
+    operations.add_rows = devices.add_rows
+
+
+devices.whenever_chosen(_take_from_devices)

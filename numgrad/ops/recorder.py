@@ -292,7 +292,8 @@ class _Shortcut:
         if one or not type.dtype.differentiable:
             program = op.program(operands, self.statics, compute, kind)
             if all(i.name not in self.statics for i in program.arguments):
-                found = (devices.flat_launcher(program), tensor_type(kind, type.device), [None] * 2 ** len(op.inputs))
+                result = tensor_type(kind, type.device)
+                found = (devices.flat_launcher(program, type), result, [None] * 2 ** len(op.inputs))
         self.known[key] = found
         return found
 

@@ -16,7 +16,6 @@ import types as python_types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
 from numba.core import config, types
 
 from .. import overloads, scalar
@@ -43,8 +42,8 @@ def is_simulated() -> bool:
 
 
 def pointer_type(element: Any) -> Any:
-    """The type of a kernel's argument that is the address of elements of this type."""
-    return types.CPointer(element)
+    """The type of a kernel's argument that is the address of elements of this type; truth values are uint8, 0 or 1."""
+    return types.CPointer(types.uint8 if element == types.boolean else element)
 
 
 def compile_ptx(
@@ -70,23 +69,22 @@ def entry_name(ptx: str) -> str:
 
 
 def simulated_kernel(name: str, text: str) -> Callable[..., None]:
-    """The kernel as ``run(blocks, threads, *arguments)``, in Numba's simulator; arrays are changed in place."""
-    function = cuda.jit(_function(name, text))
+    """The kernel as ``run(blocks, threads, *arguments)``, in the simulator; arrays are changed in place."""
+    from .simulator import run
 
-    def run(blocks: Any, threads: Any, *arguments: Any) -> None:
-        with _lock:  # the simulator runs one kernel at a time
-            function[blocks, threads](*[
-                _device_array(value) if isinstance(value, np.ndarray) else value for value in arguments
-            ])
+    function = _function(name, text)
 
-    return run
+    def launch(blocks: Any, threads: Any, *arguments: Any) -> None:
+        with _lock:  # the kernel's module knows one launch at a time
+            run(function, _three(blocks), _three(threads), arguments)
+
+    return launch
 
 
-def _device_array(array: np.ndarray) -> Any:
-    """An array as the simulator takes those of a GPU: without copying it there and back."""
-    from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
-
-    return FakeCUDAArray(array)
+def _three(extents: Any) -> tuple[int, ...]:
+    """The extents of a grid or a block in three dimensions."""
+    given = extents if isinstance(extents, tuple) else (extents,)
+    return (*given, 1, 1)[:3]
 
 
 def _function(name: str, text: str) -> Any:

@@ -15,7 +15,9 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 
-__all__ = ["atomic_add", "register", "row_at"]
+from ..instructions import Value, device_function
+
+__all__ = ["atomic_add", "cospi", "load4", "quotient", "register", "rest", "row_at", "sinpi", "store4"]
 
 _lock = threading.Lock()
 _pending: list[Callable[[], None]] = []
@@ -32,6 +34,39 @@ def row_at(address: int, dtype: Any) -> Any:
     kind = np.dtype(dtype)
     memory = (ctypes.c_char * (1 << 40)).from_address(int(address))
     return np.frombuffer(memoryview(memory), kind)
+
+
+def load4(row: Any, quad: int) -> Any:
+    """The elements ``4 * quad`` to ``4 * quad + 3``, in as few accesses of 16 bytes as they take.
+
+    The row must begin at a multiple of 16 bytes, or of four elements if these are smaller.  Not for complex numbers.
+    """
+    return row[4 * quad], row[4 * quad + 1], row[4 * quad + 2], row[4 * quad + 3]
+
+
+def store4(row: Any, quad: int, a: Any, b: Any, c: Any, d: Any) -> None:
+    """Write the elements ``4 * quad`` to ``4 * quad + 3``, in as few accesses; see :func:`load4`."""
+    row[4 * quad], row[4 * quad + 1], row[4 * quad + 2], row[4 * quad + 3] = a, b, c, d
+
+
+def quotient(number: int, divisor: int) -> int:
+    """``number // divisor`` of two that are below 2**32 and not negative: a GPU divides 64 bits slowly."""
+    return number // divisor
+
+
+def rest(number: int, divisor: int) -> int:
+    """``number % divisor`` of two that are below 2**32 and not negative."""
+    return number % divisor
+
+
+def sinpi(x: Any) -> Any:
+    """The sine of pi times a float."""
+    return x.dtype.type(np.sin(np.pi * np.float64(x)))
+
+
+def cospi(x: Any) -> Any:
+    """The cosine of pi times a float."""
+    return x.dtype.type(np.cos(np.pi * np.float64(x)))
 
 
 def register() -> None:
@@ -74,6 +109,77 @@ def _atomic_add(typing_context: Any, row: Any, place: Any, value: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(row, types.intp, element), generate
+
+
+def _quad(context: Any, builder: Any, element: Any, row: Any, quad: Any) -> tuple[Any, int]:
+    """The address of four elements as that of a vector, and what it is a multiple of."""
+    stored = context.get_data_type(element)
+    size = context.get_abi_sizeof(stored)
+    first = builder.gep(row, [builder.shl(quad, ir.Constant(quad.type, 2))])
+    return builder.bitcast(first, ir.VectorType(stored, 4).as_pointer()), min(4 * size, 16)
+
+
+@_compiled(load4)
+def _load4(typing_context: Any, row: Any, quad: Any) -> Any:
+    element = row.dtype
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address, alignment = _quad(context, builder, element, *arguments)
+        vector = builder.load(address, align=alignment)
+        lanes = [builder.extract_element(vector, ir.Constant(ir.IntType(32), lane)) for lane in range(4)]
+        lanes = [context.data_model_manager[element].from_data(builder, lane) for lane in lanes]
+        return context.make_tuple(builder, signature.return_type, lanes)
+
+    return types.UniTuple(element, 4)(row, types.uint64), generate
+
+
+@_compiled(store4)
+def _store4(typing_context: Any, row: Any, quad: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    element = row.dtype
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address, alignment = _quad(context, builder, element, *arguments[:2])
+        vector = ir.Constant(ir.VectorType(context.get_data_type(element), 4), ir.Undefined)
+        for lane, value in enumerate(arguments[2:]):
+            stored = context.data_model_manager[element].as_data(builder, value)
+            vector = builder.insert_element(vector, stored, ir.Constant(ir.IntType(32), lane))
+        builder.store(vector, address, align=alignment)
+        return context.get_dummy_value()
+
+    return types.void(row, types.uint64, element, element, element, element), generate
+
+
+def _narrow(instruction: str) -> Any:
+    """The instruction on the lower 32 bits of two numbers."""
+
+    def implementation(typing_context: Any, number: Any, divisor: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            short = [builder.trunc(value, ir.IntType(32)) for value in arguments]
+            return builder.zext(getattr(builder, instruction)(*short), ir.IntType(64))
+
+        return types.uint64(types.uint64, types.uint64), generate
+
+    return implementation
+
+
+_compiled(quotient)(_narrow("udiv"))
+_compiled(rest)(_narrow("urem"))
+
+
+def _circular(name: str) -> Any:
+    """A function of NVIDIA's libdevice that reduces angles without float64 and without memory, unlike its sin."""
+
+    def implementation(typing_context: Any, x: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return device_function(name, Value(builder, arguments[0])).value
+
+        return x(x), generate
+
+    return implementation
+
+
+_compiled(sinpi)(_circular("sinpi"))
+_compiled(cospi)(_circular("cospi"))
 
 
 @_compiled(row_at)

@@ -1,54 +1,146 @@
 """From a pointwise op's scalar functions to the text of its kernel for a GPU.
 
 Each thread computes the element of its own number, and then every element that is as many threads further on as there
-are, so that one kernel does for any number of threads and of elements.
+are, so that one kernel does for any number of threads and of elements.  There are three forms: over rows; over rows
+in accesses of four elements, which long rows are read fastest in; and over operands of any strides.
 """
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from ..pointwise import Program, cast, dtype_names
+from numba.core import types
+from numba.np.numpy_support import from_dtype
 
-__all__ = ["kernel_text"]
+from ..pointwise import Operand, Program, cast, dtype_names
+from .adapter import pointer_type
 
-
-def kernel_text(program: Program, rank: int) -> str:
-    """The module text of the program's kernel over arrays of ``rank`` dimensions (1 or more)."""
-    variables = program.variables
-    outputs = [name for name, _ in program.outputs]
-    body, imports = program.body
-    signature = ", ".join([variables[i.name] for i in program.arguments] + outputs)
-    constants = [name for name in ("inf", "nan") if re.search(rf"\b{name}\b", " ".join(body))]
-
-    lines = [f'"""{program.name}: one pass over memory, computed in {program.compute}, on a GPU."""', ""]
-    lines += ["from numba import cuda"]
-    lines += [f"from numpy import {', '.join(sorted({*dtype_names(program), *constants, 'uint64'}))}"]
-    if imports:
-        lines += ["", f"from numgrad_kernels.scalar import {', '.join(sorted(imports))}"]
-    lines += ["", "", f"def kernel({signature}):"]
-    lines += ["    i, step = uint64(cuda.grid(1)), uint64(cuda.gridsize(1))"]
-    lines += [f"    while i < uint64({outputs[0]}.size):"]
-    place, statements = _place(outputs[0], rank)
-    for operand in program.arguments:
-        name = variables[operand.name]
-        value = name if operand.scalar else f"{name}[{place}]"
-        statements += [f"{name}_i = {cast(operand, value, program.compute)}"]
-    statements += [line.replace("[@]", f"[{place}]") for line in body]
-    lines += [f"        {line}" for line in [*statements, "i += step"]]
-    return "\n".join(lines) + "\n"
+__all__ = ["argument_types", "may_be_quads", "quads_text", "row_text", "strided_text"]
 
 
-def _place(array: str, rank: int) -> tuple[str, list[str]]:
-    """The index of element number ``i`` in row-major order, and the statements that compute it.
+def argument_types(program: Program, numbers: int) -> tuple[Any, ...]:
+    """Numba's types of a kernel's arguments: inputs, outputs, and as many whole numbers."""
 
-    Indices are unsigned, for a signed one may count from the end, and it takes time to look whether it does.
+    def pointer(dtype: Any) -> Any:
+        return pointer_type(from_dtype(dtype))
+
+    inputs = [from_dtype(i.dtype) if i.scalar else pointer(i.dtype) for i in program.arguments]  # type: ignore[arg-type]
+    return (*inputs, *[pointer(dtype) for _, dtype in program.outputs], *[types.int64] * numbers)
+
+
+def row_text(program: Program) -> str:
+    """The module text of the kernel over rows: ``kernel(inputs, outputs, count of elements)``."""
+    text = _Text(program, ["n"])
+    text.loop("uint64(n)", text.element("i"))
+    return text.whole()
+
+
+def may_be_quads(program: Program) -> bool:
+    """Whether there is a kernel over four elements at a time: not for complex numbers."""
+    dtypes = [i.dtype for i in program.arguments if not i.scalar] + [dtype for _, dtype in program.outputs]
+    return all(dtype is not None and dtype.kind != "c" for dtype in dtypes)
+
+
+def quads_text(program: Program) -> str:
+    """The same in accesses of four elements: the rows must begin as ``language.load4`` says."""
+    text = _Text(program, ["n"], ["load4", "store4"])
+    lanes = [f"{name}_q = load4({name}, i)" for name in text.arrays]
+    for lane in range(4):
+        lanes += text.element(f"_q[{lane}]", f"_q{lane}")
+    lanes += [f"store4({name}, i, {', '.join(f'{name}_q{lane}' for lane in range(4))})" for name in text.outputs]
+    text.lines += ["    quads = uint64(n) // uint64(4)"]
+    text.loop("quads", lanes)
+    text.lines += ["    i = uint64(4) * quads + uint64(cuda.grid(1))", "    if i < uint64(n):"]
+    text.lines += [f"        {line}" for line in text.element("i")]
+    return text.whole()
+
+
+def strided_text(program: Program, rank: int, narrow: bool) -> str:
+    """The module text of the kernel over operands of any strides, in nests of ``rank`` loops.
+
+    Its numbers are the count of elements, the extents of all dimensions but the first, and the strides of each array,
+    in elements.  In a ``narrow`` one the count is below 2**32.
     """
-    if rank == 1:
-        return "i", []
-    statements, rest = [], "i"
+    extents = [f"n{axis}" for axis in range(1, rank)]
+    text = _Text(program, ["n", *extents], ["quotient", "rest"] if narrow and extents else [])
+    numbers = [f"{name}_s{axis}" for name in (*text.arrays, *text.outputs) for axis in range(rank)]
+    text.parameters += numbers
+    statements, left = [], "i"
     for axis in range(rank - 1, 0, -1):
-        extent = f"uint64({array}.shape[{axis}])"
-        statements += [f"i{axis} = {rest} % {extent}", f"{'n' if axis > 1 else 'i0'} = {rest} // {extent}"]
-        rest = "n"
-    return ", ".join([f"i{axis}" for axis in range(rank)]), statements
+        extent = f"uint64(n{axis})"
+        parts = (f"rest({left}, {extent})", f"quotient({left}, {extent})")
+        if not narrow:
+            parts = (f"{left} % {extent}", f"{left} // {extent}")
+        statements += [f"i{axis} = int64({parts[0]})", f"left = {parts[1]}"]
+        left = "left"
+    statements += [f"i0 = int64({left})"]
+    for name in (*text.arrays, *text.outputs):
+        place = " + ".join(f"i{axis} * {name}_s{axis}" for axis in range(rank))
+        statements += [f"{name}_q = {place}"]
+    text.loop("uint64(n)", [*statements, *text.element("_q")])
+    return text.whole()
+
+
+class _Text:
+    """A kernel's text as it grows."""
+
+    def __init__(self, program: Program, numbers: list[str], words: list[str] | None = None):
+        variables = program.variables
+        self.program = program
+        self.arrays = [variables[i.name] for i in program.arguments if not i.scalar]
+        self.outputs = [name for name, _ in program.outputs]
+        self.parameters = [variables[i.name] for i in program.arguments] + self.outputs + numbers
+        self.words = words or []
+        self.lines: list[str] = []
+        for operand in program.arguments:
+            if operand.scalar:
+                name = variables[operand.name]
+                self.lines += [f"    {name}_i = {cast(operand, name, program.compute)}"]
+
+    def element(self, place: str, result: str = "") -> list[str]:
+        """The statements that compute one element.
+
+        It is read at the index ``place``, at one of its own for each array (``_q``), or as a lane of what was read of
+        each (``_q[0]``), and then put in variables that end in ``result``.
+        """
+        lines = []
+        for operand in self.program.arguments:
+            name = self.program.variables[operand.name]
+            if not operand.scalar:
+                value = f"{name}{place}" if result else f"{name}[{self._index(name, place)}]"
+                lines += [f"{name}_i = {self._read(operand, value)}"]
+        for line in self.program.body[0]:
+            for name in self.outputs:
+                line = line.replace(f"{name}[@]", f"{name}{result}" if result else f"{name}[{self._index(name, place)}]")
+            lines.append(line)
+        return lines
+
+    def _read(self, operand: Operand, value: str) -> str:
+        """What is computed with of an element, which is 0 or 1 for a truth value."""
+        if operand.dtype is not None and operand.dtype.kind == "b":
+            value = f"({value} != 0)"
+        return cast(operand, value, self.program.compute)
+
+    @staticmethod
+    def _index(name: str, place: str) -> str:
+        return f"{name}{place}" if place.startswith("_") else place
+
+    def loop(self, count: str, statements: list[str]) -> None:
+        """Do the statements for the numbers ``i`` below ``count`` that are this thread's."""
+        self.lines += ["    i, step = uint64(cuda.grid(1)), uint64(cuda.gridsize(1))", f"    while i < {count}:"]
+        self.lines += [f"        {line}" for line in [*statements, "i += step"]]
+
+    def whole(self) -> str:
+        """The text of the module."""
+        program, body = self.program, "\n".join(self.lines)
+        constants = [name for name in ("inf", "nan") if re.search(rf"\b{name}\b", body)]
+        numbers = sorted({*dtype_names(program), *constants, "uint64", "int64"})
+        lines = [f'"""{program.name}: one pass over memory, computed in {program.compute}, on a GPU."""', ""]
+        lines += ["from numba import cuda", f"from numpy import {', '.join(numbers)}"]
+        lines += [""] if self.words or program.body[1] else []
+        if self.words:
+            lines += [f"from numgrad_kernels.cuda.language import {', '.join(self.words)}"]
+        if program.body[1]:
+            lines += [f"from numgrad_kernels.scalar import {', '.join(sorted(program.body[1]))}"]
+        return "\n".join([*lines, "", "", f"def kernel({', '.join(self.parameters)}):", body]) + "\n"

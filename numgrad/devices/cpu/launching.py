@@ -140,10 +140,10 @@ def as_number(tensor: Any) -> Any:
     return None
 
 
-def flat_launcher(program: Program) -> Callable[..., Any]:
+def flat_launcher(program: Program, type: Any) -> Callable[..., Any]:
     """A function that runs ``program`` over rows of equal length and returns the new output, or outputs.
 
-    It is the short way for the common case, and takes the flat arrays themselves.
+    It is the short way for the common case, and takes the flat arrays themselves, of tensors on the device of ``type``.
     """
     dtypes = [dtype for _, dtype in program.outputs]
     lead = next(n for n, operand in enumerate(program.arguments) if not operand.scalar)

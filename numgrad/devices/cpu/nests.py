@@ -21,11 +21,13 @@ Layout = tuple[tuple[int, ...], tuple[int, ...] | None] | None
 
 
 def layout_launcher(
-    program: Program, shape: tuple[int, ...], operands: Sequence[Layout], outs: Sequence[tuple[int, ...] | None]
+    program: Program, shape: tuple[int, ...], operands: Sequence[Layout], outs: Sequence[tuple[int, ...] | None],
+    type: Any,
 ) -> Callable[[Sequence[Any]], list[np.ndarray]]:
     """A function that runs ``program`` on tensors of these layouts, broadcast to ``shape``, and on numbers.
 
-    It returns the new outputs as rows, which are to be read with the strides ``outs`` (None for row-major).
+    It returns the new outputs as rows, which are to be read with the strides ``outs`` (None for row-major), on the
+    device of ``type``.
     """
     size = numel(shape)
     dtypes = [dtype for _, dtype in program.outputs]

@@ -4,3 +4,4 @@ from . import memory as memory
 from . import runtime as runtime
 from .launching import *  # noqa: F403
 from .memory import *  # noqa: F403
+from .pointwise import *  # noqa: F403

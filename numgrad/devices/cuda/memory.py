@@ -11,7 +11,7 @@ from ..._layout import numel
 from ..rows import DeviceRow
 from . import runtime
 
-__all__ = ["empty", "empty_row", "no_row", "row_from", "stream", "zero_row"]
+__all__ = ["empty", "empty_row", "no_row", "row_from", "stream", "zero_row", "zeros"]
 
 
 class Block:
@@ -65,3 +65,8 @@ def no_row(dtype: np.dtype) -> DeviceRow:
 def empty(shape: tuple[int, ...], type: Any) -> DeviceRow:
     """Uninitialised memory for a tensor, as one row."""
     return empty_row(numel(shape), type.numpy, type.device.index)
+
+
+def zeros(shape: tuple[int, ...], type: Any) -> DeviceRow:
+    """Zeroed memory for a tensor, as one row."""
+    return zero_row(numel(shape), type.numpy, type.device.index)

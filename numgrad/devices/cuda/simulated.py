@@ -83,10 +83,11 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
 
 
 def _array(row: DeviceRow) -> np.ndarray:
-    """The elements of a row as an array on the same memory."""
+    """The elements of a row as an array on the same memory; truth values as the uint8 that they are for kernels."""
+    dtype = np.dtype(np.uint8) if row.dtype.kind == "b" else row.dtype
     if not row.size:
-        return np.empty(0, row.dtype)
-    return np.frombuffer((ctypes.c_char * row.nbytes).from_address(row.address), row.dtype)
+        return np.empty(0, dtype)
+    return np.frombuffer((ctypes.c_char * row.nbytes).from_address(row.address), dtype)
 
 
 def event_record() -> float:

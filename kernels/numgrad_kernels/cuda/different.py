@@ -1,0 +1,108 @@
+"""Different slices along the middle axis of arrays seen as (outer, length, inner), flattened: found, numbered, counted.
+
+``order`` holds the numbers of the slices in the order that they are gone through in; slices that differ from the one
+before begin a run.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .adapter import cuda
+from .sorting import before
+
+
+def count_up(out, size):
+    """The numbers from 0."""
+    for index in range(cuda.grid(1), size, cuda.gridsize(1)):
+        out[index] = index
+
+
+# -- slices in order --------------------------------------------------------------------------------------------------
+
+
+def _compared(x, left, right, outer, length, inner):
+    """1 if a slice comes before another, -1 if it comes after it, 0 if neither: by the first elements that differ."""
+    result = 0
+    line = 0
+    while line < outer and result == 0:
+        column = 0
+        while column < inner and result == 0:
+            first = x[(line * length + left) * inner + column]
+            second = x[(line * length + right) * inner + column]
+            if before(first, second):
+                result = 1
+            elif before(second, first):
+                result = -1
+            column += 1
+        line += 1
+    return result
+
+
+def merge_slices(x, order, outer, length, inner, width, out):
+    """Merge each two neighbouring runs of ``width`` slices, a power of two; see ``sorting.merge_runs``."""
+    for index in range(cuda.grid(1), length, cuda.gridsize(1)):
+        low = index & (-2 * width)
+        middle, high = min(low + width, length), min(low + 2 * width, length)
+        left = index < middle
+        if left:
+            low, high = middle, high
+        else:
+            low, high = low, middle
+        own, begin = order[index], low
+        while low < high:
+            place = (low + high) >> 1
+            found = _compared(x, order[place], own, outer, length, inner)
+            if found > 0 or (found == 0 and not left):
+                low = place + 1
+            else:
+                high = place
+        out[index + low - begin - (0 if left else width)] = own
+
+
+# -- runs -------------------------------------------------------------------------------------------------------------
+
+
+def mark_changes(x, order, outer, length, inner, out):
+    """1 where a slice differs from the one before it in the order, else 0, as for the first; a NaN differs from a NaN.
+    """
+    for index in range(cuda.grid(1), length, cuda.gridsize(1)):
+        differs = 0
+        if index > 0:
+            left, right = order[index - 1], order[index]
+            for line in range(outer):
+                for column in range(inner):
+                    first = x[(line * length + left) * inner + column]
+                    second = x[(line * length + right) * inner + column]
+                    if first != second:
+                        differs = 1
+        out[index] = differs
+
+
+def list_runs(numbers, order, origin, length, first, begins, inverse):
+    """For each run its first slice and where it begins in the order; for each slice, by its origin, its run."""
+    for index in range(cuda.grid(1), length, cuda.gridsize(1)):
+        number = numbers[index]
+        begun = index == 0
+        if index > 0:
+            begun = numbers[index - 1] != number
+        if begun:
+            first[number] = order[index]
+            begins[number] = index
+        inverse[origin[index]] = number
+
+
+def count_runs(begins, runs, length, out):
+    """The lengths of the runs."""
+    for run in range(cuda.grid(1), runs, cuda.gridsize(1)):
+        end = length
+        if run + 1 < runs:
+            end = begins[run + 1]
+        out[run] = end - begins[run]
+
+
+def take_slices(x, first, size, length, runs, inner, out):
+    """The first slices of the runs, laid out as (outer, runs, inner)."""
+    for index in range(cuda.grid(1), size, cuda.gridsize(1)):
+        rest = index // inner
+        out[index] = x[(rest // runs * length + first[rest % runs]) * inner + index % inner]

@@ -1,0 +1,165 @@
+"""Random numbers by a counter: any element of a draw can be computed by itself, by any thread of any GPU.
+
+The generator is Philox 4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011):
+ten rounds of multiplications turn a counter of 128 bits into four random words of 32 bits, by a key.  The key is the
+seed; the counter holds the ``offset``, which draw since the seeding it is, and the number of a call within the draw.
+
+A call serves elements that lie 32 apart, so that neighbouring threads write neighbouring elements.  Where an element
+takes one word (``fill_narrow``), call ``n`` serves element ``128 * (n // 32) + n % 32`` and those 32, 64 and 96 further
+on; where it takes two (``fill_wide``), element ``64 * (n // 32) + n % 32`` and that 32 further on.  What becomes of two
+words, or pairs of words, says the function in the place of ``numbers``, by two numbers that describe the distribution.
+"""
+
+import numpy as np
+
+from ..scalar import log, sqrt
+from .adapter import cuda
+from .language import cospi, sinpi
+
+T = np.float32  # a placeholder: the dtype computed in
+
+#: Bits of a word, and what the lower word of a number of 64 bits is found by.
+BITS, LOWER = 32, 0xFFFFFFFF
+
+
+def _two_words(number):
+    """The lower and the upper half of an integer of 64 bits, negative or not."""
+    return np.uint32(number & LOWER), np.uint32(number >> BITS & LOWER)
+
+
+def _one_number(lower, upper):
+    """The integer whose halves these words are."""
+    return np.uint64(upper) << np.uint64(BITS) | np.uint64(lower)
+
+
+def philox(call, offset, seed):
+    """Four random words for three integers of 64 bits."""
+    a, b = _two_words(call)
+    c, d = _two_words(offset)
+    first, second = _two_words(seed)
+    for _ in range(10):
+        left = np.uint64(a) * np.uint64(0xD2511F53)
+        right = np.uint64(c) * np.uint64(0xCD9E8D57)
+        a = np.uint32(np.uint32(right >> np.uint64(BITS)) ^ b ^ first)
+        c = np.uint32(np.uint32(left >> np.uint64(BITS)) ^ d ^ second)
+        b = np.uint32(right & np.uint64(LOWER))
+        d = np.uint32(left & np.uint64(LOWER))
+        first = np.uint32(first + np.uint32(0x9E3779B9))
+        second = np.uint32(second + np.uint32(0xBB67AE85))
+    return a, b, c, d
+
+
+# -- distributions ------------------------------------------------------------------------------------------------
+
+
+def unit_of_word(word):
+    """A number in [0, 1), a multiple of 2**-24."""
+    return T(np.int32(word >> np.uint32(8))) * T(2.0**-24)
+
+
+def unit_of_words(word):
+    """A number in [0, 1), a multiple of 2**-53."""
+    return T(np.int64(word >> np.uint64(11))) * T(2.0**-53)
+
+
+def positive_of_word(word):
+    """A number in (0, 1), an odd multiple of 2**-24."""
+    return T(np.int32(word >> np.uint32(8) | np.uint32(1))) * T(2.0**-24)
+
+
+def positive_of_words(word):
+    """A number in (0, 1), an odd multiple of 2**-53."""
+    return T(np.int64(word >> np.uint64(11) | np.uint64(1))) * T(2.0**-53)
+
+
+unit, positive = unit_of_word, positive_of_word
+
+
+def _between(word, low, high):
+    value = unit(word) * (high - low) + low
+    return low if value == high else value  # rounding may have reached the excluded end
+
+
+def uniform(first, second, low, high):
+    """Numbers in [low, high)."""
+    return _between(first, T(low), T(high)), _between(second, T(low), T(high))
+
+
+def normal(first, second, mean, deviation):
+    """Normal numbers, by Box and Muller."""
+    radius = sqrt(T(-2.0) * log(positive(first))) * T(deviation)
+    angle = T(2.0) * unit(second)
+    return radius * cospi(angle) + T(mean), radius * sinpi(angle) + T(mean)
+
+
+def exponential(first, second, scale, unused):
+    """Exponential numbers of mean ``scale``, never 0."""
+    return -log(positive(first)) * T(scale), -log(positive(second)) * T(scale)
+
+
+def bernoulli(first, second, probability, value):
+    """``value`` with a probability, otherwise 0."""
+    return (
+        T(value) if unit(first) < T(probability) else T(0.0),
+        T(value) if unit(second) < T(probability) else T(0.0),
+    )
+
+
+def _scaled(word, low, count):
+    return low + np.int64(np.uint64(word) * np.uint64(count) >> np.uint64(BITS))
+
+
+def integers(first, second, low, count):
+    """The integers from ``low`` on that are fewer than 2**32."""
+    return _scaled(first, low, count), _scaled(second, low, count)
+
+
+def _rest(word, low, count):
+    lower, upper = _two_words(count)
+    divisor = _one_number(lower, upper)
+    return np.int64(low + np.int64(word % divisor if divisor else word))
+
+
+def wide_integers(first, second, low, count):
+    """The integers from ``low`` on, any number of them: ``count`` is that modulo 2**64, as a signed number."""
+    return _rest(first, low, count), _rest(second, low, count)
+
+
+# -- kernels ------------------------------------------------------------------------------------------------------
+
+numbers = uniform
+
+
+def fill_narrow(out, size, seed, offset, first, second):
+    """Fill a row with numbers that take a word each."""
+    for call in range(cuda.grid(1), (size + 127) // 128 * 32, cuda.gridsize(1)):
+        place = (call >> 5) * 128 + (call & 31)
+        if place < size:
+            a, b, c, d = philox(call, offset, seed)
+            x, y = numbers(a, b, first, second)
+            out[place] = x
+            if place + 32 < size:
+                out[place + 32] = y
+            x, y = numbers(c, d, first, second)
+            if place + 64 < size:
+                out[place + 64] = x
+            if place + 96 < size:
+                out[place + 96] = y
+
+
+def fill_wide(out, size, seed, offset, first, second):
+    """Fill a row with numbers that take two words each."""
+    for call in range(cuda.grid(1), (size + 63) // 64 * 32, cuda.gridsize(1)):
+        place = (call >> 5) * 64 + (call & 31)
+        if place < size:
+            a, b, c, d = philox(call, offset, seed)
+            x, y = numbers(_one_number(a, b), _one_number(c, d), first, second)
+            out[place] = x
+            if place + 32 < size:
+                out[place + 32] = y
+
+
+def below(out, size, draws, probabilities):
+    """Whether draws from [0, 1) are below probabilities."""
+    for i in range(cuda.grid(1), size, cuda.gridsize(1)):
+        out[i] = draws[i] < probabilities[i]

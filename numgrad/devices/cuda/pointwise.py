@@ -1,0 +1,200 @@
+"""Pointwise kernels on a GPU: over rows, over operands of any layout, and what else is done element by element."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from numgrad_kernels.cuda.pointwise import argument_types, may_be_quads, quads_text, row_text, strided_text
+from numgrad_kernels.pointwise import Operand, Program
+
+from ..._layout import loop_nest, numel
+from ..cpu.launching import NUMBERS
+from ..rows import DeviceRow
+from .launching import THREADS, Kernel, blocks_for, compile_kernel
+from .memory import empty_row, stream, zero_row
+
+__all__ = [
+    "add_rows", "as_number", "copy", "filled", "flat_launcher", "layout_launcher", "run_pointwise", "share_elements",
+    "zeros",
+]
+
+#: Elements from which rows are read four at a time, which takes another kernel.
+QUADS_FROM = 16384
+
+Layout = tuple[tuple[int, ...], tuple[int, ...] | None] | None
+
+
+def _kernel(program: Program, form: Any) -> Kernel:
+    """The program's kernel in the form "row" or "quads", or (rank, narrow) for operands of any strides."""
+    key = "cuda", form
+    kernel = program.kernels.get(key)
+    if kernel is None:
+        if form == "row":
+            text, numbers = row_text(program), 1
+        elif form == "quads":
+            text, numbers = quads_text(program), 1
+        else:
+            rank, narrow = form
+            arrays = sum(not operand.scalar for operand in program.arguments) + len(program.outputs)
+            text, numbers = strided_text(program, rank, narrow), rank * (1 + arrays)
+        kernel = program.kernels[key] = compile_kernel(program.name, text, argument_types(program, numbers))
+    return kernel
+
+
+def _run_rows(program: Program, quads: bool, arguments: Sequence[Any], size: int, device: int) -> None:
+    """Run a program over rows of ``size`` elements and numbers: inputs, then outputs."""
+    if not size:
+        return
+    if size >= QUADS_FROM and quads and all(_is_aligned(value) for value in arguments):
+        form, work = "quads", size // 4
+    else:
+        form, work = "row", size
+    kernel = _kernel(program, form)
+    kernel.run(blocks_for(work), THREADS, stream(device), *arguments, size)
+
+
+def _is_aligned(value: Any) -> bool:
+    """Whether a row begins where four elements can be read at once."""
+    return value.__class__ is not DeviceRow or value.address % min(16, 4 * value.dtype.itemsize) == 0
+
+
+def flat_launcher(program: Program, type: Any) -> Callable[..., Any]:
+    """A function that runs ``program`` over rows of equal length and returns the new output, or outputs."""
+    dtypes = [dtype for _, dtype in program.outputs]
+    lead = next(n for n, operand in enumerate(program.arguments) if not operand.scalar)
+    quads = may_be_quads(program)
+
+    def launch(*rows: Any) -> Any:
+        first = rows[lead]
+        outs = [empty_row(first.size, dtype, first.device) for dtype in dtypes]
+        _run_rows(program, quads, (*rows, *outs), first.size, first.device)
+        return outs if len(outs) > 1 else outs[0]
+
+    return launch
+
+
+def layout_launcher(
+    program: Program, shape: tuple[int, ...], operands: Sequence[Layout], outs: Sequence[tuple[int, ...] | None],
+    type: Any,
+) -> Callable[[Sequence[Any]], list[DeviceRow]]:
+    """A function that runs ``program`` on tensors of these layouts, broadcast to ``shape``, and on numbers.
+
+    It returns the new outputs as rows, which are to be read with the strides ``outs`` (None for row-major).
+    """
+    size, device = numel(shape), type.device.index
+    dtypes = [dtype for _, dtype in program.outputs]
+    layouts = [layout for layout in operands if layout is not None]
+    flat = all(strides is None for strides in outs) and all(layout == (shape, None) for layout in layouts)
+    quads = may_be_quads(program)
+    if not flat:
+        form, numbers = _nest(program, shape, (*layouts, *[(shape, strides) for strides in outs]))
+
+    def launch(values: Sequence[Any]) -> list[DeviceRow]:
+        rows = [empty_row(size, dtype, device) for dtype in dtypes]
+        if flat:
+            given = [v if layout is None else v._flat for v, layout in zip(values, operands, strict=True)]
+            _run_rows(program, quads, (*given, *rows), size, device)
+        elif size:
+            given = [v if layout is None else first_of(v) for v, layout in zip(values, operands, strict=True)]
+            _kernel(program, form).run(blocks_for(size), THREADS, stream(device), *given, *rows, *numbers)
+        return rows
+
+    return launch
+
+
+def _nest(program: Program, shape: tuple[int, ...], layouts: Sequence[Any]) -> tuple[Any, list[int]]:
+    """The form of the kernel for arrays of these layouts, and the numbers that it is given."""
+    sizes, steps = loop_nest(shape, tuple(layouts), (1,) * len(layouts))
+    size = numel(sizes)
+    return (len(sizes), size < 2**32), [size, *sizes[1:], *[step for own in steps for step in own]]
+
+
+def first_of(tensor: Any) -> DeviceRow:
+    """The storage of a tensor from its first element on."""
+    return tensor._storage[tensor._offset :] if tensor._offset else tensor._storage
+
+
+def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) -> None:
+    """Run a program over tensors, broadcast to the shape of ``outs``; numbers are passed as they are."""
+    shape, device = outs[0]._shape, outs[0]._storage.device
+    everything = (*values, *outs)
+    tensors = [value for value in everything if value.__class__ not in NUMBERS]
+    if all(tensor._flat is not None and tensor._shape == shape for tensor in tensors):
+        rows = [value if value.__class__ in NUMBERS else value._flat for value in everything]
+        _run_rows(program, may_be_quads(program), rows, numel(shape), device)
+    elif numel(shape):
+        form, numbers = _nest(program, shape, [(tensor._shape, tensor._strides) for tensor in tensors])
+        given = [value if value.__class__ in NUMBERS else first_of(value) for value in everything]
+        _kernel(program, form).run(blocks_for(numbers[0]), THREADS, stream(device), *given, *numbers)
+
+
+def as_number(tensor: Any) -> None:
+    """None: to know the value that a tensor on a GPU repeats is to wait for all that was launched before."""
+
+
+def _sum_of(total, row):
+    return total + row
+
+
+@functools.cache
+def _row_adder(dtype: np.dtype) -> Program:
+    operands = Operand("total", dtype), Operand("row", dtype)
+    return Program("add_rows", dtype, operands, (("out", dtype),), (_sum_of,))
+
+
+def add_rows(total: DeviceRow, row: DeviceRow) -> None:
+    """Add a row to another of its length and dtype, in place."""
+    program = _row_adder(total.dtype)
+    _run_rows(program, may_be_quads(program), (total, row, total), total.size, total.device)
+
+
+def copy(program: Program, source: Any, target: Any) -> None:
+    """Overwrite a tensor with another, broadcast to its shape; ``program`` copies one element."""
+    row, other = target._flat, source._flat
+    if row is not None and other is not None and row.size == other.size and row.dtype == other.dtype:
+        row.put(other)
+    else:
+        run_pointwise(program, [source], [target])
+
+
+def zeros(shape: tuple[int, ...], type: Any) -> DeviceRow:
+    """Zeroed memory for a tensor, as one row."""
+    return zero_row(numel(shape), type.numpy, type.device.index)
+
+
+def filled(shape: tuple[int, ...], value: Any, type: Any) -> DeviceRow:
+    """Memory for a tensor, as one row, filled with a number."""
+    row = empty_row(numel(shape), type.numpy, type.device.index)
+    number = value if value.__class__ in NUMBERS else value.item()
+    _run_rows(_filler(number.__class__, type.numpy), type.numpy.kind != "c", (number, row), row.size, row.device)
+    return row
+
+
+def _same(value):
+    return value
+
+
+@functools.cache
+def _filler(number: Any, dtype: np.dtype) -> Program:
+    return Program("fill", dtype, (Operand("value", np.dtype(number), scalar=True),), (("out", dtype),), (_same,))
+
+
+def share_elements(left: Any, right: Any) -> bool:
+    """Whether an element of one tensor is an element of the other, too; taken to be so where it is hard to tell."""
+    try:
+        return np.shares_memory(_outline(left), _outline(right), max_work=100_000)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
+
+
+def _outline(tensor: Any) -> np.ndarray:
+    """An array that lies as the tensor does, at the same addresses: for NumPy to compare, not to read."""
+    row, item = tensor._storage, tensor._type.numpy.itemsize
+    memory = (ctypes.c_char * row.nbytes).from_address(row.address)
+    steps = tuple([step * item for step in tensor._element_strides()])
+    return np.ndarray(tensor._shape, f"V{item}", memory, tensor._offset * item, steps)
