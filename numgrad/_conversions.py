@@ -34,15 +34,18 @@ class Conversions:
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers (a number, for a 0-d tensor)."""
-        return self._array().tolist()
+        return self._host_array().tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """The elements as a NumPy array on the same memory.
 
         Raises:
             RuntimeError: the tensor requires a gradient, which the array could not pass on.
+            TypeError: it lies on a GPU.  With ``force`` neither is raised, and of a tensor on a GPU a copy is returned.
         """
-        if self.requires_grad and not force:
+        if force:
+            return self._host_array()
+        if self.requires_grad:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
             )
@@ -71,7 +74,7 @@ class Conversions:
             raise RuntimeError(
                 f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
             )
-        return bool(self.eq(element)._array().any())
+        return bool(self.eq(element)._host_array().any())
 
     def __bool__(self) -> bool:
         count = numel(self._shape)

@@ -135,4 +135,6 @@ class Description:
 
     def data_ptr(self) -> int:
         """The address of the first element."""
+        if self.is_cuda:
+            return self._storage.address + self._offset * self._type.dtype.itemsize
         return self._array().ctypes.data

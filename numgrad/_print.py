@@ -77,6 +77,7 @@ def printoptions(**kwargs: Any) -> Iterator[None]:
 def tensor_text(
     array: np.ndarray,
     *,
+    device_text: str | None = None,
     dtype_text: str | None = None,
     suffixes: Sequence[str] = (),
     prefix: str = "tensor(",
@@ -84,6 +85,7 @@ def tensor_text(
     """Render ``array`` as PyTorch prints a tensor, for example ``tensor([1., 2.], dtype=torch.float64)``.
 
     array: the values, of any shape and of a boolean, integer, floating point or complex dtype.
+    device_text: the device to show, quoted, after ``device=``, or None to leave it out, as PyTorch does for the CPU.
     dtype_text: the name to show after ``dtype=``, or None to leave it out. PyTorch leaves it out for the
         default floating point dtype, its complex counterpart, int64 and bool; of a tensor without elements
         only for the default floating point dtype.
@@ -94,6 +96,8 @@ def tensor_text(
     The size is shown as PyTorch does where the data does not tell it: ``tensor([], size=(0, 3))``.
     """
     parts = []
+    if device_text is not None:
+        parts.append(f"device={device_text}")
     if _hides_shape(array):
         parts.append(f"size={array.shape}")
     if dtype_text is not None:

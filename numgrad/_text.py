@@ -25,7 +25,10 @@ def text_of(tensor: Any) -> str:
     if state.mode & LEVELS:
         suffixes += _tangent_texts(tensor)
     return _print.tensor_text(
-        tensor._array(), dtype_text=None if kind in hidden else repr(kind), suffixes=suffixes
+        tensor._host_array(),
+        device_text=repr(str(tensor.device)) if tensor.is_cuda else None,
+        dtype_text=None if kind in hidden else repr(kind),
+        suffixes=suffixes,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, SupportsIndex
 
 import numpy as np
 
+from ._device import CPU, device, numbered, to_device
 from ._rich import shown_by
 
 __all__ = [
@@ -214,7 +215,6 @@ def _named_tensor_type(name: str) -> dtype | None:
     return next((kind for kind in dtype.named.values() if name == f"{kind.legacy}Tensor"), None)
 
 
-
 class memory_format:  # noqa: N801 - PyTorch's name
     """How the dimensions of a tensor lie in memory; of PyTorch's, numgrad has the two below."""
 
@@ -244,65 +244,12 @@ class layout:  # noqa: N801 - PyTorch's name
 strided = layout()
 
 
-class device:  # noqa: N801 - PyTorch's name
-    """Where a tensor's memory lies: ``device("cpu")``."""
-
-    __slots__ = ("index", "type")
-
-    def __init__(self, type: Any, index: int | None = None):
-        if isinstance(type, device):
-            type, index = str(type), None
-        if not isinstance(type, str):
-            raise TypeError(f"device(): argument 'type' must be str or device, not {type.__class__.__name__}")
-        kind, colon, number = type.partition(":")
-        if kind != "cpu":
-            raise RuntimeError(f"numgrad has no device '{type}' yet: it computes on 'cpu'")
-        if colon:
-            if not number.isdecimal() or str(int(number)) != number:
-                raise RuntimeError(f"Invalid device string: '{type}'")
-            if index is not None:
-                raise RuntimeError(
-                    f"type (string) must not include an index because index was passed explicitly: {type}"
-                )
-            index = int(number)
-        if index is not None and not isinstance(index, int):
-            raise TypeError(f"device(): argument 'index' (position 2) must be int, not {index.__class__.__name__}")
-        if index is not None and index < 0:
-            raise RuntimeError(f"Device index must not be negative, but is {index}")
-        self.type = kind
-        self.index = index
-
-    def __eq__(self, other: Any) -> bool:
-        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
-
-    def __hash__(self) -> int:
-        return hash((self.type, self.index))
-
-    def __str__(self) -> str:
-        return self.type if self.index is None else f"{self.type}:{self.index}"
-
-    def __repr__(self) -> str:
-        index = "" if self.index is None else f", index={self.index}"
-        return f"device(type='{self.type}'{index})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return device, (self.type, self.index)
-
-
-_CPU = device("cpu")
-
-
-def to_device(value: Any) -> device:
-    """The device that ``value`` (a device, its name, or None for the CPU) names."""
-    return _CPU if value is None else device(value)
-
-
 class TensorType:
     """A dtype on a device, one object for each pair: what must agree for two tensors to share a kernel."""
 
     __slots__ = ("device", "dtype", "name", "numpy")
 
-    _all: ClassVar[dict[tuple[dtype, str], TensorType]] = {}
+    _all: ClassVar[dict[tuple[dtype, str, int | None], TensorType]] = {}
 
     def __init__(self, dtype: dtype, device: device):
         self.dtype = dtype
@@ -317,10 +264,18 @@ class TensorType:
         return tensor_type, (self.dtype, self.device)
 
 
-def tensor_type(dtype: dtype, device: device = _CPU) -> TensorType:
-    """The one TensorType of this dtype and device."""
-    key = (dtype, device.type)
-    found = TensorType._all.get(key)
-    if found is None:  # setdefault: another thread may just have made it
-        found = TensorType._all.setdefault(key, TensorType(dtype, _CPU if device.type == "cpu" else device))
-    return found
+def tensor_type(dtype: dtype, device: device = CPU) -> TensorType:
+    """The one TensorType of this dtype and device; the first on a GPU begins to use GPUs.
+
+    Raises:
+        ImportError, RuntimeError: there is no such GPU to use.
+    """
+    found = TensorType._all.get((dtype, device.type, device.index))
+    if found is not None:
+        return found
+    place = numbered(device)
+    if place is not device:
+        return tensor_type(dtype, place)
+    return TensorType._all.setdefault(  # another thread may just have made it
+        (dtype, device.type, device.index), TensorType(dtype, device)
+    )

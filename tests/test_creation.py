@@ -247,7 +247,7 @@ def test_dtypes_and_devices_that_are_not_there(make):
         make(dtype=3)
     with pytest.raises(TypeError, match=r"numgrad has no dtype.*float16"):
         make(dtype=np.float16)
-    with pytest.raises(RuntimeError, match="numgrad has no device 'tpu'"):
+    with pytest.raises(RuntimeError, match="at start of device string: tpu"):
         make(device="tpu")
     with pytest.raises(TypeError, match="must be str or device, not float"):
         make(device=2.5)

@@ -114,28 +114,81 @@ def test_device():
     assert pickle.loads(pickle.dumps(first)) == copy.deepcopy(first) == first
 
 
-@pytest.mark.parametrize("name", ["tpu", "cpu:x", "cpu:-1", "cpu:", "cpu:01", "cpu:\N{SUPERSCRIPT TWO}", ""])
-def test_devices_that_are_not_there(name):
-    with pytest.raises(RuntimeError, match=f"'{name}'"):
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (device("cuda"), "device(type='cuda')"),
+        (device("cuda:1"), "device(type='cuda', index=1)"),
+        (device("cuda", 2), "device(type='cuda', index=2)"),
+        (device(type="cuda", index=0), "device(type='cuda', index=0)"),
+        (device(3), "device(type='cuda', index=3)"),
+        (device(device("cuda:1")), "device(type='cuda', index=1)"),
+    ],
+)
+def test_gpus_can_be_named_whether_or_not_there_are_any(value, text):
+    assert repr(value) == text
+    assert eval(text) == value
+    assert pickle.loads(pickle.dumps(value)) == copy.deepcopy(value) == value
+    assert value != device("cpu")
+
+
+def test_the_current_gpu_and_the_first_are_two_names():
+    assert device("cuda") != device("cuda:0")
+    assert len({device("cuda"), device("cuda:0"), device("cuda", 0), device(0)}) == 2
+
+
+@pytest.mark.parametrize("name", ["tpu", "CUDA", "mps", "gpu:0"])
+def test_kinds_of_devices_that_there_are_not(name):
+    with pytest.raises(RuntimeError, match=f"Expected one of cpu, cuda device type at start of device string: {name}"):
+        device(name)
+    with pytest.raises(RuntimeError, match="at start of device string"):
+        zeros(2, device=name)
+
+
+@pytest.mark.parametrize(
+    "name", ["cpu:x", "cpu:-1", "cpu:", "cpu:01", "cpu:\N{SUPERSCRIPT TWO}", "cuda:-1", "cuda:", "cuda:01", "cuda:1:2"]
+)
+def test_malformed_numbers_of_devices(name):
+    with pytest.raises(RuntimeError, match=f"Invalid device string: '{name}'"):
         device(name)
 
 
-def test_a_device_is_named_by_a_string():
-    with pytest.raises(TypeError, match="must be str or device, not float"):
-        device(3.5)
+def test_a_device_has_a_name():
+    with pytest.raises(RuntimeError, match="Device string must not be empty"):
+        device("")
+
+
+@pytest.mark.parametrize("value", [3.5, None, True])
+def test_a_device_is_named_by_a_string_or_a_number(value):
+    with pytest.raises(TypeError, match=f"must be str or device, not {type(value).__name__}"):
+        device(value)
 
 
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
         (("cpu", -1), RuntimeError, "index must not be negative, but is -1"),
+        ((-1,), RuntimeError, "index must not be negative, but is -1"),
         (("cpu:0", 1), RuntimeError, "must not include an index because index was passed explicitly: cpu:0"),
         (("cpu", "0"), TypeError, "argument 'index' .* must be int, not str"),
+        (("cuda", True), TypeError, "argument 'index' .* must be int, not bool"),
+        ((1, 2), TypeError, "must be str or device, not int"),
+        ((device("cuda"), 2), TypeError, "must be str or device, not device"),
     ],
 )
 def test_indices_that_no_device_has(arguments, error, message):
     with pytest.raises(error, match=message):
         device(*arguments)
+
+
+def test_the_default_device_is_the_cpu():
+    assert numgrad.get_default_device() == device("cpu")
+    numgrad.set_default_device("cpu:0")
+    assert numgrad.get_default_device() == zeros(2).device == device("cpu")
+    numgrad.set_default_device(None)
+    with device("cpu") as place:
+        assert place == device("cpu")
+        assert zeros(2).device == device("cpu")
 
 
 # --- memory format and layout -----------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Copies: cloning and conversion of dtypes."""
+"""Copies: cloning, conversion of dtypes, and moves between devices."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from .. import devices
+from .._device import numbered
 from .._layout import numel, output_strides
 from .._tensor import Tensor, fresh, strided
 from .._types import (
@@ -28,7 +29,7 @@ from .._types import (
     to_dtype,
     uint8,
 )
-from .._types import device as place
+from .._types import device as Device  # noqa: N812 - the name is a parameter of PyTorch's
 from ..autograd.grad_mode import LEVELS, state
 from ..autograd.levels import outside, set_tangent
 from ..autograd.node import edge_of
@@ -37,7 +38,7 @@ from .table import attach, check_tensors, operation, public
 
 __all__ = [
     "check_memory_format", "clone", "clone_op", "contiguous", "contiguous_op", "convert", "copy_program", "kept_copy",
-    "kept_strides", "repeated_zero", "row_of", "row_or_none", "same", "to", "write",
+    "kept_strides", "placed", "repeated_zero", "row_of", "row_or_none", "same", "to", "write",
 ]
 
 
@@ -106,6 +107,25 @@ def to_type(input: Tensor, type: TensorType) -> Tensor:
 @to_type.gradient("input")
 def _(grad):
     return grad  # the engine gives it the input's dtype
+
+
+@operation("ToCopyBackward0", linear=True, dims=())
+def move_op(input: Tensor, place: Device, source: Device) -> Tensor:
+    return placed(input, place)
+
+
+@move_op.gradient("input")
+def _(grad, source, place):
+    return move_op(grad, source, place)
+
+
+def placed(input: Tensor, place: Device) -> Tensor:
+    """The tensor on another device, its dimensions in the same order in memory, without recording that."""
+    type, strides = tensor_type(input.dtype, place), kept_strides(input)
+    if strides != input._element_strides():
+        input = _copied(input, input._type, strides)
+    start, count = input._offset, numel(input._shape)
+    return strided(devices.moved(input._storage[start : start + count], type.device), input._shape, strides, 0, type)
 
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
@@ -179,13 +199,18 @@ def to(
     for argument in args:
         if isinstance(argument, Tensor):
             dtype, device = argument.dtype, argument.device
-        elif isinstance(argument, str | place):
+        elif isinstance(argument, str | Device) or argument.__class__ is int:
             device = argument
         elif not isinstance(argument, bool | None):
             dtype = argument
     check_memory_format(memory_format)
-    to_device(device)
-    result = input if dtype is None else convert(input, to_dtype(dtype))
+    kind = input.dtype if dtype is None else to_dtype(dtype)
+    target = input.device if device is None else numbered(to_device(device))
+    result = input
+    if target is not input.device:
+        smaller = kind.itemsize < input.dtype.itemsize  # what is moved should be small
+        result = move_op(convert(input, kind) if smaller else input, target, input.device)
+    result = convert(result, kind)
     return clone(input) if copy and result is input else result
 
 
@@ -231,11 +256,20 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
     return convert(self, other.dtype)
 
 
-def cpu(self: Tensor) -> Tensor:
-    """The tensor in the CPU's memory, which is where it is."""
-    return self
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor in the CPU's memory: itself if it lies there."""
+    return to(self, device="cpu", memory_format=memory_format)
+
+
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """The tensor in the memory of a GPU, the current one unless another is named: itself if it lies there."""
+    place = "cuda" if device is None else device
+    if to_device(place).type != "cuda":
+        raise RuntimeError(f"Invalid device, must be cuda device (got {place})")
+    return to(self, device=place, non_blocking=non_blocking, memory_format=memory_format)
 
 
 attach("type", type_)
 attach("type_as", type_as)
 attach("cpu", cpu)
+attach("cuda", cuda)

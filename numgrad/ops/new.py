@@ -1,14 +1,15 @@
-"""New tensors on memory of their own: uninitialised, zeroed, filled with a number."""
+"""New tensors on memory of their own: uninitialised, zeroed, filled with a number or with given elements."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .. import devices
+from .._device import CPU
 from .._tensor import Tensor, fresh
 from .._types import TensorType
 
-__all__ = ["empty_of", "filled_of", "zeros_of"]
+__all__ = ["empty_of", "filled_of", "from_row", "zeros_of"]
 
 
 def empty_of(shape: tuple[int, ...], type: TensorType) -> Tensor:
@@ -24,3 +25,8 @@ def zeros_of(shape: tuple[int, ...], type: TensorType) -> Tensor:
 def filled_of(shape: tuple[int, ...], value: Any, type: TensorType) -> Tensor:
     """A tensor that repeats a number, which its dtype can hold."""
     return fresh(devices.filled(shape, value, type), shape, type)
+
+
+def from_row(row: Any, shape: tuple[int, ...], type: TensorType) -> Tensor:
+    """A tensor with the elements of a NumPy row of its dtype: on that memory, or on a copy where it lies elsewhere."""
+    return fresh(row if type.device is CPU else devices.moved(row, type.device), shape, type)

@@ -26,7 +26,7 @@ from ..._types import (
 from ...autograd.grad_mode import no_grad
 from ..batches import is_mapped, like_examples
 from ..examples import drawn
-from ..new import empty_of, zeros_of
+from ..new import empty_of, from_row, zeros_of
 from ..overwriting import fill_
 from ..promotion import number_dtype
 from ..table import attach, check_tensors, public
@@ -169,7 +169,7 @@ def arange(
         raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: {start} -> {end} by {step}")
     count = max(0, math.ceil((end - start) / step)) if not whole else len(range(start, end, step))
     row = (start + np.arange(count) * step).astype(type.numpy)
-    return finished(fresh(row, (count,), type), requires_grad)
+    return finished(from_row(row, (count,), type), requires_grad)
 
 
 def _evenly_spaced(start: Any, end: Any, steps: int, kind: np.dtype) -> np.ndarray:
@@ -207,7 +207,7 @@ def linspace(
     """
     start, end, type = _spaced("linspace", start, end, steps, dtype, device)
     row = _evenly_spaced(start, end, steps, type.numpy).astype(type.numpy)
-    return finished(fresh(row, (steps,), type), requires_grad)
+    return finished(from_row(row, (steps,), type), requires_grad)
 
 
 def logspace(
@@ -228,7 +228,7 @@ def logspace(
     start, end, type = _spaced("logspace", start, end, steps, dtype, device)
     wide = np.dtype(np.complex128 if type.dtype.is_complex else np.float64)
     row = np.power(wide.type(base), _evenly_spaced(start, end, steps, wide)).astype(type.numpy)
-    return finished(fresh(row, (steps,), type), requires_grad)
+    return finished(from_row(row, (steps,), type), requires_grad)
 
 
 # -- random -----------------------------------------------------------------------------------------------------
@@ -290,12 +290,16 @@ def _like(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
         input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
     ) -> Tensor:
         check_tensors(name, input=input)
-        made = function(input._shape, dtype=input.dtype if dtype is None else dtype, device=device)
+        made = function(
+            input._shape,
+            dtype=input.dtype if dtype is None else dtype,
+            device=input.device if device is None else device,
+        )
         return finished(like_examples(input, laid_out_as(input, made)), requires_grad)
 
     like.__name__ = like.__qualname__ = name
     made = f"``numgrad.{function.__name__}``"
-    like.__doc__ = f"{made} of the shape and, unless one is given, the dtype of another tensor."
+    like.__doc__ = f"{made} of the shape and, unless others are given, the dtype and device of another tensor."
     return public(like, method=False)
 
 
@@ -307,19 +311,25 @@ rand_like = drawn(_like(rand, "rand_like"))
 
 @drawn
 def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """``numgrad.randn`` of the shape and, unless one is given, the dtype of another tensor."""
+    """``numgrad.randn`` of the shape and, unless others are given, the dtype and device of another tensor."""
     check_tensors("randn_like", input=input)
     draw = "normal" if input._flat is not None else "normal_pairs"
-    made = _random(draw, input._shape, _type(dtype, device, input.dtype), None, False)
+    place = input.device if device is None else device
+    made = _random(draw, input._shape, _type(dtype, place, input.dtype), None, False)
     return finished(laid_out_as(input, made), requires_grad)
 
 
 def full_like(
     input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """``numgrad.full`` of the shape and, unless one is given, the dtype of another tensor."""
+    """``numgrad.full`` of the shape and, unless others are given, the dtype and device of another tensor."""
     check_tensors("full_like", input=input)
-    made = full(input._shape, fill_value, dtype=input.dtype if dtype is None else dtype, device=device)
+    made = full(
+        input._shape,
+        fill_value,
+        dtype=input.dtype if dtype is None else dtype,
+        device=input.device if device is None else device,
+    )
     return finished(like_examples(input, laid_out_as(input, made)), requires_grad)
 
 
@@ -331,11 +341,13 @@ for _function in (
 
 def _new(function: Callable[..., Tensor]) -> None:
     def method(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
-        made = function(*args, dtype=self.dtype if dtype is None else dtype, device=device, **options)
+        kind, place = self.dtype if dtype is None else dtype, self.device if device is None else device
+        made = function(*args, dtype=kind, device=place, **options)
         return like_examples(self, made)
 
     method.__name__ = method.__qualname__ = f"new_{function.__name__}"
-    method.__doc__ = f"``numgrad.{function.__name__}`` in the dtype of this tensor, unless another is given."
+    made = f"``numgrad.{function.__name__}``"
+    method.__doc__ = f"{made} in the dtype and on the device of this tensor, unless others are given."
     attach(method.__name__, method)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._device import CPU
 from ..._layout import numel
 from ..._tensor import Tensor, fresh, strided
 from ..._types import (
@@ -21,6 +22,7 @@ from ..._types import (
     to_device,
     to_dtype,
 )
+from ..copying import placed
 from ..new import empty_of
 from ..promotion import number_dtype, promote_types
 from ..table import attach, public
@@ -121,7 +123,7 @@ def _array_of(data: Any, kind: dtype | None) -> np.ndarray:
     """New memory with the data, in the dtype asked for or the one PyTorch infers."""
     with np.errstate(over="ignore", invalid="ignore"):  # a number too large for float32 becomes infinity
         if isinstance(data, Tensor):
-            data = data.detach()._array()
+            data = data.detach()._host_array()
         if isinstance(data, np.ndarray | np.generic):
             order: Any = "C" if 0 in data.strides else "K"
             return np.array(data, dtype=kind.numpy if kind else to_dtype(data.dtype).numpy, order=order)
@@ -160,7 +162,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
         ValueError: nested lists are of different lengths, or an int is too large.
         TypeError, RuntimeError: something in the data is no number, or one that the dtype cannot hold.
     """
-    to_device(device)
+    place = to_device(device)
     if isinstance(data, Tensor):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -168,18 +170,20 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
             UserWarning,
             stacklevel=2,
         )
-    return finished(from_array(_array_of(data, None if dtype is None else to_dtype(dtype))), requires_grad)
+        place = data.device if device is None else place
+    made = from_array(_array_of(data, None if dtype is None else to_dtype(dtype)))
+    return finished(made if place is CPU else placed(made, place), requires_grad)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """``data`` as a tensor: a tensor itself, an array on its own memory, else copied."""
-    to_device(device)
+    place = to_device(device)
     kind = None if dtype is None else to_dtype(dtype)
     if isinstance(data, Tensor):
-        return data if kind is None else data.to(kind)
+        return data.to(data.device if device is None else place, kind)
     if isinstance(data, np.ndarray):
-        return from_numpy(data) if kind is None else from_numpy(data).to(kind)
-    return tensor(data, dtype=kind)
+        return from_numpy(data).to(place, kind)
+    return tensor(data, dtype=kind, device=place)
 
 
 for _function in (tensor, as_tensor, from_numpy):
@@ -188,9 +192,9 @@ for _function in (tensor, as_tensor, from_numpy):
 def new_tensor(
     self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """``numgrad.tensor`` in the dtype of this tensor, unless another is given."""
-    kind = self.dtype if dtype is None else dtype
-    return tensor(data, dtype=kind, device=device, requires_grad=requires_grad)
+    """``numgrad.tensor`` in the dtype and on the device of this tensor, unless others are given."""
+    kind, place = self.dtype if dtype is None else dtype, self.device if device is None else device
+    return tensor(data, dtype=kind, device=place, requires_grad=requires_grad)
 
 
 attach("new_tensor", new_tensor)
