@@ -13,9 +13,10 @@ from numgrad_kernels.cpu.products import products
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import Kernel
 
-from ..._layout import contiguous_strides, numel
+from ..._layout import numel
 from .. import launches
 from ..compiling import compile_kernel
+from ..factors import factor, product_sizes
 from ..memory import empty_row, no_row
 from .blas import MANY, blas_name, gemm_addresses, one_thread, one_thread_for
 from .launching import PARALLEL_FROM, worth_threads
@@ -82,36 +83,12 @@ def _kernel(kind: np.dtype, parallel: bool) -> Kernel:
 
 @functools.lru_cache(maxsize=4096)
 def _plan(left: Any, left_strides: Any, right: Any, right_strides: Any, turned: tuple[bool, bool]) -> _Plan:
-    count = left[0] if len(left) == 3 else 1
-    m, k = left[:-3:-1] if turned[0] else left[-2:]
-    n = right[-2] if turned[1] else right[-1]
-    sides = [_layout(left, left_strides, turned[0]), _layout(right, right_strides, turned[1])]
+    count, m, n, k = product_sizes(left, right, turned)
+    first, second = factor(left, left_strides, turned[0]), factor(right, right_strides, turned[1])
     work = count * m * n * k
-    rows, columns = _piece(count, m, n, k, bool(sides[1][0][2]))
-    numbers = np.array([count, m, n, k, *sides[0][0], *sides[1][0], rows, columns], np.int64)
-    return _Plan(numbers, count * m * n, work, m * n * k > MANY, (sides[0][1], sides[1][1]))
-
-
-def _layout(shape: tuple[int, ...], strides: tuple[int, ...] | None, turned: bool) -> tuple[list[int], bool]:
-    """The step from row to row and from matrix to matrix and whether they lie transposed; whether to copy them."""
-    copied = False
-    steps = contiguous_strides(shape) if strides is None else strides
-    step = _step(shape, steps)
-    if step is None:
-        copied = True
-        steps = contiguous_strides(shape)
-        step = _step(shape, steps) or (1, False)
-    return [step[0], steps[0] if len(shape) == 3 else 0, int(step[1] != turned)], copied
-
-
-def _step(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, bool] | None:
-    """The step between a matrix's rows, or, with True, between its columns; None if neither lies in one piece."""
-    (rows, columns), (down, right) = shape[-2:], strides[-2:]
-    if (right == 1 or columns == 1) and (rows == 1 or down >= columns):
-        return max(columns if rows == 1 else down, 1), False
-    if (down == 1 or rows == 1) and (columns == 1 or right >= rows):
-        return max(rows if columns == 1 else right, 1), True
-    return None
+    rows, columns = _piece(count, m, n, k, second.turned)
+    numbers = np.array([count, m, n, k, *first[:3], *second[:3], rows, columns], np.int64)
+    return _Plan(numbers, count * m * n, work, m * n * k > MANY, (first.copied, second.copied))
 
 
 def _piece(count: int, m: int, n: int, k: int, turned: bool) -> tuple[int, int]:

@@ -1,0 +1,164 @@
+"""cuBLAS, by the bindings of the package nvmath-python: products of matrices and vectors of real and complex numbers.
+
+cuBLAS stores matrices column by column, numgrad row by row: what lies in memory as the rows of C is to cuBLAS the
+transpose of C, so that it is asked for the product of the transposed factors in the other order.  Float32 is
+multiplied as float32, never as TensorFloat-32: that is cuBLAS's own default, and nothing here changes it.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import threading
+import warnings
+from typing import Any
+
+import numpy as np
+
+from numgrad_kernels.cuda import adapter
+
+from ..factors import Factor
+from ..rows import DeviceRow
+from .memory import empty_row
+
+__all__ = ["Routines", "bindings", "routines"]
+
+#: Bytes of scratch memory for each stream: what cuBLAS's manual advises for Hopper, the most of all.
+WORKSPACE = 32 << 20
+
+#: The letter by which BLAS calls a dtype.
+_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+
+#: cuBLAS's numbers for matrices as they lie, and transposed; for results in the host's memory, and in the GPU's.
+_AS_IT_LIES, _TRANSPOSED = 0, 1
+_HOST, _DEVICE = 0, 1
+
+
+@functools.cache
+def bindings() -> Any:
+    """The module ``nvmath.bindings.cublas``; None where it is not installed, or there is no cuBLAS that it can use."""
+    if adapter.is_simulated() or importlib.util.find_spec("nvmath") is None:
+        return None
+    try:
+        module = importlib.import_module("nvmath.bindings.cublas")
+        module.get_cudart_version()  # loads cuBLAS
+    except (ImportError, OSError, RuntimeError) as error:
+        warnings.warn(
+            f"matrix products are computed by numgrad's own kernels: nvmath-python is installed, but cannot use cuBLAS "
+            f"({type(error).__name__}: {error})",
+            stacklevel=2,
+        )
+        return None
+    return module
+
+
+@functools.cache
+def routines(kind: np.dtype) -> Routines | None:
+    """cuBLAS's routines for a dtype; None if it has none, or is not at hand."""
+    letter = _LETTERS.get(kind.name)
+    return None if letter is None or bindings() is None else Routines(letter, kind)
+
+
+class _Handle:
+    """What cuBLAS keeps for one thread that uses it on one GPU: which stream it works on, and with which memory."""
+
+    def __init__(self, device: int):
+        self.device = device
+        self.number = bindings().create()
+        self.stream: int | None = None
+        self.workspaces: dict[int, DeviceRow] = {}
+
+    def work_on(self, stream: int) -> int:
+        """The handle's number, for work on a stream; own memory for each stream keeps results reproducible."""
+        if stream != self.stream:
+            memory = self.workspaces.get(stream)
+            if memory is None:
+                memory = self.workspaces[stream] = empty_row(WORKSPACE, np.dtype(np.uint8), self.device)
+            bindings().set_stream(self.number, stream)
+            bindings().set_workspace(self.number, memory.address, memory.nbytes)
+            self.stream = stream
+        return self.number
+
+
+class _Lent:
+    """A handle while a thread has it: the next thread takes it over."""
+
+    idle: dict[int, list[_Handle]] = {}  # noqa: RUF012 - shared by all
+
+    def __init__(self, device: int):
+        free = self.idle.setdefault(device, [])
+        try:
+            self.handle = free.pop()
+        except IndexError:
+            self.handle = _Handle(device)
+
+    def __del__(self) -> None:
+        if hasattr(self, "handle"):
+            self.idle[self.handle.device].append(self.handle)
+
+
+class _OfThread(threading.local):
+    def __init__(self) -> None:
+        self.lent: dict[int, _Lent] = {}
+
+
+_of_thread = _OfThread()
+
+
+def _handle(device: int, stream: int) -> int:
+    """This thread's handle for a GPU, set to a stream."""
+    lent = _of_thread.lent.get(device)
+    if lent is None:
+        lent = _of_thread.lent[device] = _Lent(device)
+    return lent.handle.work_on(stream)
+
+
+class Routines:
+    """cuBLAS's routines for one dtype, for matrices that lie row by row."""
+
+    def __init__(self, letter: str, kind: np.dtype):
+        library = bindings()
+        self._gemm = getattr(library, f"{letter}gemm_64")
+        self._gemm_batched = getattr(library, f"{letter}gemm_strided_batched_64")
+        self._gemv = getattr(library, f"{letter}gemv_64")
+        self._dot = getattr(library, f"{letter}dot{'u' if kind.kind == 'c' else ''}_64")
+        self._set_pointer_mode = library.set_pointer_mode
+        self._factors = np.array([0, 1], kind)
+        self._zero = self._factors.ctypes.data
+        self._one = self._zero + kind.itemsize
+
+    def gemm(
+        self, device: int, stream: int, count: int, m: int, n: int, k: int,
+        left: DeviceRow, first: Factor, right: DeviceRow, second: Factor, out: int, added: bool,
+    ) -> None:  # fmt: skip
+        """The products of ``count`` (m, k) and (k, n) matrices, written to ``out``, or ``added`` to what is there."""
+        turned = _TRANSPOSED if second.turned else _AS_IT_LIES, _TRANSPOSED if first.turned else _AS_IT_LIES
+        beta = self._one if added else self._zero
+        handle = _handle(device, stream)
+        if count == 1:
+            self._gemm(handle, *turned, n, m, k, self._one, right.address, second.step, left.address, first.step,
+                       beta, out, n)  # fmt: skip
+        else:
+            self._gemm_batched(handle, *turned, n, m, k, self._one, right.address, second.step, second.batch,
+                               left.address, first.step, first.batch, beta, out, n, m * n, count)  # fmt: skip
+
+    def gemv(
+        self, device: int, stream: int, rows: int, k: int,
+        left: DeviceRow, lies: Factor, right: DeviceRow, step: int, out: int,
+    ) -> None:  # fmt: skip
+        """The product of a (rows, k) matrix and a vector, the elements of which are ``step`` apart."""
+        turned, sizes = (_AS_IT_LIES, (rows, k)) if lies.turned else (_TRANSPOSED, (k, rows))
+        self._gemv(_handle(device, stream), turned, *sizes, self._one, left.address, lies.step, right.address, step,
+                   self._zero, out, 1)  # fmt: skip
+
+    def dot(
+        self, device: int, stream: int, k: int, left: DeviceRow, along: int, right: DeviceRow, step: int, out: int
+    ) -> None:
+        """The sum of products of two vectors, without a conjugate."""
+        handle = _handle(device, stream)
+        self._set_pointer_mode(handle, _DEVICE)
+        try:
+            self._dot(handle, k, left.address, along, right.address, step, out)
+        finally:
+            self._set_pointer_mode(handle, _HOST)

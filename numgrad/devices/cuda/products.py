@@ -1,0 +1,179 @@
+"""Matrix products on a GPU: by cuBLAS where it is at hand, else by numgrad's own kernels, as for integers always."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from numgrad_kernels.cuda import adapter
+from numgrad_kernels.cuda.products import first, products, repeat_row, row_products
+from numgrad_kernels.pointwise import Operand, Program
+
+from ..._layout import contiguous_strides, numel
+from ..factors import Factor, factor, product_sizes
+from ..rows import DeviceRow
+from . import cublas
+from .launching import THREADS, blocks_for, launch
+from .memory import empty_row, no_row, stream
+from .pointwise import first_of, layout_launcher, run_pointwise
+
+__all__ = ["add_to", "matrix_product", "product"]
+
+#: The side of the square that the threads of a block of the kernel ``products`` stand in.
+_SIDE = 2 if adapter.is_simulated() else 16
+_DEPTH = _SIDE
+_SHAPE = {"SIDE": _SIDE, "TILE": 4 * _SIDE, "DEPTH": _DEPTH, "AREA": _DEPTH * (4 * _SIDE + 1)}
+
+#: Products that a block of the kernel ``row_products`` sums at least, if there are so many, and sums made of a row.
+_LENGTH = 8 * THREADS
+_PARTS = 2 if adapter.is_simulated() else 512
+
+
+class _Plan(NamedTuple):
+    """How to multiply matrices of given shapes and strides."""
+
+    count: int
+    m: int
+    n: int
+    k: int
+    left: Factor
+    right: Factor
+    steps: tuple[int, ...]  # of either factor from matrix to matrix, row to row and column to column
+
+
+@functools.lru_cache(maxsize=4096)
+def _plan(left: Any, left_strides: Any, right: Any, right_strides: Any, turned: tuple[bool, bool]) -> _Plan:
+    sizes = product_sizes(left, right, turned)
+    steps = [_steps(left, left_strides, turned[0]), _steps(right, right_strides, turned[1])]
+    return _Plan(
+        *sizes, factor(left, left_strides, turned[0]), factor(right, right_strides, turned[1]), (*steps[0], *steps[1])
+    )
+
+
+def _steps(shape: tuple[int, ...], strides: tuple[int, ...] | None, turned: bool) -> tuple[int, int, int]:
+    """The steps from matrix to matrix, row to row and column to column."""
+    steps = contiguous_strides(shape) if strides is None else strides
+    down, right = steps[-2:]
+    return steps[0] if len(shape) == 3 else 0, *((right, down) if turned else (down, right))
+
+
+def matrix_product(left: Any, right: Any, turned: tuple[bool, bool] = (False, False), bias: Any = None) -> DeviceRow:
+    """The product, as one row, of two matrices, or the products of two stacks of matrices.
+
+    Args:
+        left: of shape (m, k) or (b, m, k); if ``turned[0]`` of shape (k, m) or (b, k, m).
+        right: of shape (k, n) or (b, k, n); if ``turned[1]`` of shape (n, k) or (b, n, k).
+        bias: a row of n elements that is added to each row of the result.
+
+    A factor whose rows or columns lie in one piece is given to cuBLAS as it lies, another is copied.
+    """
+    kind, device = left._type.numpy, left._storage.device
+    plan = _plan(left._shape, left._strides, right._shape, right._strides, turned)
+    out = empty_row(plan.count * plan.m * plan.n, kind, device)
+    if not out.size:
+        return out
+    library = cublas.routines(kind) if plan.k else None
+    if library is None:
+        _by_kernel(plan, first_of(left), first_of(right), bias, out)
+        return out
+    if bias is not None:
+        launch(repeat_row, kind, bias, plan.n, out.size, out, blocks=blocks_for(out.size))
+    x, y = _for_cublas(left, plan.left), _for_cublas(right, plan.right)
+    library.gemm(device, stream(device), plan.count, plan.m, plan.n, plan.k, x, plan.left, y, plan.right,
+                 out.address, bias is not None)  # fmt: skip
+    return out
+
+
+def _by_kernel(plan: _Plan, left: DeviceRow, right: DeviceRow, bias: DeviceRow | None, out: DeviceRow) -> None:
+    tiles = [-(-size // _SHAPE["TILE"]) for size in (plan.m, plan.n)]
+    launch(
+        products, out.dtype, plan.m, plan.n, plan.k, left, *plan.steps[:3], right, *plan.steps[3:],
+        no_row(out.dtype) if bias is None else bias, bias is not None, out,
+        blocks=plan.count * tiles[0] * tiles[1], threads=_SIDE * _SIDE, **_SHAPE,
+    )  # fmt: skip
+
+
+def _for_cublas(tensor: Any, lies: Factor) -> DeviceRow:
+    """The tensor's elements from the first on, if need be in a contiguous copy."""
+    if lies.copied:
+        return _copier(tensor._type, tensor._shape, tensor._strides)([tensor])[0]
+    return first_of(tensor)
+
+
+def _same(value):
+    return value
+
+
+@functools.lru_cache(maxsize=1024)
+def _copier(type: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+    """What copies tensors of this layout into rows."""
+    return layout_launcher(_copy_program(type.numpy), shape, [(shape, strides)], [None], type)
+
+
+@functools.cache
+def _copy_program(kind: np.dtype) -> Program:
+    return Program("copy_factor", kind, (Operand("value", kind),), (("out", kind),), (_same,))
+
+
+def product(left: Any, right: Any, shape: tuple[int, ...]) -> DeviceRow:
+    """The product, as one row, of two vectors, or of a matrix and a vector."""
+    kind, device = left._type.numpy, left._storage.device
+    rows, k = numel(shape), right._shape[0]
+    out = empty_row(rows, kind, device)
+    if not rows:
+        return out
+    step = right._element_strides()[0]
+    library = cublas.routines(kind) if k and step else None
+    if library is None:
+        _row_by_row(left, right, step, rows, k, out)
+        return out
+    y = first_of(right)
+    if shape == () == left._shape[1:]:
+        along = left._element_strides()[0]
+        if along:
+            library.dot(device, stream(device), k, first_of(left), along, y, step, out.address)
+        else:
+            _row_by_row(left, right, step, rows, k, out)
+    else:
+        lies = factor(left._shape, left._strides, False)
+        library.gemv(device, stream(device), rows, k, _for_cublas(left, lies), lies, y, step, out.address)
+    return out
+
+
+def _row_by_row(left: Any, right: Any, step: int, rows: int, k: int, out: DeviceRow) -> None:
+    """The sums of products of rows, in parts where they are long, by numgrad's own kernels."""
+    down, along = (0, *left._element_strides())[-2:]
+    if rows > 1 and along != 1:  # rows that are not read in one piece: better many at a time
+        _by_kernel(
+            _Plan(1, rows, 1, k, _ANY, _ANY, (0, down, along, 0, step, 0)), first_of(left), first_of(right), None, out
+        )
+        return
+    kind, parts = out.dtype, min(_PARTS, max(1, -(-k // (_LENGTH * rows))))
+    sums = out if parts == 1 else empty_row(rows * parts, kind, out.device)
+    launch(
+        row_products, kind, first_of(left), down, along, first_of(right), step, k, parts, -(-k // parts), sums,
+        blocks=rows * parts,
+    )  # fmt: skip
+    if parts > 1:
+        launch(row_products, kind, sums, parts, 1, sums, 0, parts, 1, parts, out, blocks=rows, multiplied=first)
+
+
+#: What cuBLAS would want to know, and the kernels do not.
+_ANY = Factor(1, 0, False, False)
+
+
+def add_to(product: Any, input: Any) -> None:
+    """Add a tensor, which may have to be broadcast, to another in place."""
+    run_pointwise(_adder(product._type.numpy), [product, input], [product])
+
+
+def _sum(product, input):
+    return product + input
+
+
+@functools.cache
+def _adder(kind: np.dtype) -> Program:
+    operands = Operand("product", kind), Operand("input", kind)
+    return Program("add_to", kind, operands, (("out", kind),), (_sum,))
