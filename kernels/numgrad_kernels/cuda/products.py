@@ -51,9 +51,9 @@ def products(m, n, k, x, x_batch, x_down, x_right, y, y_batch, y_down, y_right, 
             right, thread, y, matrix * y_batch + first * y_right + start * y_down, y_right, y_down, n - first, k - start
         )
         cuda.syncthreads()
-        for inner in range(DEPTH):
-            i = np.uint64(inner * (TILE + 1) + row)
-            j = np.uint64(inner * (TILE + 1) + column)
+        i = np.uint64(row)
+        j = np.uint64(column)
+        for _ in range(DEPTH):
             a0 = left[i]
             a1 = left[i + np.uint64(SIDE)]
             a2 = left[i + np.uint64(2 * SIDE)]
@@ -66,6 +66,8 @@ def products(m, n, k, x, x_batch, x_down, x_right, y, y_batch, y_down, y_right, 
             t10, t11, t12, t13 = t10 + a1 * b0, t11 + a1 * b1, t12 + a1 * b2, t13 + a1 * b3
             t20, t21, t22, t23 = t20 + a2 * b0, t21 + a2 * b1, t22 + a2 * b2, t23 + a2 * b3
             t30, t31, t32, t33 = t30 + a3 * b0, t31 + a3 * b1, t32 + a3 * b2, t33 + a3 * b3
+            i += np.uint64(TILE + 1)
+            j += np.uint64(TILE + 1)
         cuda.syncthreads()
     line = top + row
     place = first + column
@@ -79,11 +81,11 @@ def products(m, n, k, x, x_batch, x_down, x_right, y, y_batch, y_down, y_right, 
 def _stage(tile, thread, x, first, step, inner_step, width, depth):
     """Bring a tile of a factor into shared memory, with zeros beyond its ``width`` lines of ``depth`` elements."""
     for number in range(thread, TILE * DEPTH, THREADS):
-        line = number % TILE
-        inner = number // TILE
+        line = np.int64(np.uint64(number) % np.uint64(TILE))  # unsigned, these are single instructions
+        inner = np.int64(np.uint64(number) // np.uint64(TILE))
         if inner_step == 1:  # neighbouring threads read what lies side by side
-            line = number // DEPTH
-            inner = number % DEPTH
+            line = np.int64(np.uint64(number) // np.uint64(DEPTH))
+            inner = np.int64(np.uint64(number) % np.uint64(DEPTH))
         value = T(0)
         if line < width and inner < depth:
             value = x[first + line * step + inner * inner_step]
