@@ -1,6 +1,7 @@
 """numgrad.inspect: kernels from Python text to machine code, and how fast they ran."""
 
 import importlib.util
+import sys
 import re
 import threading
 
@@ -264,6 +265,7 @@ def test_what_numpy_does_is_shown_without_a_text():
 
 def test_ptx_says_which_package_makes_it(addition, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.delitem(sys.modules, "numgrad_kernels.cuda.adapter", raising=False)
     with pytest.raises(ImportError, match=r"\[cuda\]"):
         addition.ptx  # noqa: B018
     assert "none: PTX is made by the package numba-cuda" in torch.inspect(addition.kernel).text("ptx")

@@ -20,7 +20,7 @@ __all__ = ["InspectedKernel", "inspected"]
 _NAMES = {512: "zmm", 256: "ymm", 128: "xmm"}
 
 _COMPUTED = re.compile(r"computed in (\w+)")
-_PTX_NAME = re.compile(r"_ZN15numgrad_kernels8compiled3ptx6kernel\w*?(?=_param_|\W|$)")
+_PTX_NAME = re.compile(r"_ZN15numgrad_kernels8compiled\d+cuda_\w+?6kernel\w*?(?=_param_|\W|$)")
 
 
 class InspectedKernel:

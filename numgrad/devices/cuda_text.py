@@ -1,8 +1,7 @@
-"""What a kernel of the CPU becomes on an NVIDIA GPU."""
+"""What a pointwise kernel of the CPU becomes on an NVIDIA GPU: to look at, without one."""
 
 from __future__ import annotations
 
-from numgrad_kernels.pointwise import argument_types
 from numgrad_kernels.store import Kernel
 
 from .cpu.launching import pointwise_kernels
@@ -11,19 +10,19 @@ __all__ = ["cuda_text", "ptx"]
 
 
 def cuda_text(kernel: Kernel) -> str:
-    """The Python text of the kernel that computes on a GPU what this one does on the CPU.
+    """The Python text of the kernel that computes on a GPU, over rows of elements, what this one does on the CPU.
 
     Raises:
         NotImplementedError: there is no such kernel.
     """
-    from numgrad_kernels.cuda.pointwise import kernel_text
+    from numgrad_kernels.cuda.pointwise import row_text
 
     if kernel not in pointwise_kernels:
         raise NotImplementedError(
-            f"{kernel.name} is written by hand for the CPU and has no form for GPUs yet: only pointwise kernels have"
+            f"{kernel.name} is written by hand for the CPU: only pointwise kernels are made from one text for both; "
+            "what a GPU runs in its place is in the package numgrad_kernels.cuda"
         )
-    program, rank, _ = pointwise_kernels[kernel]
-    return kernel_text(program, rank)
+    return row_text(pointwise_kernels[kernel][0])
 
 
 def ptx(kernel: Kernel) -> str:
@@ -33,7 +32,8 @@ def ptx(kernel: Kernel) -> str:
         ImportError: the package numba-cuda is not installed.
         NotImplementedError: there is no such kernel, or Numba's simulator is on, which compiles nothing.
     """
-    from numgrad_kernels.cuda import ptx as compiling
-
     text = cuda_text(kernel)
-    return compiling.ptx(text, argument_types(*pointwise_kernels[kernel]))
+    from numgrad_kernels.cuda.adapter import compile_ptx
+    from numgrad_kernels.cuda.pointwise import argument_types
+
+    return compile_ptx(kernel.name, text, argument_types(pointwise_kernels[kernel][0], 1))

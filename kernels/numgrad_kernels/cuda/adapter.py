@@ -16,16 +16,32 @@ import types as python_types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 from numba.core import config, types
 
 from .. import overloads, scalar
 
-__all__ = ["CAPABILITY", "compile_ptx", "cuda", "entry_name", "is_simulated", "pointer_type", "simulated_kernel"]
+__all__ = [
+    "CAPABILITY", "compile_ptx", "compilers", "cuda", "entry_name", "is_simulated", "newest_capability", "pointer_type",
+    "simulated_kernel",
+]
+
+#: The newest NumPy that kernels for GPUs were compiled with.
+NEWEST_NUMPY = (2, 4)
 
 if importlib.util.find_spec("numba_cuda") is None:
     raise ImportError('kernels for GPUs need the package numba-cuda: pip install -e ".[cuda]"')
 
-from numba import cuda
+try:
+    from numba import cuda
+except Exception as failure:
+    if tuple(map(int, np.__version__.split(".")[:2])) <= NEWEST_NUMPY or importlib.util.find_spec("cuda") is None:
+        raise
+    newest = ".".join(map(str, NEWEST_NUMPY))
+    raise ImportError(
+        f"NumPy {np.__version__} is too new for this numba-cuda, which was tried with NumPy up to {newest}: "
+        f'pip install "numpy=={newest}.*"'
+    ) from failure
 
 #: What is compiled for where nothing else is said: Hopper.
 CAPABILITY = (9, 0)
@@ -61,6 +77,33 @@ def compile_ptx(
         function = _function(name, text)
         code, _ = cuda.compile(function, types.void(*arguments), cc=capability, **_OPTIONS)
     return code
+
+
+def newest_capability(capability: tuple[int, int]) -> tuple[int, int]:
+    """The newest compute capability that can be compiled for and that a GPU of the given one has.
+
+    Raises:
+        RuntimeError: there is none, for the GPU is too old.
+    """
+    from numba.cuda.cudadrv import nvrtc
+
+    known = nvrtc.get_supported_ccs()
+    if capability < min(known):
+        least, own = (".".join(map(str, pair)) for pair in (min(known), capability))
+        raise RuntimeError(f"kernels can be compiled for compute capability {least} and newer, but the GPU has {own}")
+    return max(pair for pair in known if pair <= capability)
+
+
+def compilers() -> str:
+    """The versions of all that takes part in compiling a kernel."""
+    import llvmlite
+    import numba
+    import numba_cuda
+    from cuda.bindings import nvrtc
+    from numba.cuda.cudadrv import nvvm
+
+    versions = numba_cuda.__version__, numba.__version__, llvmlite.__version__, sys.version_info[:2]
+    return repr((versions, nvvm.NVVM().get_ir_version(), nvrtc.nvrtcVersion(), _OPTIONS))
 
 
 def entry_name(ptx: str) -> str:

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 
 from ..instructions import Value, device_function
 
-__all__ = ["atomic_add", "cospi", "load4", "quotient", "register", "rest", "row_at", "sinpi", "store4"]
+__all__ = ["atomic_add", "cospi", "high_product", "load4", "quotient", "register", "rest", "row_at", "sinpi", "store4"]
 
 _lock = threading.Lock()
 _pending: list[Callable[[], None]] = []
@@ -57,6 +57,11 @@ def quotient(number: int, divisor: int) -> int:
 def rest(number: int, divisor: int) -> int:
     """``number % divisor`` of two that are below 2**32 and not negative."""
     return number % divisor
+
+
+def high_product(a: int, b: int) -> int:
+    """The upper 32 of the 64 bits of a product of two uint32."""
+    return np.uint32(int(a) * int(b) >> 32)
 
 
 def sinpi(x: Any) -> Any:
@@ -176,6 +181,16 @@ def _circular(name: str) -> Any:
         return x(x), generate
 
     return implementation
+
+
+@_compiled(high_product)
+def _high_product(typing_context: Any, a: Any, b: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(32)
+        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(word, [word] * 2), "__nv_umulhi")
+        return builder.call(function, arguments)
+
+    return types.uint32(types.uint32, types.uint32), generate
 
 
 _compiled(sinpi)(_circular("sinpi"))

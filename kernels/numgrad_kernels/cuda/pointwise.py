@@ -14,13 +14,13 @@ from numba.core import types
 from numba.np.numpy_support import from_dtype
 
 from ..pointwise import Operand, Program, cast, dtype_names
-from .adapter import pointer_type
 
 __all__ = ["argument_types", "may_be_quads", "quads_text", "row_text", "strided_text"]
 
 
 def argument_types(program: Program, numbers: int) -> tuple[Any, ...]:
     """Numba's types of a kernel's arguments: inputs, outputs, and as many whole numbers."""
+    from .adapter import pointer_type  # which needs numba-cuda: the text alone does not
 
     def pointer(dtype: Any) -> Any:
         return pointer_type(from_dtype(dtype))

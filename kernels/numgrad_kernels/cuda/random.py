@@ -14,7 +14,7 @@ import numpy as np
 
 from ..scalar import log, sqrt
 from .adapter import cuda
-from .language import cospi, sinpi
+from .language import cospi, high_product, sinpi
 
 T = np.float32  # a placeholder: the dtype computed in
 
@@ -38,14 +38,11 @@ def philox(call, offset, seed):
     c, d = _two_words(offset)
     first, second = _two_words(seed)
     for _ in range(10):
-        left = np.uint64(a) * np.uint64(0xD2511F53)
-        right = np.uint64(c) * np.uint64(0xCD9E8D57)
-        a = np.uint32(np.uint32(right >> np.uint64(BITS)) ^ b ^ first)
-        c = np.uint32(np.uint32(left >> np.uint64(BITS)) ^ d ^ second)
-        b = np.uint32(right & np.uint64(LOWER))
-        d = np.uint32(left & np.uint64(LOWER))
-        first = np.uint32(first + np.uint32(0x9E3779B9))
-        second = np.uint32(second + np.uint32(0xBB67AE85))
+        left, right = high_product(a, np.uint32(0xD2511F53)), high_product(c, np.uint32(0xCD9E8D57))
+        b, d = np.uint32(right ^ b ^ first), np.uint32(left ^ d ^ second)
+        a, c = np.uint32(a * np.uint32(0xD2511F53)), np.uint32(c * np.uint32(0xCD9E8D57))
+        a, b, c, d = b, c, d, a
+        first, second = np.uint32(first + np.uint32(0x9E3779B9)), np.uint32(second + np.uint32(0xBB67AE85))
     return a, b, c, d
 
 

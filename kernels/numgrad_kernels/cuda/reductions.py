@@ -25,8 +25,8 @@ THREADS = 256
 # -- the parameter of a column's terms --------------------------------------------------------------------------------
 
 
-def same_for_all(parameters, number, place):
-    """One number for all columns."""
+def given(parameters, number, place):
+    """The one number for all columns."""
     return number
 
 
@@ -101,7 +101,7 @@ def fold_axis(
     one, two, three, four = T(initial), T(initial), T(initial), T(initial)
     parameter = T(number)
     if place < columns:
-        parameter = given(parameters, parameter, place)
+        parameter = given(parameters, T(number), place)
         base = place * length
         if inner > 1:
             base = place // inner * length * inner + place % inner
@@ -128,6 +128,3 @@ def fold_axis(
         half >>= 1
     if level == 0 and place < columns:
         out[place * pieces + piece] = finish(part[np.uint64(thread)], parameter, T(divisor))
-
-
-given = same_for_all

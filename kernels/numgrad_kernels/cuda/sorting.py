@@ -62,8 +62,8 @@ def given_place(places, index, place):
     return places[index]
 
 
-def sort_tiles(x, places, lines, length, inner, chunk, group, keep, kept, out, out_places):
-    """Sort ``group`` chunks of lines, together at most TILE elements, in each block.
+def sort_tiles(x, places, lines, length, inner, chunk, shift, keep, kept, out, out_places):
+    """Sort a chunk of a line, or several whole lines, in each block: as many as it has room for, ``2 ** shift`` each.
 
     Of each chunk the first ``keep`` elements are written, behind those of the line's other chunks: ``kept`` of a line.
     """
@@ -71,21 +71,24 @@ def sort_tiles(x, places, lines, length, inner, chunk, group, keep, kept, out, o
     slots = cuda.shared.array(ROOM, np.int32)  # where in its chunk each of the values stood
     thread = cuda.threadIdx.x
     chunks = (length + chunk - 1) // chunk
-    first = cuda.blockIdx.x * group
-    present = min(group, lines * chunks - first) * chunk
+    group = TILE >> shift  # 1 if lines are of several chunks
+    first = cuda.blockIdx.x * group // chunks
+    begin = cuda.blockIdx.x * group % chunks
+    present = min(group, lines - first) << shift
+    count = min(chunk, length - begin * chunk)
+    inside = (1 << shift) - 1
     for place in range(thread, present, THREADS):
-        number = first + place // chunk
-        line = number // chunks
-        position = number % chunks * chunk + place % chunk
-        if position < length:
+        own = place & inside
+        if own < count:
+            line = first + (place >> shift)
+            position = begin * chunk + own
             values[np.uint64(place)] = x[(line // inner * length + position) * inner + line % inner]
-            slots[np.uint64(place)] = place % chunk
+            slots[np.uint64(place)] = own
     cuda.syncthreads()
     source, width = 0, 1
     while width < chunk:
         for place in range(thread, present, THREADS):
-            own = place % chunk
-            count = min(chunk, length - (first + place // chunk) % chunks * chunk)
+            own = place & inside
             if own < count:
                 start = source + place - own
                 low = own & (-2 * width)
@@ -104,14 +107,12 @@ def sort_tiles(x, places, lines, length, inner, chunk, group, keep, kept, out, o
         width *= 2
         cuda.syncthreads()
     for place in range(thread, present, THREADS):
-        own = place % chunk
-        number = first + place // chunk
-        line = number // chunks
-        start = number % chunks
-        if own < keep and start * chunk + own < length:
-            position = start * chunk + slots[np.uint64(source + place)]
+        own = place & inside
+        if own < keep and own < count:
+            line = first + (place >> shift)
+            position = begin * chunk + slots[np.uint64(source + place)]
             index = (line // inner * length + position) * inner + line % inner
-            target = line * kept + start * keep + own
+            target = line * kept + begin * keep + own
             out[target] = values[np.uint64(source + place)]
             out_places[target] = own_place(places, index, position)
 
