@@ -1,8 +1,8 @@
 """numgrad.inspect: kernels from Python text to machine code, and how fast they ran."""
 
 import importlib.util
-import sys
 import re
+import sys
 import threading
 
 import pytest
@@ -268,7 +268,7 @@ def test_ptx_says_which_package_makes_it(addition, monkeypatch):
     monkeypatch.delitem(sys.modules, "numgrad_kernels.cuda.adapter", raising=False)
     with pytest.raises(ImportError, match=r"\[cuda\]"):
         addition.ptx  # noqa: B018
-    assert "none: PTX is made by the package numba-cuda" in torch.inspect(addition.kernel).text("ptx")
+    assert "none: kernels for GPUs need the package numba-cuda" in torch.inspect(addition.kernel).text("ptx")
 
 
 def test_ptx_of_a_pointwise_kernel(addition):

@@ -101,9 +101,7 @@ def _places(arguments: Iterable[Any]) -> Iterable[str]:
         elif kind is np.ndarray:
             yield "cpu"
         elif kind is tuple or kind is list or isinstance(value, tuple):
-            if value and value[0].__class__ is not int:
-                yield from _places(value)
-            elif value and value.__class__ is not kind:  # a named tuple of rows and numbers
+            if value and (value[0].__class__ is not int or kind is not tuple):  # not a shape
                 yield from _places(value)
         else:
             type = getattr(value, "_type", value)

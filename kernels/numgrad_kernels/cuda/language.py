@@ -85,8 +85,8 @@ def _compiled(public: Callable[..., Any]) -> Callable[[Any], Any]:
 
     def decorate(implementation: Any) -> Any:
         def tell() -> None:
-            from numba.cuda.cudadecl import registry
             from numba.core.typing.templates import make_intrinsic_template
+            from numba.cuda.cudadecl import registry
 
             template = make_intrinsic_template(public, implementation, public.__name__)
             registry.register_global(public, types.Function(template))

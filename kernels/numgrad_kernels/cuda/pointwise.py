@@ -112,7 +112,8 @@ class _Text:
                 lines += [f"{name}_i = {self._read(operand, value)}"]
         for line in self.program.body[0]:
             for name in self.outputs:
-                line = line.replace(f"{name}[@]", f"{name}{result}" if result else f"{name}[{self._index(name, place)}]")
+                target = f"{name}{result}" if result else f"{name}[{self._index(name, place)}]"
+                line = line.replace(f"{name}[@]", target)
             lines.append(line)
         return lines
 

@@ -123,6 +123,10 @@ class _Module(FakeCUDAModule):
         if self.stopping:
             raise SystemExit
 
+    def syncwarp(self) -> None:
+        """Wait for the other threads of the warp: a block is so small here that it is one."""
+        self.syncthreads()
+
 
 def _take_turns(module: _Module, everyone: list[_Thread], work: Callable[[], None]) -> None:
     """Run the threads of a block, one at a time, from barrier to barrier."""
