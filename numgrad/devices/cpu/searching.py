@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from numgrad_kernels.cpu import searching
@@ -9,7 +11,7 @@ from numgrad_kernels.cpu import searching
 from ..memory import empty_row
 from .launching import launch
 
-__all__ = ["bincount", "histogram", "search_rows"]
+__all__ = ["bincount", "histogram", "search_rows", "value_range"]
 
 
 def search_rows(
@@ -22,9 +24,15 @@ def search_rows(
     return out
 
 
-def bincount(flat: np.ndarray, weights: np.ndarray | None, minlength: int) -> np.ndarray:
-    """How often each number from 0 occurs, or the sum of the weights where it does."""
-    counts = np.bincount(flat, weights, minlength)
+def value_range(flat: np.ndarray) -> tuple[Any, Any]:
+    """The smallest and the largest element as Python numbers; NaN if there is one."""
+    return flat.min().item(), flat.max().item()
+
+
+def bincount(flat: np.ndarray, weights: np.ndarray | None, bins: int) -> np.ndarray:
+    """How often each number from 0 to ``bins`` occurs, or the sum of the weights where it does; there are no others.
+    """
+    counts = np.bincount(flat, weights, bins)
     return counts if weights is None or weights.dtype != np.float32 else counts.astype(np.float32)
 
 

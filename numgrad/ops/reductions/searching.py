@@ -107,13 +107,14 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if minlength < 0:
         raise RuntimeError(f"minlength should be >= 0, not {minlength}")
     row = contiguous(input)._flat
-    if len(input._shape) != 1 or (row < 0).any():
+    low, high = devices.value_range(row) if row.size else (0, -1)
+    if len(input._shape) != 1 or low < 0:
         raise RuntimeError(
             f"bincount only supports 1-d non-negative integral inputs (shape {list(input._shape)})."
         )
+    bins = max(high + 1, minlength)
     if weights is None:
-        counts = devices.bincount(row, None, minlength)
-        return index_tensor(counts, (counts.size,), input)
+        return index_tensor(devices.bincount(row, None, bins), (bins,), input)
     check_tensors("bincount", weights=weights)
     if weights._shape != input._shape:
         raise RuntimeError(
@@ -121,8 +122,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
             f"{list(weights._shape)} and {list(input._shape)}"
         )
     counted = weights._type.dtype if weights._type.dtype is float32 else float64
-    sums = devices.bincount(row, contiguous(convert(weights.detach(), counted))._flat, minlength)
-    return fresh(sums, (sums.size,), tensor_type(counted, input.device))
+    sums = devices.bincount(row, contiguous(convert(weights.detach(), counted))._flat, bins)
+    return fresh(sums, (bins,), tensor_type(counted, input.device))
 
 
 @each
@@ -143,7 +144,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     row = contiguous(input.detach())._flat
     low, high = float(min), float(max)
     if low == high and row.size:
-        low, high = float(row.min()), float(row.max())
+        low, high = devices.value_range(row)
     if not (math.isfinite(low) and math.isfinite(high)):
         raise RuntimeError(f"torch.histc: range of [{low}, {high}] is not finite")
     if low == high:
@@ -176,7 +177,8 @@ def searchsorted(
         raise RuntimeError(
             "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
         )
-    rows, values = sorted_sequence.detach(), input if isinstance(input, Tensor) else tensor(input)
+    rows = sorted_sequence.detach()
+    values = input if isinstance(input, Tensor) else tensor(input, device=rows.device)
     own, wanted = rows._shape, values._shape
     if len(own) > 1 and not wanted:
         raise RuntimeError(

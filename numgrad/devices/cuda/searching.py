@@ -1,0 +1,68 @@
+"""Counting elements by value, and finding their places in sorted rows, on a GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from numgrad_kernels.cuda import searching
+
+from ..._deterministic import are_deterministic_algorithms_enabled
+from ..._types import device, dtype, tensor_type
+from ..rows import DeviceRow
+from .launching import blocks_for, launch
+from .memory import empty_row, zero_row
+from .reductions import fold_axis
+from .sorting import sort_axis
+
+__all__ = ["bincount", "histogram", "search_rows", "value_range"]
+
+_INT64 = np.dtype(np.int64)
+
+
+def search_rows(
+    rows: DeviceRow, length: int, values: DeviceRow, count: int, right: bool, compute: np.dtype
+) -> DeviceRow:
+    """Where each of ``count`` values to a sorted row of ``length`` belongs, after its equals if ``right``."""
+    out = empty_row(values.size, _INT64, values.device)
+    if out.size:
+        launch(
+            searching.search_rows, compute, rows, length, values, out.size, count, right, out,
+            blocks=blocks_for(out.size),
+        )
+    return out
+
+
+def value_range(flat: DeviceRow) -> tuple[Any, Any]:
+    """The smallest and the largest element, read back as Python numbers; NaN if there is one."""
+    type = tensor_type(dtype.of_numpy[flat.dtype], device("cuda", flat.device))
+    low, high = (fold_axis(name, flat, 1, flat.size, 1, type) for name in ("min", "max"))
+    return low.item(0), high.item(0)
+
+
+def bincount(flat: DeviceRow, weights: DeviceRow | None, bins: int) -> DeviceRow:
+    """How often each number from 0 to ``bins`` occurs, or the sum of the weights where it does; there are no others.
+    """
+    out = zero_row(bins, _INT64 if weights is None else weights.dtype, flat.device)
+    size = flat.size
+    if weights is None:
+        launch(searching.count_numbers, _INT64, flat, size, out, blocks=blocks_for(size))
+    elif size and are_deterministic_algorithms_enabled():
+        numbers, places = sort_axis(flat, 1, size, 1, False)
+        launch(searching.add_weights_in_order, weights.dtype, numbers, places, weights, size, out, blocks=bins)
+    else:
+        launch(searching.add_weights, weights.dtype, flat, weights, size, out, blocks=blocks_for(size))
+    return out
+
+
+def histogram(flat: DeviceRow, bins: int, low: float, high: float) -> DeviceRow:
+    """How many elements there are in each of equally wide bins; the last one takes ``high``, too."""
+    counts = zero_row(bins, _INT64, flat.device)
+    launch(
+        searching.count_bins, flat.dtype, flat, flat.size, bins, low, high, high - low, counts,
+        blocks=blocks_for(flat.size),
+    )
+    out = empty_row(bins, flat.dtype, flat.device)
+    launch(searching.convert_counts, flat.dtype, counts, bins, out, blocks=blocks_for(bins))
+    return out

@@ -1,0 +1,217 @@
+"""Sorting and what rests on it, on a GPU: the middle axis of a row of elements seen as (outer, length, inner).
+
+A NaN counts as larger than everything.  Equal elements stay in order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from numgrad_kernels.cuda import different, sorting
+
+from ..._types import device, int64, tensor_type
+from ..rows import DeviceRow
+from .launching import THREADS, blocks_for, launch
+from .memory import empty_row, no_row
+from .scans import scan_axis
+
+__all__ = ["consecutive_rows", "kth_axis", "median_axis", "mode_axis", "sort_axis", "unique_elements", "unique_rows"]
+
+_INT64 = np.dtype(np.int64)
+_UINT8 = np.dtype(np.uint8)
+
+#: Elements that one block sorts.
+TILE = 4 * THREADS
+
+#: Blocks among which one line is divided at most where its longest run is looked for.
+PARTS = 256
+
+
+def _ordered(flat: DeviceRow) -> DeviceRow:
+    """The row as numbers: false as 0 and true as 1."""
+    return flat.view(_UINT8) if flat.dtype.kind == "b" else flat
+
+
+def _empty_pair(size: int, flat: DeviceRow) -> tuple[DeviceRow, DeviceRow]:
+    """Rows for elements like those of another row, and for their places."""
+    return empty_row(size, flat.dtype, flat.device), empty_row(size, _INT64, flat.device)
+
+
+def _sorted_lines(
+    flat: DeviceRow, outer: int, length: int, inner: int, descending: bool = False, count: int | None = None
+) -> tuple[DeviceRow, DeviceRow, int]:
+    """The sorted lines one after the other, at least their first ``count`` elements; where they stood; their length.
+
+    Of the chunks of which a block sorts one, or several short ones, only ``count`` elements are kept, as long as that
+    makes lines much shorter.
+    """
+    lines = outer * inner
+    order = {"before": sorting.descending if descending else sorting.before}
+    values, places, own = flat, no_row(_INT64), sorting.own_place
+    while True:
+        chunk = min(length, TILE)
+        chunks = -(-length // chunk)
+        keep = chunk if count is None or (count > chunk // 2 and chunks > 1) else min(count, chunk)
+        kept = (chunks - 1) * keep + min(keep, length - (chunks - 1) * chunk)
+        shift = (chunk - 1).bit_length()
+        out, out_places = _empty_pair(lines * kept, flat)
+        launch(
+            sorting.sort_tiles, flat.dtype, values, places, lines, length, inner, chunk, shift, keep, kept, out,
+            out_places, blocks=-(-lines * chunks // (TILE >> shift)), TILE=TILE, ROOM=2 * TILE, own_place=own, **order,
+        )
+        values, places, length, inner, own = out, out_places, kept, 1, sorting.given_place
+        if chunks == 1:
+            return values, places, length
+        if keep == chunk:
+            break
+    width = chunk
+    while width < length:
+        out, out_places = _empty_pair(values.size, flat)
+        launch(
+            sorting.merge_runs, flat.dtype, values, places, values.size, length, width, out, out_places,
+            blocks=blocks_for(values.size), **order,
+        )
+        values, places, width = out, out_places, 2 * width
+    return values, places, length
+
+
+def sort_axis(
+    flat: DeviceRow, outer: int, length: int, inner: int, descending: bool, count: int | None = None
+) -> tuple[DeviceRow, DeviceRow]:
+    """The sorted elements, or the first ``count`` of them, and where they stood."""
+    count = length if count is None else count
+    size = outer * count * inner
+    if not size:
+        return _empty_pair(0, flat)
+    values, places, kept = _sorted_lines(_ordered(flat), outer, length, inner, descending, count)
+    if inner > 1 or kept > count:
+        out, indices = _empty_pair(size, values)
+        launch(
+            sorting.take_first, values.dtype, values, places, size, kept, count, inner, out, indices,
+            blocks=blocks_for(size),
+        )
+        values, places = out, indices
+    return values.view(flat.dtype), places
+
+
+def kth_axis(flat: DeviceRow, outer: int, length: int, inner: int, k: int) -> tuple[DeviceRow, DeviceRow]:
+    """The elements that ``k`` others come before, and where they first stand."""
+    lines = outer * inner
+    out, indices = _empty_pair(lines, flat)
+    if lines:
+        values, places, kept = _sorted_lines(_ordered(flat), outer, length, inner, count=k + 1)
+        launch(
+            sorting.take_kth, values.dtype, values, places, lines, kept, k, _ordered(out), indices,
+            blocks=blocks_for(lines),
+        )
+    return out, indices
+
+
+def median_axis(
+    flat: DeviceRow, outer: int, length: int, inner: int, past_nan: bool
+) -> tuple[DeviceRow, DeviceRow]:
+    """The lower of the middle elements, and where they first stand; with ``past_nan`` of those that are not NaN.
+
+    Otherwise a NaN is the median of the line that it stands on.
+    """
+    if flat.dtype.kind != "f":
+        return kth_axis(flat, outer, length, inner, (length - 1) // 2)
+    lines = outer * inner
+    out, indices = _empty_pair(lines, flat)
+    if lines:
+        values, places, _ = _sorted_lines(flat, outer, length, inner)
+        launch(
+            sorting.take_median, flat.dtype, values, places, lines, length, past_nan, out, indices,
+            blocks=blocks_for(lines),
+        )
+    return out, indices
+
+
+def mode_axis(flat: DeviceRow, outer: int, length: int, inner: int) -> tuple[DeviceRow, DeviceRow]:
+    """The smallest of the most frequent elements, and where they last stand."""
+    lines = outer * inner
+    out, indices = _empty_pair(lines, flat)
+    if lines:
+        values, places, _ = _sorted_lines(_ordered(flat), outer, length, inner)
+        parts = min(-(-length // TILE), PARTS)
+        runs, ends = (empty_row(lines * parts, _INT64, flat.device) for _ in range(2))
+        launch(sorting.longest_runs, values.dtype, values, length, parts, runs, ends, blocks=lines * parts)
+        launch(
+            sorting.take_mode, values.dtype, values, places, lines, length, parts, runs, ends, _ordered(out), indices,
+            blocks=blocks_for(lines),
+        )
+    return out, indices
+
+
+# -- different elements -----------------------------------------------------------------------------------------------
+
+
+def unique_elements(flat: DeviceRow) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
+    """The different elements, sorted; for each element which it is; how many there are.  No NaN equals another."""
+    size = flat.size
+    if not size:
+        return _no_runs(flat)
+    values, places, _ = _sorted_lines(_ordered(flat), 1, size, 1)
+    found, inverse, counts = _runs(values, 1, size, 1, _numbers(size, flat.device), places)
+    return found.view(flat.dtype), inverse, counts
+
+
+def unique_rows(flat: DeviceRow, outer: int, length: int, inner: int) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
+    """The same for the slices along the middle axis, sorted by their elements in turn."""
+    if not length:
+        return _no_runs(flat)
+    x, order, width = _ordered(flat), _numbers(length, flat.device), 1
+    while width < length:
+        merged = empty_row(length, _INT64, flat.device)
+        launch(
+            different.merge_slices, x.dtype, x, order, outer, length, inner, width, merged, blocks=blocks_for(length)
+        )
+        order, width = merged, 2 * width
+    found, inverse, counts = _runs(x, outer, length, inner, order, order)
+    return found.view(flat.dtype), inverse, counts
+
+
+def consecutive_rows(
+    flat: DeviceRow, outer: int, length: int, inner: int
+) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
+    """The slices along the middle axis that differ from the one before; for each slice which; how many in a row."""
+    if not length:
+        return _no_runs(flat)
+    order = _numbers(length, flat.device)
+    found, inverse, counts = _runs(_ordered(flat), outer, length, inner, order, order)
+    return found.view(flat.dtype), inverse, counts
+
+
+def _no_runs(flat: DeviceRow) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
+    return empty_row(0, flat.dtype, flat.device), *_empty_pair(0, empty_row(0, _INT64, flat.device))
+
+
+def _numbers(count: int, place: int) -> DeviceRow:
+    """The numbers from 0."""
+    out = empty_row(count, _INT64, place)
+    launch(different.count_up, _INT64, out, count, blocks=blocks_for(count))
+    return out
+
+
+def _runs(
+    x: DeviceRow, outer: int, length: int, inner: int, order: DeviceRow, origin: DeviceRow
+) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
+    """The slices that differ from the one before in the order; for each slice, by its origin, which; their runs.
+
+    Reads back how many there are.
+    """
+    blocks, place = blocks_for(length), x.device
+    changes, inverse, first, begins = (empty_row(length, _INT64, place) for _ in range(4))
+    launch(different.mark_changes, x.dtype, x, order, outer, length, inner, changes, blocks=blocks)
+    numbers = scan_axis("sum", changes, 1, length, 1, tensor_type(int64, device("cuda", place)))
+    launch(different.list_runs, _INT64, numbers, order, origin, length, first, begins, inverse, blocks=blocks)
+    runs = numbers.item(length - 1) + 1
+    counts = empty_row(runs, _INT64, place)
+    launch(different.count_runs, _INT64, begins, runs, length, counts, blocks=blocks_for(runs))
+    size = outer * runs * inner
+    out = empty_row(size, x.dtype, place)
+    if size:
+        launch(
+            different.take_slices, x.dtype, x, first, size, length, runs, inner, out, blocks=blocks_for(size)
+        )
+    return out, inverse, counts
