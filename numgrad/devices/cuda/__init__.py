@@ -2,6 +2,11 @@
 
 from . import memory as memory
 from . import runtime as runtime
+from .indexing import *  # noqa: F403
 from .launching import *  # noqa: F403
 from .memory import *  # noqa: F403
+from .places import *  # noqa: F403
 from .pointwise import *  # noqa: F403
+from .products import *  # noqa: F403
+from .random import *  # noqa: F403
+from .softmax import *  # noqa: F403

@@ -1,0 +1,86 @@
+"""How a block's threads share lines: rows, columns, or what else lies a fixed step apart in memory.
+
+``depth`` threads share a line, a power of two; a block has ``columns`` lines.  Its threads stand in a rectangle, of
+which ``1 << shift`` lie next to each other: if ``along`` those of one line, else those of neighbouring lines, so that
+neighbours read neighbouring places.  A thread takes four elements at a time: they lie ``depth`` places of the line
+apart or, where all lines begin at multiples of 16 bytes, next to each other, to be read at once.
+
+What the threads find is put together in a binary tree, in an order that depends on the sizes alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .adapter import cuda
+from .language import load4, store4
+
+#: Placeholder: whether a thread's four elements lie next to each other.
+PACKED = 0
+
+
+def position(thread, shift, along):
+    """The thread's number among those of its line, the line's number in the block, and how far apart the former are."""
+    near = thread & ((1 << shift) - 1)
+    far = thread >> shift
+    level = near if along else far
+    column = far if along else near
+    apart = 1 if along else 1 << shift
+    return level, column, apart
+
+
+def wait(reach):
+    """Wait for the other threads of a stretch of ``reach``, or of the block."""
+    if reach > 32:
+        cuda.syncthreads()
+    else:
+        cuda.syncwarp()
+
+
+def line_total(part, thread, level, depth, apart, value):
+    """The sum of the values of a line's threads."""
+    total = value
+    if depth > 1:
+        own = np.uint64(thread)
+        part[own] = value
+        half = depth >> 1
+        while half:
+            wait(depth * apart)
+            if level < half:
+                part[own] += part[np.uint64(thread + half * apart)]
+            half >>= 1
+        wait(depth * apart)
+        total = part[np.uint64(thread - level * apart)]
+        wait(depth * apart)
+    return total
+
+
+def read4(x, place, step, last):
+    """Four elements from ``place``, ``step`` apart; the one at ``last`` in place of those beyond it."""
+    return x[place], x[min(place + step, last)], x[min(place + 2 * step, last)], x[min(place + 3 * step, last)]
+
+
+def write4(out, place, step, last, a, b, c, d):
+    """Write four elements from ``place``, ``step`` apart, up to ``last``."""
+    out[place] = a
+    if place + step <= last:
+        out[place + step] = b
+    if place + 2 * step <= last:
+        out[place + 2 * step] = c
+    if place + 3 * step <= last:
+        out[place + 3 * step] = d
+
+
+def read4_packed(x, place, step, last):
+    """In place of :func:`read4`: the four next to each other."""
+    return load4(x, np.uint64(place) >> np.uint64(2))
+
+
+def write4_packed(out, place, step, last, a, b, c, d):
+    """In place of :func:`write4`: the four next to each other."""
+    store4(out, np.uint64(place) >> np.uint64(2), a, b, c, d)
+
+
+def up_to(last, place, value, instead):
+    """The value of an element, or what counts ``instead`` of one beyond the last."""
+    return value if place <= last else instead

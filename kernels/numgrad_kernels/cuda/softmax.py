@@ -1,0 +1,140 @@
+"""Softmax and its logarithm along one axis of arrays seen as (outer, length, inner), and their gradients, on GPUs.
+
+Each line is read twice: for its largest element together with the sum of the exponentials, which is scaled down
+whenever a larger element comes (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018), and for
+the result.  See ``lines.py`` for how threads share lines.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..cpu.softmax import gradient, summed
+from ..scalar import exp, log
+from .adapter import cuda
+from .lines import PACKED, line_total, position, read4, up_to, wait, write4
+
+#: Placeholder: the dtype that the kernel computes in.
+T = np.float32
+
+#: Placeholder: threads in a block.
+THREADS = 256
+
+
+def factor(whole):
+    """What the exponentials are multiplied with, from their sum: nothing is divided by 0."""
+    return T(1) / whole if whole != T(0) else T(0)
+
+
+def share(value, top, scale):
+    """An element of softmax, from the largest one and the factor."""
+    return exp(value - top) * scale
+
+
+def logarithm(whole):
+    """In place of ``factor``."""
+    return log(whole)
+
+
+def logarithm_of_share(value, top, shift):
+    """In place of ``share``: an element of its logarithm.  ``top + shift`` would be rounded to the digits of top."""
+    return value - top - shift
+
+
+def _larger(value, top):
+    return value if value > top else top
+
+
+def _finite(top):
+    """What is taken off elements of which this is the largest."""
+    return T(0) if top == T(-np.inf) else top
+
+
+def softmax_lines(x, lines, length, inner, columns, depth, shift, along, floor, out):
+    """``exp(x)`` divided by its sum, or what else ``share`` says, for each line.
+
+    Where the largest element is minus infinity, ``floor`` takes its place.
+    """
+    tops = cuda.shared.array(THREADS, T)
+    sums = cuda.shared.array(THREADS, T)
+    thread = cuda.threadIdx.x
+    level, column, apart = position(thread, shift, along)
+    line = np.int64(cuda.blockIdx.x) * columns + column
+    base = _base(min(line, lines - 1), length, inner)  # threads without a line read the last one
+    last = base + (length - 1) * inner
+    step = 1 if PACKED else depth * inner
+    stride = 4 * depth * inner
+    first = base + level * (4 if PACKED else inner)
+    top = T(-np.inf)
+    total = T(0)
+    for place in range(first, last + 1, stride):
+        a, b, c, d = read4(x, place, step, last)
+        b = up_to(last, place + step, b, T(-np.inf))
+        c = up_to(last, place + 2 * step, c, T(-np.inf))
+        d = up_to(last, place + 3 * step, d, T(-np.inf))
+        highest = _larger(d, _larger(c, _larger(b, _larger(a, top))))
+        zero = _finite(highest)
+        four = (exp(a - zero) + exp(b - zero)) + (exp(c - zero) + exp(d - zero))
+        total = total * exp(top - zero) + four
+        top = highest
+    if depth > 1:
+        own = np.uint64(thread)
+        tops[own] = top
+        sums[own] = total
+        half = depth >> 1
+        while half:
+            wait(depth * apart)
+            if level < half:
+                other = np.uint64(thread + half * apart)
+                highest = _larger(tops[other], tops[own])
+                zero = _finite(highest)
+                sums[own] = sums[own] * exp(tops[own] - zero) + sums[other] * exp(tops[other] - zero)
+                tops[own] = highest
+            half >>= 1
+        wait(depth * apart)
+        top = tops[np.uint64(thread - level * apart)]
+        total = sums[np.uint64(thread - level * apart)]
+    top = T(floor) if top == T(-np.inf) else top
+    scale = factor(total)
+    if line < lines:
+        for place in range(first, last + 1, stride):
+            a, b, c, d = read4(x, place, step, last)
+            write4(
+                out, place, step, last, share(a, top, scale), share(b, top, scale), share(c, top, scale),
+                share(d, top, scale),
+            )  # fmt: skip
+
+
+def backward_lines(grad, y, lines, length, inner, columns, depth, shift, along, out):
+    """``y * (grad - sum(grad * y))``, or what else ``summed`` and ``gradient`` say, for each line."""
+    part = cuda.shared.array(THREADS, T)
+    thread = cuda.threadIdx.x
+    level, column, apart = position(thread, shift, along)
+    line = np.int64(cuda.blockIdx.x) * columns + column
+    base = _base(min(line, lines - 1), length, inner)
+    last = base + (length - 1) * inner
+    step = 1 if PACKED else depth * inner
+    stride = 4 * depth * inner
+    first = base + level * (4 if PACKED else inner)
+    total = T(0)
+    for place in range(first, last + 1, stride):
+        a, b, c, d = read4(grad, place, step, last)
+        e, f, g, h = read4(y, place, step, last)
+        b = up_to(last, place + step, summed(b, f), T(0))
+        c = up_to(last, place + 2 * step, summed(c, g), T(0))
+        d = up_to(last, place + 3 * step, summed(d, h), T(0))
+        total += (summed(a, e) + b) + (c + d)
+    whole = line_total(part, thread, level, depth, apart, total)
+    if line < lines:
+        for place in range(first, last + 1, stride):
+            a, b, c, d = read4(grad, place, step, last)
+            e, f, g, h = read4(y, place, step, last)
+            write4(
+                out, place, step, last, gradient(a, e, whole), gradient(b, f, whole), gradient(c, g, whole),
+                gradient(d, h, whole),
+            )  # fmt: skip
+
+
+def _base(line, length, inner):
+    """The place of the first element of a line."""
+    return line * length if inner == 1 else line // inner * length * inner + line % inner

@@ -1,0 +1,56 @@
+"""How many threads share a line, which is a row or a column, and how they stand in a block; see the kernels."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from numgrad_kernels.cuda import lines
+
+from ..rows import DeviceRow
+from .launching import MOST_BLOCKS, THREADS
+
+__all__ = ["Arrangement", "arranged", "packed"]
+
+#: Elements of a line that a thread takes at least: two times four.
+SHARE = 8
+
+#: Lines next to each other in memory that a block takes at least: 32 bytes of each row.
+NARROWEST = max(THREADS // 32, 2)
+
+#: Blocks that keep a GPU busy.
+ENOUGH = max(MOST_BLOCKS // 8, 2)
+
+#: The functions and constants of kernels whose threads take four elements next to each other.
+_PACKED: dict[str, Any] = {"read4": lines.read4_packed, "write4": lines.write4_packed, "PACKED": 1}
+
+
+class Arrangement(NamedTuple):
+    """What kernels over lines are told; ``blocks`` have them all."""
+
+    columns: int
+    depth: int
+    shift: int
+    along: int
+    blocks: int
+
+
+def arranged(lines: int, length: int, inner: int = 1) -> Arrangement:
+    """The threads for a number of lines of a length, whose elements lie ``inner`` places apart."""
+    if inner < NARROWEST:
+        depth = min(_power_of_two(-(-length // SHARE)), THREADS)
+        columns, shift = THREADS // depth, depth.bit_length() - 1
+        return Arrangement(columns, depth, shift, 1, -(-lines // columns))
+    columns = THREADS
+    while columns > NARROWEST and lines < columns * ENOUGH and THREADS // columns * SHARE < length:
+        columns //= 2
+    return Arrangement(columns, THREADS // columns, columns.bit_length() - 1, 0, -(-lines // columns))
+
+
+def packed(length: int, *rows: DeviceRow) -> dict[str, Any]:
+    """The parts of a kernel over rows of this length: those that take four elements at once where they can."""
+    return {} if length % 4 or any([row.address % 16 for row in rows]) else _PACKED
+
+
+def _power_of_two(number: int) -> int:
+    """The smallest one that is not less."""
+    return 1 << (number - 1).bit_length()
