@@ -81,21 +81,23 @@ class _Handle:
         return self.number
 
 
+#: Handles for each GPU that no thread has.
+_free: dict[int, list[_Handle]] = {}
+
+
 class _Lent:
     """A handle while a thread has it: the next thread takes it over."""
 
-    idle: dict[int, list[_Handle]] = {}  # noqa: RUF012 - shared by all
-
     def __init__(self, device: int):
-        free = self.idle.setdefault(device, [])
+        self.free = _free.setdefault(device, [])
         try:
-            self.handle = free.pop()
+            self.handle = self.free.pop()
         except IndexError:
             self.handle = _Handle(device)
 
     def __del__(self) -> None:
         if hasattr(self, "handle"):
-            self.idle[self.handle.device].append(self.handle)
+            self.free.append(self.handle)
 
 
 class _OfThread(threading.local):
