@@ -93,11 +93,11 @@ def fold_axis(
     thread = cuda.threadIdx.x
     near, far = thread & ((1 << shift) - 1), thread >> shift
     if inner == 1:
-        level, column, apart = near, far, 1
+        level, column, apart, width = near, far, 1, THREADS >> shift
     else:
-        level, column, apart = far, near, 1 << shift
+        level, column, apart, width = far, near, 1 << shift, 1 << shift
     piece = cuda.blockIdx.x % pieces
-    place = cuda.blockIdx.x // pieces * (THREADS // depth) + column
+    place = cuda.blockIdx.x // pieces * width + column
     one, two, three, four = T(initial), T(initial), T(initial), T(initial)
     parameter = T(number)
     if place < columns:
@@ -115,9 +115,13 @@ def fold_axis(
             three = fold(three, term(x[here + 2 * step], parameter))
             four = fold(four, term(x[here + 3 * step], parameter))
             at += 4 * depth
-        while at < end:
-            one = fold(one, term(x[base + at * inner], parameter))
-            at += depth
+        here = base + at * inner
+        if at < end:
+            one = fold(one, term(x[here], parameter))
+        if at + depth < end:
+            two = fold(two, term(x[here + step], parameter))
+        if at + 2 * depth < end:
+            three = fold(three, term(x[here + 2 * step], parameter))
     part[np.uint64(thread)] = fold(fold(one, two), fold(three, four))
     half = depth >> 1
     while half:

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 #: For each name the term and the fold of a reduction.
-_FOLDS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+FOLDS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "sum": (reductions.term, reductions.fold),
     "nansum": (reductions.number_or_zero, reductions.fold),
     "prod": (reductions.term, reductions.product),
@@ -42,7 +42,7 @@ _TRUTHS = np.dtype(np.uint8)
 
 
 @functools.cache
-def _nothing(name: str, kind: np.dtype) -> float:
+def nothing(name: str, kind: np.dtype) -> float:
     """What a reduction of nothing gives."""
     if name in ("prod", "all"):
         return 1
@@ -97,9 +97,9 @@ def _short_way(
     name: str, columns: bool, source: np.dtype, kind: np.dtype
 ) -> tuple[Kernel, np.ndarray, float]:
     """The serial kernel of a reduction, its parameter and its initial value: for small tensors, as they come."""
-    term, fold = _FOLDS[name]
+    term, fold = FOLDS[name]
     compute = _TRUTHS if kind.kind == "b" else kind
-    zero, initial = _parameter(0, compute), _nothing(name, compute)
+    zero, initial = _parameter(0, compute), nothing(name, compute)
     function = reductions.fold_columns if columns else reductions.fold_rows
     x, parameters, out = [types.Array(from_dtype(dtype), 1, "C") for dtype in (source, compute, kind)]
     sizes = [types.int64] * (2 if columns else 1)
@@ -127,11 +127,11 @@ def fold_axis(
         else:
             kernel.entry(flat, length, inner, zero, initial, divisor, out)
         return out
-    term, fold = _FOLDS[name]
+    term, fold = FOLDS[name]
     compute = _TRUTHS if kind.kind == "b" else kind
     out = empty_row(outer * inner, kind)
     sizes = outer, length, inner
-    return _fold(flat, sizes, out, compute, _nothing(name, compute), _parameter(0, compute), term, fold, divisor)
+    return _fold(flat, sizes, out, compute, nothing(name, compute), _parameter(0, compute), term, fold, divisor)
 
 
 def mean_axis(flat: np.ndarray, outer: int, length: int, inner: int, type: Any) -> np.ndarray:

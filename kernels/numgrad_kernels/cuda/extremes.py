@@ -1,0 +1,89 @@
+"""The largest or smallest elements over one axis of arrays seen as (outer, length, inner), on GPUs: which and where.
+
+``fold`` says which of two elements counts; a launch chooses it.  A NaN counts before everything else, and of equal
+elements the first.  The work is shared as in ``reductions.py``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..cpu.reductions import fold
+from .adapter import cuda
+
+#: Placeholder: the dtype of the elements.
+T = np.float32
+
+#: Placeholder: threads in a block.
+THREADS = 256
+
+
+def index_of(indices, where, at):
+    """The index of the element at ``where``, which is number ``at`` of its column: its number."""
+    return at
+
+
+def index_found(indices, where, at):
+    """The index that was found for it before."""
+    return indices[where]
+
+
+def _beats(best, value):
+    """Whether the value takes the place of the best before it."""
+    return (best == best) & (fold(best, value) != best)
+
+
+def _ties(best, value):
+    """Whether neither counts before the other."""
+    return (best == value) | ((best != best) & (value != value))
+
+
+def extreme_axis(x, found, columns, length, inner, shift, depth, pieces, stretch, out, indices):
+    """``out[c, p]`` is the extreme of piece ``p`` of column ``c`` of ``x``, ``indices[c, p]`` its index.
+
+    The numbers are those of ``reductions.fold_axis``; there is at least one element.  ``found`` has indices that were
+    found before, if ``x`` is what was found.
+    """
+    bests = cuda.shared.array(THREADS, T)
+    places = cuda.shared.array(THREADS, np.int64)
+    thread = cuda.threadIdx.x
+    near, far = thread & ((1 << shift) - 1), thread >> shift
+    if inner == 1:
+        level, slot, apart, width = near, far, 1, THREADS >> shift
+    else:
+        level, slot, apart, width = far, near, 1 << shift, 1 << shift
+    piece = cuda.blockIdx.x % pieces
+    place = cuda.blockIdx.x // pieces * width + slot
+    column = min(place, columns - 1)
+    base = column * length
+    if inner > 1:
+        base = column // inner * length * inner + column % inner
+    end = min(length, (piece + 1) * stretch)
+    at = min(piece * stretch + level, end - 1)  # a thread too many looks at an element that another looks at, too
+    best = x[base + at * inner]
+    index = index_of(found, base + at * inner, at)
+    at += depth
+    while at < end:
+        value = x[base + at * inner]
+        if _beats(best, value):
+            best = value
+            index = index_of(found, base + at * inner, at)
+        at += depth
+    mine = np.uint64(thread)
+    bests[mine] = best
+    places[mine] = index
+    half = depth >> 1
+    while half:
+        cuda.syncthreads()
+        if level < half:
+            other = np.uint64(thread + half * apart)
+            value = bests[other]
+            if _beats(best, value) | (_ties(best, value) & (places[other] < index)):
+                best = value
+                index = places[other]
+                bests[mine] = best
+                places[mine] = index
+        half >>= 1
+    if level == 0 and place < columns:
+        out[place * pieces + piece] = best
+        indices[place * pieces + piece] = index
