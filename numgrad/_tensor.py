@@ -173,6 +173,11 @@ class Tensor(Description, Conversions, GradientHooks):
                 raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {given}")
             if value is self:
                 raise RuntimeError("can't assign Variable as its own grad")
+            if value._type.device is not self._type.device:
+                raise RuntimeError(
+                    f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device "
+                    f"type '{self.device.type}'. Please ensure that the gradient and the tensor are on the same device"
+                )
             kind = gradient_type(self)
             if kind is not None and value._type is not kind:
                 raise RuntimeError(

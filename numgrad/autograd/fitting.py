@@ -26,16 +26,34 @@ def fit(gradient: Any, shape: tuple[int, ...], type: Any, source: Node | None, e
     if extra < 0 or any(
         wanted not in (1, extent) for wanted, extent in zip(shape, gradient._shape[extra:], strict=True)
     ):
-        name, index = "backward", 0
-        if source is not None:
-            name, index = source.name(), next(n for n, other in enumerate(source.edges) if other is edge)
+        name, index = _origin(source, edge)
         raise RuntimeError(
             f"Function {name} returned an invalid gradient at index {index} - got {list(gradient._shape)} "
             f"but expected shape compatible with {list(shape)}"
         )
+    if type is not None and type.device != gradient._type.device:
+        gradient = _moved(gradient, type, source, edge)
     if type is None:  # see Tensor.grad_dtype: any will do, but that of a real leaf is real
         type = gradient._type
         leaf = getattr(edge[0] if edge else None, "variable", None)
         if type.dtype.is_complex and leaf is not None and not leaf._type.dtype.is_complex:
             type = tensor_type(real_of(type.dtype), type.device)
     return operations.fit(gradient, shape, type)
+
+
+def _moved(gradient: Any, type: Any, source: Node | None, edge: Edge) -> Any:
+    """A gradient that is one number on the device where its tensor is; others have to be there, as in PyTorch."""
+    if gradient._shape:
+        name, index = _origin(source, edge)
+        raise RuntimeError(
+            f"Function {name} returned an invalid gradient at index {index} - expected device {type.device} but got "
+            f"{gradient._type.device}"
+        )
+    return gradient.to(type.device)
+
+
+def _origin(source: Node | None, edge: Edge) -> tuple[str, int]:
+    """The node that made a gradient, and which one of its gradients it is."""
+    if source is None:
+        return "backward", 0
+    return source.name(), next(n for n, other in enumerate(source.edges) if other is edge)

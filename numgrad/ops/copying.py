@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from .. import devices
-from .._device import numbered
+from .._device import CPU, numbered
 from .._layout import numel, output_strides
 from .._tensor import Tensor, fresh, strided
 from .._types import (
@@ -61,7 +61,10 @@ def _copied(input: Tensor, type: TensorType, strides: tuple[int, ...] | None = N
     shape, row = input._shape, input._flat
     if row is not None or strides is None:
         if input._type is type and numel(shape) < SMALL:
-            return fresh(input._array().flatten() if row is None else row.copy(), shape, type)
+            if row is not None:
+                return fresh(row.copy(), shape, type)
+            if type.device is CPU:
+                return fresh(input._array().flatten(), shape, type)
         out = empty_of(shape, type)
     else:
         out = strided(devices.empty(shape, type), shape, strides, 0, type)
@@ -110,13 +113,20 @@ def _(grad):
 
 
 @operation("ToCopyBackward0", linear=True, dims=())
-def move_op(input: Tensor, place: Device, source: Device) -> Tensor:
-    return placed(input, place)
+def move_op(input: Tensor, type: TensorType, source: TensorType) -> Tensor:
+    if type.dtype.itemsize < source.dtype.itemsize:  # what is moved should be small
+        input = _converted(input, type.dtype)
+    return _converted(placed(input, type.device), type.dtype)
 
 
 @move_op.gradient("input")
-def _(grad, source, place):
-    return move_op(grad, source, place)
+def _(grad, source, type):
+    return move_op(grad, source, type)
+
+
+def _converted(input: Tensor, kind: dtype) -> Tensor:
+    """The tensor if it has this dtype, else a converted copy, without recording that."""
+    return input if input.dtype is kind else to_type.function(input, tensor_type(kind, input.device))
 
 
 def placed(input: Tensor, place: Device) -> Tensor:
@@ -176,9 +186,14 @@ def convert(input: Tensor, kind: dtype) -> Tensor:
     """The tensor if it has this dtype, else a converted copy."""
     if input.dtype is kind:
         return input
-    if input.is_complex() and kind.category in (int64.category, float32.category):
-        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
+    _warn_of_loss(input, kind)
     return to_type(input, tensor_type(kind, input.device))
+
+
+def _warn_of_loss(input: Tensor, kind: dtype) -> None:
+    """Warn if imaginary parts are lost."""
+    if input.is_complex() and kind.category in (int64.category, float32.category):
+        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=4)
 
 
 def to(
@@ -205,12 +220,12 @@ def to(
             dtype = argument
     check_memory_format(memory_format)
     kind = input.dtype if dtype is None else to_dtype(dtype)
-    target = input.device if device is None else numbered(to_device(device))
-    result = input
-    if target is not input.device:
-        smaller = kind.itemsize < input.dtype.itemsize  # what is moved should be small
-        result = move_op(convert(input, kind) if smaller else input, target, input.device)
-    result = convert(result, kind)
+    if device is not None:
+        target = numbered(to_device(device))
+        if target is not input.device:
+            _warn_of_loss(input, kind)
+            return move_op(input, tensor_type(kind, target), input._type)
+    result = convert(input, kind)
     return clone(input) if copy and result is input else result
 
 
@@ -245,15 +260,22 @@ for _name, _kind in {
     attach(_name, _conversion(_kind))
 
 
-def type_(self: Tensor, dtype: Any = None) -> Any:
-    """The name of the tensor's type, or the tensor converted to a dtype."""
-    return self._type.name if dtype is None else convert(self, to_dtype(dtype))
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of the tensor's type, or the tensor converted to a dtype or to a type such as "torch.cuda.FloatTensor".
+    """
+    if dtype is None:
+        return self._type.name
+    if isinstance(dtype, str) and dtype.startswith("torch.") and dtype.endswith("Tensor"):  # which names a device, too
+        name = dtype.removeprefix("torch.")
+        place = "cuda" if name.startswith("cuda.") else "cpu"
+        return to(self, dtype=to_dtype(name.removeprefix("cuda.")), device=place, non_blocking=non_blocking)
+    return to(self, dtype=dtype, non_blocking=non_blocking)
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """The tensor converted to the dtype of ``other``; itself if it has that."""
+    """The tensor with the dtype and device of ``other``; itself if it has these."""
     check_tensors("type_as", other=other)
-    return convert(self, other.dtype)
+    return to(self, other)
 
 
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:

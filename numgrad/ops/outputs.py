@@ -9,6 +9,7 @@ from ..autograd.inference_tensors import check_updatable
 from ..autograd.levels import Tangents, level_of
 from .batches import is_mapped
 from .copying import convert
+from .one_device import check_one_device
 from .overwriting import copy_
 from .table import check_tensors
 
@@ -40,6 +41,8 @@ def write_out(name: str, out: Any, result: Any) -> Any:
         raise NotImplementedError(
             f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
         )
+    if out._type is not result._type:
+        check_one_device(out, result)
     kind = out.dtype
     if result.dtype.category > kind.category:
         raise RuntimeError(f"result type {result.dtype.legacy} can't be cast to the desired output type {kind.legacy}")

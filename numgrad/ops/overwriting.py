@@ -15,7 +15,7 @@ from ..autograd.grad_mode import GRAD, TRANSFORMED, state
 from ..autograd.node import Node, edge_of
 from ..autograd.operations import operations
 from ..autograd.views import check_writable, record_inplace
-from .copying import copy_program, same
+from .copying import copy_program, placed, same
 from .numbers import check_fits, plain_number
 from .sharing import check_overlap
 from .table import attach
@@ -34,11 +34,15 @@ def _fill_program(number: type, target: dtype) -> devices.Program:
 
 
 class _Overwritten(Node):
-    """The node of a tensor overwritten with another: the gradient is all the other's."""
+    """The node of a tensor overwritten with another: the gradient is all the other's, on the device where that lies."""
 
     __slots__ = ()
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
+        edge = self.edges[1]
+        type = None if edge is None else edge[0].output(edge[1])[1]
+        if type is not None and type.device is not gradient.device:
+            gradient = gradient.to(type.device)
         return operations.zeros(self.shape, self.type), gradient
 
 
@@ -74,7 +78,10 @@ class ZeroBackward0(FillBackward2):
 
 
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Overwrite the tensor with ``src``, broadcast and converted."""
+    """Overwrite the tensor with ``src``, broadcast and converted, from whatever device that lies on.
+
+    With ``non_blocking`` the program may go on while pinned memory is still being read or written.
+    """
     if not isinstance(src, Tensor):
         return fill_(input, src)
     return _overwritten_with(input, src, CopyBackwards)
@@ -91,9 +98,20 @@ def _overwritten_with(input: Tensor, src: Tensor, node: type[Node]) -> Tensor:
         raise RuntimeError(f"output with shape {list(input._shape)} doesn't match the broadcast shape {list(shape)}")
     check_overlap(input, src)
     edges = recorded_edges(input, src)
-    devices.run_pointwise(copy_program(src.dtype, input.dtype), [src], [input])
+    _write(input, src)
     overwritten(input, edges, node)
     return input
+
+
+def _write(target: Tensor, source: Tensor) -> None:
+    """Copy the elements, broadcast and converted; of two devices the target's does that."""
+    if source._type.device is not target._type.device:
+        if source._flat is not None and target._flat is not None and source.dtype is target.dtype:
+            if source._shape == target._shape:
+                devices.overwrite(target._flat, source._flat)
+                return
+        source = placed(source, target._type.device)
+    devices.run_pointwise(copy_program(source.dtype, target.dtype), [source], [target])
 
 
 def fill_(input: Tensor, value: Any) -> Tensor:

@@ -201,7 +201,7 @@ class Optimizer:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over the state and the options that :meth:`state_dict` gave.
 
-        Tensors are copied, and converted to the dtype of their parameter; ``step`` keeps its own.  Parameters are
+        Tensors are copied to the device and the dtype of their parameter; ``step`` keeps its own.  Parameters are
         matched by their place alone.
 
         Raises:
@@ -301,10 +301,12 @@ def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _fitted(value: Any, param: Tensor, key: Any = None) -> Any:
-    """A copy of loaded state, its tensors in the dtype of their parameter."""
+    """A copy of loaded state, its tensors in the dtype of their parameter, and on its device."""
     if isinstance(value, Tensor):
-        keep = key == "step" or not param.is_floating_point()
-        return value.detach().to(dtype=value.dtype if keep else param.dtype, copy=True)
+        if key == "step":
+            return value.detach().clone()
+        kind = param.dtype if param.is_floating_point() else value.dtype
+        return value.detach().to(param.device, kind, copy=True)
     if isinstance(value, dict):
         return {name: _fitted(item, param, name) for name, item in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):

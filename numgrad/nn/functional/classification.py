@@ -13,6 +13,7 @@ from ...ops.network import likelihood
 from ...ops.network.binary_losses import bce_op, bce_with_logits_op
 from ...ops.network.reducing import reduced, refuse_gradient
 from ...ops.network.softmax import log_softmax
+from ...ops.one_device import check_one_device
 from ...ops.pointwise.arithmetic import add, div, exp, mul, neg, sub
 from ...ops.pointwise.comparison import eq
 from ...ops.pointwise.special import xlogy
@@ -97,6 +98,7 @@ def _check_nll(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     classes = given[min(1, len(given) - 1)]
     _check_weight(weight, classes, "")
     if weight is not None and weight._type is not input._type:
+        check_one_device(input, weight)
         raise RuntimeError(f"expected scalar type {input.dtype.legacy} but found {weight.dtype.legacy}")
 
 
@@ -224,6 +226,7 @@ def binary_cross_entropy(
     refuse_gradient("binary_cross_entropy", "weight", weight)
     for other in (target, weight):
         if other is not None and other._type is not input._type:
+            check_one_device(input, other)
             raise RuntimeError(
                 f"Found dtype {other.dtype.legacy} but expected {input.dtype.legacy} (shapes {list(other._shape)}, "
                 f"{list(input._shape)})"

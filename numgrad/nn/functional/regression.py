@@ -8,6 +8,7 @@ from ..._tensor import Tensor
 from ...autograd.grad_mode import no_grad
 from ...ops.network.reducing import reduced
 from ...ops.network.regression_losses import huber, huber_loss_op, mse, mse_loss_op, smooth_l1, smooth_l1_loss_op
+from ...ops.one_device import check_one_device
 from ...ops.shapes.dimensions import broadcast_tensors
 from .reduction import check_sizes, reduction_of
 
@@ -133,6 +134,7 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta. Got: {delta}")
     if target._type is not input._type:
+        check_one_device(input, target)
         raise RuntimeError(f"Found dtype {target.dtype.legacy} but expected {input.dtype.legacy}")
     pair = _alike(input, target)
     if weight is not None:

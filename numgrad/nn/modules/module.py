@@ -142,7 +142,7 @@ class Module(State, Hooks):
             TypeError: the dtype is not floating-point or complex, or an argument is none of these.
             RuntimeError: there is no such device.
         """
-        device, dtype = _to_arguments(*args, **kwargs)
+        device, dtype, non_blocking = _to_arguments(*args, **kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
@@ -150,7 +150,7 @@ class Module(State, Hooks):
 
         def convert(tensor: Tensor) -> Tensor:
             kind = dtype if tensor.is_floating_point() or tensor.is_complex() else None
-            return tensor.to(device=tensor.device if device is None else device, dtype=kind)
+            return tensor.to(device=device, dtype=kind, non_blocking=non_blocking)
 
         return self._apply(convert)
 
@@ -172,7 +172,7 @@ class Module(State, Hooks):
 
     def cuda(self, device: Any = None) -> Self:
         """Move parameters and buffers to a GPU's memory; returns the module."""
-        return self.to("cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device)
+        return self._apply(lambda tensor: tensor.cuda(device))
 
     # -- text and pickles -----------------------------------------------------------------------------------
 
@@ -228,8 +228,10 @@ def enclosed(lines: list[str], below: list[str]) -> str:
     return "".join([f"\n  {line}" for line in lines + below]) + "\n" if lines or below else ""
 
 
-def _to_arguments(*args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False) -> tuple[Any, Any]:
-    """The device and the dtype that ``Module.to`` was given, each None if it was not."""
+def _to_arguments(
+    *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False
+) -> tuple[Any, Any, bool]:
+    """The device and the dtype that ``Module.to`` was given, each None if it was not, and whether not to wait."""
     rest: list[Any] = []
     if args:
         first, *rest = args
@@ -237,7 +239,7 @@ def _to_arguments(*args: Any, device: Any = None, dtype: Any = None, non_blockin
             device, dtype = first.device, first.dtype
         elif isinstance(first, dtype_class | type):
             dtype = first
-        elif first is None or isinstance(first, str | device_class):
+        elif first is None or isinstance(first, str | device_class) or first.__class__ is int:
             device = first
             if rest:
                 dtype, *rest = rest
@@ -245,4 +247,5 @@ def _to_arguments(*args: Any, device: Any = None, dtype: Any = None, non_blockin
             raise TypeError(f"to(): the first argument must be a device, dtype or Tensor, not {type(first).__name__}")
     if len(rest) > 1:  # after device and dtype there may be whether not to wait
         raise TypeError(f"to(): too many arguments ({len(args)} given)")
-    return None if device is None else to_device(device), None if dtype is None else to_dtype(dtype)
+    non_blocking = non_blocking or rest[:1] == [True]
+    return None if device is None else to_device(device), None if dtype is None else to_dtype(dtype), non_blocking

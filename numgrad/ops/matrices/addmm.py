@@ -14,6 +14,7 @@ from ..._layout import numel
 from ..._tensor import Tensor, fresh
 from ..._types import bool_, dtype
 from ..copying import convert
+from ..one_device import check_one_device
 from ..plan import new_output
 from ..pointwise.arithmetic import add, conj
 from ..promotion import result_dtype
@@ -146,6 +147,7 @@ def _check_addmm(input: Any, mat1: Any, mat2: Any) -> None:
         _check_expands(input, (mat1._shape[0], mat2._shape[1]))
     for other in (input, mat1):
         if other._type is not mat2._type:
+            check_one_device(input, mat1, mat2)
             raise RuntimeError(
                 f"self and mat2 must have the same dtype, but got {other.dtype.legacy} and {mat2.dtype.legacy} "
                 f"{shapes_text(input, mat1, mat2)}"
@@ -190,6 +192,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
     if vec._shape != (k,) or count not in (1, n):
         raise RuntimeError(f"size mismatch, got input ({count}), mat ({n}x{k}), vec ({vec._shape[0]})")
     if not input._type is mat._type is vec._type:
+        check_one_device(input, mat, vec)
         raise RuntimeError(
             "addmv input tensors must have the same dtype, but got "
             f"{input.dtype.legacy}, {mat.dtype.legacy}, and {vec.dtype.legacy} {shapes_text(input, mat, vec)}"
@@ -299,6 +302,7 @@ def _check_batches(name: str, input: Tensor, batch1: Tensor, batch2: Tensor, res
     check_stacks(batch1, batch2)
     _check_expands(input, (*batch1._shape[:2], batch2._shape[2])[result])
     if not input._type is batch1._type is batch2._type:
+        check_one_device(input, batch1, batch2)
         kinds = [scalar_name(tensor.dtype) for tensor in (input, batch1, batch2)]
         raise RuntimeError(
             f"Input dtypes must be the same, got: input {kinds[0]}, batch1: {kinds[1]}, batch2: {kinds[2]} "

@@ -9,6 +9,7 @@ from ..._layout import normal_dim, numel
 from ..._tensor import Tensor
 from ..copying import clone, contiguous
 from ..creation.filled import eye
+from ..one_device import check_one_device
 from ..pointwise.arithmetic import mul, sub
 from ..reductions.sums import sum as sum_of
 from ..shapes.rearranging import roll
@@ -47,6 +48,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     ranks = len(a._shape), len(b._shape)
     axes = _axes(dims, ranks)
     if a._type is not b._type:
+        check_one_device(a, b)
         raise RuntimeError(f"both inputs should have same dtype (got {a.dtype} and {b.dtype}, {shapes_text(a, b)})")
     first, second = [
         [normal_dim(d, rank) for d in own] for own, rank in zip(axes, ranks, strict=True)

@@ -11,6 +11,7 @@ from ..._layout import broadcast_shapes, numel
 from ..._tensor import Tensor, fresh
 from ...autograd.grad_mode import GRAD, TRACED, state
 from ..copying import contiguous
+from ..one_device import check_one_device
 from ..pointwise.arithmetic import conj, mul
 from ..shapes.views import (
     expand_op,
@@ -108,6 +109,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
         check_tensors("mm", input=input, mat2=mat2)
         check_matrices(input, mat2)
         if input._type is not mat2._type:
+            check_one_device(input, mat2)
             raise RuntimeError(
                 f"expected m1 and m2 to have the same dtype, but got: {scalar_name(input.dtype)} != "
                 f"{scalar_name(mat2.dtype)} {shapes_text(input, mat2)}"
@@ -154,6 +156,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
         (n, k), (j,) = input._shape, vec._shape
         raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{k}), vec ({j})")
     if input._type is not vec._type:
+        check_one_device(input, vec)
         kinds = vec.dtype.legacy, input.dtype.legacy, vec.dtype.legacy
         raise RuntimeError(
             f"addmv input tensors must have the same dtype, but got {kinds[0]}, {kinds[1]}, and {kinds[2]} "
@@ -200,6 +203,7 @@ def _check_vectors(name: str, left: Tensor, right: Tensor) -> None:
             f"{shapes_text(left, right)}"
         )
     if left._type is not right._type:
+        check_one_device(left, right)
         raise RuntimeError(
             f"dot : expected both vectors to have same dtype, but found {left.dtype.legacy} and {right.dtype.legacy} "
             f"{shapes_text(left, right)}"
@@ -264,6 +268,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
         check_tensors("bmm", input=input, mat2=mat2)
         check_stacks(input, mat2)
         if input._type is not mat2._type:
+            check_one_device(input, mat2)
             raise RuntimeError(
                 f"expected scalar type {input.dtype.legacy} but found {mat2.dtype.legacy} {shapes_text(input, mat2)}"
             )

@@ -11,6 +11,7 @@ from ..._types import bool_
 from ...autograd.grad_mode import TRACED, state
 from ..creation.filled import ones
 from ..matrices.matmul import matmul
+from ..one_device import check_one_device
 from ..pointwise.comparison import where
 from ..table import operation
 from .dropout import dropout
@@ -167,6 +168,7 @@ def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, 
     given = (query, key, value)
     shapes = ", ".join(str(list(x._shape)) for x in given)
     if any(x._type is not query._type for x in given):
+        check_one_device(*given)
         raise RuntimeError(
             "Expected query, key, and value to have the same dtype, but got "
             f"{', '.join(str(x.dtype) for x in given)} (shapes {shapes})"
@@ -182,6 +184,7 @@ def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, 
     if is_causal:
         raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
     if attn_mask.dtype is not bool_ and attn_mask._type is not query._type:
+        check_one_device(query, attn_mask)
         raise RuntimeError(
             f"Expected attn_mask dtype to be bool or to match query dtype, but got attn_mask.dtype: {attn_mask.dtype} "
             f"and query.dtype: {query.dtype}"

@@ -13,6 +13,7 @@ from ..._types import dtype
 from ...autograd.grad_mode import TRACED, state
 from ..batches import empty_beside
 from ..copying import row_of, row_or_none
+from ..one_device import check_one_device
 from ..pointwise.arithmetic import add, div, mul, neg, sub
 from ..pointwise.powers import pow, sqrt
 from ..reductions.sums import mean_dims, sum_to_shape
@@ -169,6 +170,7 @@ def layer_norm(
         )
     for argument in (weight, bias):
         if argument is not None and argument._type is not input._type:
+            check_one_device(input, argument)
             raise RuntimeError(
                 f"mixed dtype (CPU): expect parameter to have scalar type of {input.dtype.legacy}, not "
                 f"{argument.dtype.legacy}"

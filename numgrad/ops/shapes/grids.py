@@ -12,6 +12,7 @@ from ..._tensor import Tensor, fresh
 from ..._types import int64, tensor_type
 from ..copying import convert, write
 from ..new import zeros_of
+from ..one_device import check_one_device
 from ..promotion import promote_types
 from ..table import operation, public, public_functions
 from .dimensions import flatten
@@ -46,6 +47,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
                 f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got shape {list(vector._shape)}"
             )
         if vector._type is not vectors[0]._type:
+            check_one_device(*vectors)
             raise RuntimeError(
                 "meshgrid expects all tensors to have the same dtype "
                 f"(got {', '.join([str(v.dtype) for v in vectors])})"

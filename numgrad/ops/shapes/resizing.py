@@ -11,6 +11,7 @@ from ...autograd.grad_mode import GRAD, state
 from ...autograd.views import check_writable
 from ..batches import is_mapped
 from ..copying import write
+from ..one_device import check_one_device
 from ..table import attach, check_tensors
 from .views import sizes_of, view_of
 from .windows import as_strided
@@ -75,6 +76,7 @@ def set_(
         source = strided(devices.zeros((0,), input._type), (0,), (1,), 0, input._type)
     check_tensors("set_", source=source)
     if source._type is not input._type:
+        check_one_device(input, source)
         raise RuntimeError(f"Could not set tensor of type {source.dtype} to a tensor of type {input.dtype}")
     if size is not None:
         source = as_strided(source, size, contiguous_strides(tuple(size)) if stride is None else stride, storage_offset)
