@@ -46,7 +46,7 @@ def program(*functions, dtype=FLOAT32, outputs=None):
 def test_a_thread_computes_every_element_that_is_its_own():
     text = strided_text(program(gelu), 2, narrow=True)
     assert text.startswith('"""example: one pass over memory, computed in float32, on a GPU."""')
-    for line in ["i1 = int64(rest(i, uint64(n1)))", "y_q = i0 * y_s0 + i1 * y_s1", "y_i = float32(y[y_q])"]:
+    for line in ["i1 = int64(rest(i, uint64(n1)))", "y_q = y_o + i0 * y_s0 + i1 * y_s1", "y_i = float32(y[y_q])"]:
         assert f"        {line}\n" in text
 
 
@@ -84,7 +84,7 @@ x, y = np.linspace(-2, 2, 24, dtype=np.float32), np.arange(3, dtype=np.int16)
 for narrow in (False, True):
     out, truth = np.zeros(24, np.float32), np.zeros(24, np.uint8)
     run = adapter.simulated_kernel("example", strided_text(found, 3, narrow))
-    run(2, 4, x, y, 0.25, out, truth, 24, 3, 4, 4, 8, 1, 0, 1, 0, 12, 4, 1, 12, 4, 1)
+    run(2, 4, x, y, 0.25, out, truth, 24, 3, 4, 4, 8, 1, 0, 1, 0, 12, 4, 1, 12, 4, 1, 0, 0, 0, 0)
     seen = x.reshape(3, 2, 4).transpose(1, 0, 2)
     np.testing.assert_allclose(out.reshape(2, 3, 4), np.tanh(seen + 0.25) * y[:, None] + 0.5, rtol=1e-5)
 """
@@ -171,7 +171,7 @@ def test_four_elements_are_one_access():
 def test_indices_of_fewer_than_32_bits_are_divided_as_such():
     found = program(slope)
     narrow, wide = [
-        adapter.compile_ptx("example", strided_text(found, 2, narrow), argument_types(found, 2 * 4))
+        adapter.compile_ptx("example", strided_text(found, 2, narrow), argument_types(found, 2 * 5 + 4))
         for narrow in (True, False)
     ]
     assert "div.u32" in narrow

@@ -59,13 +59,14 @@ def quads_text(program: Program) -> str:
 def strided_text(program: Program, rank: int, narrow: bool) -> str:
     """The module text of the kernel over operands of any strides, in nests of ``rank`` loops.
 
-    Its numbers are the count of elements, the extents of all dimensions but the first, and the strides of each array,
-    in elements.  In a ``narrow`` one the count is below 2**32.
+    Its numbers are the count of elements, the extents of all dimensions but the first, the strides of each array, in
+    elements, and the place of the first element in each.  In a ``narrow`` one the count is below 2**32.
     """
     extents = [f"n{axis}" for axis in range(1, rank)]
     text = _Text(program, ["n", *extents], ["quotient", "rest"] if narrow and extents else [])
-    numbers = [f"{name}_s{axis}" for name in (*text.arrays, *text.outputs) for axis in range(rank)]
-    text.parameters += numbers
+    arrays = *text.arrays, *text.outputs
+    text.parameters += [f"{name}_s{axis}" for name in arrays for axis in range(rank)]
+    text.parameters += [f"{name}_o" for name in arrays]
     statements, left = [], "i"
     for axis in range(rank - 1, 0, -1):
         extent = f"uint64(n{axis})"
@@ -75,9 +76,9 @@ def strided_text(program: Program, rank: int, narrow: bool) -> str:
         statements += [f"i{axis} = int64({parts[0]})", f"left = {parts[1]}"]
         left = "left"
     statements += [f"i0 = int64({left})"]
-    for name in (*text.arrays, *text.outputs):
+    for name in arrays:
         place = " + ".join(f"i{axis} * {name}_s{axis}" for axis in range(rank))
-        statements += [f"{name}_q = {place}"]
+        statements += [f"{name}_q = {name}_o + {place}"]
     text.loop("uint64(n)", [*statements, *text.element("_q")])
     return text.whole()
 

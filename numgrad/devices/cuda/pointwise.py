@@ -41,7 +41,7 @@ def _kernel(program: Program, form: Any) -> Kernel:
         else:
             rank, narrow = form
             arrays = sum(not operand.scalar for operand in program.arguments) + len(program.outputs)
-            text, numbers = strided_text(program, rank, narrow), rank * (1 + arrays)
+            text, numbers = strided_text(program, rank, narrow), rank * (1 + arrays) + arrays
         kernel = program.kernels[key] = compile_kernel(program.name, text, argument_types(program, numbers))
     return kernel
 
@@ -100,8 +100,10 @@ def layout_launcher(
             given = [v if layout is None else v._flat for v, layout in zip(values, operands, strict=True)]
             _run_rows(program, quads, (*given, *rows), size, device)
         elif size:
-            given = [v if layout is None else first_of(v) for v, layout in zip(values, operands, strict=True)]
-            _kernel(program, form).run(blocks_for(size), THREADS, stream(device), *given, *rows, *numbers)
+            given = [v if layout is None else v._storage for v, layout in zip(values, operands, strict=True)]
+            starts = [v._offset for v, layout in zip(values, operands, strict=True) if layout is not None]
+            starts += [0] * len(rows)
+            _kernel(program, form).run(blocks_for(size), THREADS, stream(device), *given, *rows, *numbers, *starts)
         return rows
 
     return launch
@@ -114,11 +116,6 @@ def _nest(program: Program, shape: tuple[int, ...], layouts: Sequence[Any]) -> t
     return (len(sizes), size < 2**32), [size, *sizes[1:], *[step for own in steps for step in own]]
 
 
-def first_of(tensor: Any) -> DeviceRow:
-    """The storage of a tensor from its first element on."""
-    return tensor._storage[tensor._offset :] if tensor._offset else tensor._storage
-
-
 def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) -> None:
     """Run a program over tensors, broadcast to the shape of ``outs``; numbers are passed as they are."""
     shape, device = outs[0]._shape, outs[0]._storage.device
@@ -129,8 +126,9 @@ def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) 
         _run_rows(program, may_be_quads(program), rows, numel(shape), device)
     elif numel(shape):
         form, numbers = _nest(program, shape, [(tensor._shape, tensor._strides) for tensor in tensors])
-        given = [value if value.__class__ in NUMBERS else first_of(value) for value in everything]
-        _kernel(program, form).run(blocks_for(numbers[0]), THREADS, stream(device), *given, *numbers)
+        given = [value if value.__class__ in NUMBERS else value._storage for value in everything]
+        starts = [tensor._offset for tensor in tensors]
+        _kernel(program, form).run(blocks_for(numbers[0]), THREADS, stream(device), *given, *numbers, *starts)
 
 
 def as_number(tensor: Any) -> None:

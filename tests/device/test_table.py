@@ -1,0 +1,79 @@
+"""Every operation of the table on a GPU, forward and backward, held against the CPU, in every layout of tensors."""
+
+import numpy as np
+import pytest
+from ops.samples import SAMPLES
+
+import numgrad
+from numgrad.ops.elementwise import Pointwise
+from numgrad.ops.table import ops
+
+#: Where pointwise operations are tried: kernels over rows, over any strides, and without elements.  That all of them
+#: take any strides is the work of one text, so only their first sample is tried in every layout.
+ROWS = ("contiguous", "0-d")
+
+#: What the two devices may differ by: their mathematics is not the same to the last bit.
+TOLERANCE = {"float32": (2e-5, 2e-6), "float64": (1e-9, 1e-11)}
+
+
+def cases():
+    """Each sample in its layouts, in float32 and, once for each operation, in another dtype."""
+    seen, made = set(), []
+    for sample in SAMPLES:
+        first = sample.name not in seen
+        seen.add(sample.name)
+        for case in sample.cases(shape=(3, 5)):
+            if not first and case.layout not in (ROWS if isinstance(case.op, Pointwise) else (*ROWS, "transposed")):
+                continue
+            plain = case.layout == "contiguous" and first
+            dtypes = [kind for kind in sample.dtypes if kind == "float32" or plain] or sample.dtypes[:1]
+            made += [pytest.param(case, kind, id=f"{case}-{kind}") for kind in dtypes]
+    return made
+
+
+def on_device(tensor):
+    """The tensor on the GPU, in memory with the same gaps."""
+    if tensor is None:
+        return None
+    memory = numgrad.from_numpy(tensor._storage.copy()).to("cuda")
+    moved = memory.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset()).detach()
+    moved.requires_grad = tensor.requires_grad
+    return moved
+
+
+def check(found, expected, dtype):
+    """Raise unless a tensor on the GPU is as the one on the CPU."""
+    assert found.is_cuda
+    assert (found.shape, found.dtype, found.stride()) == (expected.shape, expected.dtype, expected.stride())
+    rtol, atol = TOLERANCE.get(dtype, TOLERANCE["float32"])
+    np.testing.assert_allclose(found.detach().cpu().numpy(), expected.detach().numpy(), rtol, atol)
+
+
+@pytest.mark.parametrize(("case", "dtype"), cases())
+def test_a_gpu_does_what_the_cpu_does(case, dtype):
+    differentiable = dtype.startswith("float")
+    leaves = case.leaves(dtype, requires_grad=differentiable)
+    moved = [on_device(leaf) for leaf in leaves]
+    expected, found = case(*leaves), case(*moved)
+    for output, other in zip(found, expected, strict=True):
+        check(output, other, dtype)
+    outputs = [output for output in expected if output.requires_grad]
+    if not outputs:
+        return
+    weights = [numgrad.from_numpy(np.random.default_rng(n).uniform(0.5, 1.5, output.shape)).to(output.dtype)
+               for n, output in enumerate(outputs)]
+    wanted = [leaf for leaf in leaves if leaf is not None and leaf.requires_grad]
+    gradients = numgrad.autograd.grad(outputs, wanted, weights, allow_unused=True)
+    others = numgrad.autograd.grad(
+        [output for output in found if output.requires_grad],
+        [leaf for leaf in moved if leaf is not None and leaf.requires_grad],
+        [weight.to("cuda") for weight in weights], allow_unused=True,
+    )
+    for gradient, other in zip(gradients, others, strict=True):
+        assert (gradient is None) == (other is None)
+        if gradient is not None:
+            check(other, gradient, dtype)
+
+
+def test_every_operation_is_tried():
+    assert {sample.name for sample in SAMPLES} == set(ops)
