@@ -44,7 +44,7 @@ _NUMBERED = re.compile(r"_[qs][0-9]+$")
 
 def _with_ends(name: str) -> set[str]:
     """The name of an operand or output, and those of the variables that belong to it."""
-    return {name, *[f"{name}_{end}" forendin"bioqr"]}
+    return {name, *[f"{name}_{end}" for end in "bioqr"]}
 
 
 #: The scalar functions that cost no more than their operands' way from memory.
