@@ -171,7 +171,7 @@ def test_four_elements_are_one_access():
 def test_indices_of_fewer_than_32_bits_are_divided_as_such():
     found = program(slope)
     narrow, wide = [
-        adapter.compile_ptx("example", strided_text(found, 2, narrow), argument_types(found, 2 * 5 + 4))
+        adapter.compile_ptx("example", strided_text(found, 2, narrow), argument_types(found, 2 * 4 + 3))
         for narrow in (True, False)
     ]
     assert "div.u32" in narrow
