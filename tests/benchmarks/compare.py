@@ -3,9 +3,12 @@
     python tests/benchmarks/compare.py                      everything
     python tests/benchmarks/compare.py small pointwise      only these parts; see --help
     python tests/benchmarks/compare.py growth --plot growth.svg
+    python tests/benchmarks/compare.py --device cuda        on a GPU
+    python tests/benchmarks/compare.py pointwise --device cuda --elements 1000000 --no-torch
 
 Each figure is the best of several rounds in which the two take turns, so that a machine whose speed drifts does not
-favour either.  Both run the same Python code, given the module to compute with, on the same number of threads.
+favour either.  Both run the same Python code, given the module to compute with, on the same number of threads.  On a
+GPU times are those between events that the GPU records, in either library.
 """
 
 from __future__ import annotations
@@ -16,10 +19,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+import gpu
 from growth import compare_growth, plot
 from parts import PARTS
 from start import compare_starts
-from timing import Part, best_times, geometric_mean
+from timing import Part, best_times, by_events, geometric_mean, use_device
 
 
 def main() -> None:
@@ -34,57 +38,127 @@ def main() -> None:
     parser.add_argument("--columns", type=int, default=2000, help="columns of the large tensors")
     parser.add_argument("--json", type=Path, help="write the figures here, too")
     parser.add_argument("--plot", type=Path, help="draw how the cost grows here (needs matplotlib)")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="where both libraries compute")
+    parser.add_argument(
+        "--elements", type=int, nargs="+", default=[1 << 20, 1 << 23, 1 << 26],
+        help="elements of the large tensors on a GPU (default: 1, 8 and 64 million)",
+    )  # fmt: skip
+    parser.add_argument("--no-torch", action="store_true", help="times of numgrad alone")
     options = parser.parse_args()
+    if options.device == "cuda":
+        every = list(gpu.PARTS_ON_GPU)
     unknown = set(options.parts) - set(every)
     if unknown:
-        parser.error(f"unknown part: {', '.join(sorted(unknown))}")
+        parser.error(f"unknown part for {options.device}: {', '.join(sorted(unknown))} (it has {', '.join(every)})")
 
-    import torch  # before Numba starts its threads: the later one of two OpenMP libraries runs very slowly
+    modules = load(options.threads, not options.no_torch)
+    if options.device == "cuda":
+        lack = gpu.missing(not options.no_torch)
+        if lack:
+            parser.exit(1, f"Nothing to time: {lack}\n")
+        results = on_gpu(options.parts or list(gpu.TARGETS), options, modules)
+    else:
+        results = on_cpu(options.parts or every, options, modules)
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1))
+
+
+def load(threads: int, with_torch: bool) -> list[Any]:
+    """Numgrad and, if it is wanted and there, PyTorch, with so many threads each."""
+    modules: list[Any] = []
+    if with_torch:
+        try:
+            import torch  # before Numba starts its threads: the later one of two OpenMP libraries runs very slowly
+        except ImportError:
+            print("PyTorch is not installed.")
+        else:
+            torch.set_num_threads(threads)
+            modules.append(torch)
 
     import numgrad
 
     import numba  # isort: skip
 
-    torch.set_num_threads(options.threads)
-    numba.set_num_threads(options.threads)
-    print(f"numgrad {numgrad.__version__}, PyTorch {torch.__version__}, {options.threads} threads")
+    numba.set_num_threads(threads)
+    modules.insert(0, numgrad)
+    names = ["numgrad", "PyTorch"]
+    versions = [f"{name} {module.__version__}" for name, module in zip(names, modules, strict=False)]
+    print(f"{', '.join(versions)}, {threads} threads")
+    return modules
+
+
+def on_cpu(names: list[str], options: Any, modules: list[Any]) -> dict[str, Any]:
+    """Time these parts and print their tables."""
     results: dict[str, Any] = {}
-    for name in options.parts or every:
-        if name == "start":
+    for name in names:
+        if name in ("start", "growth") and len(modules) == 1:
+            print(f"\nThe part '{name}' needs PyTorch.")
+        elif name == "start":
             results[name] = compare_starts()
         elif name == "growth":
             results[name] = compare_growth(options.rounds)
             if options.plot:
                 plot(results[name], options.plot)
         else:
-            results[name] = [run(part, options) for part in PARTS[name](options.rows, options.columns)]
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1))
+            results[name] = [run(part, options, modules) for part in PARTS[name](options.rows, options.columns)]
+    return results
 
 
-def run(part: Part, options: Any) -> dict[str, Any]:
-    """Time the cases of a part and print their lines, then the geometric mean of the ratios."""
-    import torch
+def on_gpu(names: list[str], options: Any, modules: list[Any]) -> dict[str, Any]:
+    """Time these parts on the GPU and print their tables."""
+    use_device("cuda")
+    numgrad = modules[0]
+    print(f"on {numgrad.cuda.get_device_name()}")
+    bandwidth = gpu.copy_bandwidth(modules, max(options.elements), options.rounds)
+    print(f"copying {max(options.elements):,} float32 reads and writes {bandwidth / 1e9:,.0f} GB/s")
+    results: dict[str, Any] = {"device": numgrad.cuda.get_device_name(), "copy": bandwidth}
+    for name in names:
+        results[name] = [
+            run(part, options, modules, bandwidth / (4 * size) if name in gpu.BANDWIDTH_BOUND else 0)
+            for part, size in gpu.tables(name, options.elements)
+        ]
+    return results
 
-    import numgrad
 
+def run(part: Part, options: Any, modules: list[Any], passes: float = 0) -> dict[str, Any]:
+    """Time the cases of a part and print their lines, then the geometric mean of the ratios.
+
+    ``passes``, if it is not 0, says how often a second the GPU could read or write each element of the large tensors.
+    """
+    watches = [by_events(module) for module in modules] if options.device == "cuda" else []
     print(f"\n{part.title}")
-    print(f"{'':50s}{'numgrad':>10s}{'PyTorch':>10s}{'ratio':>8s}   (times in microseconds)")
-    figures = {}
+    heads = f"{'PyTorch':>10s}{'ratio':>8s}" if len(modules) > 1 else ""
+    print(f"{'':50s}{'numgrad':>10s}{heads}{'of copy' * bool(passes):>10s}   (times in microseconds)")
+    figures: dict[str, dict[str, float]] = {}
     for case in part.cases:
         if options.only not in case.name:
             continue
-        ours, theirs = best_times([case.make(numgrad), case.make(torch)], options.rounds, options.seconds)
-        figures[case.name] = {"numgrad": ours, "torch": theirs, "ratio": ours / theirs}
-        over = part.each is not None and ours / theirs > part.each
-        line = f"{case.name:50s}{ours * 1e6:10.1f}{theirs * 1e6:10.1f}{ours / theirs:8.2f}"
+        programs = [case.make(module) for module in modules]
+        times = best_times(programs, options.rounds, options.seconds, *[watches] * bool(watches))
+        figure = figures[case.name] = dict(zip(("numgrad", "torch"), times, strict=False))
+        line = f"{case.name:50s}{times[0] * 1e6:10.1f}"
+        if len(times) > 1:
+            figure["ratio"] = times[0] / times[1]
+            line += f"{times[1] * 1e6:10.1f}{figure['ratio']:8.2f}"
+        if passes and case.name in gpu.MOVED:
+            figure["share"] = gpu.MOVED[case.name] / passes / times[0]
+            line += f"{figure['share']:10.0%}"
+        over = part.each is not None and figure.get("ratio", 0) > part.each
         print(line + " !" * over, flush=True)
     if not figures:
         return {}
-    mean = geometric_mean(figure["ratio"] for figure in figures.values())
-    aim = "" if part.limit is None else f"   at most {part.limit}"
-    print(f"{'geometric mean':70s}{mean:8.2f}{aim}")
-    return {"title": part.title, "limit": part.limit, "each": part.each, "mean": mean, "cases": figures}
+    result = {"title": part.title, "limit": part.limit, "each": part.each, "cases": figures}
+    ratios = [figure["ratio"] for figure in figures.values() if "ratio" in figure]
+    shares = [figure["share"] for figure in figures.values() if "share" in figure]
+    if ratios:
+        result["mean"] = geometric_mean(ratios)
+        aim = "" if part.limit is None else f"   at most {part.limit}"
+        print(f"{'geometric mean':70s}{result['mean']:8.2f}{aim}")
+    if shares:
+        result["share"] = geometric_mean(shares)
+        aim = "" if part.limit is None else f"   at least {gpu.SHARE:.0%}"
+        print(f"{'of the bandwidth of a copy':70s}{result['share']:8.0%}{aim}")
+    return result
 
 
 if __name__ == "__main__":

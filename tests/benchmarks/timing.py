@@ -10,9 +10,32 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Case", "Input", "Part", "Program", "best_times", "derivative", "geometric_mean", "integers", "tensor_of"]
+__all__ = [
+    "Case", "Input", "Part", "Program", "best_times", "by_events", "derivative", "geometric_mean", "integers", "placed",
+    "tensor_of", "use_device",
+]
 
 Program = Callable[[], Any]
+
+#: The seconds that a run of a program takes, measured over so many.
+Stopwatch = Callable[[Program, int], float]
+
+_device = "cpu"
+
+
+def use_device(name: str) -> None:
+    """Have tensors and modules lie on a device from now on."""
+    global _device
+    _device = name
+
+
+def placed(thing: Any) -> Any:
+    """A tensor or a module on the device that is timed."""
+    return thing if _device == "cpu" else thing.to(_device)
+
+
+#: How many random numbers a tensor has before they repeat.
+_DIFFERENT = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -47,9 +70,10 @@ class Input:
 def tensor_of(module: Any, value: Any, seed: int) -> Any:
     """An Input or an array as a tensor of ``module``."""
     if isinstance(value, np.ndarray):
-        return module.from_numpy(value)
-    numbers = np.random.default_rng(seed).uniform(value.low, value.high, value.shape).astype(value.dtype)
-    return module.from_numpy(np.asarray(numbers)).requires_grad_(value.grad)
+        return placed(module.from_numpy(value))
+    count = math.prod(value.shape)
+    numbers = np.random.default_rng(seed).uniform(value.low, value.high, min(count, _DIFFERENT)).astype(value.dtype)
+    return placed(module.from_numpy(np.resize(numbers, value.shape))).requires_grad_(value.grad)
 
 
 def integers(shape: tuple[int, ...], below: int, seed: int = 7) -> np.ndarray:
@@ -77,22 +101,47 @@ def derivative(name: str, function: Callable[..., Any], *inputs: Any) -> Case:
     return Case(name, make)
 
 
-def best_times(programs: Sequence[Program], rounds: int, seconds: float) -> list[float]:
-    """The best time of each program in seconds, measured in alternating rounds of about ``seconds`` each."""
+def by_host_clock(program: Program, count: int) -> float:
+    """A stopwatch for programs that have done their work when they return."""
+    start = time.perf_counter()
+    for _ in range(count):
+        program()
+    return (time.perf_counter() - start) / count
+
+
+def by_events(module: Any) -> Stopwatch:
+    """A stopwatch for programs on a GPU: the time between two events that the GPU records."""
+    begin, end = module.cuda.Event(enable_timing=True), module.cuda.Event(enable_timing=True)
+
+    def measure(program: Program, count: int) -> float:
+        module.cuda.synchronize()
+        begin.record()
+        for _ in range(count):
+            program()
+        end.record()
+        end.synchronize()
+        return begin.elapsed_time(end) / 1e3 / count
+
+    return measure
+
+
+def best_times(
+    programs: Sequence[Program], rounds: int, seconds: float, watches: Sequence[Stopwatch] = (by_host_clock,) * 2
+) -> list[float]:
+    """The best time of each program in seconds, measured in alternating rounds of about ``seconds`` each.
+
+    ``watches`` has a stopwatch for each program.
+    """
     counts = []
-    for program in programs:
+    watched = list(zip(programs, watches, strict=False))
+    for program, watch in watched:
         program()
         program()
-        start = time.perf_counter()
-        program()
-        counts.append(max(1, int(seconds / max(time.perf_counter() - start, 1e-7))))
+        counts.append(max(1, int(seconds / max(watch(program, 1), 1e-7))))
     best = [math.inf] * len(programs)
     for _ in range(rounds):
-        for place, (program, count) in enumerate(zip(programs, counts, strict=True)):
-            start = time.perf_counter()
-            for _ in range(count):
-                program()
-            best[place] = min(best[place], (time.perf_counter() - start) / count)
+        for place, ((program, watch), count) in enumerate(zip(watched, counts, strict=True)):
+            best[place] = min(best[place], watch(program, count))
     return best
 
 

@@ -17,7 +17,7 @@ from ..rows import DeviceRow
 from . import cublas
 from .launching import THREADS, blocks_for, launch
 from .memory import empty_row, no_row, stream
-from .pointwise import first_of, layout_launcher, run_pointwise
+from .pointwise import layout_launcher, run_pointwise
 
 __all__ = ["add_to", "matrix_product", "product"]
 
@@ -76,7 +76,7 @@ def matrix_product(left: Any, right: Any, turned: tuple[bool, bool] = (False, Fa
         return out
     library = cublas.routines(kind) if plan.k else None
     if library is None:
-        _by_kernel(plan, first_of(left), first_of(right), bias, out)
+        _by_kernel(plan, _first_of(left), _first_of(right), bias, out)
         return out
     if bias is not None:
         launch(repeat_row, kind, bias, plan.n, out.size, out, blocks=blocks_for(out.size))
@@ -95,11 +95,16 @@ def _by_kernel(plan: _Plan, left: DeviceRow, right: DeviceRow, bias: DeviceRow |
     )  # fmt: skip
 
 
+def _first_of(tensor: Any) -> DeviceRow:
+    """The storage of a tensor from its first element on."""
+    return tensor._storage[tensor._offset :] if tensor._offset else tensor._storage
+
+
 def _for_cublas(tensor: Any, lies: Factor) -> DeviceRow:
     """The tensor's elements from the first on, if need be in a contiguous copy."""
     if lies.copied:
         return _copier(tensor._type, tensor._shape, tensor._strides)([tensor])[0]
-    return first_of(tensor)
+    return _first_of(tensor)
 
 
 def _same(value):
@@ -129,11 +134,11 @@ def product(left: Any, right: Any, shape: tuple[int, ...]) -> DeviceRow:
     if library is None:
         _row_by_row(left, right, step, rows, k, out)
         return out
-    y = first_of(right)
+    y = _first_of(right)
     if shape == () == left._shape[1:]:
         along = left._element_strides()[0]
         if along:
-            library.dot(device, stream(device), k, first_of(left), along, y, step, out.address)
+            library.dot(device, stream(device), k, _first_of(left), along, y, step, out.address)
         else:
             _row_by_row(left, right, step, rows, k, out)
     else:
@@ -147,13 +152,13 @@ def _row_by_row(left: Any, right: Any, step: int, rows: int, k: int, out: Device
     down, along = (0, *left._element_strides())[-2:]
     if rows > 1 and along != 1:  # rows that are not read in one piece: better many at a time
         _by_kernel(
-            _Plan(1, rows, 1, k, _ANY, _ANY, (0, down, along, 0, step, 0)), first_of(left), first_of(right), None, out
+            _Plan(1, rows, 1, k, _ANY, _ANY, (0, down, along, 0, step, 0)), _first_of(left), _first_of(right), None, out
         )
         return
     kind, parts = out.dtype, min(_PARTS, max(1, -(-k // (_LENGTH * rows))))
     sums = out if parts == 1 else empty_row(rows * parts, kind, out.device)
     launch(
-        row_products, kind, first_of(left), down, along, first_of(right), step, k, parts, -(-k // parts), sums,
+        row_products, kind, _first_of(left), down, along, _first_of(right), step, k, parts, -(-k // parts), sums,
         blocks=rows * parts,
     )  # fmt: skip
     if parts > 1:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from timing import Case, Input, Part, Program, integers, tensor_of
+from timing import Case, Input, Part, Program, integers, placed, tensor_of
 
 __all__ = ["STEPS", "parts"]
 
@@ -18,10 +18,10 @@ def perceptron(module: Any, batch: int, sizes: tuple[int, ...]) -> Program:
     layers: list[Any] = []
     for inputs, outputs in itertools.pairwise(sizes):
         layers += [nn.Linear(inputs, outputs), nn.ReLU()]
-    model = nn.Sequential(*layers[:-1])
+    model = placed(nn.Sequential(*layers[:-1]))
     optimizer = module.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     x = tensor_of(module, Input((batch, sizes[0]), grad=False), 0)
-    y = module.from_numpy(integers((batch,), sizes[-1]))
+    y = tensor_of(module, integers((batch,), sizes[-1]), 0)
 
     def step() -> None:
         loss = nn.functional.cross_entropy(model(x), y)
@@ -59,13 +59,13 @@ def language_model(module: Any, batch: int = 8, places: int = 64, width: int = 6
             self.norm, self.out = nn.LayerNorm(width), nn.Linear(width, letters)
 
         def forward(self, text: Any) -> Any:
-            x = self.letter(text) + self.place(module.arange(text.shape[1]))
+            x = self.letter(text) + self.place(module.arange(text.shape[1], device=text.device))
             return self.out(self.norm(self.blocks(x)))
 
     module.manual_seed(0)
-    model = Model()
+    model = placed(Model())
     optimizer = module.optim.AdamW(model.parameters(), lr=1e-3)
-    text = module.from_numpy(integers((batch, places + 1), letters))
+    text = tensor_of(module, integers((batch, places + 1), letters), 0)
     x, y = text[:, :-1].contiguous(), text[:, 1:].contiguous()
 
     def step() -> None:
@@ -81,7 +81,8 @@ def physics(module: Any, points: int = 256, width: int = 32) -> Program:
     """A network taught a differential equation, u'' = -u: its loss holds second derivatives; Adam."""
     nn = module.nn
     module.manual_seed(0)
-    model = nn.Sequential(nn.Linear(1, width), nn.Tanh(), nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 1))
+    layers = nn.Linear(1, width), nn.Tanh(), nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 1)
+    model = placed(nn.Sequential(*layers))
     optimizer = module.optim.Adam(model.parameters(), lr=1e-3)
     x = tensor_of(module, Input((points, 1), 0, 3), 0)
 
