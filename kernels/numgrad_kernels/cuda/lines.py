@@ -55,6 +55,29 @@ def line_total(part, thread, level, depth, apart, value):
     return total
 
 
+def line_totals(parts, others, thread, level, depth, apart, value, other):
+    """The sums of the values and of the other values of a line's threads."""
+    total = value
+    rest = other
+    if depth > 1:
+        own = np.uint64(thread)
+        parts[own] = value
+        others[own] = other
+        half = depth >> 1
+        while half:
+            wait(depth * apart)
+            if level < half:
+                place = np.uint64(thread + half * apart)
+                parts[own] += parts[place]
+                others[own] += others[place]
+            half >>= 1
+        wait(depth * apart)
+        total = parts[np.uint64(thread - level * apart)]
+        rest = others[np.uint64(thread - level * apart)]
+        wait(depth * apart)
+    return total, rest
+
+
 def read4(x, place, step, last):
     """Four elements from ``place``, ``step`` apart; the one at ``last`` in place of those beyond it."""
     return x[place], x[min(place + step, last)], x[min(place + 2 * step, last)], x[min(place + 3 * step, last)]

@@ -67,7 +67,8 @@ def softmax_lines(x, lines, length, inner, columns, depth, shift, along, floor, 
     first = base + level * (4 if PACKED else inner)
     top = T(-np.inf)
     total = T(0)
-    for place in range(first, last + 1, stride):
+    place = first
+    while place <= last:
         a, b, c, d = read4(x, place, step, last)
         b = up_to(last, place + step, b, T(-np.inf))
         c = up_to(last, place + 2 * step, c, T(-np.inf))
@@ -77,6 +78,7 @@ def softmax_lines(x, lines, length, inner, columns, depth, shift, along, floor, 
         four = (exp(a - zero) + exp(b - zero)) + (exp(c - zero) + exp(d - zero))
         total = total * exp(top - zero) + four
         top = highest
+        place += stride
     if depth > 1:
         own = np.uint64(thread)
         tops[own] = top
@@ -97,12 +99,14 @@ def softmax_lines(x, lines, length, inner, columns, depth, shift, along, floor, 
     top = T(floor) if top == T(-np.inf) else top
     scale = factor(total)
     if line < lines:
-        for place in range(first, last + 1, stride):
+        place = first
+        while place <= last:
             a, b, c, d = read4(x, place, step, last)
             write4(
                 out, place, step, last, share(a, top, scale), share(b, top, scale), share(c, top, scale),
                 share(d, top, scale),
             )  # fmt: skip
+            place += stride
 
 
 def backward_lines(grad, y, lines, length, inner, columns, depth, shift, along, out):
@@ -117,22 +121,26 @@ def backward_lines(grad, y, lines, length, inner, columns, depth, shift, along, 
     stride = 4 * depth * inner
     first = base + level * (4 if PACKED else inner)
     total = T(0)
-    for place in range(first, last + 1, stride):
+    place = first
+    while place <= last:
         a, b, c, d = read4(grad, place, step, last)
         e, f, g, h = read4(y, place, step, last)
         b = up_to(last, place + step, summed(b, f), T(0))
         c = up_to(last, place + 2 * step, summed(c, g), T(0))
         d = up_to(last, place + 3 * step, summed(d, h), T(0))
         total += (summed(a, e) + b) + (c + d)
+        place += stride
     whole = line_total(part, thread, level, depth, apart, total)
     if line < lines:
-        for place in range(first, last + 1, stride):
+        place = first
+        while place <= last:
             a, b, c, d = read4(grad, place, step, last)
             e, f, g, h = read4(y, place, step, last)
             write4(
                 out, place, step, last, gradient(a, e, whole), gradient(b, f, whole), gradient(c, g, whole),
                 gradient(d, h, whole),
             )  # fmt: skip
+            place += stride
 
 
 def _base(line, length, inner):

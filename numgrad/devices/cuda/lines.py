@@ -9,7 +9,7 @@ from numgrad_kernels.cuda import lines
 from ..rows import DeviceRow
 from .launching import MOST_BLOCKS, THREADS
 
-__all__ = ["Arrangement", "arranged", "packed"]
+__all__ = ["Arrangement", "arranged", "packed", "power_of_two"]
 
 #: Elements of a line that a thread takes at least: two times four.
 SHARE = 8
@@ -37,7 +37,7 @@ class Arrangement(NamedTuple):
 def arranged(lines: int, length: int, inner: int = 1) -> Arrangement:
     """The threads for a number of lines of a length, whose elements lie ``inner`` places apart."""
     if inner < NARROWEST:
-        depth = min(_power_of_two(-(-length // SHARE)), THREADS)
+        depth = min(power_of_two(-(-length // SHARE)), THREADS)
         columns, shift = THREADS // depth, depth.bit_length() - 1
         return Arrangement(columns, depth, shift, 1, -(-lines // columns))
     columns = THREADS
@@ -48,9 +48,9 @@ def arranged(lines: int, length: int, inner: int = 1) -> Arrangement:
 
 def packed(length: int, *rows: DeviceRow) -> dict[str, Any]:
     """The parts of a kernel over rows of this length: those that take four elements at once where they can."""
-    return {} if length % 4 or any([row.address % 16 for row in rows]) else _PACKED
+    return {} if length % 4 or any(row.address % 16 for row in rows) else _PACKED
 
 
-def _power_of_two(number: int) -> int:
+def power_of_two(number: int) -> int:
     """The smallest one that is not less."""
-    return 1 << (number - 1).bit_length()
+    return 1 << max(number - 1, 0).bit_length()

@@ -1,0 +1,102 @@
+"""Negative log-likelihood on GPUs: what is picked at each target from an array seen as (outer, classes, inner).
+
+A target that is neither a class nor ``ignored`` is not followed, but noted in ``report``; its loss is NaN.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .adapter import cuda
+from .indexing import _note as note
+from .lines import line_totals
+
+#: Placeholder: the dtype that the kernel computes in.
+T = np.float32
+
+#: Placeholder: threads in a block.
+THREADS = 256
+
+
+def _place(target, index, classes, inner):
+    """Where the element is that a target picks."""
+    return target * classes + index if inner == 1 else (target // inner * classes + index) * inner + target % inner
+
+
+def _weight(weight, weighted, index):
+    """The weight of a class."""
+    if weighted:
+        return weight[index]
+    return T(1)
+
+
+def negative_likelihood(
+    x, count, classes, inner, target, weight, weighted, ignored, mean, stretch, kept, losses, parts, pieces, out,
+    total_weight, report,
+):  # fmt: skip
+    """Minus the element at each target, times the weight of the class; 0 where ignored.
+
+    ``losses`` gets them all, if they are ``kept``.  Each block has ``stretch`` targets, of which it puts the sums of
+    losses and of weights into ``parts``, or does what :func:`likelihood_total` does if there is one piece.
+    """
+    values = cuda.shared.array(THREADS, T)
+    weights = cuda.shared.array(THREADS, T)
+    thread = cuda.threadIdx.x
+    piece = np.int64(cuda.blockIdx.x)
+    loss, whole = T(0), T(0)
+    for i in range(piece * stretch + thread, min(count, (piece + 1) * stretch), THREADS):
+        index = target[i]
+        value, share = T(0), T(0)
+        if index != ignored:
+            if index >= 0 and index < classes:
+                share = _weight(weight, weighted, index)
+                value = -x[_place(i, index, classes, inner)] * share
+            else:
+                value = T(np.nan)
+                note(report, index, 0, classes)
+        if kept:
+            losses[i] = value
+        loss += value
+        whole += share
+    loss, whole = line_totals(values, weights, thread, thread, THREADS, 1, loss, whole)
+    if thread == 0:
+        if pieces == 1:
+            total_weight[0] = whole
+            out[0] = loss / whole if mean else loss
+        else:
+            parts[piece] = loss
+            parts[pieces + piece] = whole
+
+
+def likelihood_total(parts, pieces, mean, out, total_weight):
+    """The sums of losses and of weights over all ``parts``, the former divided by the latter for a ``mean``."""
+    values = cuda.shared.array(THREADS, T)
+    weights = cuda.shared.array(THREADS, T)
+    thread = cuda.threadIdx.x
+    loss, whole = T(0), T(0)
+    for piece in range(thread, pieces, THREADS):
+        loss += parts[piece]
+        whole += parts[pieces + piece]
+    loss, whole = line_totals(values, weights, thread, thread, THREADS, 1, loss, whole)
+    if thread == 0:
+        total_weight[0] = whole
+        out[0] = loss / whole if mean else loss
+
+
+def put_negative(
+    grad, step, count, classes, inner, target, weight, weighted, ignored, divisor, divided, out, report
+):  # fmt: skip
+    """Put minus the gradient, times the weight of the class, at each target into ``out``, which is 0.
+
+    The gradient is that of all targets if ``step`` is 0, that of each if it is 1; it may be ``divided``.
+    """
+    share = T(1)
+    if divided:
+        share = T(1) / divisor[0]
+    for i in range(cuda.grid(1), count, cuda.gridsize(1)):
+        index = target[i]
+        if index != ignored:
+            if index >= 0 and index < classes:
+                out[_place(i, index, classes, inner)] = -grad[i * step] * share * _weight(weight, weighted, index)
+            else:
+                note(report, index, 0, classes)

@@ -1,0 +1,262 @@
+"""Layer normalization of rows, and its gradients, on GPUs.
+
+Each row is read twice: for its mean and its variance together, which are those of four elements, joined with what was
+found before (Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances",
+1979), and for the result.  See ``lines.py`` for how threads share rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..scalar import sqrt
+from .adapter import cuda
+from .lines import PACKED, line_totals, position, read4, up_to, wait, write4
+
+#: Placeholder: the dtype that the kernel computes in.
+T = np.float32
+
+#: Placeholder: threads in a block.
+THREADS = 256
+
+#: Placeholder: sums over columns that a block keeps; a multiple of 4 * THREADS that is not less than the length.
+KEPT = 1024
+
+
+def _weights4(weight, weighted, column, step, length):
+    """What four elements of a row are multiplied with: 1 unless they are ``weighted``."""
+    if weighted:
+        return read4(weight, column, step, length - 1)
+    return T(1), T(1), T(1), T(1)
+
+
+def _terms4(bias, biased, column, step, length):
+    """What is added to four elements of a row: 0 unless they are ``biased``."""
+    if biased:
+        return read4(bias, column, step, length - 1)
+    return T(0), T(0), T(0), T(0)
+
+
+def layer_norm_rows(
+    x, lines, length, weight, weighted, bias, biased, eps, columns, depth, shift, out, means, scales
+):  # fmt: skip
+    """``(x - mean) * scale * weight + bias``, for each row."""
+    counts = cuda.shared.array(THREADS, T)
+    centres = cuda.shared.array(THREADS, T)
+    spreads = cuda.shared.array(THREADS, T)
+    thread = cuda.threadIdx.x
+    level, column, apart = position(thread, shift, 1)
+    line = np.int64(cuda.blockIdx.x) * columns + column
+    base = min(line, lines - 1) * length  # threads without a row read the last one
+    last = base + length - 1
+    step = 1 if PACKED else depth
+    first = base + level * (4 if PACKED else 1)
+    count, mean, spread = T(0), T(0), T(0)
+    place = first
+    while place <= last:
+        a, b, c, d = read4(x, place, step, last)
+        four = (T(1) + up_to(last, place + step, T(1), T(0))) + (
+            up_to(last, place + 2 * step, T(1), T(0)) + up_to(last, place + 3 * step, T(1), T(0))
+        )
+        b = up_to(last, place + step, b, T(0))
+        c = up_to(last, place + 2 * step, c, T(0))
+        d = up_to(last, place + 3 * step, d, T(0))
+        centre = ((a + b) + (c + d)) / four
+        a -= centre
+        b = up_to(last, place + step, b - centre, T(0))
+        c = up_to(last, place + 2 * step, c - centre, T(0))
+        d = up_to(last, place + 3 * step, d - centre, T(0))
+        share = four / (count + four)
+        distance = centre - mean
+        mean += distance * share
+        spread += (a * a + b * b) + (c * c + d * d) + distance * distance * (count * share)
+        count += four
+        place += 4 * depth
+    if depth > 1:
+        own = np.uint64(thread)
+        counts[own] = count
+        centres[own] = mean
+        spreads[own] = spread
+        half = depth >> 1
+        while half:
+            wait(depth * apart)
+            if level < half:
+                other = np.uint64(thread + half * apart)
+                four = counts[other]
+                if four > T(0):
+                    share = four / (counts[own] + four)
+                    distance = centres[other] - centres[own]
+                    centres[own] += distance * share
+                    spreads[own] += spreads[other] + distance * distance * (counts[own] * share)
+                    counts[own] += four
+            half >>= 1
+        wait(depth * apart)
+        mean = centres[np.uint64(thread - level * apart)]
+        spread = spreads[np.uint64(thread - level * apart)]
+    scale = T(1) / sqrt(spread / T(length) + T(eps))
+    if line < lines:
+        if level == 0:
+            means[line] = mean
+            scales[line] = scale
+        place = first
+        while place <= last:
+            a, b, c, d = read4(x, place, step, last)
+            e, f, g, h = _weights4(weight, weighted, place - base, step, length)
+            i, j, k, l = _terms4(bias, biased, place - base, step, length)  # noqa: E741
+            write4(
+                out, place, step, last, (a - mean) * scale * e + i, (b - mean) * scale * f + j,
+                (c - mean) * scale * g + k, (d - mean) * scale * h + l,
+            )  # fmt: skip
+            place += 4 * depth
+
+
+# -- gradients --------------------------------------------------------------------------------------------------------
+
+
+def _projections(grad, weight, weighted, x, mean, base, first, last, step, stride, length):
+    """The sums of ``grad * weight`` and of ``grad * weight * (x - mean)`` over what a thread has of a row."""
+    shift, slope = T(0), T(0)
+    place = first
+    while place <= last:
+        a, b, c, d = read4(grad, place, step, last)
+        e, f, g, h = read4(x, place, step, last)
+        p, q, r, s = _weights4(weight, weighted, place - base, step, length)
+        a *= p
+        b = up_to(last, place + step, b * q, T(0))
+        c = up_to(last, place + 2 * step, c * r, T(0))
+        d = up_to(last, place + 3 * step, d * s, T(0))
+        f = up_to(last, place + step, f, mean)
+        g = up_to(last, place + 2 * step, g, mean)
+        h = up_to(last, place + 3 * step, h, mean)
+        shift += (a + b) + (c + d)
+        slope += (a * (e - mean) + b * (f - mean)) + (c * (g - mean) + d * (h - mean))
+        place += stride
+    return shift, slope
+
+
+def _of_input(grad, weight, normal, scale, shift, slope):
+    """The gradient for an element of what is normalized."""
+    return scale * (grad * weight - shift - normal * slope)
+
+
+def layer_norm_backward_rows(
+    grad, x, means, scales, lines, length, weight, weighted, columns, depth, shift, out
+):  # fmt: skip
+    """``scale * (g - mean(g) - y * mean(g * y))`` with ``g = grad * weight`` and ``y`` the normalized row."""
+    shifts = cuda.shared.array(THREADS, T)
+    slopes = cuda.shared.array(THREADS, T)
+    thread = cuda.threadIdx.x
+    level, column, apart = position(thread, shift, 1)
+    line = np.int64(cuda.blockIdx.x) * columns + column
+    read = min(line, lines - 1)
+    base = read * length
+    last = base + length - 1
+    step = 1 if PACKED else depth
+    first = base + level * (4 if PACKED else 1)
+    mean, scale = means[read], scales[read]
+    of_thread = _projections(grad, weight, weighted, x, mean, base, first, last, step, 4 * depth, length)
+    total, slope = line_totals(shifts, slopes, thread, level, depth, apart, of_thread[0], of_thread[1])
+    total /= T(length)
+    slope *= scale / T(length)
+    if line < lines:
+        place = first
+        while place <= last:
+            a, b, c, d = read4(grad, place, step, last)
+            e, f, g, h = read4(x, place, step, last)
+            p, q, r, s = _weights4(weight, weighted, place - base, step, length)
+            write4(
+                out, place, step, last, _of_input(a, p, (e - mean) * scale, scale, total, slope),
+                _of_input(b, q, (f - mean) * scale, scale, total, slope),
+                _of_input(c, r, (g - mean) * scale, scale, total, slope),
+                _of_input(d, s, (h - mean) * scale, scale, total, slope),
+            )  # fmt: skip
+            place += 4 * depth
+
+
+def layer_norm_gradients(grad, x, means, scales, lines, length, weight, weighted, rows, out, parts):
+    """What ``layer_norm_backward_rows`` computes, and the gradients for weight and bias over pieces of ``rows`` rows.
+
+    ``parts[p, 0]`` becomes the sum of ``grad * y`` over piece ``p``, which is a block's, ``parts[p, 1]`` that of
+    ``grad``.  The block keeps them in shared memory, where every thread has its own columns.
+    """
+    shifts = cuda.shared.array(THREADS, T)
+    slopes = cuda.shared.array(THREADS, T)
+    factors = cuda.shared.array(KEPT, T)
+    terms = cuda.shared.array(KEPT, T)
+    thread = cuda.threadIdx.x
+    piece = np.int64(cuda.blockIdx.x)
+    step = 1 if PACKED else THREADS
+    column = thread * (4 if PACKED else 1)
+    for i in range(thread, KEPT, THREADS):
+        factors[np.uint64(i)] = T(0)
+        terms[np.uint64(i)] = T(0)
+    for line in range(piece * rows, min(lines, (piece + 1) * rows)):
+        base = line * length
+        last = base + length - 1
+        first = base + column
+        mean, scale = means[line], scales[line]
+        of_thread = _projections(grad, weight, weighted, x, mean, base, first, last, step, 4 * THREADS, length)
+        total, slope = line_totals(shifts, slopes, thread, thread, THREADS, 1, of_thread[0], of_thread[1])
+        total /= T(length)
+        slope *= scale / T(length)
+        slot = np.uint64(thread)
+        place = first
+        while place <= last:
+            a, b, c, d = read4(grad, place, step, last)
+            e, f, g, h = read4(x, place, step, last)
+            p, q, r, s = _weights4(weight, weighted, place - base, step, length)
+            e, f, g, h = (e - mean) * scale, (f - mean) * scale, (g - mean) * scale, (h - mean) * scale
+            write4(
+                out, place, step, last,
+                _of_input(a, p, e, scale, total, slope), _of_input(b, q, f, scale, total, slope),
+                _of_input(c, r, g, scale, total, slope), _of_input(d, s, h, scale, total, slope),
+            )  # fmt: skip
+            # Beyond the row these are sums that nobody asks for.
+            factors[slot] += a * e
+            factors[slot + np.uint64(THREADS)] += b * f
+            factors[slot + np.uint64(2 * THREADS)] += c * g
+            factors[slot + np.uint64(3 * THREADS)] += d * h
+            terms[slot] += a
+            terms[slot + np.uint64(THREADS)] += b
+            terms[slot + np.uint64(2 * THREADS)] += c
+            terms[slot + np.uint64(3 * THREADS)] += d
+            slot += np.uint64(4 * THREADS)
+            place += 4 * THREADS
+    _write_sums(parts, piece * 2 * length, length, thread, column, step, factors)
+    _write_sums(parts, (piece * 2 + 1) * length, length, thread, column, step, terms)
+
+
+def _write_sums(parts, base, length, thread, column, step, sums):
+    """Write what a thread has summed over its columns."""
+    slot = np.uint64(thread)
+    place = base + column
+    while place < base + length:
+        write4(
+            parts, place, step, base + length - 1, sums[slot], sums[slot + np.uint64(THREADS)],
+            sums[slot + np.uint64(2 * THREADS)], sums[slot + np.uint64(3 * THREADS)],
+        )  # fmt: skip
+        slot += np.uint64(4 * THREADS)
+        place += 4 * THREADS
+
+
+def layer_norm_columns(grad, x, means, scales, lines, length, rows, strips, depth, shift, parts):
+    """The ``parts`` of ``layer_norm_gradients``, for rows too long or too short for it.
+
+    A block has ``1 << shift`` columns, one of ``strips`` to a row, and ``depth`` threads for each.
+    """
+    factors = cuda.shared.array(THREADS, T)
+    terms = cuda.shared.array(THREADS, T)
+    thread = cuda.threadIdx.x
+    level, near, apart = position(thread, shift, 0)
+    piece = np.int64(cuda.blockIdx.x) // strips
+    column = np.int64(cuda.blockIdx.x) % strips * apart + near
+    factor, term = T(0), T(0)
+    if column < length:
+        for line in range(piece * rows + level, min(lines, (piece + 1) * rows), depth):
+            place = line * length + column
+            factor += grad[place] * ((x[place] - means[line]) * scales[line])
+            term += grad[place]
+    factor, term = line_totals(factors, terms, thread, level, depth, apart, factor, term)
+    if level == 0 and column < length:
+        parts[piece * 2 * length + column] = factor
+        parts[(piece * 2 + 1) * length + column] = term

@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+
+from numgrad.devices import cpu
+
+#: (outer, classes, inner), small and real.
+SHAPES = [((5, 3, 1), (5000, 10, 1)), ((4, 3, 5), (16, 21, 900)), ((131, 2, 1), (70001, 2, 1)), ((1, 1, 1), (1, 1, 1))]
+
+
+def problem(shape, dtype):
+    """Elements, targets of which some are 1, which is to be ignored, and weights of the classes."""
+    outer, classes, inner = shape
+    random = np.random.default_rng(0)
+    x = random.normal(size=shape).astype(dtype).reshape(-1)
+    return x, random.integers(0, classes, outer * inner), random.uniform(0.5, 2, classes).astype(dtype)
+
+
+@pytest.mark.parametrize(("small", "real"), SHAPES)
+@pytest.mark.parametrize(("dtype", "reduction", "ignored"), [
+    (np.float32, "mean", -100), (np.float64, "mean", 1), (np.float64, "sum", -100), (np.float32, "none", 1),
+])  # fmt: skip
+def test_losses_and_gradients_are_those_of_the_cpu(cuda, size, small, real, dtype, reduction, ignored):
+    outer, classes, inner = size(small, real)
+    x, target, weight = problem((outer, classes, inner), dtype)
+    row, targets, weights = (cuda.row_from(each) for each in (x, target, weight))
+    tolerance = 1e-5 if dtype == np.float32 else 1e-12
+    for on_cpu, on_gpu in ((None, None), (weight, weights)):
+        total, totals = np.empty(1, dtype), cuda.empty_row(1, x.dtype)
+        expected, _ = cpu.negative_likelihood(x, classes, inner, target, on_cpu, ignored, reduction, total)
+        loss, wrong = cuda.negative_likelihood(row, classes, inner, targets, on_gpu, ignored, reduction, totals)
+        assert wrong is None
+        np.testing.assert_allclose(loss.host(), expected, rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(totals.host(), total, rtol=tolerance)
+
+        grad = np.full(1, 0.5, dtype) if reduction != "none" else np.linspace(1, 2, target.size).astype(dtype)
+        divisor = (total, totals) if reduction == "mean" else (None, None)
+        gradient = cuda.put_negative(cuda.row_from(grad), classes, inner, targets, on_gpu, ignored, divisor[1])
+        expected = cpu.put_negative(grad, classes, inner, target, on_cpu, ignored, divisor[0])
+        np.testing.assert_allclose(gradient.host(), expected, rtol=tolerance)
+
+
+def test_all_targets_ignored(cuda):
+    x, target, total = cuda.row_from(np.ones(6)), cuda.row_from(np.full(3, 5)), cuda.empty_row(1, np.dtype("f8"))
+    assert np.isnan(cuda.negative_likelihood(x, 2, 1, target, None, 5, "mean", total)[0].item(0))
+    assert cuda.negative_likelihood(x, 2, 1, target, None, 5, "sum", total)[0].item(0) == total.item(0) == 0
+
+
+def test_no_targets(cuda):
+    none, target, total = cuda.row_from(np.empty(0)), cuda.row_from(np.empty(0, int)), cuda.empty_row(1, np.dtype("f8"))
+    assert np.isnan(cuda.negative_likelihood(none, 2, 1, target, None, -100, "mean", total)[0].item(0))
+    assert cuda.put_negative(cuda.row_from(np.ones(1)), 2, 1, target, None, -100, None).size == 0
+
+
+@pytest.mark.parametrize("wrong", [3, -1])
+def test_a_target_that_is_no_class_is_reported_when_a_value_is_read(cuda, wrong):
+    x, target, total = cuda.row_from(np.ones(6)), cuda.row_from(np.array([0, wrong])), cuda.empty_row(1, np.dtype("f8"))
+    message = f"index {wrong} is out of bounds for dimension with size 3"
+    loss, _ = cuda.negative_likelihood(x, 3, 1, target, None, -100, "mean", total)
+    with pytest.raises(IndexError, match=message):
+        loss.host()
+    gradient = cuda.put_negative(cuda.row_from(np.ones(1)), 3, 1, target, None, -100, None)
+    with pytest.raises(IndexError, match=message):
+        gradient.host()
+    np.testing.assert_array_equal(gradient.host(), [-1, 0, 0, 0, 0, 0])
+
+
+def test_sizes_that_do_not_fit(cuda):
+    x, target, total = cuda.row_from(np.ones(6)), cuda.row_from(np.zeros(3, int)), cuda.empty_row(1, np.dtype("f8"))
+    with pytest.raises(RuntimeError, match="6 elements, not 12, for 3 targets"):
+        cuda.negative_likelihood(x, 4, 1, target, None, -100, "mean", total)
+    with pytest.raises(RuntimeError, match="6 weights for 2 classes"):
+        cuda.negative_likelihood(x, 2, 1, target, x, -100, "mean", total)
+    with pytest.raises(RuntimeError, match="6 gradients for 3 targets"):
+        cuda.put_negative(x, 2, 1, target, None, -100, None)

@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+
+import numgrad
+from numgrad.devices import cpu
+
+#: Rows and their length, small and real: short rows, long ones, with and without accesses of 16 bytes.
+SHAPES = [
+    ((5, 3), (5000, 10)), ((21, 9), (3001, 130)), ((19, 16), (4100, 768)), ((3, 100), (33, 5000)), ((2, 1), (3, 1)),
+]  # fmt: skip
+
+TYPES = {kind: numgrad.zeros(1, dtype=kind)._type for kind in (numgrad.float32, numgrad.float64)}
+
+
+@pytest.fixture(params=TYPES, ids=str)
+def type(request):
+    return TYPES[request.param]
+
+
+def numbers(count, kind, seed=0):
+    return (np.random.default_rng(seed).normal(0, 1, count) * 2 + 3).astype(kind)
+
+
+def forward(rows, length, kind, weighted=True):
+    """Input, weight, bias, means and scales, and the result on the CPU."""
+    x, weight, bias = numbers(rows * length, kind), numbers(length, kind, 1), numbers(length, kind, 2)
+    if not weighted:
+        weight = bias = None
+    means, scales = np.empty(rows, kind), np.empty(rows, kind)
+    out = cpu.layer_norm_rows(x, length, weight, bias, 1e-5, means, scales)
+    return x, weight, bias, means, scales, out
+
+
+def close(actual, expected, digits, scale=0):
+    scale = np.abs(expected).max(initial=scale)
+    tolerance = digits * np.finfo(expected.dtype).eps
+    np.testing.assert_allclose(actual.host(), expected, rtol=tolerance, atol=tolerance * scale)
+
+
+def on_gpu(cuda, *arrays):
+    return [None if array is None else cuda.row_from(array) for array in arrays]
+
+
+@pytest.mark.parametrize(("small", "real"), SHAPES)
+@pytest.mark.parametrize("weighted", [True, False])
+def test_rows_are_those_of_the_cpu(cuda, size, type, small, real, weighted):
+    rows, length = size(small, real)
+    x, weight, bias, means, scales, out = forward(rows, length, type.numpy, weighted)
+    row, factors, terms = on_gpu(cuda, x, weight, bias)
+    centres, shares = (cuda.empty_row(rows, type.numpy) for _ in range(2))
+    result = cuda.layer_norm_rows(row, length, factors, terms, 1e-5, centres, shares)
+    close(centres, means, 20)
+    close(shares, scales, 50)
+    close(result, out, 100)
+
+
+@pytest.mark.parametrize(("small", "real"), SHAPES)
+def test_gradients_are_those_of_the_cpu(cuda, size, type, small, real):
+    rows, length = size(small, real)
+    x, weight, _, means, scales, _ = forward(rows, length, type.numpy)
+    grad = numbers(rows * length, type.numpy, 3) - type.numpy.type(3)
+    given = on_gpu(cuda, grad, x, means, scales)
+    for factors in (weight, None):
+        expected = cpu.layer_norm_gradients(grad, x, means, scales, length, factors, type)
+        row = on_gpu(cuda, factors)[0]
+        close(cuda.layer_norm_rows_backward(*given, length, row), expected[0], 200, scales.max())
+        for result, each in zip(cuda.layer_norm_gradients(*given, length, row, type), expected, strict=True):
+            close(result, each, 200, scales.max())
+
+
+def test_a_variance_of_zero_and_a_mean_far_from_zero(cuda):
+    x = np.float32([7, 7, 7, 7, 7, 7, 1e6, 1e6 + 1, 1e6 + 2, 1e6 + 1, 1e6, 1e6 + 2])
+    means, scales = (cuda.empty_row(2, x.dtype) for _ in range(2))
+    result = cuda.layer_norm_rows(cuda.row_from(x), 6, None, None, 1e-5, means, scales).host()
+    np.testing.assert_array_equal(result[:6], 0)
+    np.testing.assert_allclose(result[6:], (x[6:] - 1e6 - 1) * np.sqrt(1.5), rtol=1e-4)
+    np.testing.assert_array_equal(means.host(), [7, 1e6 + 1])
+
+
+def test_nan_and_infinity_stay_in_their_row(cuda):
+    x = np.float32([np.nan, 1, 2, 3, 0, 1, np.inf, 2, 0, 1, 2, 3])
+    means, scales = (cuda.empty_row(3, x.dtype) for _ in range(2))
+    result = cuda.layer_norm_rows(cuda.row_from(x), 4, None, None, 1e-5, means, scales).host()
+    np.testing.assert_array_equal(np.isnan(result), np.repeat([True, True, False], 4))
+
+
+def test_nothing(cuda, type):
+    none = cuda.row_from(np.empty(0, type.numpy))
+    assert cuda.layer_norm_rows(none, 4, None, None, 1e-5, none, none).size == 0
+    out, factors, terms = cuda.layer_norm_gradients(none, none, none, none, 4, None, type)
+    assert out.size == 0
+    np.testing.assert_array_equal(factors.host(), np.zeros(4))
+    np.testing.assert_array_equal(terms.host(), np.zeros(4))
