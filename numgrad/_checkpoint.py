@@ -18,11 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from . import devices
+from ._device import numbered
 from ._interchange import warn_of_hooks
 from ._layout import contiguous_strides, is_contiguous, numel, overlaps_itself
 from ._naming import class_name
 from ._tensor import Tensor, strided
-from ._types import Size, device, dtype, tensor_type
+from ._types import Size, TensorType, device, dtype, tensor_type
 from .nn.parameter import Parameter
 
 __all__ = ["read_header", "write_header"]
@@ -49,13 +51,16 @@ def write_header(state: Any) -> tuple[str, dict[str, np.ndarray]]:
     return f"{_VERSION} {_checksum(text.encode())} {text}", arrays
 
 
-def read_header(header: str, rows: Mapping[str, np.ndarray], *, test: bool) -> Any:
+def read_header(
+    header: str, rows: Mapping[str, np.ndarray], *, test: bool, place: Callable[[str], device] = device
+) -> Any:
     """The state that ``header`` describes, its tensors on the memory of ``rows``, the bytes stored under each name.
 
     Args:
         header: the header.
         rows: the memory.
         test: whether to compare it with the checksums.
+        place: gives the device for the tensors that were stored from the one that a string names.
 
     Raises:
         ValueError: header and memory are not such as ``write_header`` gave them.
@@ -74,7 +79,13 @@ def read_header(header: str, rows: Mapping[str, np.ndarray], *, test: bool) -> A
         for name, row in rows.items() if test else ():
             if _checksum(row) != checksums[name]:
                 raise ValueError(f"tensor {name!r} does not agree with its checksum")
-        return _Reader(rows, content["tensors"]).decoded(content["state"])
+        state, records = content["state"], content["tensors"]
+        named = {record.get("device", "cpu") for record in records}
+    except (AttributeError, IndexError, KeyError, RuntimeError, TypeError) as error:
+        raise ValueError(f"its header makes no sense ({error!r})") from error
+    places = {name: numbered(place(name)) for name in named}
+    try:
+        return _Reader(rows, records, places).decoded(state)
     except (AttributeError, IndexError, KeyError, RuntimeError, TypeError) as error:
         raise ValueError(f"its header makes no sense ({error!r})") from error
 
@@ -149,6 +160,8 @@ class _Writer:
         record: dict[str, Any] = {"dtype": tensor.dtype.name, "shape": list(tensor.shape)}
         if tensor.requires_grad:
             record["requires_grad"] = True
+        if tensor.is_cuda:
+            record["device"] = str(tensor.device)
         if type(tensor) is Parameter:
             record["parameter"] = True
         self._numbers[id(tensor)] = number = len(self.records)
@@ -180,9 +193,9 @@ class _Writer:
             if lead is None and len(members) == 1 and not overlaps_itself(first._shape, first.stride()):
                 lead = members[0]
             if lead is None:
-                name = add(self._names[members[0]] + ".storage", first._storage[start:end])
+                name = add(self._names[members[0]] + ".storage", _host(first._storage[start:end]))
             else:
-                name = add(self._names[lead], self._tensors[lead]._array())
+                name = add(self._names[lead], self._tensors[lead]._host_array())
             for number in members:
                 tensor, record = self._tensors[number], self.records[number]
                 record["data"] = name
@@ -217,6 +230,11 @@ def _advice(value: Any) -> str:
     return ""
 
 
+def _host(row: Any) -> np.ndarray:
+    """A row of elements in the CPU's memory."""
+    return row if isinstance(row, np.ndarray) else row.host()
+
+
 def _reach(tensor: Tensor) -> int:
     """How many elements of its storage a tensor spans."""
     return _span(tensor._shape, tensor.stride())
@@ -235,10 +253,14 @@ def _covers(tensor: Tensor, start: int, end: int) -> bool:
 class _Reader:
     """Makes values again of what the writer made of them."""
 
-    def __init__(self, rows: Mapping[str, np.ndarray], records: list[dict[str, Any]]):
+    def __init__(
+        self, rows: Mapping[str, np.ndarray], records: list[dict[str, Any]], places: Mapping[str, device]
+    ):
         self._rows = rows
         self._records = records
+        self._places = places
         self._tensors: dict[int, Tensor] = {}
+        self._placed_rows: dict[Any, Any] = {}  # by name, dtype and device: tensors that shared memory share it again
 
     def decoded(self, value: Any) -> Any:
         """The value that was encoded so."""
@@ -288,7 +310,8 @@ class _Reader:
     def _placed(self, record: dict[str, Any]) -> Tensor:
         """A tensor on the memory that its record describes."""
         kind = dtype.named[record["dtype"]]
-        row = self._rows[record["data"]].view(kind.numpy)
+        type = tensor_type(kind, self._places[record.get("device", "cpu")])
+        row = self._row(record["data"], type)
         shape = tuple(Size(record["shape"]))
         strides = tuple(Size(record.get("stride", contiguous_strides(shape))))
         own = "offset" not in record
@@ -297,7 +320,16 @@ class _Reader:
         if not sound or (numel(shape) if own else offset + _span(shape, strides)) > row.size:
             raise ValueError(f"a tensor of shape {shape} and strides {strides} reaches beyond what is stored")
         if not own or is_contiguous(shape, strides):
-            return strided(row, shape, strides, offset, tensor_type(kind))
-        placed = strided(np.empty(_span(shape, strides), kind.numpy), shape, strides, 0, tensor_type(kind))
-        placed._array()[...] = row.reshape(shape)
-        return placed
+            return strided(row, shape, strides, offset, type)
+        placed = strided(devices.empty((_span(shape, strides),), type), shape, strides, 0, type)
+        return placed.copy_(strided(row, shape, contiguous_strides(shape), 0, type))
+
+    def _row(self, name: str, type: TensorType) -> Any:
+        """The elements stored under a name, where tensors of this type lie."""
+        row = self._rows[name].view(type.numpy)
+        if type.device.type == "cpu":
+            return row
+        key = name, type
+        if key not in self._placed_rows:
+            self._placed_rows[key] = devices.moved(row, type.device)
+        return self._placed_rows[key]

@@ -250,7 +250,7 @@ def _elements(tensor: Any) -> str:
     """The elements of a small tensor."""
     if not 0 < numel(tensor._shape) <= _FEW:
         return ""
-    texts = [text.strip() for text in _print.element_texts(np.asarray(tensor._array()).reshape(-1))[0]]
+    texts = [text.strip() for text in _print.element_texts(np.asarray(tensor._host_array()).reshape(-1))[0]]
     return f" = {texts[0]}" if not tensor._shape else f" = [{', '.join(texts)}]"
 
 

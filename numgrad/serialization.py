@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -119,17 +119,18 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True, mmap: 
 
     Args:
         f: the file's name, or a file opened for reading bytes.
-        map_location: the device to put the tensors on, or a dict from names of devices to such.
+        map_location: the device to put the tensors on, or a dict from names of devices to such; otherwise each goes
+            where it was.
         weights_only: of no consequence: nothing but data is ever read from a file.
         mmap: True to leave the elements in the file until they are used; changes to them are not written back. The
             checksums of the elements are not tested then.
 
     Raises:
-        RuntimeError: the file is damaged, or of another format.
+        RuntimeError: the file is damaged, or of another format, or a tensor lay on a GPU and there is none.
         ValueError: ``mmap`` with a file that is not given by name.
         ImportError: the package safetensors is missing.
     """
-    _check_location(map_location)
+    place = _placing(map_location)
     library = _library()
     if isinstance(f, str | os.PathLike):
         name = f"file {os.fspath(f)!r}"
@@ -156,18 +157,37 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True, mmap: 
     except library.SafetensorError as error:
         raise RuntimeError(f"{name} is damaged or truncated: {error}") from None
     if _KEY not in metadata and _FORMAT not in metadata.items():
-        return {entry.name: _tensor(entry, name) for entry in entries}
+        return {entry.name: _tensor(entry, name).to(place("cpu")) for entry in entries}
     try:
-        return read_header(metadata.get(_KEY, ""), {entry.name: entry.row for entry in entries}, test=not mmap)
+        rows = {entry.name: entry.row for entry in entries}
+        return read_header(metadata.get(_KEY, ""), rows, test=not mmap, place=place)
     except ValueError as error:
         raise RuntimeError(f"{name} is damaged: {error}") from error
 
 
-def _check_location(location: Any) -> None:
+def _placing(location: Any) -> Callable[[str], device]:
+    """Where tensors go that lay on the device that a string names."""
     for place in location.values() if isinstance(location, dict) else [location]:
         if not isinstance(place, str | device | None):
             raise TypeError(f"load(): argument 'map_location' must be a device, its name or a dict, not {place!r}")
-        to_device(place)
+    if location is not None and not isinstance(location, dict):
+        everywhere = to_device(location)
+        return lambda name: everywhere
+    chosen = {str(name): to_device(place) for name, place in (location or {}).items()}
+    return lambda name: chosen[name] if name in chosen else _own_place(device(name))
+
+
+def _own_place(place: device) -> device:
+    """The device that a tensor lay on, if it is there."""
+    from . import cuda
+
+    if place.type == "cuda" and not cuda.is_available():
+        raise RuntimeError(
+            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
+            "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "
+            "storages to the CPU."
+        )
+    return place
 
 
 #: Bytes that tell what a file is: the length of the header, and the first character of the header.

@@ -23,7 +23,7 @@ def html(tensor: Any) -> str | None:
     """The tensor as HTML; None where only its text tells everything: within transforms, and with tangents."""
     if state.mode & LEVELS or hasattr(tensor, "_mapped"):
         return None
-    array = tensor._array()
+    array = tensor._host_array()
     positions = _print.shown_positions(array)
     shown = _print.taken(array, positions)
     if shown.size > _MOST or (array.size and not shown.size):
@@ -34,6 +34,8 @@ def html(tensor: Any) -> str | None:
 def _caption(tensor: Any) -> Html:
     origin = origin_text(tensor)
     parts = [element("b", type(tensor).__name__), list(tensor._shape), tensor._type.dtype.name]
+    if tensor.is_cuda:
+        parts.append(str(tensor.device))
     if origin is not None:
         parts.append(faint(origin))
     return element("p", joined(parts, " "))

@@ -6,15 +6,19 @@ its first row when it has begun to use a GPU.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-__all__ = ["DeviceRow", "set_driver"]
+__all__ = ["DeviceRow", "after_waiting", "set_driver"]
 
 #: What copies and fills memory: the module ``cuda.driver`` or ``cuda.simulated``, once a GPU is in use.
 _driver: Any = None
 _memory: Any = None
+
+#: Called when the host has waited for a GPU: they raise what kernels have reported meanwhile.
+after_waiting: list[Callable[[], None]] = []
 
 
 def set_driver(driver: Any, memory: Any) -> None:
@@ -80,6 +84,8 @@ class DeviceRow:
         array = np.empty(self.size, self.dtype)
         if self.size:
             _driver.copy_to_host(array, self.address, _memory.stream(self.device))
+            for function in after_waiting:
+                function()
         return array
 
     def item(self, place: int) -> Any:
@@ -95,5 +101,14 @@ class DeviceRow:
     def __deepcopy__(self, memo: dict[int, Any]) -> DeviceRow:
         return self.copy()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (self.host(), self.device)
+
     def __repr__(self) -> str:
         return f"<DeviceRow of {self.size} {self.dtype} on cuda:{self.device}>"
+
+
+def _unpickled(array: np.ndarray, device: int) -> DeviceRow:
+    from .choosing import begin_cuda  # which imports this module
+
+    return begin_cuda().row_from(array, device)

@@ -13,7 +13,7 @@ FEW, FIRST = 12, 3
 def values_text(tensor: Any) -> list[str]:
     """The elements in lines: all of a small tensor, of a large one the first, the least and the greatest."""
     try:
-        array = tensor._array()
+        array = tensor._host_array()
     except RuntimeError:  # one example of many, under vmap
         return ["elements under vmap"]
     if array.size == 0:

@@ -70,8 +70,14 @@ def probe(inputs: list[Any], outputs: list[Any], fast: bool) -> Probe:
 
 
 def array_of(tensor: Any) -> np.ndarray:
-    """The elements of a tensor, on the same memory."""
-    return tensor.detach().numpy()
+    """The elements of a tensor: on the same memory, or of one on a GPU a copy."""
+    return tensor.detach().numpy(force=True)
+
+
+def write_back(array: np.ndarray, tensor: Any) -> None:
+    """Give a tensor the elements of what ``array_of`` gave for it, unnoticed by autograd."""
+    if tensor.is_cuda:
+        tensor.data.copy_(tensor_of(array, tensor))
 
 
 def tensor_of(array: Any, like: Any) -> Any:

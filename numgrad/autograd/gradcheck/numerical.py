@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import is_tensor
-from .directions import Directions, array_of, tensor_of, units_of
+from .directions import Directions, array_of, tensor_of, units_of, write_back
 
 __all__ = [
     "Derivatives", "combined", "derivatives_along", "get_numerical_jacobian",
@@ -41,9 +41,11 @@ def derivatives_along(
                 for signed in (-eps, eps):
                     array[...] = before
                     array[index] += np.asarray(signed * step * unit).astype(array.dtype)
+                    write_back(array, x)
                     ends.append([np.array(array_of(y)) for y in evaluate()])
             finally:
                 array[...] = before
+                write_back(array, x)
             place = f"inputs are perturbed on index {index}" if line.vector is None else "inputs are perturbed"
             below, above = ends
             _check_alike(below, above, f"{place} by {eps}")

@@ -239,12 +239,12 @@ attach("__new__", staticmethod(_new))
 
 
 class _LegacyType(type):
-    """Makes ``isinstance(x, FloatTensor)`` a question about the dtype."""
+    """Makes ``isinstance(x, FloatTensor)`` a question about the dtype, of tensors on the CPU."""
 
     kind: dtype
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor) and instance.dtype is cls.kind
+        return isinstance(instance, Tensor) and instance._type is tensor_type(cls.kind)
 
     def __call__(cls, *data: Any, **kwargs: Any) -> Any:
         return legacy_tensor(None, cls.kind, *data, **kwargs)

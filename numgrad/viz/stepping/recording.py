@@ -237,7 +237,7 @@ def _sum(results: list[Result | None]) -> Any:
 
 def _same(one: Any, other: Any) -> bool:
     if isinstance(one, Tensor) and isinstance(other, Tensor):
-        return one._array().tobytes() == other._array().tobytes()
+        return one._host_array().tobytes() == other._host_array().tobytes()
     return one is other
 
 

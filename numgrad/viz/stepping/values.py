@@ -83,7 +83,7 @@ def summary(tensor: Tensor, array: np.ndarray) -> Summary:
 def value_text(value: Any) -> str:
     """A snapshot as text: small tensors with all their elements, which may take several lines."""
     if isinstance(value, Tensor):
-        return repr(value) if numel(value._shape) <= PRINTED else str(summary(value, value._array()))
+        return repr(value) if numel(value._shape) <= PRINTED else str(summary(value, value._host_array()))
     if isinstance(value, tuple | list):
         texts = [value_text(part) for part in value[:PARTS]]
         if len(value) > PARTS:
