@@ -208,11 +208,11 @@ def test_what_it_is_not_asked_for(cuda, stand_in):
 def test_handles(cuda, stand_in, monkeypatch):
     """A thread has one for all streams, with memory for each of them; the next thread takes it over."""
     left, right = tensor((3, 4)).to("cuda"), tensor((4, 2)).to("cuda")
-    current = [0]
-    monkeypatch.setattr(cuda.products, "stream", lambda device: current[0])
+    handle = type(cuda.stream(0))
 
-    def multiply(*streams):
-        for current[0] in streams:
+    def multiply(*addresses):
+        for address in addresses:
+            monkeypatch.setattr(cuda.products, "stream", lambda device, a=address: handle(a, device))
             cuda.matrix_product(left, right)
 
     multiply(0, 0, 7, 7, 0)

@@ -20,6 +20,8 @@ from numgrad_kernels.cuda import adapter
 
 from ..factors import Factor
 from ..rows import DeviceRow
+from . import runtime
+from .handles import StreamHandle
 from .memory import empty_row
 
 __all__ = ["Routines", "bindings", "routines"]
@@ -69,7 +71,7 @@ class _Handle:
         self.stream: int | None = None
         self.workspaces: dict[int, DeviceRow] = {}
 
-    def work_on(self, stream: int) -> int:
+    def work_on(self, stream: StreamHandle) -> int:
         """The handle's number, for work on a stream; own memory for each stream keeps results reproducible."""
         if stream != self.stream:
             memory = self.workspaces.get(stream)
@@ -108,11 +110,12 @@ class _OfThread(threading.local):
 _of_thread = _OfThread()
 
 
-def _handle(device: int, stream: int) -> int:
-    """This thread's handle for a GPU, set to a stream."""
-    lent = _of_thread.lent.get(device)
+def _handle(stream: StreamHandle) -> int:
+    """This thread's handle for the GPU that a stream is of, set to the stream."""
+    runtime.driver.use(stream.device)
+    lent = _of_thread.lent.get(stream.device)
     if lent is None:
-        lent = _of_thread.lent[device] = _Lent(device)
+        lent = _of_thread.lent[stream.device] = _Lent(stream.device)
     return lent.handle.work_on(stream)
 
 
@@ -131,13 +134,13 @@ class Routines:
         self._one = self._zero + kind.itemsize
 
     def gemm(
-        self, device: int, stream: int, count: int, m: int, n: int, k: int,
+        self, stream: StreamHandle, count: int, m: int, n: int, k: int,
         left: DeviceRow, first: Factor, right: DeviceRow, second: Factor, out: int, added: bool,
     ) -> None:  # fmt: skip
         """The products of ``count`` (m, k) and (k, n) matrices, written to ``out``, or ``added`` to what is there."""
         turned = _TRANSPOSED if second.turned else _AS_IT_LIES, _TRANSPOSED if first.turned else _AS_IT_LIES
         beta = self._one if added else self._zero
-        handle = _handle(device, stream)
+        handle = _handle(stream)
         if count == 1:
             self._gemm(handle, *turned, n, m, k, self._one, right.address, second.step, left.address, first.step,
                        beta, out, n)  # fmt: skip
@@ -146,19 +149,19 @@ class Routines:
                                left.address, first.step, first.batch, beta, out, n, m * n, count)  # fmt: skip
 
     def gemv(
-        self, device: int, stream: int, rows: int, k: int,
-        left: DeviceRow, lies: Factor, right: DeviceRow, step: int, out: int,
+        self, stream: StreamHandle, rows: int, k: int, left: DeviceRow, lies: Factor, right: DeviceRow, step: int,
+        out: int,
     ) -> None:  # fmt: skip
         """The product of a (rows, k) matrix and a vector, the elements of which are ``step`` apart."""
         turned, sizes = (_AS_IT_LIES, (rows, k)) if lies.turned else (_TRANSPOSED, (k, rows))
-        self._gemv(_handle(device, stream), turned, *sizes, self._one, left.address, lies.step, right.address, step,
+        self._gemv(_handle(stream), turned, *sizes, self._one, left.address, lies.step, right.address, step,
                    self._zero, out, 1)  # fmt: skip
 
     def dot(
-        self, device: int, stream: int, k: int, left: DeviceRow, along: int, right: DeviceRow, step: int, out: int
+        self, stream: StreamHandle, k: int, left: DeviceRow, along: int, right: DeviceRow, step: int, out: int
     ) -> None:
         """The sum of products of two vectors, without a conjugate."""
-        handle = _handle(device, stream)
+        handle = _handle(stream)
         self._set_pointer_mode(handle, _DEVICE)
         try:
             self._dot(handle, k, left.address, along, right.address, step, out)

@@ -81,7 +81,7 @@ def matrix_product(left: Any, right: Any, turned: tuple[bool, bool] = (False, Fa
     if bias is not None:
         launch(repeat_row, kind, bias, plan.n, out.size, out, blocks=blocks_for(out.size))
     x, y = _for_cublas(left, plan.left), _for_cublas(right, plan.right)
-    library.gemm(device, stream(device), plan.count, plan.m, plan.n, plan.k, x, plan.left, y, plan.right,
+    library.gemm(stream(device), plan.count, plan.m, plan.n, plan.k, x, plan.left, y, plan.right,
                  out.address, bias is not None)  # fmt: skip
     return out
 
@@ -138,12 +138,12 @@ def product(left: Any, right: Any, shape: tuple[int, ...]) -> DeviceRow:
     if shape == () == left._shape[1:]:
         along = left._element_strides()[0]
         if along:
-            library.dot(device, stream(device), k, _first_of(left), along, y, step, out.address)
+            library.dot(stream(device), k, _first_of(left), along, y, step, out.address)
         else:
             _row_by_row(left, right, step, rows, k, out)
     else:
         lies = factor(left._shape, left._strides, False)
-        library.gemv(device, stream(device), rows, k, _for_cublas(left, lies), lies, y, step, out.address)
+        library.gemv(stream(device), rows, k, _for_cublas(left, lies), lies, y, step, out.address)
     return out
 
 
