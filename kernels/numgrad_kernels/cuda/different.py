@@ -6,8 +6,6 @@ before begin a run.
 
 from __future__ import annotations
 
-import numpy as np
-
 from .adapter import cuda
 from .sorting import before
 

@@ -153,16 +153,16 @@ def take_first(values, places, size, length, count, inner, out, indices):
 
 
 def take_kth(values, places, lines, length, k, out, indices):
-    """Element ``k`` of each sorted line, and where the first of its equals stood."""
+    """The first of the equals of element ``k`` of each sorted line, and where it stood."""
     for line in range(cuda.grid(1), lines, cuda.gridsize(1)):
         start = line * length
-        value = values[start + k]
-        out[line] = value
-        indices[line] = places[_preceding(values, start, start + length, value, False)]
+        first = _preceding(values, start, start + length, values[start + k], False)
+        out[line] = values[first]
+        indices[line] = places[first]
 
 
 def take_median(values, places, lines, length, past_nan, out, indices):
-    """The lower of the middle elements of each sorted line, NaN not counted, and where the first of its equals stood.
+    """The first of the equals of the lower middle element of each sorted line, NaN not counted, and where it stood.
 
     Where there is a NaN it is the median, unless ``past_nan``.
     """
@@ -180,9 +180,9 @@ def take_median(values, places, lines, length, past_nan, out, indices):
         middle = max((numbers - 1) >> 1, 0)
         if numbers < length and not past_nan:
             middle = length - 1
-        value = values[start + middle]
-        out[line] = value
-        indices[line] = places[_preceding(values, start, start + length, value, False)]
+        first = _preceding(values, start, start + length, values[start + middle], False)
+        out[line] = values[first]
+        indices[line] = places[first]
 
 
 def longest_runs(values, length, parts, runs, ends):

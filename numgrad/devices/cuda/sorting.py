@@ -13,6 +13,7 @@ from ..._types import device, int64, tensor_type
 from ..rows import DeviceRow
 from .launching import THREADS, blocks_for, launch
 from .memory import empty_row, no_row
+from .scans import scan_axis
 
 __all__ = ["consecutive_rows", "kth_axis", "median_axis", "mode_axis", "sort_axis", "unique_elements", "unique_rows"]
 
@@ -199,8 +200,6 @@ def _runs(
 
     Reads back how many there are.
     """
-    from .scans import scan_axis
-
     blocks, place = blocks_for(length), x.device
     changes, inverse, first, begins = (empty_row(length, _INT64, place) for _ in range(4))
     launch(different.mark_changes, x.dtype, x, order, outer, length, inner, changes, blocks=blocks)

@@ -1,0 +1,139 @@
+"""Sorting on a GPU, and what rests on it: in tiles, in runs of several tiles, many short lines at once."""
+
+import numpy as np
+import pytest
+
+import numgrad
+from numgrad.devices import cpu
+
+#: (outer, length, inner): several lines in a block; columns; one line of several tiles; columns of several tiles.
+SHAPES = [(7, 5, 1), (2, 3, 4), (1, 37, 1), (2, 40, 3)]
+LONG = SHAPES[2:]
+
+
+@pytest.fixture
+def elements(size):
+    """``elements(shape, dtype)``: the shape, longer on a real GPU, and elements of which many are equal."""
+
+    def make(shape, dtype):
+        outer, length, inner = shape
+        length = size(length, length * 211)
+        count = outer * length * inner
+        values = np.random.default_rng(count).integers(0, size(6, 60), count).astype(dtype)
+        if values.dtype.kind == "f":
+            values[:: size(7, 43)] = np.nan
+            values[values == 0] *= np.where(np.arange((values == 0).sum()) % 2, 1.0, -1.0)
+        return (outer, length, inner), values
+
+    return make
+
+
+def check(found, expected):
+    """Raise unless rows on the GPU are as the arrays of the CPU, to the sign of a zero."""
+    for row, array in zip(found, expected, strict=True):
+        assert row.dtype == array.dtype
+        np.testing.assert_array_equal(row.host(), array)
+        if array.dtype.kind == "f":
+            np.testing.assert_array_equal(np.signbit(row.host()), np.signbit(array))
+
+
+@pytest.mark.parametrize("descending", [False, True], ids=["up", "down"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint8", "bool"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_lines_are_sorted_and_equal_elements_stay_in_order(cuda, elements, shape, dtype, descending):
+    shape, values = elements(shape, dtype)
+    check(cuda.sort_axis(cuda.row_from(values), *shape, descending), cpu.sort_axis(values, *shape, descending))
+
+
+@pytest.mark.parametrize("length", range(1, 18))
+def test_lines_of_any_length_are_sorted(cuda, length):
+    values = np.random.default_rng(length).normal(size=3 * length).astype("float32")
+    check(cuda.sort_axis(cuda.row_from(values), 3, length, 1, False), cpu.sort_axis(values, 3, length, 1, False))
+
+
+@pytest.mark.parametrize("shape", [(2, 0, 3), (0, 4, 1)], ids=str)
+def test_nothing_is_sorted(cuda, shape):
+    nothing = np.empty(0, "float32")
+    check(cuda.sort_axis(cuda.row_from(nothing), *shape, False), cpu.sort_axis(nothing, *shape, False))
+
+
+@pytest.mark.parametrize("share", [0, 0.02, 0.1, 0.3, 0.9])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_the_first_few_of_the_order(cuda, elements, shape, share):
+    shape, values = elements(shape, "float32")
+    count = int(np.ceil(share * shape[1]))
+    check(cuda.sort_axis(cuda.row_from(values), *shape, True, count), cpu.sort_axis(values, *shape, True, count))
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_one_element_of_each_line(cuda, elements, shape):
+    shape, values = elements(shape, "float32")
+    row = cuda.row_from(values)
+    for k in (0, 2, shape[1] - 1):
+        check(cuda.kth_axis(row, *shape, k), cpu.kth_axis(values, *shape, k))
+    for past_nan in (False, True):
+        check(cuda.median_axis(row, *shape, past_nan), cpu.median_axis(values, *shape, past_nan))
+    check(cuda.mode_axis(row, *shape), cpu.mode_axis(values, *shape))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "bool"])
+def test_one_element_of_each_line_of_integers_and_bools(cuda, elements, dtype):
+    shape, values = elements(SHAPES[3], dtype)
+    row = cuda.row_from(values)
+    check(cuda.median_axis(row, *shape, False), cpu.median_axis(values, *shape, False))
+    check(cuda.mode_axis(row, *shape), cpu.mode_axis(values, *shape))
+
+
+def test_lines_of_nothing_but_nan(cuda):
+    values = np.full(6, np.nan, "float32")
+    row = cuda.row_from(values)
+    for past_nan in (False, True):
+        check(cuda.median_axis(row, 2, 3, 1, past_nan), cpu.median_axis(values, 2, 3, 1, past_nan))
+    check(cuda.mode_axis(row, 2, 3, 1), cpu.mode_axis(values, 2, 3, 1))
+
+
+# -- different elements -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
+def test_different_elements(cuda, elements, dtype):
+    _, values = elements(SHAPES[3], dtype)
+    found, inverse, counts = cuda.unique_elements(cuda.row_from(values))
+    expected, _, occurring = cpu.unique_elements(values)
+    np.testing.assert_array_equal(found.host(), expected)
+    np.testing.assert_array_equal(found.host()[inverse.host()], values)  # which NaN is which is not said
+    np.testing.assert_array_equal(counts.host(), occurring)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
+@pytest.mark.parametrize("shape", [(7, 5, 1), (2, 9, 1), (1, 37, 1), (1, 9, 2)], ids=str)
+def test_different_slices(cuda, shape, dtype):
+    values = np.random.default_rng(3).integers(0, 2, np.prod(shape)).astype(dtype)
+    if dtype == "float32":
+        values[-1] = np.nan
+    row = cuda.row_from(values)
+    check(cuda.unique_rows(row, *shape), cpu.unique_rows(values, *shape))
+    check(cuda.consecutive_rows(row, *shape), cpu.consecutive_rows(values, *shape))
+
+
+def test_different_slices_of_nothing(cuda):
+    nothing = np.empty(0, "float32")
+    for shape in ((2, 0, 3), (0, 4, 1)):
+        row = cuda.row_from(nothing)
+        check(cuda.unique_rows(row, *shape), cpu.unique_rows(nothing, *shape))
+        check(cuda.consecutive_rows(row, *shape), cpu.consecutive_rows(nothing, *shape))
+    check(cuda.unique_elements(row), cpu.unique_elements(nothing))
+
+
+def test_the_public_functions(cuda):
+    x = numgrad.tensor([[2, 1], [0, 1], [2, 1]], dtype=numgrad.float32)
+    moved = x.to("cuda")
+    for function in (numgrad.unique, numgrad.unique_consecutive):
+        for dim in (None, 0):
+            options = {"dim": dim, "return_inverse": True, "return_counts": True}
+            for found, expected in zip(function(moved, **options), function(x, **options), strict=True):
+                assert found.is_cuda
+                assert found.dtype == expected.dtype
+                assert found.tolist() == expected.tolist()
+    assert moved.argsort(0, descending=True).tolist() == x.argsort(0, descending=True).tolist()
+    assert moved.T.msort().tolist() == x.T.msort().tolist()
