@@ -9,6 +9,11 @@ from os import environ as _environ
 from typing import TYPE_CHECKING, Any
 
 from . import autograd, random
+from ._deterministic import (
+    are_deterministic_algorithms_enabled,
+    is_deterministic_algorithms_warn_only_enabled,
+    use_deterministic_algorithms,
+)
 from ._device import get_default_device, set_default_device
 from ._missing import found_later, say_what_is_missing
 from ._print import set_printoptions
@@ -62,15 +67,15 @@ short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
 
 __all__ = [
-    "Generator", "Size", "Tensor", "autograd", "bool", "cdouble", "cfloat", "complex64", "complex128",
-    "contiguous_format", "cuda", "data", "default_generator", "device", "double", "dtype", "e", "enable_grad",
-    "explain", "finfo", "float", "float32", "float64", "from_dlpack", "func", "get_default_device",
+    "Generator", "Size", "Tensor", "are_deterministic_algorithms_enabled", "autograd", "bool", "cdouble", "cfloat",
+    "complex64", "complex128", "contiguous_format", "cuda", "data", "default_generator", "device", "double", "dtype",
+    "e", "enable_grad", "explain", "finfo", "float", "float32", "float64", "from_dlpack", "func", "get_default_device",
     "get_default_dtype", "iinfo", "inf", "inference_mode", "initial_seed", "inspect", "int", "int8", "int16", "int32",
-    "int64", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled",
-    "layout", "linalg", "load", "long", "manual_seed", "memory_format", "nan", "newaxis", "nn", "no_grad", "optim",
-    "pi", "preserve_format", "profiler", "random", "save", "seed", "set_anomaly_enabled", "set_default_device",
-    "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "special", "strided", "to_dlpack", "uint8",
-    "utils", "viz", "vmap",
+    "int64", "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
+    "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled", "is_inference_mode_enabled", "layout", "linalg", "load", "long",
+    "manual_seed", "memory_format", "nan", "newaxis", "nn", "no_grad", "optim", "pi", "preserve_format", "profiler", "random", "save",
+    "seed", "set_anomaly_enabled", "set_default_device", "set_default_dtype", "set_grad_enabled", "set_printoptions",
+    "short", "special", "strided", "to_dlpack", "uint8", "use_deterministic_algorithms", "utils", "viz", "vmap",
     *public_functions,
 ]
 

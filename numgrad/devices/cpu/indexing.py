@@ -6,7 +6,7 @@ bounds when an operation was called, and when they were saved for its gradient, 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from .launching import launch
 
 __all__ = [
     "Places", "check_inside", "check_report", "coordinates", "counts", "distinct_places", "fold_indices",
-    "gather_axis", "new_report", "nonzero_places", "nonzero_rows", "offsets", "outside", "put_rows",
+    "gather_axis", "new_report", "nonzero_places", "nonzero_rows", "offsets", "outside", "put_rows", "repeated_places",
     "scatter_axis", "scatter_extremes", "take_rows", "triangle_rows",
 ]
 
@@ -104,12 +104,11 @@ def outside(indices: np.ndarray, low: int, high: int) -> int | None:
     return int(indices[(indices < low) | (indices >= high)][0])
 
 
-def fold_indices(shape: tuple[int, ...], indices: list[tuple[np.ndarray, int]]) -> np.ndarray:
-    """Places counted over several dimensions: of each the indices, which broadcast to ``shape``, and the size."""
-    places = zero_row(int(np.prod(shape)), INT64)
-    for array, size in indices:
-        row = np.ascontiguousarray(array if array.shape == shape else np.broadcast_to(array, shape)).reshape(-1)
-        launch(indexing.fold_indices, INT64, row, size, places, size=places.size)
+def fold_indices(count: int, indices: list[tuple[np.ndarray, int]]) -> np.ndarray:
+    """``count`` places counted over several dimensions: of each the indices, a row, and the size."""
+    places = zero_row(count, INT64)
+    for row, size in indices:
+        launch(indexing.fold_indices, INT64, row, size, places, size=count)
     return places
 
 
@@ -125,17 +124,22 @@ def nonzero_places(array: np.ndarray) -> np.ndarray:
     return np.flatnonzero(array).astype(INT64, copy=False)
 
 
-def nonzero_rows(row: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """For each dimension the indices of the elements that are not zero, as (dimensions, count)."""
+def repeated_places(counts: np.ndarray) -> np.ndarray | None:
+    """The place of each count as often as it says; None if one is negative."""
+    return None if (counts < 0).any() else np.repeat(np.arange(counts.size), counts)
+
+
+def nonzero_rows(row: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, int]:
+    """For each dimension the indices of the elements that are not zero, one after the other, and how many there are."""
     places = nonzero_places(row)
     rows = np.empty((len(shape), places.size), INT64)
     for dim, indices in enumerate(coordinates(places, shape)):
         rows[dim] = indices
-    return rows
+    return rows.reshape(-1), places.size
 
 
-def triangle_rows(height: int, width: int, offset: int, upper: bool) -> np.ndarray:
-    """The indices, as (2, count), of the elements of a matrix above, or below, a diagonal and on it."""
+def triangle_rows(height: int, width: int, offset: int, upper: bool, type: Any) -> tuple[np.ndarray, int]:
+    """The rows, then the columns, of the elements of a matrix above, or below, a diagonal and on it; and how many."""
     rows, columns = np.ogrid[:height, :width]
     kept = columns - rows >= offset if upper else columns - rows <= offset
     return nonzero_rows(kept.reshape(-1), (height, width))
@@ -157,9 +161,10 @@ def counts(places: np.ndarray, size: int) -> np.ndarray:
 
 
 def offsets(
-    places: np.ndarray, sizes: tuple[int, ...], steps: tuple[int, ...], dims: tuple[int | tuple[int, int], ...]
-) -> np.ndarray:
-    """Offsets of places counted over dimensions of ``sizes``, which are stepped through by ``steps``.
+    places: np.ndarray, shape: tuple[int, ...], sizes: tuple[int, ...], steps: tuple[int, ...],
+    dims: tuple[int | tuple[int, int], ...],
+) -> np.ndarray:  # fmt: skip
+    """Offsets of places of ``shape`` counted over dimensions of ``sizes``, which are stepped through by ``steps``.
 
     ``dims`` are the dimensions of the result, a row: dimensions of the places, by number, and others (extent, step).
 
@@ -167,11 +172,11 @@ def offsets(
         IndexError: a place is out of bounds.
     """
     count = int(np.prod(sizes))
-    check_inside(places.reshape(-1), -count, count)
+    check_inside(places, -count, count)
     places = np.where(places < 0, places + count, places)
-    total = np.zeros(places.shape, INT64)
+    total = np.zeros(shape, INT64)
     for index, step in zip(coordinates(places, sizes), steps, strict=True):
-        total += np.reshape(index, places.shape) * step
+        total += index.reshape(shape) * step
     total = total.transpose([dim for dim in dims if isinstance(dim, int)])
     for axis, dim in enumerate(dims):
         if not isinstance(dim, int):

@@ -57,8 +57,8 @@ def _own_places(places: Tensor, count: int) -> Tensor:
     """The places of all examples, each of ``count`` elements, as places among those of all examples."""
     found = expanded(places)
     found = choose(lt(found, 0), add(found, count), found)  # indices may be negative
-    starts = reshape(arange(found._shape[0]) * count, (found._shape[0], *(1,) * len(places._shape)))
-    return add(found, starts)
+    starts = arange(found._shape[0], device=found.device) * count
+    return add(found, reshape(starts, (found._shape[0], *(1,) * len(places._shape))))
 
 
 def _indexed(dims: tuple[int, ...]) -> tuple[int, ...]:

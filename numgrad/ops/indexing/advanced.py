@@ -10,15 +10,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ... import devices
-from ..._layout import broadcast_shapes
+from ..._device import CPU
+from ..._layout import broadcast_shapes, numel
 from ..._tensor import Tensor, fresh
 from ..._types import bool_, int32, int64, tensor_type, uint8
 from ..batches import is_mapped, physical_of
-from ..copying import contiguous, convert
+from ..copying import contiguous, convert, placed
 from ..examples import refused
 from ..new import zeros_of
+from ..one_device import check_one_device
 from ..pointwise.arithmetic import add, mul
 from ..pointwise.comparison import choose, lt
+from ..shapes.views import expand_op
 from ..sharing import check_apart
 from ..table import operation, public
 from .places import part_shape, pick, put
@@ -96,10 +99,6 @@ class Selection(NamedTuple):
     distinct: bool
 
 
-def _int64(row: Any, shape: Ints) -> Tensor:
-    return fresh(row, shape, tensor_type(int64))
-
-
 @refused(
     "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with "
     "a boolean mask."
@@ -107,17 +106,18 @@ def _int64(row: Any, shape: Ints) -> Tensor:
 def mask_places(mask: Tensor) -> Tensor:
     """The places of the elements of a tensor that are not zero, as one row."""
     row = devices.nonzero_places(contiguous(mask)._flat)
-    return _int64(row, (row.size,))
+    return fresh(row, (row.size,), tensor_type(int64, mask._type.device))
 
 
-def selected(shape: Ints, indices: Sequence[Tensor | None]) -> Selection:
-    """What the index tensors, one for each dimension of ``shape`` (masks for several) or None, select.
+def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
+    """What the index tensors, one for each dimension of the input (masks for several) or None, select.
 
     Raises:
         IndexError: a tensor is no index, there are too many, a mask has another shape, an index is out of bounds, or
             the indices do not broadcast.
+        RuntimeError: a tensor lies on a GPU, and the input somewhere else.
     """
-    dim = 0
+    shape, dim = input._shape, 0
     given: list[tuple[Tensor, int]] = []
     for index in indices:
         if index is None:
@@ -126,6 +126,8 @@ def selected(shape: Ints, indices: Sequence[Tensor | None]) -> Selection:
         kind = index._type.dtype
         if kind not in (int64, bool_, int32, uint8):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        if index._type.device is not input._type.device:
+            index = _beside(index, input)
         given.append((index, dim))
         dim += len(index._shape) if kind in (bool_, uint8) else 1
     if dim > len(shape):
@@ -141,6 +143,16 @@ def selected(shape: Ints, indices: Sequence[Tensor | None]) -> Selection:
             return Selection(mask_places(index), tuple(range(dim, dim + len(index._shape))), True)
         return Selection(convert(index, int64), (dim,), False)
     return _combined(shape, given)
+
+
+def _beside(index: Tensor, input: Tensor) -> Tensor:
+    """An index tensor on the CPU copied to the device of the tensor that it is for."""
+    if index._type.device is not CPU:
+        raise RuntimeError(
+            f"indices should be either on cpu or on the same device as the indexed tensor ({input.device}), but one is "
+            f"on {index.device}"
+        )
+    return placed(index, input._type.device)
 
 
 def _check_mask(mask: Tensor, shape: Ints, dim: int) -> None:
@@ -168,17 +180,20 @@ def _combined(shape: Ints, given: list[tuple[Tensor, int]]) -> Selection:
     """Several indices as places over all their dimensions."""
     if any(is_mapped(index) for index, _ in given):
         return _combined_by_operations(shape, given)
-    parts: list[tuple[Any, int]] = []
+    parts: list[tuple[Tensor, int]] = []
     dims: list[int] = []
     for index, dim in given:
         if index._type.dtype in (bool_, uint8):
-            sizes = index._shape
-            arrays = devices.coordinates(mask_places(index)._flat, sizes)
+            sizes, places = index._shape, mask_places(index)
+            parts += [
+                (fresh(row, places._shape, places._type), size)
+                for row, size in zip(devices.coordinates(places._flat, sizes), sizes, strict=True)
+            ]
+            dims += range(dim, dim + len(sizes))
         else:
-            sizes, arrays = (shape[dim],), [convert(index, int64)._array()]
-        parts += zip(arrays, sizes, strict=True)
-        dims += range(dim, dim + len(sizes))
-    shapes = [array.shape for array, _ in parts]
+            parts.append((convert(index, int64), shape[dim]))
+            dims.append(dim)
+    shapes = [index._shape for index, _ in parts]
     try:
         together = broadcast_shapes(*shapes)
     except RuntimeError:
@@ -186,7 +201,12 @@ def _combined(shape: Ints, given: list[tuple[Tensor, int]]) -> Selection:
             "shape mismatch: indexing tensors could not be broadcast together with shapes "
             + ", ".join([str(list(s)) for s in shapes])
         ) from None
-    return Selection(_int64(devices.fold_indices(together, parts), together), tuple(dims), False)
+    rows = [
+        (contiguous(index if index._shape == together else expand_op.function(index, together))._flat, size)
+        for index, size in parts
+    ]
+    row = devices.fold_indices(numel(together), rows)
+    return Selection(fresh(row, together, tensor_type(int64, given[0][0]._type.device)), tuple(dims), False)
 
 
 def _combined_by_operations(shape: Ints, given: list[tuple[Tensor, int]]) -> Selection:
@@ -216,6 +236,9 @@ def _checked_values(input: Tensor, indices: Sequence[Tensor | None], selection: 
                 f"got {kind.legacy} for the destination and {values._type.dtype.legacy} for the source."
             )
         values = convert(values, kind)
+    if values._type is not input._type and not values._shape:
+        values = placed(values, input._type.device)
+    check_one_device(input, values)
     part = part_shape(input._shape, selection.dims, selection.places._shape)
     missing = len(part) - len(values._shape)
     if missing < 0 or any(
@@ -236,7 +259,7 @@ def write_selected(
     Raises:
         IndexError, RuntimeError: see :func:`selected`; the values have another dtype or shape.
     """
-    selection = selected(input._shape, indices)
+    selection = selected(input, indices)
     values = _checked_values(input, indices, selection, values)
     check_apart(input, values, selection.places)
     return index_put_op.in_place(
@@ -269,7 +292,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
         IndexError, RuntimeError: the indices, or the values' dtype or shape, do not fit.
     """
     _check_arguments("index_put", indices, values)
-    selection = selected(input._shape, indices)
+    selection = selected(input, indices)
     values = _checked_values(input, indices, selection, values)
     return index_put_op(input, selection.places, values, selection.dims, accumulate, selection.distinct)
 

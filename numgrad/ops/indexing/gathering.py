@@ -12,7 +12,7 @@ from ..batches import physical_of
 from ..copying import contiguous, convert, write
 from ..examples import each
 from ..new import filled_of, zeros_of
-from ..pointwise.arithmetic import mul
+from ..pointwise.arithmetic import mul, reciprocal
 from ..shapes.parts import slice_op
 from ..shapes.views import expand, reshape
 from ..table import check_tensors, operation, public
@@ -219,9 +219,8 @@ def _scaled(rows: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq:
 @each
 def _frequencies(indices: Tensor, count: int, type: TensorType) -> Tensor:
     """A column with 1 divided by how often each of ``count`` indices occurs."""
-    factors = filled_of((count, 1), 1, type)
-    factors._flat[:] = 1 / devices.counts(contiguous(indices)._flat, count)
-    return factors
+    counts = devices.counts(contiguous(indices)._flat, count)
+    return reciprocal(convert(fresh(counts, (count, 1), indices._type), type.dtype))
 
 
 def embedding(

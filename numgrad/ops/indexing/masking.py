@@ -8,8 +8,8 @@ from typing import Any
 from ... import devices
 from ..._layout import all_dims, broadcast_shapes, numel
 from ..._tensor import Tensor, fresh
-from ..._types import bool_, int32, int64, tensor_type, to_dtype, uint8
-from ..copying import contiguous, convert
+from ..._types import bool_, int32, int64, tensor_type, to_device, to_dtype, uint8
+from ..copying import contiguous, convert, write
 from ..examples import dynamic
 from ..new import empty_of, zeros_of
 from ..numbers import check_fits
@@ -20,7 +20,7 @@ from ..sharing import check_apart
 from ..table import attach, check_tensors, operation, public, public_functions
 from .advanced import mask_places
 from .places import pick, put
-from .updating import in_place, number_as, updating
+from .updating import in_place, number_as, number_in, updating
 
 __all__ = ["argwhere", "masked_fill", "masked_scatter", "masked_select", "nonzero"]
 
@@ -46,7 +46,7 @@ def _filled(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 def _fill(input: Tensor, mask: Tensor, value: Any, out: Tensor | None = None) -> None:
     """Write the value, or the input's own, to ``out``, the input itself unless it is given."""
-    operands = [mask, number_as(value, input).item(), input]
+    operands = [mask, number_in(value, input), input]
     kind = input._type.dtype
     program = choose.op.program(operands, choose.op.statics, kind, kind)
     devices.run_pointwise(program, operands, [input if out is None else out])
@@ -139,10 +139,11 @@ def _(grad, mask, source_shape):
 def masked_scatter_backward(grad_output: Tensor, mask: Tensor, shape: tuple[int, ...]) -> Tensor:
     """What of the gradient the mask selects, in front of zeros, in ``shape``."""
     row = devices.zeros(shape, grad_output._type)
-    picked = masked_select_op.function(grad_output, mask)._flat
-    if picked.size > row.size:
-        raise RuntimeError(f"the mask selects {picked.size} elements, more than a source of shape {list(shape)} has")
-    row[: picked.size] = picked
+    picked = masked_select_op.function(grad_output, mask)
+    count = numel(picked._shape)
+    if count > row.size:
+        raise RuntimeError(f"the mask selects {count} elements, more than a source of shape {list(shape)} has")
+    write(fresh(row[:count], (count,), grad_output._type), picked)
     return fresh(row, shape, grad_output._type)
 
 
@@ -250,11 +251,6 @@ attach("where", _where_method)
 # -- indices ------------------------------------------------------------------------------------------------------
 
 
-def _rows_of_indices(rows: Any) -> Tensor:
-    """Indices of each dimension as a tensor of shape (dimensions, count)."""
-    return fresh(rows.reshape(-1), rows.shape, tensor_type(int64))
-
-
 @dynamic("nonzero")
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not zero, in row-major order.
@@ -264,8 +260,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """
     if as_tuple and not input._shape:
         input = unsqueeze(input.detach(), 0)
-    rows = devices.nonzero_rows(contiguous(input.detach())._flat, input._shape)
-    found = _rows_of_indices(rows)
+    rows, count = devices.nonzero_rows(contiguous(input.detach())._flat, input._shape)
+    found = fresh(rows, (len(input._shape), count), tensor_type(int64, input._type.device))
     return found.unbind(0) if as_tuple else public_functions["t"](found)
 
 
@@ -274,24 +270,25 @@ def argwhere(input: Tensor) -> Tensor:
     return nonzero(input)
 
 
-def _triangle(name: str, row: int, col: int, offset: int, dtype: Any, upper: bool) -> Tensor:
-    kind = to_dtype(int64 if dtype is None else dtype)
+def _triangle(name: str, row: int, col: int, offset: int, dtype: Any, device: Any, upper: bool) -> Tensor:
+    kind, type = to_dtype(int64 if dtype is None else dtype), tensor_type(int64, to_device(device))
     for what, size in (("row", row), ("col", col)):
         if size < 0:
             raise RuntimeError(f"{what} must be non-negative, got {size}")
     if kind not in (int32, int64):
         raise NotImplementedError(f"\"{name}\" not implemented for '{kind.legacy}'")
-    return public_functions["tensor"](devices.triangle_rows(row, col, offset, upper), dtype=kind)
+    rows, count = devices.triangle_rows(row, col, offset, upper, type)
+    return convert(fresh(rows, (2, count), type), kind)
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
     """The indices, of shape (2, count), of the elements of a matrix on and below a diagonal, row by row."""
-    return _triangle("tril_indices", row, col, offset, dtype, False)
+    return _triangle("tril_indices", row, col, offset, dtype, device, False)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
     """The indices, of shape (2, count), of the elements of a matrix on and above a diagonal, row by row."""
-    return _triangle("triu_indices", row, col, offset, dtype, True)
+    return _triangle("triu_indices", row, col, offset, dtype, device, True)
 
 
 for _function in (masked_fill, masked_select, masked_scatter, nonzero, argwhere):

@@ -44,7 +44,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 def _one_hot(tensor: Tensor, num_classes: int) -> Tensor:
     row = contiguous(tensor)._flat
     if row.size:
-        low, high = [devices.extreme_axis(row, 1, row.size, 1, largest)[0].item() for largest in (False, True)]
+        low, high = [devices.extreme_axis(row, 1, row.size, 1, largest)[0].item(0) for largest in (False, True)]
         if low < 0:
             raise RuntimeError(f"Class values must be non-negative, but one is {low}.")
         if num_classes == -1:

@@ -111,7 +111,7 @@ def _as_one(run: list[int], extents: Sequence[int], steps: Sequence[int]) -> tup
 def _located(tensor: Tensor, walk: _Walk, places: Tensor) -> devices.Places:
     row, step, size = contiguous(places)._flat, walk.step, numel(walk.sizes)
     if step is None:
-        row = devices.offsets(row.reshape(places._shape), walk.sizes, walk.steps, walk.middle)
+        row = devices.offsets(row, places._shape, walk.sizes, walk.steps, walk.middle)
         step, size = 1, walk.reach
     return devices.Places(
         tensor._offset, walk.outer_step, row, step, size, walk.inner_step, walk.outer, walk.inner

@@ -20,7 +20,7 @@ from ..shapes.parts import slice_op
 from ..sharing import check_apart
 from ..table import attach, check_tensors, public
 from .gathering import along, check_index_dtype, check_within, gather_op, scatter_into, scatter_zeros
-from .updating import number_as, updating
+from .updating import number_as, number_in, updating
 
 __all__ = ["scatter", "scatter_add", "scatter_reduce"]
 
@@ -195,8 +195,7 @@ def _scatter_call(
         index, _, dim = _checked(name, input, dim, index, None)
         if reduce is None:
             return scatter_value, (input, index, dim, given)
-        number = number_as(given, input)
-        src = filled_of(index._shape, number.item(), input._type)
+        src = filled_of(index._shape, number_in(given, input), input._type)
     else:
         if reduce is not None:
             warnings.warn(

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._tensor import Tensor, fresh, strided
+from ..._device import CPU
+from ..._tensor import Tensor, strided
 from ..._types import bool_, int64, tensor_type, uint8
 from ...autograd.grad_mode import GRAD, TRANSFORMED, state
 from ...autograd.node import MAYBE, edge_of
@@ -20,6 +21,7 @@ from ...autograd.views import View
 from ..batches import is_batched
 from ..copying import clone, convert
 from ..creation.from_data import tensor
+from ..new import zeros_of
 from ..overwriting import assign_number, copy_, fill_
 from ..shapes.parts import at_index, select_op, slice_op
 from ..shapes.views import expand, unsqueeze_op, view_as_shape
@@ -67,9 +69,9 @@ def _as_tensor(item: Any) -> Tensor:
         TypeError, ValueError: it is a sequence of something else.
     """
     if isinstance(item, np.ndarray) and item.dtype.kind in "iub":
-        return tensor(item if item.dtype.kind == "b" or item.dtype == np.uint8 else item.astype(np.int64))
+        return tensor(item if item.dtype.kind == "b" or item.dtype == np.uint8 else item.astype(np.int64), device=CPU)
     if isinstance(item, Sequence | np.ndarray):
-        made = tensor(item if isinstance(item, np.ndarray | str) else list(item))
+        made = tensor(item if isinstance(item, np.ndarray | str) else list(item), device=CPU)
         return made if made.dtype in (int64, bool_) else convert(made, int64)
     raise IndexError(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
@@ -132,7 +134,7 @@ def _resolve(self: Tensor, index: Any, reading: bool) -> tuple[Tensor, Indices |
             continue
         elif isinstance(item, bool) or (isinstance(item, Tensor) and item._type.dtype in _MASKS):
             result = unsqueeze_op(result, dim)
-            found.append(_whether(bool(item)))
+            found.append(_whether(bool(item), self))
             tensors = True
             dim += 1
             continue
@@ -144,9 +146,9 @@ def _resolve(self: Tensor, index: Any, reading: bool) -> tuple[Tensor, Indices |
     return result, found if tensors else None
 
 
-def _whether(condition: bool) -> Tensor:
+def _whether(condition: bool, input: Tensor) -> Tensor:
     """The index that takes, or leaves, the one element of a dimension of size 1."""
-    return fresh(np.zeros(int(condition), np.int64), (int(condition),), tensor_type(int64))
+    return zeros_of((int(condition),), tensor_type(int64, input._type.device))
 
 
 def _recorded(self: Tensor) -> bool:
@@ -218,7 +220,7 @@ def get_item(self: Tensor, index: Any) -> Tensor:
         IndexError: there is no such dimension or index.
     """
     if isinstance(index, Tensor) and index._shape:
-        return index_op(self, *selected(self._shape, (index,)))
+        return index_op(self, *selected(self, (index,)))
     if not _recorded(self):
         part = _unrecorded(self, index)
         if part is not None:
@@ -227,7 +229,7 @@ def get_item(self: Tensor, index: Any) -> Tensor:
         return at_index(self, 0, index)
     result, indices = _resolve(self, index, True)
     if indices is not None:
-        return index_op(result, *selected(result._shape, indices))
+        return index_op(result, *selected(result, indices))
     return alias(result) if result is self else result
 
 
@@ -249,7 +251,7 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
         assign_number(part, value)
         return
     if isinstance(value, list | tuple | np.ndarray):
-        value = tensor(value, dtype=self.dtype)
+        value = tensor(value, dtype=self.dtype, device=self.device)
     if not isinstance(value, Tensor) and not number:
         raise TypeError(f"can't assign a {type(value).__name__} to a {self._type.name} (shape {list(self._shape)})")
     if indices is not None:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import devices
+from ..._device import CPU
 from ..._layout import contiguous_strides
 from ..._tensor import Tensor, check_in_place, strided
+from ..._types import tensor_type
 from ...autograd.grad_mode import GRAD, TRANSFORMED, state
 from ...autograd.views import record_inplace
 from ..copying import kept_copy, kept_strides, write
@@ -16,7 +18,7 @@ from ..overwriting import fill_, recorded_edges
 from ..table import operation, parameters
 from ..transforms import ChangeCall, transformed
 
-__all__ = ["in_place", "number_as", "updating"]
+__all__ = ["in_place", "number_as", "number_in", "updating"]
 
 
 def updating(
@@ -91,3 +93,15 @@ def number_as(value: Any, like: Tensor) -> Tensor:
     if value.__class__ in (bool, int, float) and like._type.dtype.is_floating_point and -1e30 < value < 1e30:
         return filled_of((), value, like._type)  # which fill_ would find to fit
     return fill_(empty_of((), like._type), value)
+
+
+def number_in(value: Any, like: Tensor) -> Any:
+    """The number, or that in a 0-d tensor, as the dtype of ``like`` holds it, but a Python number.
+
+    Raises:
+        TypeError, RuntimeError: see :func:`number_as`.
+    """
+    if like._type.device is not CPU:  # what is filled there could only be read when the GPU has done all its work
+        value = value.item() if isinstance(value, Tensor) else value
+        return fill_(empty_of((), tensor_type(like._type.dtype)), value).item()
+    return number_as(value, like).item()

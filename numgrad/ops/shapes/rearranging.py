@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ... import devices
 from ..._layout import normal_dim, numel
 from ..._tensor import Tensor, fresh
-from ..._types import int32, int64
-from ..copying import contiguous, contiguous_op, write
+from ..._types import int32, int64, tensor_type
+from ..copying import contiguous, contiguous_op, convert, write
 from ..new import empty_of
 from ..reductions.sums import sum_dims
 from ..table import attach, check_tensors, operation, public, public_functions
@@ -216,13 +217,12 @@ def _checked_repeats(repeats: Any) -> Tensor:
 
 def _repeated_indices(repeats: Tensor, output_size: int | None) -> Tensor:
     """Each index as often as the counts say."""
-    counts = _checked_repeats(repeats).numpy().reshape(-1)
-    if (counts < 0).any():
+    row = devices.repeated_places(contiguous(_checked_repeats(repeats).detach())._flat)
+    if row is None:
         raise RuntimeError(f"repeats can not be negative (shape {list(repeats._shape)})")
-    row = np.repeat(np.arange(len(counts), dtype=repeats._type.numpy), counts)
-    if output_size not in (None, len(row)):
-        raise RuntimeError(f"allocated size does not match required size ({output_size} and {len(row)})")
-    return fresh(row, row.shape, repeats._type)
+    if output_size not in (None, row.size):
+        raise RuntimeError(f"allocated size does not match required size ({output_size} and {row.size})")
+    return convert(fresh(row, (row.size,), tensor_type(int64, repeats._type.device)), repeats.dtype)
 
 
 for _function in (roll, rot90, tile, repeat_interleave):

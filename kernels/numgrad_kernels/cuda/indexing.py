@@ -1,0 +1,219 @@
+"""Reading and writing at places given by indices, on a GPU; see ``cpu/indexing.py`` for what the numbers mean.
+
+A kernel over rows of ``inner`` neighbouring elements has ``1 << shift`` threads for each, as many as the row has
+elements or half of that, so that neighbouring threads are at neighbouring elements of long rows and of short ones.
+
+No index that leads outside is followed: it is noted in ``report``, as (whether there is one, it, the bounds), and what
+would have been read is 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .adapter import cuda
+from .language import atomic_add, quotient
+
+#: Placeholder: the dtype that the kernel computes in.
+T = np.float32
+
+
+def over(number, divisor):
+    """``number // divisor`` of numbers that are not negative."""
+    return np.int64(np.uint64(number) // np.uint64(divisor))
+
+
+def narrow_over(number, divisor):
+    """The same below 2**32, which takes a fraction of the time."""
+    return np.int64(quotient(np.uint64(number), np.uint64(divisor)))
+
+
+def _note(report, index, low, high):
+    """Report an index that is not in [low, high), unless there is a report already."""
+    if report[0] == 0:
+        report[1] = index
+        report[2] = low
+        report[3] = high
+        cuda.threadfence_system()
+        report[0] = 1
+
+
+def find_outside(indices, count, low, high, report):
+    """Report indices that are not in [low, high)."""
+    for i in range(cuda.grid(1), count, cuda.gridsize(1)):
+        index = np.int64(indices[i])
+        if index < low or index >= high:
+            _note(report, index, low, high)
+
+
+def take_rows(
+    x, start, outer_step, places, place_step, size, inner_step, rows, count, inner, shift, out, report
+):  # fmt: skip
+    """``out[o, j, c]`` is the element of ``x`` at place ``j``; there are ``rows`` pairs of ``o`` and ``j``."""
+    lanes = 1 << shift
+    lane = cuda.grid(1) & (lanes - 1)
+    for row in range(cuda.grid(1) >> shift, rows, cuda.gridsize(1) >> shift):
+        o = over(row, count)
+        place = places[row - o * count]
+        index = place + size if place < 0 else place
+        target = row * inner
+        if index >= 0 and index < size:
+            source = start + o * outer_step + index * place_step
+            for c in range(lane, inner, lanes):
+                out[target + c] = x[source + c * inner_step]
+        else:
+            for c in range(lane, inner, lanes):
+                out[target + c] = T(0)
+            if lane == 0:
+                _note(report, place, -size, size)
+
+
+def put_rows(
+    values, value_outer, value_step, value_inner, start, outer_step, places, place_step, size, inner_step, rows, count,
+    inner, shift, out, report,
+):  # fmt: skip
+    """``out`` gets ``values[o * value_outer + j * value_step + c * value_inner]`` at place ``j``, as ``put`` says."""
+    lanes = 1 << shift
+    lane = cuda.grid(1) & (lanes - 1)
+    for row in range(cuda.grid(1) >> shift, rows, cuda.gridsize(1) >> shift):
+        o = over(row, count)
+        j = row - o * count
+        place = places[j]
+        index = place + size if place < 0 else place
+        if index >= 0 and index < size:
+            target = start + o * outer_step + index * place_step
+            source = o * value_outer + j * value_step
+            for c in range(lane, inner, lanes):
+                put(out, target + c * inner_step, values[source + c * value_inner])
+        elif lane == 0:
+            _note(report, place, -size, size)
+
+
+def put(out, place, value):
+    """Overwrite an element."""
+    out[place] = T(value)
+
+
+def add(out, place, value):
+    """Add to an element that no other thread writes to."""
+    out[place] = T(out[place] + value)
+
+
+def add_together(out, place, value):
+    """Add to an element that other threads may be adding to."""
+    atomic_add(out, place, T(value))
+
+
+def add_parts_together(out, place, value):
+    """Add a complex number to one that lies in ``out``, a row of real ones, as two parts."""
+    number = T(value)
+    atomic_add(out, 2 * place, number.real)
+    atomic_add(out, 2 * place + 1, number.imag)
+
+
+def wrap_places(places, count, size, out, report):
+    """The places counted from the front; ``size`` for one that leads outside."""
+    for i in range(cuda.grid(1), count, cuda.gridsize(1)):
+        place = places[i]
+        index = place + size if place < 0 else place
+        if index >= 0 and index < size:
+            out[i] = index
+        else:
+            out[i] = size
+            _note(report, place, -size, size)
+
+
+def put_in_order(
+    values, value_outer, value_step, value_inner, start, outer_step, places, order, place_step, size, inner_step, rows,
+    count, inner, shift, out,
+):  # fmt: skip
+    """``out`` at each place becomes what it is together with the values for that place, from the first to the last.
+
+    The ``places`` are sorted; ``order`` says where each stood before.  Places of ``size`` or more are left out.
+    """
+    lanes = 1 << shift
+    lane = cuda.grid(1) & (lanes - 1)
+    for row in range(cuda.grid(1) >> shift, rows, cuda.gridsize(1) >> shift):
+        o = over(row, count)
+        first = row - o * count
+        place = places[first]
+        begins = place < size
+        if first > 0 and places[first - 1] == place:
+            begins = False
+        if begins:
+            target = start + o * outer_step + place * place_step
+            for c in range(lane, inner, lanes):
+                source = o * value_outer + c * value_inner
+                total = T(out[target + c * inner_step])
+                j = first
+                going = True
+                while going:
+                    total = together(total, T(values[source + order[j] * value_step]))
+                    j += 1
+                    going = False
+                    if j < count:
+                        going = places[j] == place
+                out[target + c * inner_step] = total
+
+
+def together(total, value):
+    """The sum of two."""
+    return T(total + value)
+
+
+def multiplied(total, value):
+    """Their product."""
+    return T(total * value)
+
+
+def later(total, value):
+    """The second of them."""
+    return value
+
+
+def larger(total, value):
+    """The larger of them; NaN is larger than everything."""
+    return value if value != value or value > total else total
+
+
+def smaller(total, value):
+    """The smaller of them; NaN is smaller than everything."""
+    return value if value != value or value < total else total
+
+
+def gather_axis(x, indices, count, length, width, inner, out, report):
+    """``out[o, j, c]`` is ``x[o, indices[o, j, c], c]``; ``length`` and ``width`` are extents of the middle axis."""
+    for i in range(cuda.grid(1), count, cuda.gridsize(1)):
+        o = over(i, width * inner)
+        c = np.int64(0) if inner == 1 else i - over(i, inner) * inner
+        index = indices[i]
+        if index >= 0 and index < length:
+            out[i] = x[(o * length + index) * inner + c]
+        else:
+            out[i] = T(0)
+            _note(report, index, 0, length)
+
+
+def scatter_axis(values, value_step, indices, count, length, width, inner, out, report):
+    """``out[o, indices[o, j, c], c]`` gets ``values[o, j, c]``, as ``put`` does it; a step of 0 is for one value."""
+    for i in range(cuda.grid(1), count, cuda.gridsize(1)):
+        o = over(i, width * inner)
+        c = np.int64(0) if inner == 1 else i - over(i, inner) * inner
+        index = indices[i]
+        if index >= 0 and index < length:
+            put(out, (o * length + index) * inner + c, values[i * value_step])
+        else:
+            _note(report, index, 0, length)
+
+
+def scatter_places(indices, count, length, width, inner, size, out, report):
+    """Where in the whole row of ``size`` elements each index of ``scatter_axis`` leads; ``size`` if outside."""
+    for i in range(cuda.grid(1), count, cuda.gridsize(1)):
+        o = over(i, width * inner)
+        c = np.int64(0) if inner == 1 else i - over(i, inner) * inner
+        index = indices[i]
+        if index >= 0 and index < length:
+            out[i] = (o * length + index) * inner + c
+        else:
+            out[i] = size
+            _note(report, index, 0, length)

@@ -1,0 +1,202 @@
+"""Places on a GPU: counted over several dimensions, taken apart into indices, and found where elements are not zero."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .adapter import cuda
+from .indexing import _note, over
+from .language import atomic_add
+
+#: Placeholder: the dtype that the kernel computes in.
+T = np.float32
+
+#: Threads of a block.
+THREADS = 256
+
+#: Neighbouring elements that one thread looks at.
+ITEMS = 8
+
+
+# -- several dimensions --------------------------------------------------------------------------------------------
+
+
+def fold_indices(indices, count, size, places):
+    """``places * size + indices``, in place: a further dimension, of ``size``, of places counted from the front."""
+    for i in range(cuda.grid(1), count, cuda.gridsize(1)):
+        index = indices[i]
+        places[i] = places[i] * size + (index + size if index < 0 else index)
+
+
+def coordinates(places, count, step, size, out):
+    """The index of each place in the dimension of ``size`` where ``step`` places have the same."""
+    for i in range(cuda.grid(1), count, cuda.gridsize(1)):
+        number = over(places[i], step)
+        out[i] = number - over(number, size) * size
+
+
+def place_offsets(places, count, total, step, size, stride, out, report):
+    """Add the index of each place (see ``coordinates``) times ``stride``; a place below 0 counts from the end."""
+    for i in range(cuda.grid(1), count, cuda.gridsize(1)):
+        place = places[i]
+        index = place + total if place < 0 else place
+        if index >= 0 and index < total:
+            number = over(index, step)
+            out[i] += (number - over(number, size) * size) * stride
+        else:
+            _note(report, place, -total, total)
+
+
+def number_offsets(count, step, size, stride, out):
+    """Add to each element its index in one dimension of the row (see ``coordinates``) times ``stride``."""
+    for i in range(cuda.grid(1), count, cuda.gridsize(1)):
+        number = over(i, step)
+        out[i] += (number - over(number, size) * size) * stride
+
+
+def add_at(values, places, count, out):
+    """Add to each element the value at its place."""
+    for i in range(cuda.grid(1), count, cuda.gridsize(1)):
+        out[i] += values[places[i]]
+
+
+def count_places(places, count, size, totals, report):
+    """Count how often each place is named."""
+    for i in range(cuda.grid(1), count, cuda.gridsize(1)):
+        place = places[i]
+        if place >= 0 and place < size:
+            atomic_add(totals, place, np.int64(1))
+        else:
+            _note(report, place, 0, size)
+
+
+def at_least(numbers, count, low):
+    """Raise numbers below ``low`` to that."""
+    for i in range(cuda.grid(1), count, cuda.gridsize(1)):
+        numbers[i] = max(numbers[i], low)
+
+
+# -- where something is --------------------------------------------------------------------------------------------
+
+
+def mark_places(places, count, size, marks, report):
+    """Set to 1 what is at each place."""
+    for i in range(cuda.grid(1), count, cuda.gridsize(1)):
+        place = places[i]
+        index = place + size if place < 0 else place
+        if index >= 0 and index < size:
+            marks[index] = 1
+        else:
+            _note(report, place, -size, size)
+
+
+def total_weights(x, count, totals):
+    """The sum of the weights of each stretch of ``THREADS * ITEMS`` elements, one for each block."""
+    part = cuda.shared.array(THREADS, np.int64)
+    thread = cuda.threadIdx.x
+    block = np.int64(cuda.blockIdx.x)
+    first = (block * THREADS + thread) * ITEMS
+    total = np.int64(0)
+    for i in range(first, min(first + ITEMS, count)):
+        total += weight(x[i])
+    part[thread] = total
+    _sums_before(part, thread, total)
+    if thread == THREADS - 1:
+        totals[block] = part[thread]
+
+
+def weight(value):
+    """How often the place of an element is wanted: once if it is not zero."""
+    return np.int64(1) if value != T(0) else np.int64(0)
+
+
+def own_number(value):
+    """As often as the element says."""
+    return max(np.int64(value), np.int64(0))
+
+
+def _sums_before(part, thread, own):
+    """The sum of what the threads before this one have in ``part``, which then has the sums up to each."""
+    cuda.syncthreads()
+    step = 1
+    while step < THREADS:
+        other = np.int64(0)
+        if thread >= step:
+            other = part[thread - step]
+        cuda.syncthreads()
+        part[thread] += other
+        cuda.syncthreads()
+        step *= 2
+    return part[thread] - own
+
+
+def scan_totals(totals, count):
+    """Each total becomes the sum of those before it, and the one after the last that of all; by one block."""
+    part = cuda.shared.array(THREADS, np.int64)
+    thread = cuda.threadIdx.x
+    length = (count + THREADS - 1) // THREADS
+    first = min(thread * length, count)
+    last = min(first + length, count)
+    total = np.int64(0)
+    for i in range(first, last):
+        total += totals[i]
+    part[thread] = total
+    before = _sums_before(part, thread, total)
+    for i in range(first, last):
+        own = totals[i]
+        totals[i] = before
+        before += own
+    if thread == THREADS - 1:
+        totals[count] = before
+
+
+def weighted_places(x, count, starts, out):
+    """The place of each element as often as its weight says, each stretch beginning where ``starts`` says."""
+    part = cuda.shared.array(THREADS, np.int64)
+    thread = cuda.threadIdx.x
+    block = np.int64(cuda.blockIdx.x)
+    first = (block * THREADS + thread) * ITEMS
+    last = min(first + ITEMS, count)
+    total = np.int64(0)
+    for i in range(first, last):
+        total += weight(x[i])
+    part[thread] = total
+    target = starts[block] + _sums_before(part, thread, total)
+    for i in range(first, last):
+        times = weight(x[i])
+        for t in range(times):
+            out[target + t] = i
+        target += times
+
+
+# -- triangles -----------------------------------------------------------------------------------------------------
+
+
+def upper_before(row, width, offset):
+    """How many elements on and above a diagonal the rows before one have."""
+    whole = min(max(1 - offset, 0), row)  # rows of which all is above it
+    partly = max(min(row, width - offset) - whole, 0)
+    return whole * width + partly * (width - offset - whole) - partly * (partly - 1) // 2
+
+
+def lower_before(row, width, offset):
+    """How many elements on and below a diagonal the rows before one have."""
+    without = min(max(-offset, 0), row)
+    partly = max(min(row, width - offset - 1) - without, 0)
+    whole = row - without - partly
+    return partly * (without + offset + 1) + partly * (partly - 1) // 2 + whole * width
+
+
+def triangle_rows(count, width, offset, upper, kept, out):
+    """The rows, then the columns, of the ``kept`` elements of a matrix of ``count`` on one side of a diagonal."""
+    for i in range(cuda.grid(1), count, cuda.gridsize(1)):
+        row = over(i, width)
+        column = i - row * width
+        if upper and column - row >= offset:
+            place = upper_before(row, width, offset) + column - max(row + offset, 0)
+            out[place] = row
+            out[kept + place] = column
+        elif not upper and column - row <= offset:
+            place = lower_before(row, width, offset) + column
+            out[place] = row
+            out[kept + place] = column

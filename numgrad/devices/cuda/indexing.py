@@ -1,0 +1,312 @@
+"""Reading and writing at places given by indices, on a GPU.
+
+The kernels follow no index that leads outside, but report it: see Note [Reports] in ``reports.py``.
+
+Note [Several values for one element]
+Where several values go to one element they are added with atomic instructions, in whichever order comes about, or
+any of them is the one that stays.  With ``use_deterministic_algorithms(True)``, for products and extremes, and for
+integers of less than 32 bits, for which there are no such instructions, the indices are sorted instead, and one thread
+takes all values for an element in the order of the indices, as on the CPU.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from numgrad_kernels.cuda import indexing
+
+from ..._deterministic import are_deterministic_algorithms_enabled
+from ..cpu.indexing import Places
+from ..rows import DeviceRow
+from .launching import THREADS, blocks_for, launch
+from .memory import empty_row
+from .reports import report_row
+
+__all__ = [
+    "check_inside", "gather_axis", "outside", "put_rows", "scatter_axis", "scatter_extremes", "take_rows",
+]
+
+INT64 = np.dtype(np.int64)
+
+#: Parts of dtypes whose sums have atomic instructions.
+_ATOMIC = {np.dtype(name) for name in ("int32", "int64", "float32", "float64")}
+
+_PARTS = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}
+
+#: Unsigned integers by their length: elements that are only moved are moved as these.
+_WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+
+_TOGETHER = {"set": indexing.later, "add": indexing.together, "multiply": indexing.multiplied}
+
+
+def narrow(count: int) -> dict[str, Any]:
+    """The kernel's part that divides numbers up to ``count``."""
+    return {"over": indexing.narrow_over} if count < 1 << 32 else {}
+
+
+def outside(indices: DeviceRow, low: int, high: int) -> None:
+    """Have the GPU look whether all indices are in [low, high), which it reports later if not; returns None."""
+    if indices.size:
+        find_outside(indices, low, high, report_row(indices.device))
+
+
+def find_outside(indices: DeviceRow, low: int, high: int, report: DeviceRow) -> None:
+    """Have an index that is not in [low, high) noted in a report."""
+    count = indices.size
+    launch(indexing.find_outside, INT64, indices, count, low, high, report, blocks=blocks_for(count))
+
+
+check_inside = outside
+
+
+def _check_indices(indices: DeviceRow, size: int) -> None:
+    if indices.dtype != INT64:
+        raise IndexError(f"indices must be int64, not {indices.dtype}")
+    if not size:
+        raise IndexError(f"index {indices.item(0)} is out of bounds for dimension with size 0")
+
+
+def _check_sizes(count: int, indices: DeviceRow, size: int, length: int, width: int) -> None:
+    """Raise unless ``count`` values go with indices of (outer, width, inner) to a row of (outer, length, inner).
+
+    Raises:
+        IndexError: the indices are not int64, or there is no element.
+        RuntimeError: there are more or fewer of them.
+    """
+    _check_indices(indices, length)
+    if indices.size * length != size * width or count not in (1, indices.size):
+        raise RuntimeError(
+            f"shape mismatch: {indices.size} indices, {width} along the dimension, of {size} elements, {length} "
+            f"along it, and {count} values"
+        )
+
+
+def _shift(inner: int) -> int:
+    """How many threads are given to ``inner`` elements: the binary logarithm."""
+    return min(inner, THREADS).bit_length() - 1
+
+
+def _work(rows: int, inner: int) -> tuple[int, dict[str, Any]]:
+    """The ``shift`` of a kernel over rows, with its blocks and how it divides."""
+    shift = _shift(inner)
+    return shift, {"blocks": blocks_for(rows << shift), **narrow(rows)}
+
+
+class _Words:
+    """Elements moved as words of another length: as long ones as all the numbers that count elements allow."""
+
+    def __init__(self, rows: tuple[DeviceRow, ...], steps: tuple[int, ...], inner_steps: tuple[int, ...]):
+        item = rows[0].dtype.itemsize
+        self.times, self.parts = 1, 1
+        self.dtype = _WORDS.get(item, rows[0].dtype)
+        if all(step == 1 for step in inner_steps):
+            if item > 8:
+                self.parts, self.dtype = item // 8, _WORDS[8]
+            for times in (8 // item, 4 // item, 2 // item):
+                whole = all(step % times == 0 for step in steps) if times > 1 else False
+                if whole and all(row.address % (times * item) == 0 for row in rows):
+                    self.times, self.dtype = times, _WORDS[times * item]
+                    break
+
+    def count(self, elements: int) -> int:
+        """A number of elements as one of words."""
+        return elements * self.parts // self.times
+
+
+def take_rows(x: DeviceRow, places: Places, out: DeviceRow) -> None:
+    """Read a storage at ``places`` into the row ``out``; 0 where a place is not in [-size, size), which is reported."""
+    if not out.size:
+        return
+    _check_indices(places.row, places.size)
+    inner_step = places.inner_step if places.inner > 1 else 1
+    words = _Words(
+        (x, out), (places.start, places.outer_step, places.step, places.inner), (inner_step,)
+    )
+    rows, inner = places.outer * places.row.size, words.count(places.inner)
+    shift, how = _work(rows, inner)
+    launch(
+        indexing.take_rows, words.dtype, x.view(words.dtype), words.count(places.start),
+        words.count(places.outer_step), places.row, words.count(places.step), places.size, inner_step, rows,
+        places.row.size, inner, shift, out.view(words.dtype), report_row(out.device), **how,
+    )
+
+
+def put_rows(
+    values: DeviceRow, value_steps: tuple[int, int, int], places: Places, out: DeviceRow, accumulate: bool,
+    distinct: bool,
+) -> None:  # fmt: skip
+    """Write ``values``, which are read in ``value_steps``, into a storage at ``places``, or add them.
+
+    Places that are not in [-size, size) are reported.  See Note [Several values for one element] for places that are
+    not ``distinct``.
+
+    Raises:
+        RuntimeError: there are too few values.
+    """
+    count, inner = places.row.size, places.inner
+    size = places.outer * count * inner
+    if not size:
+        return
+    _check_indices(places.row, places.size)
+    last = (places.outer - 1) * value_steps[0] + (count - 1) * value_steps[1] + (inner - 1) * value_steps[2]
+    if last >= values.size:
+        raise RuntimeError(f"shape mismatch: {values.size} values for {size} elements at {count} indices")
+    if accumulate and not distinct:
+        if are_deterministic_algorithms_enabled() or not _is_atomic(out.dtype):
+            _put_in_order(values, value_steps, places, out, indexing.together)
+        else:
+            target, add = _together(out)
+            _put(values, value_steps, places, target, out.dtype, add)
+    elif accumulate:
+        _put(values, value_steps, places, out, out.dtype, indexing.add)
+    elif not distinct and value_steps != (0, 0, 0) and are_deterministic_algorithms_enabled():
+        _put_in_order(values, value_steps, places, out, indexing.later)
+    else:
+        _overwrite(values, value_steps, places, out)
+
+
+def _is_atomic(dtype: np.dtype) -> bool:
+    return _PARTS.get(dtype, dtype) in _ATOMIC
+
+
+def _together(out: DeviceRow) -> tuple[DeviceRow, Any]:
+    """The row as it is added to by several threads, and how one element is."""
+    part = _PARTS.get(out.dtype)
+    return (out, indexing.add_together) if part is None else (out.view(part), indexing.add_parts_together)
+
+
+def _overwrite(values: DeviceRow, value_steps: tuple[int, int, int], places: Places, out: DeviceRow) -> None:
+    """Write values at places, as long words if they are of the storage's dtype."""
+    if values.dtype != out.dtype:
+        _put(values, value_steps, places, out, out.dtype, indexing.put)
+        return
+    inner_steps = (places.inner_step, value_steps[2]) if places.inner > 1 else (1, 1)
+    words = _Words(
+        (values, out),
+        (places.start, places.outer_step, places.step, places.inner, *value_steps[:2]), inner_steps,
+    )
+    changed = places._replace(
+        start=words.count(places.start), outer_step=words.count(places.outer_step), step=words.count(places.step),
+        inner_step=inner_steps[0], inner=words.count(places.inner),
+    )
+    steps = words.count(value_steps[0]), words.count(value_steps[1]), inner_steps[1]
+    _put(values.view(words.dtype), steps, changed, out.view(words.dtype), words.dtype, indexing.put)
+
+
+def _put(
+    values: DeviceRow, value_steps: tuple[int, int, int], places: Places, out: DeviceRow, compute: np.dtype, put: Any
+) -> None:
+    rows = places.outer * places.row.size
+    shift, how = _work(rows, places.inner)
+    launch(
+        indexing.put_rows, compute, values, *value_steps, places.start, places.outer_step, places.row, places.step,
+        places.size, places.inner_step, rows, places.row.size, places.inner, shift, out, report_row(out.device),
+        **how, put=put,
+    )
+
+
+def _put_in_order(
+    values: DeviceRow, value_steps: tuple[int, int, int], places: Places, out: DeviceRow, together: Any
+) -> None:
+    """Write values to places that may be the same in the order of the places."""
+    count = places.row.size
+    row = empty_row(count, INT64, out.device)
+    launch(
+        indexing.wrap_places, INT64, places.row, count, places.size, row, report_row(out.device),
+        blocks=blocks_for(count),
+    )
+    _in_order(values, value_steps, places._replace(row=row), out, together)
+
+
+def _in_order(
+    values: DeviceRow, value_steps: tuple[int, int, int], places: Places, out: DeviceRow, together: Any
+) -> None:
+    from .sorting import sort_axis
+
+    count = places.row.size
+    rows = places.outer * count
+    found, order = sort_axis(places.row, 1, count, 1, False)
+    shift, how = _work(rows, places.inner)
+    launch(
+        indexing.put_in_order, out.dtype, values, *value_steps, places.start, places.outer_step, found, order,
+        places.step, places.size, places.inner_step, rows, count, places.inner, shift, out, **how, together=together,
+    )
+
+
+def gather_axis(flat: DeviceRow, indices: DeviceRow, length: int, width: int, inner: int) -> DeviceRow:
+    """The elements of (outer, length, inner) at indices of (outer, width, inner) on the middle axis.
+
+    Where an index is not in [0, length), which is reported, the element is 0.
+
+    Raises:
+        RuntimeError: the sizes do not fit.
+    """
+    count = indices.size
+    out = empty_row(count, flat.dtype, flat.device)
+    if count:
+        _check_sizes(count, indices, flat.size, length, width)
+        word = _WORDS.get(flat.dtype.itemsize, flat.dtype)
+        launch(
+            indexing.gather_axis, word, flat.view(word), indices, count, length, width, inner, out.view(word),
+            report_row(flat.device), blocks=blocks_for(count), **narrow(count),
+        )
+    return out
+
+
+def scatter_axis(
+    values: DeviceRow, indices: DeviceRow, out: DeviceRow, length: int, width: int, inner: int, mode: str
+) -> None:
+    """Write ``values`` (one for each index, or one for all) to ``out`` at the indices of (outer, width, inner).
+
+    ``out`` is seen as (outer, length, inner); ``mode`` is "set", "add" or "multiply".  Indices that are not in
+    [0, length) are reported.  See Note [Several values for one element].
+
+    Raises:
+        RuntimeError: the sizes do not fit.
+    """
+    count = indices.size
+    if not count:
+        return
+    _check_sizes(values.size, indices, out.size, length, width)
+    step = 0 if values.size == 1 else 1
+    ordered = are_deterministic_algorithms_enabled()
+    if mode == "multiply" or (mode == "add" and (ordered or not _is_atomic(out.dtype))) or (
+        mode == "set" and ordered and step
+    ):
+        _scatter_in_order(values, step, indices, out, length, width, inner, _TOGETHER[mode])
+        return
+    target, put = _together(out) if mode == "add" else (out, indexing.put)
+    launch(
+        indexing.scatter_axis, out.dtype, values, step, indices, count, length, width, inner, target,
+        report_row(out.device), blocks=blocks_for(count), **narrow(count), put=put,
+    )
+
+
+def scatter_extremes(
+    values: DeviceRow, indices: DeviceRow, out: DeviceRow, length: int, width: int, inner: int, largest: bool
+) -> None:
+    """Make the elements of ``out`` at the indices the largest, or smallest, of themselves and the ``values``.
+
+    Raises:
+        RuntimeError: see :func:`scatter_axis`.
+    """
+    if not indices.size:
+        return
+    _check_sizes(values.size, indices, out.size, length, width)
+    together = indexing.larger if largest else indexing.smaller
+    _scatter_in_order(values, 0 if values.size == 1 else 1, indices, out, length, width, inner, together)
+
+
+def _scatter_in_order(
+    values: DeviceRow, step: int, indices: DeviceRow, out: DeviceRow, length: int, width: int, inner: int,
+    together: Any,
+) -> None:  # fmt: skip
+    count = indices.size
+    row = empty_row(count, INT64, out.device)
+    launch(
+        indexing.scatter_places, INT64, indices, count, length, width, inner, out.size, row, report_row(out.device),
+        blocks=blocks_for(count), **narrow(count),
+    )
+    _in_order(values, (0, step, 0), Places(0, 0, row, 1, out.size, 1, 1, 1), out, together)

@@ -1,0 +1,149 @@
+"""Places on a GPU: counted over several dimensions, taken apart into indices, and found where elements are not zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from numgrad_kernels.cuda import places as kernels
+
+from ..._layout import numel
+from ..rows import DeviceRow
+from .indexing import INT64, find_outside, narrow
+from .launching import THREADS, blocks_for, launch
+from .memory import empty_row, zero_row
+from .reports import LENGTH, report_row
+
+__all__ = [
+    "coordinates", "counts", "distinct_places", "fold_indices", "nonzero_places", "nonzero_rows", "offsets",
+    "repeated_places", "triangle_rows",
+]
+
+
+def _each(function: Any, count: int, *arguments: Any) -> None:
+    """Run a kernel over ``count`` places."""
+    launch(function, INT64, *arguments, blocks=blocks_for(count) if count else 0, **narrow(count))
+
+
+def fold_indices(count: int, indices: list[tuple[DeviceRow, int]]) -> DeviceRow:
+    """``count`` places counted over several dimensions: of each the indices, a row, and the size."""
+    places = zero_row(count, INT64, indices[0][0].device)
+    for row, size in indices:
+        launch(kernels.fold_indices, INT64, row, count, size, places, blocks=blocks_for(count) if count else 0)
+    return places
+
+
+def coordinates(places: DeviceRow, shape: tuple[int, ...]) -> list[DeviceRow]:
+    """The index in each dimension of places counted over a tensor of ``shape``, one row for each."""
+    count, rest = places.size, numel(shape)
+    rows = _taken_apart(places, shape)
+    return [rows[dim * count : (dim + 1) * count] for dim in range(len(shape))] if rest else [places] * len(shape)
+
+
+def _taken_apart(places: DeviceRow, shape: tuple[int, ...]) -> DeviceRow:
+    """The same as one row."""
+    count, step = places.size, numel(shape)
+    rows = empty_row(len(shape) * count, INT64, places.device)
+    if count:
+        for dim, size in enumerate(shape):
+            step //= size
+            launch(
+                kernels.coordinates, INT64, places, count, step, size, rows[dim * count : (dim + 1) * count],
+                blocks=blocks_for(count), **narrow(numel(shape)),
+            )
+    return rows
+
+
+def _weighted(x: DeviceRow, parts: dict[str, Any]) -> DeviceRow:
+    """The place of each element as often as its weight says."""
+    tile = THREADS * kernels.ITEMS
+    blocks = -(-x.size // tile)
+    if not blocks:
+        return empty_row(0, INT64, x.device)
+    totals = empty_row(blocks + 1, INT64, x.device)
+    launch(kernels.total_weights, x.dtype, x, x.size, totals, blocks=blocks, **parts)
+    launch(kernels.scan_totals, INT64, totals, blocks, blocks=1)
+    out = empty_row(totals.item(blocks), INT64, x.device)
+    if out.size:
+        launch(kernels.weighted_places, x.dtype, x, x.size, totals, out, blocks=blocks, **parts)
+    return out
+
+
+def nonzero_places(array: DeviceRow) -> DeviceRow:
+    """The places of the elements that are not zero, counted in row-major order; waits for the GPU to count them."""
+    return _weighted(array, {})
+
+
+def repeated_places(counts: DeviceRow) -> DeviceRow | None:
+    """The place of each count as often as it says, or None if one is negative; waits for the GPU to add them."""
+    report = zero_row(LENGTH, INT64, counts.device)
+    if counts.size:
+        find_outside(counts, 0, 1 << 62, report)
+    return None if report.item(0) else _weighted(counts, {"weight": kernels.own_number})
+
+
+def nonzero_rows(row: DeviceRow, shape: tuple[int, ...]) -> tuple[DeviceRow, int]:
+    """For each dimension the indices of the elements that are not zero, one after the other, and how many there are."""
+    places = nonzero_places(row)
+    return _taken_apart(places, shape), places.size
+
+
+def triangle_rows(height: int, width: int, offset: int, upper: bool, type: Any) -> tuple[DeviceRow, int]:
+    """The rows, then the columns, of the elements of a matrix above, or below, a diagonal and on it; and how many."""
+    before = kernels.upper_before if upper else kernels.lower_before
+    kept = before(height, width, offset) if width else 0
+    out = empty_row(2 * kept, INT64, type.device.index)
+    if kept:
+        count = height * width
+        _each(kernels.triangle_rows, count, count, width, offset, upper, kept, out)
+    return out, kept
+
+
+def counts(places: DeviceRow, size: int) -> DeviceRow:
+    """How often each of ``size`` places is named, 1 for one that is not; places not in [0, size) are reported."""
+    out = zero_row(size, INT64, places.device)
+    _each(kernels.count_places, places.size, places, places.size, size, out, report_row(places.device))
+    _each(kernels.at_least, size, out, size, 1)
+    return out
+
+
+def distinct_places(places: DeviceRow, size: int) -> DeviceRow:
+    """The places without repetitions, counted from the front; those not in [-size, size) are reported."""
+    marks = zero_row(size, np.dtype(np.uint8), places.device)
+    _each(kernels.mark_places, places.size, places, places.size, size, marks, report_row(places.device))
+    return nonzero_places(marks)
+
+
+def offsets(
+    places: DeviceRow, shape: tuple[int, ...], sizes: tuple[int, ...], steps: tuple[int, ...],
+    dims: tuple[int | tuple[int, int], ...],
+) -> DeviceRow:  # fmt: skip
+    """Offsets of places of ``shape`` counted over dimensions of ``sizes``, which are stepped through by ``steps``.
+
+    ``dims`` are the dimensions of the result, a row: dimensions of the places, by number, and others (extent, step).
+    A place that is out of bounds is reported, and counts as 0.
+    """
+    total = numel(sizes)
+    if places.size and not total:
+        raise IndexError(f"index {places.item(0)} is out of bounds for dimension with size 0")
+    own = zero_row(places.size, INT64, places.device)
+    below, report = total, report_row(places.device)
+    for size, step in zip(sizes, steps, strict=True):
+        below //= max(size, 1)
+        launch(
+            kernels.place_offsets, INT64, places, places.size, total, below, size, step, own, report,
+            blocks=blocks_for(places.size) if places.size else 0, **narrow(total),
+        )
+    if dims == tuple(range(len(shape))):
+        return own
+    extents = [shape[dim] if isinstance(dim, int) else dim[0] for dim in dims]
+    count = numel(tuple(extents))
+    out, sources = zero_row(count, INT64, places.device), zero_row(count, INT64, places.device)
+    below = count
+    for dim, extent in zip(dims, extents, strict=True):
+        below //= max(extent, 1)
+        target, stride = (sources, numel(shape[dim + 1 :])) if isinstance(dim, int) else (out, dim[1])
+        _each(kernels.number_offsets, count, count, below, extent, stride, target)
+    _each(kernels.add_at, count, own, sources, count, out)
+    return out

@@ -1,0 +1,57 @@
+"""What kernels report: an index that leads outside, which is raised when the host next waits for the GPU.
+
+Note [Reports]
+Waiting for the answer to a check of indices would take longer than most kernels that use them.  So kernels follow no
+index that leads outside, and note it in a report, which lies in memory that the host and every GPU can reach.
+Whatever waits for a GPU (reading a value, ``numgrad.cuda.synchronize``) looks at the report afterwards, and raises an
+IndexError if there is one.  The first is kept, and forgotten when it has been raised.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+from .. import rows
+from ..rows import DeviceRow
+from . import runtime
+
+__all__ = ["report_row"]
+
+#: The numbers of a report: whether there is one, the index, and the bounds, low and high, that it is not in.
+LENGTH = 4
+
+_INT64 = np.dtype(np.int64)
+
+_address = 0
+_report: np.ndarray | None = None
+
+
+def report_row(device: int) -> DeviceRow:
+    """The row that kernels on a GPU note an index in."""
+    global _address, _report
+    if _report is None:
+        _address = runtime.driver.allocate_pinned(LENGTH * _INT64.itemsize, device)
+        memory = (ctypes.c_int64 * LENGTH).from_address(_address)
+        report = np.frombuffer(memory, _INT64)
+        report[:] = 0
+        _report = report
+        rows.after_waiting.append(raise_reported)
+    return DeviceRow(_address, LENGTH, _INT64, device, None)
+
+
+def raise_reported() -> None:
+    """Raise what kernels have reported.
+
+    Raises:
+        IndexError: one has met an index that leads outside.
+    """
+    if _report is not None and _report[0]:
+        _, index, low, high = _report.tolist()
+        _report[0] = 0
+        bounds = "" if low in (0, -high) else f", where the lowest is {low}"
+        raise IndexError(
+            f"index {index} is out of bounds for dimension with size {high}{bounds} (found on the GPU, by an operation "
+            "that had been called before this one)"
+        )

@@ -1,0 +1,228 @@
+"""Reading and writing at indices on a GPU, compared with the CPU's functions of the same names."""
+
+import numpy as np
+import pytest
+
+import numgrad
+from numgrad.devices import cpu
+
+DTYPES = ["float32", "float64", "int64", "int32", "int16", "uint8", "bool", "complex64", "complex128"]
+
+
+@pytest.fixture
+def generator():
+    return np.random.default_rng(3)
+
+
+@pytest.fixture(params=[False, True], ids=["atomic", "deterministic"])
+def deterministic(request):
+    numgrad.use_deterministic_algorithms(request.param)
+    yield request.param
+    numgrad.use_deterministic_algorithms(False)
+
+
+def numbers(generator, count, dtype):
+    """Small whole numbers, whose sums are exact in any order."""
+    kind = np.dtype(dtype)
+    made = generator.integers(0 if kind.kind in "bu" else -3, 4, count)
+    return (made + 1j * generator.integers(-3, 4, count) if kind.kind == "c" else made).astype(kind)
+
+
+def places_on(memory, given):
+    return given._replace(row=memory.row_from(given.row))
+
+
+def read(function, memory, x, given, out):
+    """What the CPU's and the GPU's function make of the same rows."""
+    mine = memory.row_from(out)
+    function[0](x, given, out)
+    function[1](memory.row_from(x), places_on(memory, given), mine)
+    return out, mine.host()
+
+
+# -- rows ----------------------------------------------------------------------------------------------------------
+
+#: (start, outer step, step, size, inner step, outer, inner) of places in a row of 240 elements.
+WALKS = {
+    "rows": (0, 0, 12, 20, 1, 1, 12),
+    "rows of a part": (3, 0, 12, 19, 1, 1, 7),
+    "elements": (0, 0, 1, 240, 0, 1, 1),
+    "columns": (0, 12, 1, 12, 0, 20, 1),
+    "middle": (0, 60, 6, 10, 1, 4, 6),
+    "a transposed matrix": (0, 0, 1, 12, 12, 1, 20),
+    "backwards": (239, 0, -12, 20, -1, 1, 12),
+}
+
+
+def places_of(walk, generator, count, distinct=False):
+    start, outer_step, step, size, inner_step, outer, inner = walk
+    row = generator.permutation(size)[:count] if distinct else generator.integers(-size, size, count)
+    return cpu.Places(start, outer_step, row.astype(np.int64), step, size, inner_step, outer, inner)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("walk", ["rows", "columns", "a transposed matrix"])
+def test_take_rows(cuda, generator, dtype, walk):
+    given = places_of(WALKS[walk], generator, 7)
+    x = numbers(generator, 240, dtype)
+    out = np.empty(given.outer * 7 * given.inner, dtype)
+    expected, found = read((cpu.take_rows, cuda.take_rows), cuda.memory, x, given, out)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("walk", WALKS)
+def test_take_rows_of_all_layouts(cuda, generator, walk):
+    given = places_of(WALKS[walk], generator, 5)
+    x = generator.random(240, np.float32)
+    out = np.empty(given.outer * 5 * given.inner, np.float32)
+    expected, found = read((cpu.take_rows, cuda.take_rows), cuda.memory, x, given, out)
+    np.testing.assert_array_equal(found, expected)
+
+
+def put(cuda, function, values, steps, given, x, *rest):
+    mine = cuda.memory.row_from(x)
+    cpu.put_rows(values, steps, given, x, *rest)
+    cuda.put_rows(cuda.memory.row_from(values), steps, places_on(cuda.memory, given), mine, *rest)
+    return x, mine.host()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("walk", ["rows", "columns"])
+def test_put_rows_adds_what_has_the_same_place(cuda, generator, deterministic, dtype, walk):
+    given = places_of(WALKS[walk], generator, 9)
+    values = numbers(generator, given.outer * 9 * given.inner, dtype)
+    steps = 9 * given.inner, given.inner, 1
+    expected, found = put(cuda, None, values, steps, given, numbers(generator, 240, dtype), True, False)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("walk", WALKS)
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_put_rows_at_distinct_places(cuda, generator, walk, accumulate):
+    given = places_of(WALKS[walk], generator, 6, distinct=True)
+    values = generator.random(given.outer * 6 * given.inner, np.float32)
+    steps = 6 * given.inner, given.inner, 1
+    expected, found = put(cuda, None, values, steps, given, generator.random(240, np.float32), accumulate, True)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("steps", [(0, 0, 0), (0, 0, 1)])
+def test_put_rows_repeats_values(cuda, generator, steps):
+    given = places_of(WALKS["middle"], generator, 6)
+    values = generator.random(6, np.float32)
+    expected, found = put(cuda, None, values, steps, given, np.zeros(240, np.float32), False, False)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_sums_of_many_values_in_one_row(cuda, generator, size, deterministic):
+    count = size(200, 200_000)
+    given = cpu.Places(0, 0, generator.integers(0, 3, count), 2, 3, 1, 1, 2)
+    values = numbers(generator, 2 * count, "float32")
+    expected, found = put(cuda, None, values, (0, 2, 1), given, np.zeros(6, np.float32), True, False)
+    np.testing.assert_array_equal(found, expected)
+
+
+# -- an index for each element -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("inner", [1, 3])
+def test_gather_axis(cuda, generator, dtype, inner):
+    x, indices = numbers(generator, 2 * 5 * inner, dtype), generator.integers(0, 5, 2 * 4 * inner)
+    found = cuda.gather_axis(cuda.memory.row_from(x), cuda.memory.row_from(indices), 5, 4, inner)
+    np.testing.assert_array_equal(found.host(), cpu.gather_axis(x, indices, 5, 4, inner))
+
+
+@pytest.mark.parametrize("mode", ["add", "multiply", "amax", "amin"])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("inner", [1, 3])
+def test_scatter_axis(cuda, generator, deterministic, mode, dtype, inner):
+    if mode != "add" and deterministic:
+        pytest.skip("it always is")
+    if mode in ("amax", "amin") and dtype.startswith("complex"):
+        pytest.skip("complex numbers have no order")
+    x, values = numbers(generator, 2 * 5 * inner, dtype), numbers(generator, 2 * 6 * inner, dtype)
+    indices = generator.integers(0, 5, 2 * 6 * inner)
+    mine = cuda.memory.row_from(x)
+    rows = cuda.memory.row_from(values), cuda.memory.row_from(indices), mine
+    if mode in ("amax", "amin"):
+        cpu.scatter_extremes(values, indices, x, 5, 6, inner, mode == "amax")
+        cuda.scatter_extremes(*rows, 5, 6, inner, mode == "amax")
+    else:
+        cpu.scatter_axis(values, indices, x, 5, 6, inner, mode)
+        cuda.scatter_axis(*rows, 5, 6, inner, mode)
+    np.testing.assert_array_equal(mine.host(), x)
+
+
+@pytest.mark.parametrize("largest", [True, False])
+def test_nan_is_an_extreme(cuda, largest):
+    x, values = np.array([1, np.nan, 3, 4], np.float32), np.array([np.nan, 1, 5, 2], np.float32)
+    indices = np.arange(4)
+    mine = cuda.memory.row_from(x)
+    cpu.scatter_extremes(values, indices, x, 4, 4, 1, largest)
+    cuda.scatter_extremes(cuda.memory.row_from(values), cuda.memory.row_from(indices), mine, 4, 4, 1, largest)
+    np.testing.assert_array_equal(mine.host(), x)
+
+
+def test_scatter_axis_writes_one_value(cuda):
+    out = cuda.memory.row_from(np.zeros(6, np.int16))
+    one, indices = cuda.memory.row_from(np.array([7], np.int16)), cuda.memory.row_from(np.array([2, 0, 2, 1]))
+    cuda.scatter_axis(one, indices, out, 3, 2, 1, "set")
+    assert out.host().tolist() == [7, 0, 7, 0, 7, 7]
+
+
+# -- indices that lead outside -------------------------------------------------------------------------------------
+
+
+def wait(cuda):
+    cuda.memory.zero_row(1, np.dtype(np.int64)).host()
+
+
+def test_a_bad_index_is_raised_at_the_next_wait(cuda):
+    cuda.outside(cuda.memory.row_from(np.array([0, 2, 7, 1])), -3, 3)
+    with pytest.raises(IndexError, match="index 7 is out of bounds for dimension with size 3"):
+        wait(cuda)
+    wait(cuda)  # it has been raised
+    cuda.outside(cuda.memory.row_from(np.array([0, 2, -3])), -3, 3)
+    wait(cuda)
+
+
+BAD = {
+    "take_rows": lambda cuda, row, x, places: cuda.take_rows(x, places, row(np.ones(2))),
+    "put_rows": lambda cuda, row, x, places: cuda.put_rows(row(np.ones(2)), (0, 1, 0), places, x, False, True),
+    "put_rows adding": lambda cuda, row, x, places: cuda.put_rows(row(np.ones(2)), (0, 1, 0), places, x, True, False),
+    "gather_axis": lambda cuda, row, x, places: cuda.gather_axis(x, places.row, 3, 2, 1),
+    "scatter_axis": lambda cuda, row, x, places: cuda.scatter_axis(row(np.ones(2)), places.row, x, 3, 2, 1, "add"),
+    "scatter_axis multiplying": lambda cuda, row, x, places: cuda.scatter_axis(
+        row(np.ones(2)), places.row, x, 3, 2, 1, "multiply"
+    ),
+    "distinct_places": lambda cuda, row, x, places: cuda.distinct_places(places.row, 3),
+    "counts": lambda cuda, row, x, places: cuda.counts(places.row, 3),
+    "offsets": lambda cuda, row, x, places: cuda.offsets(places.row, (2,), (3,), (1,), (0,)),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_an_index_that_leads_outside_is_not_followed(cuda, name):
+    row = cuda.memory.row_from
+    x = row(np.full(3, 5.0))
+    places = cpu.Places(0, 0, row(np.array([1, 9])), 1, 3, 1, 1, 1)
+    with pytest.raises(IndexError, match="index 9 is out of bounds for dimension with size 3"):  # noqa: PT012
+        BAD[name](cuda, row, x, places)
+        wait(cuda)
+    assert x.host()[[0, 2]].tolist() == [5, 5]
+
+
+def test_what_is_read_outside_is_zero(cuda):
+    row = cuda.memory.row_from
+    out = row(np.ones(2))
+    cuda.take_rows(row(np.full(3, 5.0)), cpu.Places(0, 0, row(np.array([9, 1])), 1, 3, 1, 1, 1), out)
+    with pytest.raises(IndexError):
+        wait(cuda)
+    assert out.host().tolist() == [0, 5]
+
+
+def test_nothing_can_be_read_from_a_dimension_of_size_0(cuda):
+    row = cuda.memory.row_from
+    with pytest.raises(IndexError, match="index 4 is out of bounds for dimension with size 0"):
+        cuda.take_rows(row(np.ones(0)), cpu.Places(0, 0, row(np.array([4])), 1, 0, 1, 1, 1), row(np.ones(1)))

@@ -1,0 +1,88 @@
+"""Places on a GPU: counted over dimensions, taken apart, found where something is."""
+
+import numpy as np
+import pytest
+
+from numgrad.devices import cpu
+
+
+@pytest.fixture
+def generator():
+    return np.random.default_rng(5)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float32", "complex64"])
+@pytest.mark.parametrize("share", [0, 0.3, 1])
+def test_nonzero_places(cuda, generator, size, dtype, share):
+    count = size(100, 100_000)
+    x = (generator.random(count) < share).astype(dtype)
+    np.testing.assert_array_equal(cuda.nonzero_places(cuda.memory.row_from(x)).host(), np.flatnonzero(x))
+
+
+@pytest.mark.parametrize("count", [0, 1, 31, 32, 33, 257])
+def test_nonzero_places_of_any_number_of_elements(cuda, count):
+    x = np.ones(count, np.float32)
+    assert cuda.nonzero_places(cuda.memory.row_from(x)).host().tolist() == list(range(count))
+
+
+def test_nan_and_negative_zero(cuda):
+    x = np.array([np.nan, -0.0, 0.0, 1e-40], np.float32)
+    assert cuda.nonzero_places(cuda.memory.row_from(x)).host().tolist() == [0, 3]
+
+
+@pytest.mark.parametrize("shape", [(4, 5, 6), (120,), (), (0, 3)])
+def test_nonzero_rows(cuda, generator, shape):
+    x = generator.integers(0, 2, int(np.prod(shape)))
+    rows, count = cuda.nonzero_rows(cuda.memory.row_from(x), shape)
+    expected, number = cpu.nonzero_rows(x, shape)
+    assert count == number
+    assert rows.host().tolist() == expected.tolist()
+
+
+def test_coordinates(cuda, generator):
+    places = generator.integers(0, 24, 9)
+    found = cuda.coordinates(cuda.memory.row_from(places), (2, 3, 4))
+    assert [row.host().tolist() for row in found] == [row.tolist() for row in cpu.coordinates(places, (2, 3, 4))]
+
+
+def test_fold_indices(cuda, generator):
+    rows = [(generator.integers(-size, size, 12), size) for size in (3, 4, 5)]
+    found = cuda.fold_indices(12, [(cuda.memory.row_from(row), size) for row, size in rows])
+    assert found.host().tolist() == cpu.fold_indices(12, rows).tolist()
+
+
+def test_counts_and_distinct_places(cuda, generator):
+    places = generator.integers(0, 9, 20)
+    row = cuda.memory.row_from(places)
+    assert cuda.counts(row, 12).host().tolist() == cpu.counts(places, 12).tolist()
+    signed = places - 5
+    assert cuda.distinct_places(cuda.memory.row_from(signed), 12).host().tolist() == sorted(set((signed % 12).tolist()))
+
+
+@pytest.mark.parametrize("counts", [[2, 0, 3, 1], [0, 0], [], [1] * 50, [70, 0, 1]])
+def test_repeated_places(cuda, counts):
+    row = np.array(counts, np.int32)
+    assert cuda.repeated_places(cuda.memory.row_from(row)).host().tolist() == cpu.repeated_places(row).tolist()
+
+
+def test_negative_counts(cuda):
+    assert cuda.repeated_places(cuda.memory.row_from(np.array([1, -1, 2]))) is None
+
+
+@pytest.mark.parametrize("upper", [True, False])
+@pytest.mark.parametrize("shape", [(3, 5), (5, 3), (4, 4), (0, 3), (3, 0)])
+def test_triangle_rows(cuda, upper, shape):
+    from numgrad._types import device, int64, tensor_type
+
+    for offset in range(-7, 8):
+        rows, count = cuda.triangle_rows(*shape, offset, upper, tensor_type(int64, device("cuda", 0)))
+        expected, number = cpu.triangle_rows(*shape, offset, upper, tensor_type(int64))
+        assert (count, rows.host().tolist()) == (number, expected.tolist()), offset
+
+
+@pytest.mark.parametrize("dims", [(0, 1), (1, 0), ((3, 100), 0, 1), (0, (2, -7), 1, (3, 1))])
+def test_offsets(cuda, generator, dims):
+    places = generator.integers(-12, 12, 6)
+    rest = (2, 3), (3, 4), (50, 2), dims
+    found = cuda.offsets(cuda.memory.row_from(places), *rest)
+    assert found.host().tolist() == cpu.offsets(places, *rest).tolist()
