@@ -71,11 +71,11 @@ __all__ = [
     "complex64", "complex128", "contiguous_format", "cuda", "data", "default_generator", "device", "double", "dtype",
     "e", "enable_grad", "explain", "finfo", "float", "float32", "float64", "from_dlpack", "func", "get_default_device",
     "get_default_dtype", "iinfo", "inf", "inference_mode", "initial_seed", "inspect", "int", "int8", "int16", "int32",
-    "int64", "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
-    "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled", "is_inference_mode_enabled", "layout", "linalg", "load", "long",
-    "manual_seed", "memory_format", "nan", "newaxis", "nn", "no_grad", "optim", "pi", "preserve_format", "profiler", "random", "save",
-    "seed", "set_anomaly_enabled", "set_default_device", "set_default_dtype", "set_grad_enabled", "set_printoptions",
-    "short", "special", "strided", "to_dlpack", "uint8", "use_deterministic_algorithms", "utils", "viz", "vmap",
+    "int64", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_deterministic_algorithms_warn_only_enabled",
+    "is_grad_enabled", "is_inference_mode_enabled", "layout", "linalg", "load", "long", "manual_seed", "memory_format",
+    "nan", "newaxis", "nn", "no_grad", "optim", "pi", "preserve_format", "profiler", "random", "save", "seed",
+    "set_anomaly_enabled", "set_default_device", "set_default_dtype", "set_grad_enabled", "set_printoptions", "short",
+    "special", "strided", "to_dlpack", "uint8", "use_deterministic_algorithms", "utils", "viz", "vmap",
     *public_functions,
 ]
 
