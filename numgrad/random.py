@@ -1,228 +1,53 @@
-"""Random numbers: for the same seed, those of PyTorch's CPU generator, in the same order."""
+"""Random numbers: on the CPU, for the same seed, those of PyTorch's CPU generator, in the same order."""
 
 from __future__ import annotations
 
 import contextlib
-import math
-import operator
-import os
-import struct
-import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
-from . import devices
-from ._types import to_device
+from ._random import Generator, Philox
+from ._types import CPU, device, numbered, to_device
 from .autograd.grad_mode import LEVELS, state
 
-__all__ = ["Generator", "default_generator", "fork_rng", "given_or_default", "initial_seed", "manual_seed", "seed"]
-
-#: The seed of a generator that was not given one.
-_DEFAULT_SEED = 67280421310721
-
-_DTYPES = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
-
-#: Draws taken at a time: few enough to stay in the processor's cache until they are used.
-_CHUNK = 1 << 14
-
-#: From this range on PyTorch takes two draws for an integer.
-_WIDE_RANGE = 1 << 28
-
-#: Bytes of a generator's state as PyTorch writes it.
-_STATE_SIZE = 5056
-
-#: From this size on PyTorch computes normals in blocks, below it one pair at a time.
-_BLOCK = 16
-
-
-class Generator:
-    """A source of random numbers with a state of its own, a Mersenne Twister.
-
-    A generator may be shared between threads: each call takes its numbers in one piece.
-    """
-
-    def __init__(self, device: Any = "cpu") -> None:
-        self.device = to_device(device)
-        self._lock = threading.Lock()
-        self._twister = np.random.MT19937()
-        self.manual_seed(_DEFAULT_SEED)
-
-    def manual_seed(self, seed: int) -> Generator:
-        """Start again from ``seed``, an integer in [-2^63, 2^64); a negative one stands for ``seed + 2^64``.
-
-        Returns the generator itself. Raises RuntimeError for anything that is not such an integer.
-        """
-        try:
-            number = operator.index(seed)
-        except TypeError:
-            raise RuntimeError(f"manual_seed expected an int, but got {type(seed).__name__}") from None
-        if not -(2**63) <= number < 2**64:
-            raise RuntimeError(f"manual_seed expected an int in [-2**63, 2**64), but got {number}")
-        with self._lock:
-            self._seed = number % 2**64
-            self._twister._legacy_seeding(self._seed % 2**32)
-            self._spare_normal: float | None = None
-        return self
-
-    def seed(self) -> int:
-        """Start again from a seed that the operating system chose at random, and return it."""
-        chosen = int.from_bytes(os.urandom(8), "little") >> 11
-        self.manual_seed(chosen)
-        return chosen
-
-    def initial_seed(self) -> int:
-        """The seed that the generator last started from, in [0, 2^64)."""
-        return self._seed
-
-    def uniform(self, size: int, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
-        """``size`` numbers from [low, high), as a new 1-D array of ``dtype``, float32 or float64.
-
-        ``low`` is at most ``high``.
-        """
-        out = _empty(size, dtype)
-        with self._lock:
-            self._fill_uniform(out, float(low), float(high))
-        return out
-
-    def normal(self, size: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
-        """``size`` normal numbers, as a new 1-D array of ``dtype``, float32 or float64."""
-        out = _empty(size, dtype)
-        with self._lock:
-            if size < _BLOCK:
-                out[:] = [value * std + mean for value in self._few_normals(size)]
-            else:
-                self._fill_normal(out, float(mean), float(std))
-        return out
-
-    def normal_pairs(self, size: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
-        """``normal`` as PyTorch computes it for tensors that are not contiguous, whatever their size: by pairs."""
-        out = _empty(size, dtype)
-        with self._lock:
-            out[:] = [value * std + mean for value in self._few_normals(size)]
-        return out
-
-    def exponential(self, size: int, dtype: np.dtype, rate: float = 1.0) -> np.ndarray:
-        """``size`` numbers from the exponential distribution, as a new 1-D array."""
-        with self._lock:
-            return (-np.log1p(-self._doubles(size)) / rate).astype(dtype)
-
-    def bernoulli(self, size: int, probability: float | np.ndarray) -> np.ndarray:
-        """``size`` truth values, each true with the ``probability``, one number or an array of floats."""
-        with self._lock:
-            if isinstance(probability, np.ndarray) and probability.dtype == np.float32:
-                uniforms = np.empty(size, np.float32)
-                self._fill_uniform(uniforms, 0.0, 1.0)
-                return uniforms < probability
-            return self._doubles(size) < probability
-
-    def integers(self, size: int, low: int, high: int, wide: bool | None = None) -> np.ndarray:
-        """``size`` integers from [low, high), as a new int64 array; the range is at most 2^64.
-
-        ``wide`` numbers take two 32-bit draws each; unless told otherwise, as in PyTorch, those of 2^28 or more.
-        """
-        span = high - low
-        with self._lock:
-            if span >= _WIDE_RANGE if wide is None else wide:
-                draws = self._draws64(size)
-            else:
-                draws = self._twister.random_raw(size).astype(np.uint64)
-        if span < 2**64:
-            draws %= np.uint64(span)
-        return (draws + np.uint64(low % 2**64)).astype(np.int64)
-
-    def permutation(self, size: int) -> np.ndarray:
-        """The numbers from 0 to ``size - 1`` in random order, as a new int64 array."""
-        order = np.arange(size)
-        with self._lock:
-            draws = self._twister.random_raw(max(size - 1, 0)).astype(np.uint64)
-        devices.shuffle(draws, order)
-        return order
-
-    def _draws64(self, size: int) -> np.ndarray:
-        """Pairs of draws as one number of 64 bits, the first draw its high half."""
-        draws = self._twister.random_raw(2 * size).astype(np.uint64)
-        return draws[0::2] << np.uint64(32) | draws[1::2]
-
-    def _doubles(self, size: int) -> np.ndarray:
-        """Uniform numbers from [0, 1) in float64."""
-        out = np.empty(size, np.float64)
-        self._fill_uniform(out, 0.0, 1.0)
-        return out
-
-    # -- the state, in the layout of PyTorch's ``get_state`` ----------------------------------------------
-
-    def state_bytes(self) -> bytes:
-        """The state as PyTorch writes it: seed, place in the block, the block, and the normal that waits."""
-        with self._lock:
-            state = self._twister.state["state"]
-            spare = self._spare_normal
-            head = struct.pack("<QiiQ", self._seed, 625 - state["pos"], 1, state["pos"] % 624)
-            tail = struct.pack("<dddi4x8x", 0.0, spare or 0.0, 0.0, spare is not None)
-            return head + state["key"].astype("<u8").tobytes() + tail
-
-    def set_state_bytes(self, data: bytes) -> None:
-        """Go on from a state that :meth:`state_bytes` or PyTorch wrote.
-
-        Raises:
-            RuntimeError: it is no such state.
-        """
-        if len(data) != _STATE_SIZE:
-            raise RuntimeError(f"RNG state is wrong size: expected {_STATE_SIZE} bytes, got {len(data)}")
-        seed, left, seeded, _ = struct.unpack_from("<QiiQ", data)
-        if not (seeded and 1 <= left <= 624):
-            raise RuntimeError("Invalid mt19937 state")
-        key = np.frombuffer(data, "<u8", 624, 24).astype(np.uint32)
-        _, spare, _, waits = struct.unpack_from("<dddi", data, 24 + 624 * 8)
-        with self._lock:
-            self._seed = seed
-            self._twister.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": 625 - left}}
-            self._spare_normal = spare if waits else None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.state_bytes(),)
-
-    def _fill_uniform(self, out: np.ndarray, low: float, high: float) -> None:
-        kernel = devices.random_kernel("uniform", out.dtype)
-        draws_each = out.itemsize // 4
-        for start in range(0, out.size, _CHUNK):
-            part = out[start : start + _CHUNK]
-            kernel(self._twister.random_raw(part.size * draws_each), low, high, part)
-
-    def _fill_normal(self, out: np.ndarray, mean: float, std: float) -> None:
-        kernel = devices.random_kernel("normal", out.dtype)
-        for start in range(0, out.size, _CHUNK):
-            part = out[start : start + _CHUNK]
-            self._fill_uniform(part, 0.0, 1.0)
-            kernel(mean, std, part)  # its whole blocks
-        if out.size % _BLOCK:  # then the last block is drawn afresh, over the end of the one before
-            last = out[-_BLOCK:]
-            self._fill_uniform(last, 0.0, 1.0)
-            kernel(mean, std, last)
-
-    def _few_normals(self, size: int) -> list[float]:
-        """Normals in pairs; one that is left over waits for the next call, whatever its dtype."""
-        values = [] if self._spare_normal is None else [self._spare_normal]
-        pairs = max(0, size - len(values) + 1) // 2
-        uniforms = np.empty((pairs, 2), np.float64)
-        self._fill_uniform(uniforms.reshape(-1), 0.0, 1.0)
-        for u1, u2 in uniforms.tolist():
-            radius = math.sqrt(-2.0 * math.log1p(-u2))
-            angle = 2.0 * math.pi * u1
-            values += [radius * math.cos(angle), radius * math.sin(angle)]
-        self._spare_normal = values[size] if len(values) > size else None
-        return values[:size]
-
-
-def _empty(size: int, dtype: np.dtype) -> np.ndarray:
-    if dtype not in _DTYPES:
-        raise TypeError(f"uniform and normal numbers are float32 or float64, not {dtype}")
-    return np.empty(size, dtype)
-
+__all__ = [
+    "Generator", "States", "default_generator", "fork_rng", "generator_of", "given_or_default", "gpu_generator",
+    "initial_seed", "manual_seed", "seed", "seed_gpus",
+]
 
 default_generator = Generator()
 default_generator.seed()
+
+#: The default generators of GPUs that were asked for, and the seed that others start from.
+_gpu_generators: dict[int, Philox] = {}
+_gpu_seed: int = default_generator.initial_seed()
+
+
+def gpu_generator(number: int) -> Philox:
+    """The default generator of a GPU, which need not be in use."""
+    found = _gpu_generators.get(number)
+    if found is None:
+        made = Philox.of_gpu(number)
+        made.manual_seed(_gpu_seed)
+        found = _gpu_generators.setdefault(number, made)  # another thread may just have made it
+    return found
+
+
+def seed_gpus(seed: int) -> None:
+    """Have the default generators of all GPUs start from ``seed``, also those not yet asked for."""
+    global _gpu_seed
+    _gpu_seed = seed
+    for generator in _gpu_generators.values():
+        generator.manual_seed(seed)
+
+
+def generator_of(place: device) -> Generator:
+    """The default generator of a device."""
+    if place.type == "cpu":
+        return default_generator
+    index = numbered(place).index
+    assert index is not None
+    return gpu_generator(index)
 
 
 def _check_randomness() -> None:
@@ -237,55 +62,86 @@ def _check_randomness() -> None:
         level = level.outer
 
 
-def given_or_default(generator: Any) -> Generator:
-    """The generator that an argument ``generator`` stands for: None for the default one.
+def given_or_default(generator: Any, place: device = CPU) -> Any:
+    """The generator for tensors on a device that an argument ``generator`` stands for: None for the default one.
 
     Raises:
         TypeError: it is no generator.
+        RuntimeError: it is for another device.
     """
     if state.mode & LEVELS:
         _check_randomness()
     if generator is None:
-        return default_generator
+        return default_generator if place is CPU else generator_of(place)
     if not isinstance(generator, Generator):
         raise TypeError(f"argument 'generator' must be numgrad.Generator, not {type(generator).__name__}")
-    return generator
-
-
-def _restored(state: bytes) -> Generator:
-    """A generator from its pickle."""
-    generator = Generator()
-    generator.set_state_bytes(state)
+    if generator.device != place:
+        one, other = (
+            (place.type, generator.device.type) if place.type != generator.device.type else (place, generator.device)
+        )
+        raise RuntimeError(f"Expected a '{one}' device type for generator but found '{other}'")
     return generator
 
 
 def manual_seed(seed: int) -> Generator:
-    """Start the default generator again from ``seed``, as ``Generator.manual_seed`` does, and return it."""
-    return default_generator.manual_seed(seed)
+    """Start the default generators of all devices again from ``seed``, as ``Generator.manual_seed`` does.
+
+    Returns the CPU's.
+    """
+    default_generator.manual_seed(seed)
+    seed_gpus(seed)
+    return default_generator
 
 
 def seed() -> int:
-    """Start the default generator again from a seed chosen at random, and return that seed."""
-    return default_generator.seed()
+    """Start the default generators again from a seed chosen at random, and return that seed."""
+    chosen = default_generator.seed()
+    seed_gpus(chosen)
+    return chosen
 
 
 def initial_seed() -> int:
-    """The seed that the default generator last started from."""
+    """The seed that the CPU's default generator last started from."""
     return default_generator.initial_seed()
 
 
-@contextlib.contextmanager
-def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cuda") -> Iterator[None]:
-    """``with fork_rng():`` when the block ends, the default generator goes on as if it had not run.
+class States:
+    """The states of the default generators now: the CPU's, and those of some GPUs, by number, or of all."""
 
-    With ``enabled`` False it does nothing.  ``devices`` and ``device_type`` name GPUs, whose generators PyTorch treats
-    in the same way.
+    def __init__(self, gpus: Iterable[int] | None = None) -> None:
+        self._cpu = default_generator.state_bytes()
+        self._seed = _gpu_seed
+        self._all = gpus is None
+        numbers = list(_gpu_generators) if gpus is None else gpus
+        self._gpus = {number: gpu_generator(number).state_bytes() for number in numbers}
+
+    def restore(self) -> None:
+        """Have the generators go on from these states."""
+        default_generator.set_state_bytes(self._cpu)
+        for number, before in self._gpus.items():
+            gpu_generator(number).set_state_bytes(before)
+        if self._all:  # those made since start from the seed of then
+            global _gpu_seed
+            _gpu_seed = self._seed
+            for number in _gpu_generators.keys() - self._gpus.keys():
+                _gpu_generators[number].manual_seed(self._seed)
+
+
+@contextlib.contextmanager
+def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True, device_type: str = "cuda") -> Iterator[None]:
+    """``with fork_rng():`` when the block ends, the default generators go on as if it had not run.
+
+    Args:
+        devices: the GPUs whose generators are meant beside the CPU's, by number or name; all of them for None.
+        enabled: if not, nothing is done.
+        device_type: of which kind the devices are: "cuda".
     """
     if not enabled:
         yield
         return
-    present = default_generator.state_bytes()
+    numbers = None if devices is None else [numbered(to_device(one)).index or 0 for one in devices]
+    present = States(numbers)
     try:
         yield
     finally:
-        default_generator.set_state_bytes(present)
+        present.restore()

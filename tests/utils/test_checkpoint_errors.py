@@ -123,7 +123,9 @@ def test_options_that_cannot_be():
     y = reentrant(numgrad.sin, x)
     with pytest.raises(RuntimeError, match=r"incompatible with .grad\(\) or passing an `inputs` parameter"):
         grad(y.sum(), x)
-    with pytest.raises(RuntimeError, match="no device but the CPU"):
+    with pytest.raises(RuntimeError, match=r"random states of the devices \[0\] are those of GPUs, not of 'cpu'"):
+        set_device_states([0], [None], device_type="cpu")
+    with pytest.raises(TypeError, match="must be a torch"):
         set_device_states([0], [None])
 
 

@@ -12,6 +12,7 @@ from ... import random
 from ..._layout import numel, output_strides
 from ..._tensor import Tensor, check_differentiable, fresh, strided
 from ..._types import (
+    CPU,
     TensorType,
     bool_,
     complex_of,
@@ -239,12 +240,18 @@ def _random(
 ) -> Tensor:
     if type.dtype.kind in "bi":
         raise NotImplementedError(f'"{draw}" not implemented for \'{type.dtype.legacy}\' (shape {list(size)})')
-    source = random.given_or_default(generator)
-    if type.dtype.is_complex:  # the real and imaginary parts in turn; of normal ones each has half the variance
-        row = getattr(source, draw)(2 * numel(size), real_of(type.dtype).numpy)
-        row = (row * row.dtype.type(math.sqrt(0.5)) if draw != "uniform" else row).view(type.numpy)
-    else:
+    source = random.given_or_default(generator, type.device)
+    if not type.dtype.is_complex:
         row = getattr(source, draw)(numel(size), type.numpy)
+    elif draw == "uniform":  # the real and imaginary parts in turn
+        row = source.uniform(2 * numel(size), real_of(type.dtype).numpy).view(type.numpy)
+    else:  # each has half the variance
+        parts, kind = 2 * numel(size), real_of(type.dtype).numpy
+        if type.device is CPU:
+            row = source.normal(parts, kind) * kind.type(math.sqrt(0.5))
+        else:
+            row = source.normal(parts, kind, 0.0, math.sqrt(0.5))
+        row = row.view(type.numpy)
     return finished(fresh(row, size, type), requires_grad)
 
 
@@ -257,7 +264,7 @@ def rand(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Random numbers from the uniform distribution on [0, 1), those of PyTorch for the same seed."""
+    """Random numbers from the uniform distribution on [0, 1), on the CPU those of PyTorch for the same seed."""
     return _random("uniform", as_size(sizes, size), _type(dtype, device), generator, requires_grad)
 
 
@@ -270,7 +277,7 @@ def randn(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Random numbers from the standard normal distribution, those of PyTorch for the same seed."""
+    """Random numbers from the standard normal distribution, on the CPU those of PyTorch for the same seed."""
     return _random("normal", as_size(sizes, size), _type(dtype, device), generator, requires_grad)
 
 

@@ -1,4 +1,4 @@
-"""The states of random generators, as tensors of bytes in PyTorch's layout."""
+"""The states of random generators, as tensors of bytes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["get_rng_state", "set_rng_state"]
 
 
 def get_state(self: random.Generator) -> Tensor:
-    """The state, as the 5056 bytes that PyTorch would give, in a uint8 tensor."""
+    """The state in a uint8 tensor on the CPU: the 5056 bytes that PyTorch would give, or a GPU's 16."""
     data = np.frombuffer(self.state_bytes(), np.uint8).copy()
     return fresh(data, data.shape, tensor_type(uint8))
 
 
 def set_state(self: random.Generator, new_state: Tensor) -> random.Generator:
-    """Go on from a state that ``get_state``, or PyTorch's, gave.
+    """Go on from a state that ``get_state``, or PyTorch's on the CPU, gave.
 
     Raises:
         TypeError, RuntimeError: it is no such state.
@@ -32,12 +32,12 @@ def set_state(self: random.Generator, new_state: Tensor) -> random.Generator:
 
 
 def get_rng_state() -> Tensor:
-    """The state of the default generator, a uint8 tensor."""
+    """The state of the CPU's default generator, a uint8 tensor."""
     return get_state(random.default_generator)
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Have the default generator go on from a state."""
+    """Have the CPU's default generator go on from a state."""
     set_state(random.default_generator, new_state)
 
 

@@ -1,4 +1,4 @@
-"""Random tensors and tensors filled at random: for the same seed PyTorch's numbers on the CPU."""
+"""Random tensors and tensors filled at random: on the CPU, for the same seed, PyTorch's numbers."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ... import random
+from ... import devices, random
 from ..._layout import broadcast_shapes, numel, output_strides
 from ..._tensor import Tensor, check_in_place, fresh, strided
-from ..._types import bool_, dtype, float32, float64, int64, real_of, tensor_type, to_device, to_dtype
+from ..._types import CPU, bool_, dtype, float32, float64, int64, real_of, tensor_type, to_device, to_dtype
 from ...autograd.grad_mode import GRAD, TRANSFORMED, no_grad, state
 from ...autograd.node import Node, edge_of
 from ...autograd.operations import operations
 from ..batches import is_batched
-from ..copying import contiguous, write
+from ..copying import contiguous, convert, write
 from ..examples import check_drawing, drawn
 from ..new import empty_of
 from ..overwriting import FillBackward2, copy_, overwritten, recorded_edges
@@ -28,7 +28,7 @@ from ..table import attach, public
 from ..transforms import OverwriteCall, transformed
 from .filled import as_size, empty, finished, laid_out_as
 
-__all__ = ["bernoulli", "bernoulli_", "exponential_", "multinomial", "normal", "randint", "randperm"]
+__all__ = ["bernoulli", "bernoulli_", "exponential_", "kept_", "normal", "randint", "randperm"]
 
 
 # -- filling in place ---------------------------------------------------------------------------------------------
@@ -44,8 +44,11 @@ _UniformBackward0, _NormalBackward0, _RandomBackward0, _BernoulliBackward2, _Exp
 _BernoulliBackward1 = _node("BernoulliBackward1")
 
 
-def _overwrite(input: Tensor, draw: Callable[[], np.ndarray], node: type[FillBackward2]) -> Tensor:
-    """Fill the tensor with the row that ``draw`` returns, in the order in which its elements lie in memory."""
+def _overwrite(input: Tensor, draw: Callable[..., Any], node: type[FillBackward2]) -> Tensor:
+    """Fill the tensor with the row that ``draw`` returns, in the order in which its elements lie in memory.
+
+    A GPU draws into the tensor's own memory, given as ``out``, where it is one row.
+    """
     if state.mode & TRANSFORMED:
         check_drawing(input)
         return transformed(
@@ -55,9 +58,13 @@ def _overwrite(input: Tensor, draw: Callable[[], np.ndarray], node: type[FillBac
         )
     check_in_place(input)
     edges = recorded_edges(input)
-    row = draw()
-    steps = output_strides(input._shape, ((input._shape, input._strides),))
-    write(input, strided(row, input._shape, steps, 0, tensor_type(to_dtype(row.dtype))))
+    place = input._type.device
+    if place is not CPU and input._flat is not None:
+        draw(out=input._flat)
+    else:
+        row = draw()
+        steps = output_strides(input._shape, ((input._shape, input._strides),))
+        write(input, strided(row, input._shape, steps, 0, tensor_type(to_dtype(row.dtype), place)))
     overwritten(input, edges, node)
     return input
 
@@ -87,8 +94,8 @@ def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> 
     _check_floating(self, "check_uniform_bounds", complex=True)
     if not low <= high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
-    source = random.given_or_default(generator)
-    return _overwrite(self, lambda: _parts(source.uniform, self, low, high), _UniformBackward0)
+    source = random.given_or_default(generator, self._type.device)
+    return _overwrite(self, lambda **out: _parts(source.uniform, self, low, high, **out), _UniformBackward0)
 
 
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
@@ -99,16 +106,18 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
     _check_floating(self, "normal_kernel_cpu", complex=True)
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    source = random.given_or_default(generator)
+    source = random.given_or_default(generator, self._type.device)
     draw = source.normal if self._flat is not None else source.normal_pairs
     width = float(std) / math.sqrt(2) if self.is_complex() else float(std)
-    return _overwrite(self, lambda: _parts(draw, self, float(mean), width), _NormalBackward0)
+    return _overwrite(self, lambda **out: _parts(draw, self, float(mean), width, **out), _NormalBackward0)
 
 
-def _parts(draw: Callable[..., np.ndarray], tensor: Tensor, *arguments: float) -> np.ndarray:
+def _parts(draw: Callable[..., Any], tensor: Tensor, *arguments: float, **out: Any) -> Any:
     """As many numbers of the tensor's dtype as it has; of complex ones the real and imaginary parts in turn."""
     kind = tensor._type.dtype
-    return draw(tensor.numel() * (1 + kind.is_complex), real_of(kind).numpy, *arguments).view(kind.numpy)
+    real = real_of(kind).numpy
+    own = {name: row.view(real) for name, row in out.items()}
+    return draw(tensor.numel() * (1 + kind.is_complex), real, *arguments, **own).view(kind.numpy)
 
 
 #: The largest integers that a floating-point dtype counts up to without gaps.
@@ -135,8 +144,8 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> T
         high = 2 if kind is bool_ else _EXACT[kind] + 1 if kind in _EXACT else np.iinfo(kind.numpy).max + 1
     low, high = int(low), int(high)
     _check_range(low, high, kind)
-    source = random.given_or_default(generator)
-    return _overwrite(self, lambda: source.integers(self.numel(), low, high, wide), _RandomBackward0)
+    source = random.given_or_default(generator, self._type.device)
+    return _overwrite(self, lambda **out: source.integers(self.numel(), low, high, wide, **out), _RandomBackward0)
 
 
 def _check_range(low: int, high: int, kind: dtype) -> None:
@@ -157,14 +166,25 @@ def _check_probability(p: float) -> None:
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Fill the tensor with ones, each with probability ``p`` (a number or a tensor that broadcasts), and zeros."""
-    source = random.given_or_default(generator)
+    source = random.given_or_default(generator, self._type.device)
     if isinstance(p, Tensor):
         if is_batched(p):
             return copy_(self, bernoulli(expand(p.detach(), self._shape)))
         probabilities = contiguous(expand(p.detach(), self._shape))
-        return _overwrite(self, lambda: _bernoulli(probabilities, source), _BernoulliBackward1)
+        return _overwrite(self, lambda **out: _bernoulli(probabilities, source, **out), _BernoulliBackward1)
     _check_probability(p)
-    return _overwrite(self, lambda: source.bernoulli(self.numel(), float(p)), _BernoulliBackward2)
+    return _overwrite(self, lambda **out: source.bernoulli(self.numel(), float(p), **out), _BernoulliBackward2)
+
+
+def kept_(self: Tensor, p: float) -> Tensor:
+    """Fill the tensor with ``1 / p``, with probability ``p``, and zeros: what dropout multiplies by, in one kernel.
+
+    The tensor is on a GPU.
+    """
+    source = random.given_or_default(None, self._type.device)
+    return _overwrite(
+        self, lambda **out: source.bernoulli(self.numel(), p, value=1 / p, **out), _BernoulliBackward2
+    )
 
 
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
@@ -172,9 +192,11 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Te
     _check_floating(self, "exponential_")
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    source = random.given_or_default(generator)
+    source = random.given_or_default(generator, self._type.device)
     return _overwrite(
-        self, lambda: source.exponential(self.numel(), self._type.numpy, float(lambd)), _ExponentialBackward0
+        self,
+        lambda **out: source.exponential(self.numel(), self._type.numpy, float(lambd), **out),
+        _ExponentialBackward0,
     )
 
 
@@ -229,9 +251,10 @@ def randint_like(
     requires_grad: bool = False,
     **named_bounds: Any,
 ) -> Tensor:
-    """``randint`` of the shape and, unless one is given, the dtype of another tensor."""
+    """``randint`` of the shape and, unless others are given, the dtype and device of another tensor."""
     kind = input.dtype if dtype is None else dtype
-    made = randint(*bounds, size=input._shape, dtype=kind, device=device, **named_bounds)
+    place = input._type.device if device is None else device
+    made = randint(*bounds, size=input._shape, dtype=kind, device=place, **named_bounds)
     return finished(laid_out_as(input, made), requires_grad)
 
 
@@ -249,8 +272,10 @@ def randperm(
     highest = _EXACT.get(kind.dtype) or np.iinfo(kind.numpy).max
     if size - 1 > highest:
         raise RuntimeError(f"value cannot be converted to type {kind.dtype.name} without overflow: {size} numbers")
-    order = random.given_or_default(generator).permutation(size)
-    return finished(fresh(order.astype(kind.numpy, copy=False), (size,), kind), requires_grad)
+    order = random.given_or_default(generator, kind.device).permutation(size)
+    if kind.device is CPU:
+        return finished(fresh(order.astype(kind.numpy, copy=False), (size,), kind), requires_grad)
+    return finished(convert(fresh(order, (size,), tensor_type(int64, kind.device)), kind.dtype), requires_grad)
 
 
 class DrawBackward0(Node):
@@ -291,13 +316,12 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
     Raises:
         RuntimeError: a standard deviation is negative.
     """
-    source = random.given_or_default(generator)
     tensors = [value for value in (mean, std) if isinstance(value, Tensor)]
     if not tensors:
         if size is None:
             raise TypeError("normal(): two numbers need the argument 'size'")
         requires_grad = options.pop("requires_grad", False)
-        made = normal_(empty(size, **options), mean, std, generator=source)
+        made = normal_(empty(size, **options), mean, std, generator=generator)
         made._counter[0] = 0
         return finished(made, requires_grad)
     for tensor in tensors:
@@ -308,12 +332,13 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
     elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     shape, kind = broadcast_shapes(*[t._shape for t in tensors]), tensors[0]._type
+    source = random.given_or_default(generator, kind.device)
     with no_grad():
         result = add(mul(fresh(source.normal(numel(shape), kind.numpy), shape, kind), std), mean)
     return _drawn(result, _NORMAL_NODES[isinstance(mean, Tensor), isinstance(std, Tensor)], mean, std)
 
 
-def _bernoulli(probabilities: Tensor, source: random.Generator) -> np.ndarray:
+def _bernoulli(probabilities: Tensor, source: Any, **out: Any) -> Any:
     """A row of truth values drawn with these probabilities, which are contiguous.
 
     Raises:
@@ -325,7 +350,7 @@ def _bernoulli(probabilities: Tensor, source: random.Generator) -> np.ndarray:
         raise RuntimeError(
             f"Expected p_in >= 0 && p_in <= 1 to be true, but got false (shape {list(probabilities._shape)})"
         )
-    return source.bernoulli(probabilities.numel(), probabilities._flat)
+    return source.bernoulli(probabilities.numel(), probabilities._flat, **out)
 
 
 @drawn
@@ -335,57 +360,20 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -
     Raises:
         RuntimeError: a probability is not in [0, 1].
     """
-    source = random.given_or_default(generator)
+    kind = input._type
+    source = random.given_or_default(generator, kind.device)
+    out = {} if kind.device is CPU else {"out": devices.empty(input._shape, kind)}
     if p is None:
-        values = _bernoulli(contiguous(input.detach()), source)
+        values = _bernoulli(contiguous(input.detach()), source, **out)
     else:
         _check_probability(p)
-        values = source.bernoulli(input.numel(), float(p))
-    result = fresh(values.astype(input._type.numpy), input._shape, input._type)
+        values = source.bernoulli(input.numel(), float(p), **out)
+    if kind.device is CPU:
+        values = values.astype(kind.numpy)
+    result = fresh(values, input._shape, kind)
     return _drawn(result, _BernoulliBackward0, input)
-
-
-@drawn
-def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
-    """Indices drawn with probabilities proportional to the rows of ``input`` (1-D or 2-D), as int64.
-
-    Without replacement, or for one sample, each probability is divided by an exponential random number and the
-    largest win (Efraimidis and Spirakis 2006); with it, uniform numbers are looked up in the cumulative sums.
-
-    Raises:
-        RuntimeError: the weights are no probabilities, or too few for so many samples without replacement.
-    """
-    if not input.is_floating_point():
-        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype}")
-    if len(input._shape) not in (1, 2):
-        raise RuntimeError(f"prob_dist must be 1 or 2 dim, not shape {list(input._shape)}")
-    if num_samples <= 0:
-        raise RuntimeError("cannot sample n_sample <= 0 samples")
-    if not replacement and num_samples > input._shape[-1]:
-        raise RuntimeError(
-            f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {num_samples} of shape "
-            f"{list(input._shape)}"
-        )
-    source = random.given_or_default(generator)
-    weights = np.atleast_2d(input.detach()._array())
-    if weights.size:
-        if not (np.isfinite(weights).all() and weights.min() >= 0):
-            raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-        if not (weights.sum(1) > 0).all():
-            raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    if replacement and num_samples > 1:
-        sums = np.cumsum(weights, 1, dtype=weights.dtype)
-        sums /= sums[:, -1:]
-        draws = source.uniform(len(weights) * num_samples, np.dtype(np.float64)).reshape(len(weights), num_samples)
-        picked = np.array([np.searchsorted(row, drawn) for row, drawn in zip(sums, draws, strict=True)])
-    else:
-        scores = weights / source.exponential(weights.size, weights.dtype).reshape(weights.shape)
-        picked = np.argsort(-scores, 1, kind="stable")[:, :num_samples]
-    picked = picked.astype(np.int64).reshape(*input._shape[:-1], num_samples)
-    return fresh(np.ascontiguousarray(picked).reshape(-1), picked.shape, tensor_type(int64, input.device))
 
 
 for _function in (randint, randint_like, randperm, normal):
     public(_function, method=False)
 public(bernoulli)
-public(multinomial)

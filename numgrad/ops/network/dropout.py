@@ -8,7 +8,7 @@ from ..._layout import numel
 from ..._tensor import Tensor
 from ..batches import like_examples
 from ..creation.filled import empty, empty_like, zeros
-from ..creation.random_tensors import bernoulli_
+from ..creation.random_tensors import bernoulli_, kept_
 from ..pointwise.arithmetic import add, div, mul
 from ..table import public
 
@@ -26,7 +26,7 @@ def _channels(input: Tensor) -> Tensor:
     shape = input._shape
     if len(shape) < 2:
         raise RuntimeError(f"Feature dropout requires at least 2 dimensions in the input, not {len(shape)}")
-    return like_examples(input, empty((*shape[:2], *[1] * (len(shape) - 2)), dtype=input.dtype))
+    return like_examples(input, empty((*shape[:2], *[1] * (len(shape) - 2)), dtype=input.dtype, device=input.device))
 
 
 def _dropped(input: Tensor, p: float, train: bool, *, feature: bool, alpha: bool, inplace: bool) -> Tensor:
@@ -41,10 +41,12 @@ def _dropped(input: Tensor, p: float, train: bool, *, feature: bool, alpha: bool
         )
     times = mul.inplace if inplace else mul
     if p == 1:
-        return times(input, zeros((), dtype=input.dtype))
-    kept = bernoulli_(_channels(input) if feature else empty_like(input), 1 - p)
+        return times(input, zeros((), dtype=input.dtype, device=input.device))
+    drawn = _channels(input) if feature else empty_like(input)
     if not alpha:
-        return times(input, div(kept, 1 - p))
+        on_gpu = input.device.type == "cuda"
+        return times(input, kept_(drawn, 1 - p) if on_gpu else div(bernoulli_(drawn, 1 - p), 1 - p))
+    kept = bernoulli_(drawn, 1 - p)
     scale = 1 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
     shift = add(mul(add(kept, -1), _ALPHA * scale), _ALPHA * scale * p)
     return (add.inplace if inplace else add)(times(input, mul(kept, scale)), shift)

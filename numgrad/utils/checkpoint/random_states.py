@@ -6,61 +6,60 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...random import default_generator
+from ...autograd.levels import tensors_in
+from ...ops.creation.random_states import get_state, set_state
+from ...random import States, gpu_generator
 
 __all__ = ["DefaultDeviceType", "RandomState", "get_device_states", "set_device_states"]
 
 
 class RandomState:
-    """The state that the default generator has now, to go back to."""
+    """The states that the default generators of all devices have now, to go back to."""
 
     def __init__(self) -> None:
-        self._state = default_generator.state_bytes()
+        self._states = States()
 
     @contextmanager
     def again(self) -> Iterator[None]:
         """Within the block, random numbers are those that followed; after it they go on as before it."""
-        before = default_generator.state_bytes()
-        default_generator.set_state_bytes(self._state)
+        before = States()
+        self._states.restore()
         try:
             yield
         finally:
-            default_generator.set_state_bytes(before)
+            before.restore()
 
 
 class DefaultDeviceType:
-    """The kind of device, beside the CPU, whose random numbers are meant where no tensor names one.
+    """The kind of device, beside the CPU, whose random numbers are meant where no tensor names one: "cuda" at first."""
 
-    Numgrad computes on the CPU, whose random numbers are always taken care of: this is there for programs written for
-    PyTorch.
-    """
-
-    _default_device_type = "cpu"
+    _default_device_type = "cuda"
 
     @staticmethod
-    def set_device_type(device: str = "cpu") -> None:
+    def set_device_type(device: str = "cuda") -> None:
         """Set the default."""
         DefaultDeviceType._default_device_type = device
 
     @staticmethod
     def get_device_type() -> str:
-        """The default; "cpu" at first."""
+        """The default."""
         return DefaultDeviceType._default_device_type
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
-    """The devices beside the CPU that have tensors among ``args``, and the states of their random numbers.
-
-    Both lists are empty, since all tensors are on the CPU.
-    """
-    return [], []
+    """The GPUs that have tensors among ``args``, and the states of their random numbers."""
+    gpus = sorted({tensor.device.index for tensor in tensors_in(args) if tensor.device.type == "cuda"})
+    return gpus, [get_state(gpu_generator(gpu)) for gpu in gpus]
 
 
 def set_device_states(devices: list[int], states: list[Any], *, device_type: str | None = None) -> None:
-    """Give devices beside the CPU the states that :func:`get_device_states` found.
+    """Give GPUs the states that :func:`get_device_states` found.
 
     Raises:
-        RuntimeError: a device is named: there is none but the CPU.
+        RuntimeError: the kind of device is not "cuda".
     """
-    if devices:
-        raise RuntimeError(f"numgrad has no device but the CPU: cannot set the random states of the devices {devices}")
+    kind = DefaultDeviceType.get_device_type() if device_type is None else device_type
+    if devices and kind != "cuda":
+        raise RuntimeError(f"random states of the devices {devices} are those of GPUs, not of '{kind}'")
+    for device, state in zip(devices, states, strict=True):
+        set_state(gpu_generator(device), state)

@@ -9,7 +9,8 @@ from typing import Any, Generic, TypeVar
 from ..._types import float64, int64
 from ...ops.creation.filled import empty
 from ...ops.creation.from_data import as_tensor
-from ...ops.creation.random_tensors import multinomial, randint, randperm
+from ...ops.creation.multinomial import multinomial
+from ...ops.creation.random_tensors import randint, randperm
 from ...random import Generator
 
 __all__ = [
