@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numgrad_kernels.cuda import adapter
-from numgrad_kernels.cuda.products import first, products, repeat_row, row_products
+from numgrad_kernels.cuda.products import SIDE, TILE, first, products, repeat_row, row_products
 from numgrad_kernels.pointwise import Operand, Program
 
 from ..._layout import contiguous_strides, numel
@@ -21,10 +21,9 @@ from .pointwise import layout_launcher, run_pointwise
 
 __all__ = ["add_to", "matrix_product", "product"]
 
-#: The side of the square that the threads of a block of the kernel ``products`` stand in.
-_SIDE = 2 if adapter.is_simulated() else 16
-_DEPTH = _SIDE
-_SHAPE = {"SIDE": _SIDE, "TILE": 4 * _SIDE, "DEPTH": _DEPTH, "AREA": _DEPTH * (4 * _SIDE + 1)}
+#: What stands in the kernel ``products`` for its constants, in the simulator: smaller tiles.
+_SMALLER = {"SIDE": 2, "TILE": 8, "DEPTH": 2, "AREA": 18} if adapter.is_simulated() else {}
+_SIDE, _TILE = _SMALLER.get("SIDE", SIDE), _SMALLER.get("TILE", TILE)
 
 #: Products that a block of the kernel ``row_products`` sums at least, if there are so many, and sums made of a row.
 _LENGTH = 8 * THREADS
@@ -87,11 +86,11 @@ def matrix_product(left: Any, right: Any, turned: tuple[bool, bool] = (False, Fa
 
 
 def _by_kernel(plan: _Plan, left: DeviceRow, right: DeviceRow, bias: DeviceRow | None, out: DeviceRow) -> None:
-    tiles = [-(-size // _SHAPE["TILE"]) for size in (plan.m, plan.n)]
+    tiles = [-(-size // _TILE) for size in (plan.m, plan.n)]
     launch(
         products, out.dtype, plan.m, plan.n, plan.k, left, *plan.steps[:3], right, *plan.steps[3:],
         no_row(out.dtype) if bias is None else bias, bias is not None, out,
-        blocks=plan.count * tiles[0] * tiles[1], threads=_SIDE * _SIDE, **_SHAPE,
+        blocks=plan.count * tiles[0] * tiles[1], threads=_SIDE * _SIDE, **_SMALLER,
     )  # fmt: skip
 
 
