@@ -19,7 +19,9 @@ from .compiling import kernel_listeners as kernel_listeners
 from .cpu import *  # noqa: F403
 from .cuda_text import cuda_text as cuda_text
 from .cuda_text import ptx as ptx
+from .moving import is_pinned as is_pinned
 from .moving import moved as moved
 from .moving import overwrite as overwrite
+from .moving import pinned as pinned
 from .optimizers import UpdateTable as UpdateTable
 from .rows import DeviceRow as DeviceRow

@@ -113,15 +113,15 @@ def _(grad):
 
 
 @operation("ToCopyBackward0", linear=True, dims=())
-def move_op(input: Tensor, type: TensorType, source: TensorType) -> Tensor:
+def move_op(input: Tensor, type: TensorType, source: TensorType, wait: bool) -> Tensor:
     if type.dtype.itemsize < source.dtype.itemsize:  # what is moved should be small
         input = _converted(input, type.dtype)
-    return _converted(placed(input, type.device), type.dtype)
+    return _converted(placed(input, type.device, wait), type.dtype)
 
 
 @move_op.gradient("input")
 def _(grad, source, type):
-    return move_op(grad, source, type)
+    return move_op(grad, source, type, True)
 
 
 def _converted(input: Tensor, kind: dtype) -> Tensor:
@@ -129,13 +129,35 @@ def _converted(input: Tensor, kind: dtype) -> Tensor:
     return input if input.dtype is kind else to_type.function(input, tensor_type(kind, input.device))
 
 
-def placed(input: Tensor, place: Device) -> Tensor:
-    """The tensor on another device, its dimensions in the same order in memory, without recording that."""
-    type, strides = tensor_type(input.dtype, place), kept_strides(input)
+def placed(input: Tensor, place: Device, wait: bool = True) -> Tensor:
+    """The tensor on another device, its dimensions in the same order in memory, without recording that.
+
+    Without ``wait``, pinned memory may still be read or written when this returns.
+    """
+    type = tensor_type(input.dtype, place)
+    row, strides = _dense(input)
+    return strided(devices.moved(row, type.device, wait), input._shape, strides, 0, type)
+
+
+def _dense(input: Tensor) -> tuple[Any, tuple[int, ...]]:
+    """The elements as a row without gaps, the dimensions in their order in memory; and their strides in it."""
+    strides = kept_strides(input)
     if strides != input._element_strides():
         input = _copied(input, input._type, strides)
-    start, count = input._offset, numel(input._shape)
-    return strided(devices.moved(input._storage[start : start + count], type.device), input._shape, strides, 0, type)
+    return input._storage[input._offset : input._offset + numel(input._shape)], strides
+
+
+@operation("PinMemoryBackward0", linear=True, dims=())
+def pin_op(input: Tensor) -> Tensor:
+    row, strides = _dense(input)
+    pinned = devices.pinned(row.size, row.dtype)
+    pinned[:] = row
+    return strided(pinned, input._shape, strides, 0, input._type)
+
+
+@pin_op.gradient("input")
+def _(grad):
+    return grad
 
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
@@ -207,9 +229,12 @@ def to(
 ) -> Tensor:
     """The tensor with another dtype or device (given as such, or as another tensor's); itself if nothing changes.
 
-    ``non_blocking`` and ``copy`` may also be given by position, after dtype and device.
+    With ``non_blocking`` the program goes on while pinned memory is copied to a GPU, or a GPU's memory into new pinned
+    memory, which has the elements once the GPU has come so far.  ``non_blocking`` and ``copy`` may also be given by
+    position, after dtype and device.
     """
     flags = [argument for argument in args if isinstance(argument, bool)]
+    non_blocking = non_blocking or flags[:1] == [True]
     copy = copy or flags[1:2] == [True]
     for argument in args:
         if isinstance(argument, Tensor):
@@ -224,7 +249,7 @@ def to(
         target = numbered(to_device(device))
         if target is not input.device:
             _warn_of_loss(input, kind)
-            return move_op(input, tensor_type(kind, target), input._type)
+            return move_op(input, tensor_type(kind, target), input._type, not non_blocking)
     result = convert(input, kind)
     return clone(input) if copy and result is input else result
 
@@ -295,3 +320,23 @@ attach("type", type_)
 attach("type_as", type_as)
 attach("cpu", cpu)
 attach("cuda", cuda)
+
+
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """The tensor in pinned memory of the host, from which GPUs copy while programs go on: itself if it lies there.
+
+    Raises:
+        RuntimeError: it lies on a GPU, or there is none.
+    """
+    if self.is_cuda:
+        raise RuntimeError(f"cannot pin '{self._type.name}' only dense CPU tensors can be pinned")
+    return self if is_pinned(self) else pin_op(self)
+
+
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Whether the tensor lies in pinned memory of the host."""
+    return devices.is_pinned(self._storage)
+
+
+attach("pin_memory", pin_memory)
+attach("is_pinned", is_pinned)

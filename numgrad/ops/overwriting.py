@@ -84,13 +84,13 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """
     if not isinstance(src, Tensor):
         return fill_(input, src)
-    return _overwritten_with(input, src, CopyBackwards)
+    return _overwritten_with(input, src, CopyBackwards, not non_blocking)
 
 
-def _overwritten_with(input: Tensor, src: Tensor, node: type[Node]) -> Tensor:
+def _overwritten_with(input: Tensor, src: Tensor, node: type[Node], wait: bool = True) -> Tensor:
     if state.mode & TRANSFORMED:
         return transformed(
-            OverwriteCall("copy_", lambda target: _overwritten_with(target, src, node), input, src, node)
+            OverwriteCall("copy_", lambda target: _overwritten_with(target, src, node, wait), input, src, node)
         )
     check_in_place(input, src)
     shape = broadcast_shapes(input._shape, src._shape)
@@ -98,17 +98,17 @@ def _overwritten_with(input: Tensor, src: Tensor, node: type[Node]) -> Tensor:
         raise RuntimeError(f"output with shape {list(input._shape)} doesn't match the broadcast shape {list(shape)}")
     check_overlap(input, src)
     edges = recorded_edges(input, src)
-    _write(input, src)
+    _write(input, src, wait)
     overwritten(input, edges, node)
     return input
 
 
-def _write(target: Tensor, source: Tensor) -> None:
+def _write(target: Tensor, source: Tensor, wait: bool) -> None:
     """Copy the elements, broadcast and converted; of two devices the target's does that."""
     if source._type.device is not target._type.device:
         if source._flat is not None and target._flat is not None and source.dtype is target.dtype:
             if source._shape == target._shape:
-                devices.overwrite(target._flat, source._flat)
+                devices.overwrite(target._flat, source._flat, wait)
                 return
         source = placed(source, target._type.device)
     devices.run_pointwise(copy_program(source.dtype, target.dtype), [source], [target])

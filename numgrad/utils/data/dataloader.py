@@ -12,6 +12,7 @@ from ...ops.creation.from_data import tensor
 from ...random import Generator
 from .collate import default_collate, default_convert
 from .dataset import Dataset, IterableDataset, Subset, TensorDataset
+from .pinning import pinned
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 
 __all__ = ["DataLoader", "get_worker_info"]
@@ -40,7 +41,8 @@ class DataLoader(Generic[T]):
         num_workers: 0: the data is loaded in this process.
         collate_fn: makes a batch from a list of samples, by default :func:`default_collate`; without batches it is
             applied to each sample, by default :func:`default_convert`.
-        pin_memory: of no consequence without a GPU.
+        pin_memory: whether the tensors in batches lie in pinned memory, from which GPUs copy while the program goes on
+            (see :meth:`Tensor.to`); without a GPU that is of no consequence.
         drop_last: whether to leave out a last batch with fewer samples.
         timeout, worker_init_fn, multiprocessing_context, prefetch_factor, persistent_workers, pin_memory_device,
             in_order: for the sake of programs that name them; they only mean something with workers or a GPU.
@@ -141,7 +143,7 @@ class DataLoader(Generic[T]):
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
     def __iter__(self) -> Iterator[Any]:
-        if self.pin_memory:
+        if self.pin_memory and not _has_gpu():
             warnings.warn(
                 "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't "
                 "be used.",
@@ -151,6 +153,12 @@ class DataLoader(Generic[T]):
         return _BatchIterator(self)
 
 
+def _has_gpu() -> bool:
+    from ... import cuda  # for few loaders need to know
+
+    return cuda.is_available()
+
+
 class _BatchIterator(Iterator[Any]):
     """One pass over the data set of a loader."""
 
@@ -158,6 +166,7 @@ class _BatchIterator(Iterator[Any]):
         self._loader = loader
         self._collate = loader.collate_fn
         self._batched = loader.batch_sampler is not None
+        self._pins = loader.pin_memory and _has_gpu()
         # In PyTorch's order, because each of these may draw random numbers.
         self._indices = iter(loader.batch_sampler if self._batched else loader.sampler)
         draw_seed(loader.generator)  # for PyTorch's workers, even if there are none
@@ -172,7 +181,8 @@ class _BatchIterator(Iterator[Any]):
     def __next__(self) -> Any:
         """The next batch, or sample; if making it raised an exception, the one after it comes next."""
         index = next(self._indices)
-        return self._chosen(index) if self._samples is None else self._following(self._samples, index)
+        batch = self._chosen(index) if self._samples is None else self._following(self._samples, index)
+        return pinned(batch) if self._pins else batch
 
     def _chosen(self, index: Any) -> Any:
         """The batch at some indices, or the sample at one."""
