@@ -26,7 +26,7 @@ def test_numbers_are_counted(cuda, numbers, dtype):
     numbers = numbers.astype(dtype)
     row = cuda.row_from(numbers)
     assert cuda.value_range(row) == cpu.value_range(numbers) == (0, 6)
-    for bins in (7, 10):
+    for bins in (7, 10, 2049):  # in memory of the block, and not
         np.testing.assert_array_equal(cuda.bincount(row, None, bins).host(), cpu.bincount(numbers, None, bins))
     assert cuda.bincount(row[:0], None, 3).host().tolist() == [0, 0, 0]
 

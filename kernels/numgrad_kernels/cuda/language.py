@@ -24,7 +24,10 @@ _pending: list[Callable[[], None]] = []
 
 
 def atomic_add(row: Any, place: int, value: Any) -> None:
-    """Add to an element, which other threads may be adding to at the same time; in which order is not said."""
+    """Add to an element, of a row or a shared array, which other threads may be adding to at the same time.
+
+    In which order they do is not said.
+    """
     with _lock:
         row[place] += value
 
@@ -100,11 +103,14 @@ def _compiled(public: Callable[..., Any]) -> Callable[[Any], Any]:
 @_compiled(atomic_add)
 def _atomic_add(typing_context: Any, row: Any, place: Any, value: Any) -> Any:
     element = row.dtype
+    shared = isinstance(row, types.Array)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         from numba.cuda import nvvmutils
 
         row, place, value = arguments
+        if shared:
+            row = context.make_array(signature.args[0])(context, builder, row).data
         target = builder.gep(row, [place])
         if isinstance(element, types.Float):  # NVVM has no instruction for it, but functions
             add = getattr(nvvmutils, f"declare_atomic_add_{element.name}")(builder.module)

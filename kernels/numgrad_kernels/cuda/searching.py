@@ -13,6 +13,9 @@ T = np.float32
 #: Placeholder: the threads of a block.
 THREADS = 256
 
+#: The bins that a block counts by itself at most.
+FEW = 2048
+
 
 def search_rows(rows, length, values, size, count, right, out):
     """Where each of ``count`` values to a sorted row belongs: after its equals if ``right``, else before them."""
@@ -31,10 +34,56 @@ def search_rows(rows, length, values, size, count, right, out):
         out[place] = low
 
 
-def count_numbers(numbers, size, counts):
-    """Count how often each number occurs."""
+# -- counts -----------------------------------------------------------------------------------------------------------
+
+
+def bin_of(value, bins, low, high, span):
+    """The bin of a number that is to be counted: one for each number."""
+    return np.int64(value)
+
+
+def bin_between(value, bins, low, high, span):
+    """The bin of an element, of ``bins`` equally wide ones from ``low`` to ``high``, ``span`` apart; or -1."""
+    place = -1
+    if value >= low and value <= high:
+        place = min(np.int64((value - low) * T(bins) / span), bins - 1)
+    return place
+
+
+def count_many(x, size, bins, low, high, span, counts):
+    """Count the elements in each bin."""
+    low, high, span = T(low), T(high), T(span)
+    for index in range(cuda.grid(1), size, cuda.gridsize(1)):
+        place = bin_of(x[index], bins, low, high, span)
+        if place >= 0:
+            atomic_add(counts, place, np.int64(1))
+
+
+def count_few(x, size, bins, low, high, span, counts):
+    """Count the elements in each of at most FEW bins: each block by itself first, since many meet in one bin."""
+    own = cuda.shared.array(FEW, np.int32)
+    low, high, span = T(low), T(high), T(span)
+    for place in range(cuda.threadIdx.x, bins, THREADS):
+        own[np.uint64(place)] = 0
+    cuda.syncthreads()
+    for index in range(cuda.grid(1), size, cuda.gridsize(1)):
+        place = bin_of(x[index], bins, low, high, span)
+        if place >= 0:
+            atomic_add(own, place, np.int32(1))
+    cuda.syncthreads()
+    for place in range(cuda.threadIdx.x, bins, THREADS):
+        count = own[np.uint64(place)]
+        if count:
+            atomic_add(counts, place, np.int64(count))
+
+
+def convert_counts(counts, size, out):
+    """The counts as numbers of type T."""
     for place in range(cuda.grid(1), size, cuda.gridsize(1)):
-        atomic_add(counts, numbers[place], 1)
+        out[place] = T(counts[place])
+
+
+# -- sums of weights --------------------------------------------------------------------------------------------------
 
 
 def add_weights(numbers, weights, size, sums):
@@ -76,21 +125,3 @@ def add_weights_in_order(sorted_numbers, places, weights, size, sums):
         half //= 2
     if thread == 0:
         sums[number] = total
-
-
-def count_bins(x, size, bins, low, high, span, counts):
-    """Count the elements in each of ``bins`` equally wide bins from ``low`` to ``high``, which is in the last one.
-
-    ``span`` is how far apart the two are.
-    """
-    first, last, scale, width = T(low), T(high), T(bins), T(span)
-    for place in range(cuda.grid(1), size, cuda.gridsize(1)):
-        value = x[place]
-        if value >= first and value <= last:
-            atomic_add(counts, min(np.int64((value - first) * scale / width), bins - 1), 1)
-
-
-def convert_counts(counts, size, out):
-    """The counts as numbers of type T."""
-    for place in range(cuda.grid(1), size, cuda.gridsize(1)):
-        out[place] = T(counts[place])

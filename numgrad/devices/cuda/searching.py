@@ -47,7 +47,7 @@ def bincount(flat: DeviceRow, weights: DeviceRow | None, bins: int) -> DeviceRow
     out = zero_row(bins, _INT64 if weights is None else weights.dtype, flat.device)
     size = flat.size
     if weights is None:
-        launch(searching.count_numbers, _INT64, flat, size, out, blocks=blocks_for(size))
+        _count(flat, bins, (0.0, 0.0), out)
     elif size and are_deterministic_algorithms_enabled():
         numbers, places = sort_axis(flat, 1, size, 1, False)
         launch(searching.add_weights_in_order, weights.dtype, numbers, places, weights, size, out, blocks=bins)
@@ -56,13 +56,19 @@ def bincount(flat: DeviceRow, weights: DeviceRow | None, bins: int) -> DeviceRow
     return out
 
 
+def _count(flat: DeviceRow, bins: int, ends: tuple[float, float], counts: DeviceRow, **parts: Any) -> None:
+    """Count elements in bins."""
+    low, high = ends
+    launch(
+        searching.count_few if bins <= searching.FEW else searching.count_many, flat.dtype, flat, flat.size, bins,
+        low, high, high - low, counts, blocks=blocks_for(flat.size), **parts,
+    )
+
+
 def histogram(flat: DeviceRow, bins: int, low: float, high: float) -> DeviceRow:
     """How many elements there are in each of equally wide bins; the last one takes ``high``, too."""
     counts = zero_row(bins, _INT64, flat.device)
-    launch(
-        searching.count_bins, flat.dtype, flat, flat.size, bins, low, high, high - low, counts,
-        blocks=blocks_for(flat.size),
-    )
+    _count(flat, bins, (low, high), counts, bin_of=searching.bin_between)
     out = empty_row(bins, flat.dtype, flat.device)
     launch(searching.convert_counts, flat.dtype, counts, bins, out, blocks=blocks_for(bins))
     return out
