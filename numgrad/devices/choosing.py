@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import cpu
+from . import cpu, needs
 from .rows import DeviceRow, set_driver
 
 __all__ = ["ROWS", "begin_cuda", "cuda_in_use", "whenever_chosen"]
@@ -50,6 +50,7 @@ def begin_cuda() -> Any:
     if _begun is None:
         with _beginning:
             if _begun is None:
+                needs.check()
                 from . import cuda
 
                 cuda.runtime.begin()

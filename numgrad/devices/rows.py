@@ -95,7 +95,7 @@ class DeviceRow:
     def load(self, array: np.ndarray) -> DeviceRow:
         """Overwrite the elements with those of a contiguous array of NumPy's; returns the row."""
         if self.size:
-            _driver.copy_to_device(self.address, array, _memory.stream(self.device))
+            _memory.upload(self, array)
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DeviceRow:

@@ -91,4 +91,5 @@ def launch(
         kernel = _hand_written[key] = compile_kernel(
             function.__name__, text, tuple([argument_type(kind) for kind in kinds])
         )
-    kernel.run(blocks, threads, stream(0), *arguments)
+    device = next(value.device for value in arguments if value.__class__ is DeviceRow)
+    kernel.run(blocks, threads, stream(device), *arguments)

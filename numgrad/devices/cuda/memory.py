@@ -1,45 +1,54 @@
-"""Memory of GPUs for tensors."""
+"""Memory of GPUs for tensors: rows from the caching allocator, and what is copied into them from the host."""
 
 from __future__ import annotations
 
 import functools
+import threading
 from typing import Any
 
 import numpy as np
 
 from ..._layout import numel
 from ..rows import DeviceRow
-from . import runtime
+from . import pinned, runtime
+from .caching import Allocator, Block
+from .handles import StreamHandle
+from .streams import stream
 
-__all__ = ["empty", "empty_row", "no_row", "row_from", "stream", "zero_row", "zeros"]
+__all__ = [
+    "allocator", "download", "empty", "empty_row", "no_row", "row_from", "stream", "upload", "use_on_stream",
+    "zero_row", "zeros",
+]
+
+#: Bytes up to which arrays are copied to a GPU by way of pinned memory, which saves waiting for the GPU.
+STAGED = 1 << 16
+
+_allocators: dict[int, Allocator] = {}
+_lock = threading.Lock()
 
 
-class Block:
-    """A piece of memory, which is given back when nothing uses it any more."""
-
-    __slots__ = ("__weakref__", "address", "size")
-
-    def __init__(self, address: int, size: int):
-        self.address = address
-        self.size = size
-
-    def __del__(self) -> None:
-        runtime.driver.free(self.address)
-
-
-def stream(device: int) -> int:
-    """The stream that work for a GPU is put on."""
-    return 0
+def allocator(device: int) -> Allocator:
+    """What gives and takes the memory of a GPU."""
+    try:
+        return _allocators[device]
+    except KeyError:
+        runtime.check_device(device)
+        with _lock:
+            return _allocators.setdefault(device, Allocator(device))
 
 
 def empty_row(count: int, dtype: np.dtype, device: int | None = None) -> DeviceRow:
-    """An uninitialised row of elements on a GPU, the current one for None."""
-    where = runtime.current_device() if device is None else device
+    """An uninitialised row of elements on a GPU, the current one for None.
+
+    Raises:
+        OutOfMemoryError: the GPU has not enough free memory.
+    """
+    if device is None:
+        device = runtime.current_device()
     if not count:
-        return DeviceRow(0, 0, dtype, where, None)
-    size = count * dtype.itemsize
-    block = Block(runtime.driver.allocate(size), size)
-    return DeviceRow(block.address, count, dtype, where, block)
+        return DeviceRow(0, 0, dtype, device, None)
+    block = allocator(device).allocate(count * dtype.itemsize, stream(device))
+    return DeviceRow(block.address, count, dtype, device, block)
 
 
 def zero_row(count: int, dtype: np.dtype, device: int | None = None) -> DeviceRow:
@@ -54,6 +63,41 @@ def row_from(array: np.ndarray, device: int | None = None) -> DeviceRow:
     """A row with the elements of an array of NumPy's, in row-major order."""
     flat = np.ascontiguousarray(array).reshape(-1)
     return empty_row(flat.size, flat.dtype, device).load(flat)
+
+
+def upload(row: DeviceRow, array: np.ndarray, wait: bool = True) -> None:
+    """Overwrite the elements of a row with those of a contiguous array, which may change when this returns.
+
+    Without ``wait``, an array in pinned memory must be left as it is until work on the current stream is done.
+    """
+    here = stream(row.device)
+    if not wait and pinned.is_pinned(array):
+        runtime.driver.copy_to_device(row.address, array, here, wait=False)
+        pinned.copied_on(array, here)
+    elif array.nbytes <= STAGED:
+        staged = pinned.pinned_row(array.size, array.dtype)
+        staged[:] = array.reshape(-1)
+        upload(row, staged, wait=False)
+    else:
+        runtime.driver.copy_to_device(row.address, array, here)
+
+
+def download(row: DeviceRow, array: np.ndarray, wait: bool = True) -> None:
+    """Overwrite a contiguous array with the elements of a row.
+
+    Without ``wait``, an array in pinned memory has them when work on the current stream is done.
+    """
+    here = stream(row.device)
+    later = not wait and pinned.is_pinned(array)
+    runtime.driver.copy_to_host(array, row.address, here, wait=not later)
+    if later:
+        pinned.copied_on(array, here)
+
+
+def use_on_stream(row: DeviceRow, other: StreamHandle) -> None:
+    """Note that work on another stream uses a row: its memory goes to others only once that has been done."""
+    if isinstance(row.block, Block):
+        allocator(row.device).use_on(row.block, other)
 
 
 @functools.cache

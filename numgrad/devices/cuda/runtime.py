@@ -1,13 +1,15 @@
-"""Which GPUs there are, and which one is the current."""
+"""Which GPUs there are, which one is the current, and which driver they are used by."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Iterator
 from typing import Any
 
-from numgrad_kernels.cuda import adapter
+from .. import needs
 
-__all__ = ["begin", "current_device", "set_device"]
+__all__ = ["begin", "check_device", "current_device", "on_device", "set_device"]
 
 #: What runs kernels and keeps memory: ``simulated.py`` or ``driver.py``.
 driver: Any = None
@@ -21,25 +23,51 @@ _current = _Current()
 
 
 def begin() -> None:
-    """Find the GPUs.
-
-    Raises:
-        RuntimeError: there is no driver, or no GPU.
-    """
+    """Choose the driver; what it needs is there."""
     global driver
-    if adapter.is_simulated():
+    if needs.is_simulated():
         from . import simulated
 
         driver = simulated
-        return
-    raise RuntimeError("Found no NVIDIA driver on your system.")
+    else:
+        from . import driver as real
+
+        driver = real
 
 
 def current_device() -> int:
-    """The number of the GPU that new tensors are made on where none is named."""
+    """The number of the GPU that new tensors of this thread are made on where none is named."""
     return _current.device
 
 
+def check_device(device: int) -> None:
+    """Raise an error for the number of a GPU that there is not.
+
+    Raises:
+        RuntimeError: there is no such GPU.
+    """
+    if not 0 <= device < driver.device_count():
+        raise RuntimeError(
+            f"CUDA error: invalid device ordinal: there is no GPU {device} among {driver.device_count()}"
+        )
+
+
 def set_device(device: int) -> None:
-    """Make a GPU the current one of this thread."""
+    """Make a GPU the current one of this thread.
+
+    Raises:
+        RuntimeError: there is no such GPU.
+    """
+    check_device(device)
     _current.device = device
+
+
+@contextlib.contextmanager
+def on_device(device: int) -> Iterator[None]:
+    """Make a GPU the current one of this thread for a while."""
+    before = _current.device
+    set_device(device)
+    try:
+        yield
+    finally:
+        _current.device = before

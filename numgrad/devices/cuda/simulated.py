@@ -1,11 +1,13 @@
 """A GPU in Numba's simulator (``NUMBA_ENABLE_CUDASIM=1``): its memory is the host's, and kernels run in Python.
 
 It has the functions of ``driver.py``.  Addresses are real ones, so that nothing else need know which of the two it is.
+All that is put on a stream has run when the call returns.
 """
 
 from __future__ import annotations
 
 import ctypes
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,17 +17,29 @@ import numpy as np
 from numgrad_kernels.cuda import adapter
 
 from ..rows import DeviceRow
+from .handles import Properties, StreamHandle
 
 __all__ = [
-    "CAPABILITY", "allocate", "copy_to_device", "copy_to_host", "copy_within", "fill_bytes", "free", "load",
-    "synchronize",
+    "allocate", "allocate_pinned", "copy_to_device", "copy_to_host", "copy_within", "create_event", "create_stream",
+    "default_stream", "destroy_event", "device_count", "device_properties", "elapsed_time", "event_is_done",
+    "external_stream", "fill_bytes", "free", "free_pinned", "load", "memory_info", "record_event", "stream_is_done",
+    "synchronize", "synchronize_device", "use", "wait_for_event", "wait_on_stream",
 ]
 
-#: The compute capability that it claims to have.
-CAPABILITY = adapter.CAPABILITY
+#: Bytes of memory that the GPU claims to have.
+TOTAL_MEMORY = 1 << 36
 
-#: Blocks of memory by their addresses.
+#: Blocks of memory by their addresses, of the GPU's and of pinned memory.
 _blocks: dict[int, np.ndarray] = {}
+_pinned: dict[int, np.ndarray] = {}
+
+_streams = itertools.count(1)
+
+
+def use(device: int) -> None:
+    """Let this thread's calls go to a GPU."""
+    if device:
+        raise RuntimeError("CUDA error: invalid device ordinal")
 
 
 def device_count() -> int:
@@ -33,53 +47,160 @@ def device_count() -> int:
     return 1
 
 
-def allocate(size: int) -> int:
-    """The address of ``size`` bytes of memory."""
+def device_properties(device: int) -> Properties:
+    """What a GPU is."""
+    use(device)
+    major, minor = adapter.CAPABILITY
+    return Properties("Numba's CUDA simulator", major, minor, TOTAL_MEMORY, multi_processor_count=1)
+
+
+def memory_info(device: int) -> tuple[int, int]:
+    """A GPU's free memory and all of it, in bytes."""
+    use(device)
+    return TOTAL_MEMORY - sum(memory.size for memory in _blocks.values()), TOTAL_MEMORY
+
+
+def allocate(size: int, device: int = 0) -> int:
+    """The address of ``size`` bytes of a GPU's memory.
+
+    Raises:
+        MemoryError: it has not as many left.
+    """
+    if size > memory_info(device)[0]:
+        raise MemoryError(size)
+    return _keep(size, _blocks)
+
+
+def _keep(size: int, blocks: dict[int, np.ndarray]) -> int:
     memory = np.empty(size + 256, np.uint8)
-    start = -memory.ctypes.data % 256
-    address = memory.ctypes.data + start
-    _blocks[address] = memory
+    address = memory.ctypes.data + -memory.ctypes.data % 256
+    blocks[address] = memory
     return address
 
 
-def free(address: int) -> None:
+def free(address: int, device: int = 0) -> None:
     """Give memory back."""
     del _blocks[address]
 
 
-def copy_to_device(target: int, source: np.ndarray, stream: int = 0) -> None:
-    """Copy a contiguous array into memory that begins at ``target``."""
+def allocate_pinned(size: int, device: int = 0) -> int:
+    """The address of ``size`` bytes of the host's memory that stay where they are, for every GPU to reach."""
+    return _keep(size, _pinned)
+
+
+def free_pinned(address: int, device: int = 0) -> None:
+    """Give pinned memory back."""
+    del _pinned[address]
+
+
+def copy_to_device(target: int, source: np.ndarray, stream: StreamHandle, wait: bool = True) -> None:
+    """Copy a contiguous array into a GPU's memory."""
     ctypes.memmove(target, source.ctypes.data, source.nbytes)
 
 
-def copy_to_host(target: np.ndarray, source: int, stream: int = 0) -> None:
-    """Copy memory that begins at ``source`` into a contiguous array."""
+def copy_to_host(target: np.ndarray, source: int, stream: StreamHandle, wait: bool = True) -> None:
+    """Copy a GPU's memory into a contiguous array."""
     ctypes.memmove(target.ctypes.data, source, target.nbytes)
 
 
-def copy_within(target: int, source: int, size: int, stream: int = 0) -> None:
-    """Copy ``size`` bytes from one place in memory to another."""
+def copy_within(target: int, source: int, size: int, stream: StreamHandle) -> None:
+    """Copy ``size`` bytes from one place in the memory of GPUs to another."""
     ctypes.memmove(target, source, size)
 
 
-def fill_bytes(target: int, value: int, size: int, stream: int = 0) -> None:
+def fill_bytes(target: int, value: int, size: int, stream: StreamHandle) -> None:
     """Set ``size`` bytes to a value."""
     ctypes.memset(target, value, size)
 
 
-def synchronize(stream: int | None = None) -> None:
-    """Wait for a stream, or for all: what runs here has run when it returns."""
+def default_stream(device: int) -> StreamHandle:
+    """The stream that a GPU has from the beginning."""
+    return StreamHandle(0, device)
+
+
+def create_stream(device: int, priority: int = 0) -> StreamHandle:
+    """Another stream, which does not wait for the default one; the lower ``priority``, the sooner its turn."""
+    use(device)
+    return StreamHandle(next(_streams) << 8, device)
+
+
+def external_stream(address: int, device: int) -> StreamHandle:
+    """A stream that another library made."""
+    return StreamHandle(address, device)
+
+
+def stream_is_done(stream: StreamHandle) -> bool:
+    """Whether all that was put on a stream has run."""
+    return True
+
+
+def synchronize(stream: StreamHandle) -> None:
+    """Wait until all that was put on a stream has run."""
+
+
+def synchronize_device(device: int) -> None:
+    """Wait until all that was put on any stream of a GPU has run."""
+    use(device)
+
+
+class _Event:
+    """An event, and when it came, in milliseconds."""
+
+    def __init__(self, timing: bool):
+        self.timing = timing
+        self.time: float | None = None
+
+
+def create_event(device: int, timing: bool = False, blocking: bool = False) -> Any:
+    """An event: a mark on a stream."""
+    use(device)
+    return _Event(timing)
+
+
+def destroy_event(event: Any) -> None:
+    """Forget an event; one still awaited is forgotten once it has come."""
+
+
+def record_event(event: Any, stream: StreamHandle) -> None:
+    """Put an event on a stream of its GPU, after all that is there."""
+    event.time = time.perf_counter() * 1e3
+
+
+def event_is_done(event: Any) -> bool:
+    """Whether all that was before an event on its stream has run."""
+    return True
+
+
+def wait_for_event(event: Any) -> None:
+    """Wait until all that was before an event on its stream has run."""
+
+
+def wait_on_stream(stream: StreamHandle, event: Any) -> None:
+    """Let what is put on a stream from now on wait for an event, of whatever GPU."""
+
+
+def elapsed_time(start: Any, end: Any) -> float:
+    """The milliseconds from one event to another, both of which have come."""
+    if not (start.timing and end.timing):
+        raise RuntimeError("CUDA error: invalid resource handle (CUDA_ERROR_INVALID_HANDLE)")
+    return end.time - start.time
 
 
 def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
-    """A kernel as ``launch(blocks, threads, stream, *arguments)``."""
+    """A kernel as ``launch(blocks, threads, stream, *arguments)``, which takes rows and numbers.
+
+    ``blocks`` and ``threads`` are numbers, or up to three for as many dimensions.  ``launch.resident(device, threads)``
+    is the number of blocks of so many threads that run on the GPU at the same time.
+    """
     run = adapter.simulated_kernel(name, text)
 
-    def launch(blocks: Any, threads: Any, stream: int, *values: Any) -> None:
+    def launch(blocks: Any, threads: Any, stream: StreamHandle, *values: Any) -> None:
         with np.errstate(all="ignore"):
             run(blocks, threads, *[_array(v) if v.__class__ is DeviceRow else v for v in values])
 
-    return launch
+    kernel: Any = launch
+    kernel.resident = lambda device, threads: 2
+    return kernel
 
 
 def _array(row: DeviceRow) -> np.ndarray:
@@ -88,8 +209,3 @@ def _array(row: DeviceRow) -> np.ndarray:
     if not row.size:
         return np.empty(0, dtype)
     return np.frombuffer((ctypes.c_char * row.nbytes).from_address(row.address), dtype)
-
-
-def event_record() -> float:
-    """The time now, in milliseconds."""
-    return time.perf_counter() * 1e3

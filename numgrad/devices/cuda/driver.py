@@ -1,0 +1,327 @@
+"""GPUs through NVIDIA's driver: their memory, copies, streams, events and kernels.
+
+It has the functions of ``simulated.py``.  A GPU's primary context is used, which it shares with PyTorch, CuPy and
+numba-cuda: an address of one is an address of the others.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from cuda.bindings import driver as cu
+
+from numgrad_kernels.cuda.store import machine_code
+
+from .handles import Properties, StreamHandle
+from .packing import launcher
+
+__all__ = [
+    "allocate", "allocate_pinned", "copy_to_device", "copy_to_host", "copy_within", "create_event", "create_stream",
+    "default_stream", "destroy_event", "device_count", "device_properties", "elapsed_time", "event_is_done",
+    "fill_bytes", "free", "free_pinned", "load", "memory_info", "record_event", "stream_is_done", "synchronize",
+    "synchronize_device", "use", "wait_for_event", "wait_on_stream",
+]
+
+#: What each property is called among the driver's attributes.
+_ATTRIBUTES = {
+    "major": "COMPUTE_CAPABILITY_MAJOR", "minor": "COMPUTE_CAPABILITY_MINOR",
+    "multi_processor_count": "MULTIPROCESSOR_COUNT", "warp_size": "WARP_SIZE",
+    "max_threads_per_block": "MAX_THREADS_PER_BLOCK",
+    "max_threads_per_multi_processor": "MAX_THREADS_PER_MULTIPROCESSOR",
+    "regs_per_multiprocessor": "MAX_REGISTERS_PER_MULTIPROCESSOR",
+    "shared_memory_per_block": "MAX_SHARED_MEMORY_PER_BLOCK",
+    "shared_memory_per_block_optin": "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN",
+    "shared_memory_per_multiprocessor": "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR",
+    "L2_cache_size": "L2_CACHE_SIZE", "clock_rate": "CLOCK_RATE", "memory_clock_rate": "MEMORY_CLOCK_RATE",
+    "memory_bus_width": "GLOBAL_MEMORY_BUS_WIDTH", "is_integrated": "INTEGRATED",
+    "is_multi_gpu_board": "MULTI_GPU_BOARD", "pci_bus_id": "PCI_BUS_ID", "pci_device_id": "PCI_DEVICE_ID",
+    "pci_domain_id": "PCI_DOMAIN_ID",
+}
+
+#: Errors of kernels, which are found out later, by whatever call comes next.
+_LATE = frozenset({
+    "CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_LAUNCH_FAILED", "CUDA_ERROR_ASSERT", "CUDA_ERROR_MISALIGNED_ADDRESS",
+    "CUDA_ERROR_ILLEGAL_INSTRUCTION", "CUDA_ERROR_INVALID_ADDRESS_SPACE", "CUDA_ERROR_INVALID_PC",
+    "CUDA_ERROR_HARDWARE_STACK_ERROR", "CUDA_ERROR_LAUNCH_TIMEOUT",
+})
+
+#: Errors of loading a kernel that another version of the driver would not make.
+_VERSIONS = frozenset({
+    "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "CUDA_ERROR_INVALID_PTX", "CUDA_ERROR_NO_BINARY_FOR_GPU",
+    "CUDA_ERROR_INVALID_IMAGE",
+})
+
+_lock = threading.RLock()
+_contexts: dict[int, Any] = {}
+
+
+class _Active(threading.local):
+    """The GPU that this thread's calls go to; -1 where that is not sure, for others may change it."""
+
+    device = -1
+
+
+_active = _Active()
+
+
+def _failure(error: Any) -> RuntimeError:
+    """The exception for an error of the driver's."""
+    _, words = cu.cuGetErrorString(error)
+    message = f"CUDA error: {words.decode() if words else 'unknown error'} ({error.name})"
+    if error.name == "CUDA_ERROR_NOT_INITIALIZED":
+        message += (
+            "\nCannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the "
+            "'spawn' start method"
+        )
+    elif error.name in _LATE:
+        message += (
+            "\nCUDA kernel errors might be asynchronously reported at some other API call. With the environment "
+            "variable CUDA_LAUNCH_BLOCKING=1 they are reported where they happen."
+        )
+    elif error.name in _VERSIONS:
+        version = _value(cu.cuDriverGetVersion())
+        message += (
+            f"\nNVIDIA's driver, for CUDA {version // 1000}.{version % 1000 // 10}, cannot load what the compiler "
+            "made; update the driver, or install the numba-cuda for the driver's generation of CUDA."
+        )
+    return RuntimeError(message)
+
+
+def _value(answer: tuple[Any, ...]) -> Any:
+    """What a call of the driver's returned, if it succeeded."""
+    error, *values = answer
+    if error:
+        raise _failure(error)
+    return values[0] if len(values) == 1 else values
+
+
+def use(device: int) -> None:
+    """Let this thread's calls of the driver go to a GPU."""
+    if _active.device != device:
+        _activate(device)
+
+
+def _activate(device: int) -> None:
+    context = _contexts.get(device)
+    if context is None:
+        with _lock:
+            if device not in _contexts:
+                _value(cu.cuInit(0))
+                _contexts[device] = _value(cu.cuDevicePrimaryCtxRetain(_value(cu.cuDeviceGet(device))))
+            context = _contexts[device]
+    _value(cu.cuCtxSetCurrent(context))
+    if device_count() == 1:  # with several, other libraries may have this thread use another
+        _active.device = device
+
+
+def device_count() -> int:
+    """The number of GPUs."""
+    if not _counted:
+        _value(cu.cuInit(0))
+        _counted.append(_value(cu.cuDeviceGetCount()))
+    return _counted[0]
+
+
+_counted: list[int] = []
+
+
+def device_properties(device: int) -> Properties:
+    """What a GPU is."""
+    number = _value(cu.cuDeviceGet(device))
+    attributes = {
+        name: int(_value(cu.cuDeviceGetAttribute(getattr(cu.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{own}"), number)))
+        for name, own in _ATTRIBUTES.items()
+    }
+    name = _value(cu.cuDeviceGetName(256, number)).partition(b"\0")[0].decode()
+    return Properties(name=name, total_memory=int(_value(cu.cuDeviceTotalMem(number))), **attributes)
+
+
+def memory_info(device: int) -> tuple[int, int]:
+    """A GPU's free memory and all of it, in bytes."""
+    use(device)
+    free, total = _value(cu.cuMemGetInfo())
+    return int(free), int(total)
+
+
+def allocate(size: int, device: int) -> int:
+    """The address of ``size`` bytes of a GPU's memory.
+
+    Raises:
+        MemoryError: it has not as many left.
+    """
+    use(device)
+    error, address = cu.cuMemAlloc(size)
+    if error == cu.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+        raise MemoryError(size)
+    if error:
+        raise _failure(error)
+    return int(address)
+
+
+def free(address: int, device: int) -> None:
+    """Give memory back, once all that was launched before has run."""
+    use(device)
+    _value(cu.cuMemFree(address))
+
+
+def allocate_pinned(size: int, device: int = 0) -> int:
+    """The address of ``size`` bytes of the host's memory that stay where they are, for every GPU to reach."""
+    use(device)
+    return int(_value(cu.cuMemHostAlloc(size, cu.CU_MEMHOSTALLOC_PORTABLE)))
+
+
+def free_pinned(address: int, device: int = 0) -> None:
+    """Give pinned memory back."""
+    use(device)
+    _value(cu.cuMemFreeHost(address))
+
+
+def copy_to_device(target: int, source: np.ndarray, stream: StreamHandle, wait: bool = True) -> None:
+    """Copy a contiguous array into a GPU's memory; one in pinned memory may be on its way yet without ``wait``."""
+    use(stream.device)
+    _value(cu.cuMemcpyHtoDAsync(target, source.ctypes.data, source.nbytes, stream.own))
+    if wait:
+        synchronize(stream)
+
+
+def copy_to_host(target: np.ndarray, source: int, stream: StreamHandle, wait: bool = True) -> None:
+    """Copy a GPU's memory into a contiguous array; one in pinned memory may be filled later without ``wait``."""
+    use(stream.device)
+    _value(cu.cuMemcpyDtoHAsync(target.ctypes.data, source, target.nbytes, stream.own))
+    if wait:
+        synchronize(stream)
+
+
+def copy_within(target: int, source: int, size: int, stream: StreamHandle) -> None:
+    """Copy ``size`` bytes from one place in the memory of GPUs to another."""
+    use(stream.device)
+    _value(cu.cuMemcpyDtoDAsync(target, source, size, stream.own))
+
+
+def fill_bytes(target: int, value: int, size: int, stream: StreamHandle) -> None:
+    """Set ``size`` bytes to a value."""
+    use(stream.device)
+    _value(cu.cuMemsetD8Async(target, value, size, stream.own))
+
+
+def default_stream(device: int) -> StreamHandle:
+    """The stream that a GPU has from the beginning."""
+    return StreamHandle(0, device, cu.CUstream(0))
+
+
+def create_stream(device: int, priority: int = 0) -> StreamHandle:
+    """Another stream, which does not wait for the default one; the lower ``priority``, the sooner its turn."""
+    use(device)
+    own = _value(cu.cuStreamCreateWithPriority(int(cu.CUstream_flags.CU_STREAM_NON_BLOCKING), priority))
+    return StreamHandle(int(own), device, own)
+
+
+def external_stream(address: int, device: int) -> StreamHandle:
+    """A stream that another library made."""
+    return StreamHandle(address, device, cu.CUstream(address))
+
+
+def stream_is_done(stream: StreamHandle) -> bool:
+    """Whether all that was put on a stream has run."""
+    use(stream.device)
+    return _is_done(cu.cuStreamQuery(stream.own))
+
+
+def _is_done(answer: tuple[Any]) -> bool:
+    if answer[0] == cu.CUresult.CUDA_ERROR_NOT_READY:
+        return False
+    _value(answer)
+    return True
+
+
+def synchronize(stream: StreamHandle) -> None:
+    """Wait until all that was put on a stream has run."""
+    use(stream.device)
+    (error,) = cu.cuStreamSynchronize(stream.own)
+    if error:
+        raise _failure(error)
+
+
+def synchronize_device(device: int) -> None:
+    """Wait until all that was put on any stream of a GPU has run."""
+    use(device)
+    _value(cu.cuCtxSynchronize())
+
+
+def create_event(device: int, timing: bool = False, blocking: bool = False) -> Any:
+    """An event: a mark on a stream."""
+    use(device)
+    flags = cu.CUevent_flags
+    none = flags.CU_EVENT_DEFAULT
+    chosen = (none if timing else flags.CU_EVENT_DISABLE_TIMING, flags.CU_EVENT_BLOCKING_SYNC if blocking else none)
+    return _value(cu.cuEventCreate(int(chosen[0]) | int(chosen[1])))
+
+
+def destroy_event(event: Any) -> None:
+    """Forget an event; one still awaited is forgotten once it has come."""
+    cu.cuEventDestroy(event)  # whether it succeeds or not: the process may be ending
+
+
+def record_event(event: Any, stream: StreamHandle) -> None:
+    """Put an event on a stream of its GPU, after all that is there."""
+    use(stream.device)
+    _value(cu.cuEventRecord(event, stream.own))
+
+
+def event_is_done(event: Any) -> bool:
+    """Whether all that was before an event on its stream has run."""
+    return _is_done(cu.cuEventQuery(event))
+
+
+def wait_for_event(event: Any) -> None:
+    """Wait until all that was before an event on its stream has run."""
+    _value(cu.cuEventSynchronize(event))
+
+
+def wait_on_stream(stream: StreamHandle, event: Any) -> None:
+    """Let what is put on a stream from now on wait for an event, of whatever GPU."""
+    use(stream.device)
+    _value(cu.cuStreamWaitEvent(stream.own, event, 0))
+
+
+def elapsed_time(start: Any, end: Any) -> float:
+    """The milliseconds from one event to another, both of which have come."""
+    return float(_value(cu.cuEventElapsedTime(start, end)))
+
+
+def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
+    """A kernel as ``launch(blocks, threads, stream, *arguments)``, which takes rows and numbers.
+
+    ``blocks`` and ``threads`` are numbers, or up to three for as many dimensions.  The kernel is loaded on a GPU when
+    it is first launched there.  ``launch.resident(device, threads)`` is the number of blocks of so many threads that
+    run on the GPU at the same time.
+    """
+    functions: dict[int, Any] = {}
+
+    def find(device: int) -> Any:
+        with _lock:
+            if device not in functions:
+                use(device)
+                entry, code = machine_code(name, text, arguments, _capability(device))
+                module = _value(cu.cuModuleLoadData(code))
+                functions[device] = _value(cu.cuModuleGetFunction(module, entry.encode()))
+            return functions[device]
+
+    def resident(device: int, threads: int) -> int:
+        function = find(device)
+        use(device)
+        each = _value(cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(function, threads, 0))
+        return each * device_properties(device).multi_processor_count
+
+    driver = {"active": _active, "use": use, "call": cu.cuLaunchKernel, "failure": _failure}
+    launch: Any = launcher(arguments, functions, find, driver)
+    launch.resident = resident
+    return launch
+
+
+def _capability(device: int) -> tuple[int, int]:
+    properties = device_properties(device)
+    return properties.major, properties.minor

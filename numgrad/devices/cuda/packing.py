@@ -1,0 +1,100 @@
+"""How a launch hands a kernel its arguments: numbers and addresses side by side in host memory, and where each lies.
+
+NVIDIA's driver takes an array of pointers to the arguments and copies these before it returns.  Here each kernel has
+such arrays ready, and a function written for its arguments, which fills them and launches: numba-cuda's own way makes
+several objects for each argument of each launch.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable, MutableMapping, Sequence
+from typing import Any
+
+from numba.core import types
+
+__all__ = ["launcher"]
+
+_TEXT = """
+def launch(blocks, threads, stream, {names}):
+    device = stream.device
+    if active.device != device:
+        use(device)
+    try:
+        function = functions[device]
+    except KeyError:
+        function = find(device)
+    try:
+        slots = spare.pop()
+    except IndexError:
+        slots = new_slots()
+    buffer, pointers, _ = slots
+    pack(buffer, 0, {values})
+    if blocks.__class__ is int and threads.__class__ is int:
+        (error,) = call(function, blocks, 1, 1, threads, 1, 1, 0, stream.own, pointers, 0)
+    else:
+        (error,) = call(function, *three(blocks), *three(threads), 0, stream.own, pointers, 0)
+    spare.append(slots)
+    if error:
+        raise failure(error)
+"""
+
+
+def launcher(
+    arguments: Sequence[Any], functions: MutableMapping[int, Any], find: Callable[[int], Any], driver: dict[str, Any]
+) -> Callable[..., None]:
+    """A function ``launch(blocks, threads, stream, *arguments)`` for a kernel.
+
+    Args:
+        arguments: the Numba types of the kernel's arguments.
+        functions: the kernel's functions by GPU, to be looked up at each launch.
+        find: finds a function that is not among them.
+        driver: ``call``, which is ``cuLaunchKernel``; ``active`` and ``use``, the current thread's GPU and what
+            changes it; ``failure``, which makes an exception of an error's number.
+    """
+    formats, values = [], []
+    for place, kind in enumerate(arguments):
+        for form, part in _slots(kind):
+            formats.append(form)
+            values.append(f"a{place}{part}")
+    packed = struct.Struct("=" + "".join(formats))
+    namespace = {
+        **driver, "functions": functions, "find": find, "pack": packed.pack_into, "spare": [], "three": _three,
+        "new_slots": lambda: _new_slots(len(formats)),
+    }
+    names = [f"a{place}" for place in range(len(arguments))]
+    exec(_TEXT.format(names=", ".join(names), values=", ".join(values)), namespace)
+    return namespace["launch"]
+
+
+def _slots(kind: Any) -> list[tuple[str, str]]:
+    """The 8 bytes, or twice 8, of an argument: their format for ``struct``, and what of the argument goes there."""
+    if isinstance(kind, types.CPointer):
+        return [("Q", ".address")]
+    if isinstance(kind, types.Boolean):
+        return [("?7x", "")]
+    if isinstance(kind, types.Integer):
+        letter, size = {8: "b", 16: "h", 32: "i", 64: "q"}[kind.bitwidth], kind.bitwidth // 8
+        return [((letter if kind.signed else letter.upper()) + "x" * (8 - size), "")]
+    if isinstance(kind, types.Float):
+        return [("d" if kind.bitwidth == 64 else "f4x", "")]
+    if isinstance(kind, types.Complex):
+        form = "d" if kind.bitwidth == 128 else "f4x"
+        return [(form, ".real"), (form, ".imag")]
+    raise TypeError(f"kernels for GPUs take no arguments of type {kind}")
+
+
+def _new_slots(count: int) -> tuple[bytearray, int, Any]:
+    """Memory for as many arguments, the address of the pointers to them, and what keeps these."""
+    buffer = bytearray(8 * count)
+    lent = (ctypes.c_char * len(buffer)).from_buffer(buffer)
+    start = ctypes.addressof(lent)
+    pointers = (ctypes.c_uint64 * count)(*range(start, start + 8 * count, 8))
+    return buffer, ctypes.addressof(pointers), (lent, pointers)
+
+
+def _three(extents: Any) -> tuple[int, ...]:
+    """The extents of a grid or a block in three dimensions."""
+    given = extents if isinstance(extents, tuple) else (extents,)
+    return (*given, 1, 1)[:3]

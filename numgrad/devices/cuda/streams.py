@@ -1,0 +1,60 @@
+"""The streams that work for GPUs is put on: each thread has a current one for each GPU, the default one at first."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterator
+
+from . import runtime
+from .handles import StreamHandle
+
+__all__ = ["default_stream", "pooled_stream", "set_stream", "stream"]
+
+#: How many streams there are of each priority on a GPU; who asks for more shares them.
+POOLED = 32
+
+
+class _Current(threading.local):
+    def __init__(self) -> None:
+        self.streams: dict[int, StreamHandle] = {}
+
+
+_current = _Current()
+_lock = threading.Lock()
+_defaults: dict[int, StreamHandle] = {}
+_pools: dict[tuple[int, int], list[StreamHandle]] = {}
+_turns: dict[tuple[int, int], Iterator[int]] = {}
+
+
+def stream(device: int) -> StreamHandle:
+    """This thread's current stream of a GPU."""
+    try:
+        return _current.streams[device]
+    except KeyError:
+        current = _current.streams[device] = default_stream(device)
+        return current
+
+
+def default_stream(device: int) -> StreamHandle:
+    """The stream that a GPU has from the beginning."""
+    with _lock:
+        if device not in _defaults:
+            _defaults[device] = runtime.driver.default_stream(device)
+        return _defaults[device]
+
+
+def set_stream(chosen: StreamHandle) -> None:
+    """Make a stream the current one of its GPU for this thread."""
+    _current.streams[chosen.device] = chosen
+
+
+def pooled_stream(device: int, priority: int = 0) -> StreamHandle:
+    """A stream from the GPU's pool; the streams of the pool take turns."""
+    key = device, priority
+    with _lock:
+        pool = _pools.setdefault(key, [])
+        turn = next(_turns.setdefault(key, itertools.cycle(range(POOLED))))
+        if turn == len(pool):
+            pool.append(runtime.driver.create_stream(device, priority))
+        return pool[turn]
