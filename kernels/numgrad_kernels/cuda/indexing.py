@@ -2,6 +2,7 @@
 
 A kernel over rows of ``inner`` neighbouring elements has ``1 << shift`` threads for each, as many as the row has
 elements or half of that, so that neighbouring threads are at neighbouring elements of long rows and of short ones.
+Inner loops are not over ranges, whose lengths would be divided out.
 
 No index that leads outside is followed: it is noted in ``report``, as (whether there is one, it, the bounds), and what
 would have been read is 0.
@@ -59,11 +60,15 @@ def take_rows(
         target = row * inner
         if index >= 0 and index < size:
             source = start + o * outer_step + index * place_step
-            for c in range(lane, inner, lanes):
+            c = lane
+            while c < inner:
                 out[target + c] = x[source + c * inner_step]
+                c += lanes
         else:
-            for c in range(lane, inner, lanes):
+            c = lane
+            while c < inner:
                 out[target + c] = T(0)
+                c += lanes
             if lane == 0:
                 _note(report, place, -size, size)
 
@@ -83,8 +88,10 @@ def put_rows(
         if index >= 0 and index < size:
             target = start + o * outer_step + index * place_step
             source = o * value_outer + j * value_step
-            for c in range(lane, inner, lanes):
+            c = lane
+            while c < inner:
                 put(out, target + c * inner_step, values[source + c * value_inner])
+                c += lanes
         elif lane == 0:
             _note(report, place, -size, size)
 
@@ -142,7 +149,8 @@ def put_in_order(
             begins = False
         if begins:
             target = start + o * outer_step + place * place_step
-            for c in range(lane, inner, lanes):
+            c = lane
+            while c < inner:
                 source = o * value_outer + c * value_inner
                 total = T(out[target + c * inner_step])
                 j = first
@@ -154,6 +162,7 @@ def put_in_order(
                     if j < count:
                         going = places[j] == place
                 out[target + c * inner_step] = total
+                c += lanes
 
 
 def together(total, value):
