@@ -1,10 +1,12 @@
 """Circular and hyperbolic functions of single numbers: a part of ``scalar``, which gives them out."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from . import libm, polynomials
+from . import angles, libm, polynomials
+from .instructions import Value, on_gpu
 from .overloads import compiled_as, in_python
 
 __all__ = [
@@ -12,19 +14,25 @@ __all__ = [
 ]
 
 
-@compiled_as(libm.function("sin"), complexes=np.sin)
+def _by_place(name: str) -> Callable[..., Value]:
+    """The C library's function; on a GPU, for float32, that of ``angles``."""
+    library, own = libm.function(name), getattr(angles, name)
+    return lambda x: (own if on_gpu(x) and x.size == 32 else library)(x)
+
+
+@compiled_as(_by_place("sin"), complexes=np.sin)
 def sin(x: Any) -> Any:
     """Sine of an angle in radians."""
     return in_python(np.sin, x)
 
 
-@compiled_as(libm.function("cos"), complexes=np.cos)
+@compiled_as(_by_place("cos"), complexes=np.cos)
 def cos(x: Any) -> Any:
     """Cosine of an angle in radians."""
     return in_python(np.cos, x)
 
 
-@compiled_as(libm.function("tan"), complexes=np.tan)
+@compiled_as(_by_place("tan"), complexes=np.tan)
 def tan(x: Any) -> Any:
     """Tangent of an angle in radians."""
     return in_python(np.tan, x)

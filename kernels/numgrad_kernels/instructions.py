@@ -54,6 +54,8 @@ class Value:
         return Value(self.builder, operation(*operands))
 
     def _compare(self, sign: str, other: Any) -> Value:
+        if self.value.type not in _SIZES:
+            return Value(self.builder, self.builder.icmp_unsigned(sign, self.value, self._lift(other)))
         # Comparisons with NaN are false, but NaN is unequal to everything.
         compare = self.builder.fcmp_unordered if sign == "!=" else self.builder.fcmp_ordered
         return Value(self.builder, compare(sign, self.value, self._lift(other)))
@@ -129,10 +131,7 @@ def on_gpu(x: Value) -> bool:
 
 
 def device_function(name: str, *arguments: Any) -> Value:
-    """A call of NVIDIA's libdevice, which has C's mathematics by C's names.
-
-    Its sin, cos and tan of float32 multiply in float64 once, where they reduce an angle of more than about 10**5.
-    """
+    """A call of NVIDIA's libdevice, which has C's mathematics by C's names."""
     first = arguments[0]
     kind = first.value.type
     symbol = f"__nv_{name}{'f' if first.size == 32 else ''}"
