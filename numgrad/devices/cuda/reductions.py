@@ -36,11 +36,11 @@ _TRUTHS = np.dtype(np.uint8)
 @functools.lru_cache(maxsize=4096)
 def shared_out(columns: int, length: int, inner: int) -> tuple[int, int, int, int, int]:
     """How threads share columns: blocks, then ``shift``, ``depth``, ``pieces`` and ``stretch`` of the kernels."""
-    enough = _power_of_two(length)
+    enough = power_of_two(length)
     if inner == 1:
         depth = min(THREADS, max(min(_WARP, enough // 4), enough // _LEAST, 1))
     else:
-        depth = min(THREADS // min(_WARP, _power_of_two(inner)), max(enough // _LEAST, 1))
+        depth = min(THREADS // min(_WARP, power_of_two(inner)), max(enough // _LEAST, 1))
     groups = -(-columns // (THREADS // depth))
     pieces = max(1, min(_BLOCKS // groups, length // (depth * _LEAST)))
     stretch = -(-length // (pieces * depth)) * depth
@@ -49,7 +49,7 @@ def shared_out(columns: int, length: int, inner: int) -> tuple[int, int, int, in
     return groups * pieces, near.bit_length() - 1, depth, pieces, stretch
 
 
-def _power_of_two(number: int) -> int:
+def power_of_two(number: int) -> int:
     """The smallest one that is not less than a number."""
     return 1 << max(number - 1, 0).bit_length()
 
@@ -84,7 +84,7 @@ def _fold(
     return out
 
 
-def _numbers(row: DeviceRow) -> DeviceRow:
+def as_numbers(row: DeviceRow) -> DeviceRow:
     """A row of bools as one of the numbers 0 and 1."""
     return row.view(_TRUTHS) if row.dtype.kind == "b" else row
 
@@ -97,13 +97,13 @@ def fold_axis(
     It is divided by ``divisor``, which is for floating-point and complex numbers.
     """
     out = empty_row(outer * inner, type.numpy, flat.device)
-    values = _numbers(out)
+    values = as_numbers(out)
     finish = reductions.finish
     if divisor != 1:
         finish = reductions.share_of_complex if out.dtype.kind == "c" else reductions.share
     term, fold = FOLDS[name]
     _fold(
-        _numbers(flat), (outer, length, inner), values, values.dtype, nothing(name, values.dtype), term, fold,
+        as_numbers(flat), (outer, length, inner), values, values.dtype, nothing(name, values.dtype), term, fold,
         finish=finish, divisor=divisor,
     )
     return out
@@ -169,7 +169,7 @@ def extreme_axis(
     indices = empty_row(columns, _INDICES, flat.device)
     if columns == 0:
         return out, indices
-    x, values = _numbers(flat), _numbers(out)
+    x, values = as_numbers(flat), as_numbers(out)
     fold = terms.larger if largest else terms.smaller
     blocks, *shares = shared_out(columns, length, inner)
     pieces = shares[2]

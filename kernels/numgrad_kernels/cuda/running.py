@@ -1,0 +1,179 @@
+"""Running extremes with their indices, and linear recurrences, along one axis of arrays seen as (outer, length, inner).
+
+``columns`` are the lines along that axis: the pairs of a place on the outer axis and one on the inner; rows, where the
+inner axis has one place.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..cpu.reductions import fold
+from .adapter import cuda
+
+#: Placeholder: the dtype of the elements.
+T = np.float32
+
+#: Placeholder: threads in a block.
+THREADS = 256
+
+#: Elements of a row that a thread takes at a time: an odd number, so that threads read different banks of memory.
+ITEMS = 3
+
+#: Placeholders: ``ITEMS`` elements for each thread of a block, and two.
+TILE = 3 * 256
+TWO_EACH = 2 * 256
+
+# -- extremes ---------------------------------------------------------------------------------------------------------
+#
+# ``fold`` says whether the next element takes the place of the extreme so far.
+
+
+def extreme_rows(x, rows, length, shift, out, indices):
+    """The extreme so far and its index in each row; ``2 ** shift`` threads share a row, as in ``scans.scan_rows``."""
+    tile = cuda.shared.array(TILE, T)
+    found = cuda.shared.array(TILE, np.int64)
+    bests = cuda.shared.array(TWO_EACH, T)
+    places = cuda.shared.array(TWO_EACH, np.int64)
+    thread = cuda.threadIdx.x
+    lanes = 1 << shift
+    lane, slot = thread & (lanes - 1), thread >> shift
+    row = cuda.blockIdx.x * (THREADS >> shift) + slot
+    base = min(row, rows - 1) * length
+    span = lanes * ITEMS
+    carry, carried = x[base], np.int64(0)
+    begin = 0
+    while begin < length:
+        for turn in range(ITEMS):
+            k = lane + turn * lanes
+            tile[np.uint64(slot * span + k)] = x[base + min(begin + k, length - 1)]
+        cuda.syncthreads()
+        start = begin + lane * ITEMS
+        best, index = tile[np.uint64(thread * ITEMS)], np.int64(start)
+        for k in range(ITEMS):
+            at = np.uint64(thread * ITEMS + k)
+            value = tile[at]
+            if fold(best, value):
+                best, index = value, np.int64(start + k)
+            tile[at] = best
+            found[at] = index
+        side, apart = 0, 1
+        bests[np.uint64(thread)] = best
+        places[np.uint64(thread)] = index
+        cuda.syncthreads()
+        while apart < lanes:
+            if lane >= apart:
+                at = np.uint64(side + thread - apart)
+                value = bests[at]
+                if not fold(value, best):
+                    best, index = value, places[at]
+            side = THREADS - side
+            bests[np.uint64(side + thread)] = best
+            places[np.uint64(side + thread)] = index
+            cuda.syncthreads()
+            apart <<= 1
+        best, index = carry, carried
+        if lane > 0:
+            at = np.uint64(side + thread - 1)
+            value = bests[at]
+            if fold(best, value):
+                best, index = value, places[at]
+        for k in range(ITEMS):
+            at = np.uint64(thread * ITEMS + k)
+            value = tile[at]
+            if not fold(best, value):
+                tile[at] = best
+                found[at] = index
+        at = np.uint64(side + slot * lanes + lanes - 1)
+        value = bests[at]
+        if fold(carry, value):
+            carry, carried = value, places[at]
+        cuda.syncthreads()
+        for turn in range(ITEMS):
+            k = lane + turn * lanes
+            if (row < rows) & (begin + k < length):
+                out[base + begin + k] = tile[np.uint64(slot * span + k)]
+                indices[base + begin + k] = found[np.uint64(slot * span + k)]
+        begin += span
+
+
+def extreme_columns(x, columns, length, inner, out, indices):
+    """The extreme so far and its index along the middle axis: a thread scans a column."""
+    column = cuda.grid(1)
+    if column < columns:
+        here = column // inner * length * inner + column % inner
+        best, index = x[here], np.int64(0)
+        for at in range(length):
+            value = x[here]
+            if fold(best, value):
+                best, index = value, np.int64(at)
+            out[here] = best
+            indices[here] = index
+            here += inner
+
+
+# -- linear recurrences -----------------------------------------------------------------------------------------------
+#
+# One element after the other: to put several factors together could overflow where the results do not.
+
+
+def recurrence_rows(x, factors, rows, length, shift, backwards, out):
+    """``out[i] = x[i] + factors[i] * out[i - 1]`` in each row, or of ``i + 1`` if backwards.
+
+    ``2 ** shift`` threads share a row: together they read and write, and one of them computes.
+    """
+    tile = cuda.shared.array(TILE, T)
+    times = cuda.shared.array(TILE, T)
+    thread = cuda.threadIdx.x
+    lanes = 1 << shift
+    lane, slot = thread & (lanes - 1), thread >> shift
+    row = cuda.blockIdx.x * (THREADS >> shift) + slot
+    step = -1 if backwards else 1
+    first = row * length + (length - 1 if backwards else 0)
+    span = lanes * ITEMS
+    carry = T(0)
+    begin = 0
+    while begin < length:
+        for turn in range(ITEMS):
+            k = lane + turn * lanes
+            if (row < rows) & (begin + k < length):
+                tile[np.uint64(slot * span + k)] = x[first + step * (begin + k)]
+                times[np.uint64(slot * span + k)] = factors[first + step * (begin + k)]
+        cuda.syncthreads()
+        if (lane == 0) & (row < rows):
+            for k in range(min(span, length - begin)):
+                at = np.uint64(slot * span + k)
+                value = tile[at]
+                if begin + k > 0:
+                    value += times[at] * carry
+                tile[at] = value
+                carry = value
+        cuda.syncthreads()
+        for turn in range(ITEMS):
+            k = lane + turn * lanes
+            if (row < rows) & (begin + k < length):
+                out[first + step * (begin + k)] = tile[np.uint64(slot * span + k)]
+        begin += span
+
+
+def recurrence_columns(x, factors, columns, length, inner, backwards, out):
+    """``out[i] = x[i] + factors[i] * out[i - 1]`` along the middle axis, or of ``i + 1`` if backwards."""
+    column = cuda.grid(1)
+    if column < columns:
+        step = -inner if backwards else inner
+        here = column // inner * length * inner + column % inner + (length - 1 if backwards else 0) * inner
+        value = x[here]
+        out[here] = value
+        for _ in range(1, length):
+            here += step
+            value = x[here] + factors[here] * value
+            out[here] = value
+
+
+# -- shifts -----------------------------------------------------------------------------------------------------------
+
+
+def fill_ends(out, columns, length, inner, at, fill):
+    """Set element number ``at`` of each column."""
+    for column in range(cuda.grid(1), columns, cuda.gridsize(1)):
+        out[column // inner * length * inner + column % inner + at * inner] = T(fill)

@@ -1,0 +1,142 @@
+"""Running sums, products and log-sum-exps along one axis of arrays seen as (outer, length, inner), on GPUs.
+
+``columns`` are the lines along that axis: the pairs of a place on the outer axis and one on the inner; rows, where the
+inner axis has one place.  A scan runs forwards, or backwards from the last element.  Long columns come in ``pieces`` of
+``stretch`` elements: what each piece folds to is found first, and the running results of these are where the pieces
+start.  ``initial`` is what changes nothing.  The order depends on the sizes alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..cpu.reductions import fold
+from ..scalar import exp, log1p, maximum, minimum, where
+from .adapter import cuda
+
+#: Placeholder: the dtype that the kernel computes in.
+T = np.float32
+
+#: Placeholder: threads in a block.
+THREADS = 256
+
+#: Elements of a row that a thread scans by itself: an odd number, so that threads read different banks of memory.
+ITEMS = 7
+
+#: Placeholders: ``ITEMS`` elements for each thread of a block, and two.
+TILE = 7 * 256
+TWO_EACH = 2 * 256
+
+
+def log_of_sum(left, right):
+    """The logarithm of the sum of the exponentials of two numbers."""
+    high = maximum(left, right)
+    low = minimum(left, right)
+    return high + where(low == high, T(0.6931471805599453), log1p(exp(low - high)))
+
+
+def _start(starts, column, piece, pieces, backwards, initial):
+    """The result of what comes before a piece of a column."""
+    earlier = piece + 1 if backwards else piece - 1
+    start = T(initial)
+    if (earlier >= 0) & (earlier < pieces):
+        start = starts[column * pieces + earlier]
+    return start
+
+
+def scan_rows(x, rows, length, shift, pieces, stretch, backwards, initial, starts, out):
+    """The running results of each row; ``2 ** shift`` threads share one.
+
+    Their part of ``tile`` takes as many elements as they scan together.  Each thread scans some that follow one
+    another, then the threads' totals are scanned (Hillis and Steele 1986), and each adds those before its own.
+    """
+    tile = cuda.shared.array(TILE, T)
+    totals = cuda.shared.array(TWO_EACH, T)
+    thread = cuda.threadIdx.x
+    lanes = 1 << shift
+    lane, slot = thread & (lanes - 1), thread >> shift
+    piece = cuda.blockIdx.x % pieces
+    row = cuda.blockIdx.x // pieces * (THREADS >> shift) + slot
+    low, high = piece * stretch, min(length, (piece + 1) * stretch)
+    count = high - low
+    step = -1 if backwards else 1
+    first = row * length + (high - 1 if backwards else low)
+    span = lanes * ITEMS
+    carry = T(initial)
+    if row < rows:
+        carry = _start(starts, row, piece, pieces, backwards, initial)
+    else:
+        count = 0
+    begin = 0
+    while begin < stretch:
+        for turn in range(ITEMS):
+            k = lane + turn * lanes
+            value = T(initial)
+            if begin + k < count:
+                value = T(x[first + step * (begin + k)])
+            tile[np.uint64(slot * span + k)] = value
+        cuda.syncthreads()
+        total = T(initial)
+        for k in range(ITEMS):
+            at = np.uint64(thread * ITEMS + k)
+            total = fold(total, tile[at])
+            tile[at] = total
+        side, apart = 0, 1
+        totals[np.uint64(thread)] = total
+        cuda.syncthreads()
+        while apart < lanes:
+            if lane >= apart:
+                total = fold(totals[np.uint64(side + thread - apart)], total)
+            side = THREADS - side
+            totals[np.uint64(side + thread)] = total
+            cuda.syncthreads()
+            apart <<= 1
+        before = carry
+        if lane > 0:
+            before = fold(carry, totals[np.uint64(side + thread - 1)])
+        for k in range(ITEMS):
+            at = np.uint64(thread * ITEMS + k)
+            tile[at] = fold(before, tile[at])
+        carry = fold(carry, totals[np.uint64(side + slot * lanes + lanes - 1)])
+        cuda.syncthreads()
+        for turn in range(ITEMS):
+            k = lane + turn * lanes
+            if begin + k < count:
+                out[first + step * (begin + k)] = tile[np.uint64(slot * span + k)]
+        begin += span
+
+
+def scan_columns(x, columns, length, inner, pieces, stretch, backwards, initial, starts, out):
+    """The running results along the middle axis: a thread scans a piece of a column.
+
+    What 64 elements fold to is kept apart from what came before, so that rounding errors do not grow with the length.
+    """
+    work = cuda.grid(1)
+    if work < columns * pieces:
+        piece, column = work // columns, work % columns
+        low, high = piece * stretch, min(length, (piece + 1) * stretch)
+        step = -inner if backwards else inner
+        here = column // inner * length * inner + column % inner + (high - 1 if backwards else low) * inner
+        many = _start(starts, column, piece, pieces, backwards, initial)
+        few = T(initial)
+        done = 0
+        while done + 4 <= high - low:  # four are read before one is written, which could be in their place
+            one, two, three, four = T(x[here]), T(x[here + step]), T(x[here + 2 * step]), T(x[here + 3 * step])
+            few = fold(few, one)
+            out[here] = fold(many, few)
+            few = fold(few, two)
+            out[here + step] = fold(many, few)
+            few = fold(few, three)
+            out[here + 2 * step] = fold(many, few)
+            few = fold(few, four)
+            out[here + 3 * step] = fold(many, few)
+            here += 4 * step
+            done += 4
+            if done & 63 == 0:
+                many = fold(many, few)
+                few = T(initial)
+        while done < high - low:
+            few = fold(few, T(x[here]))
+            out[here] = fold(many, few)
+            here += step
+            done += 1

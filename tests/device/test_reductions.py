@@ -1,0 +1,143 @@
+"""Reductions of rows on a GPU against the CPU's functions of the same names."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from numgrad.devices import cpu
+
+RNG = np.random.default_rng(5)
+
+#: Rows: one, short ones, one that threads share, one that blocks share; columns: few, many, short and long ones; nothing.
+SIZES = [
+    (1, 1, 1), (5, 3, 1), (2, 19, 1), (1, 200, 1), (2, 90, 2), (3, 4, 7), (1, 33, 5), (1, 0, 1), (2, 0, 3), (0, 4, 1),
+]
+
+
+def numbers(sizes, dtype):
+    drawn = RNG.normal(size=np.prod(sizes)) * 2
+    if np.dtype(dtype).kind == "c":
+        drawn = drawn + 1j * RNG.normal(size=drawn.size)
+    return np.round(drawn).astype(dtype) if np.dtype(dtype).kind in "iub" else drawn.astype(dtype)
+
+
+def of(dtype):
+    return SimpleNamespace(numpy=np.dtype(dtype))
+
+
+def agree(on_gpu, expected, **tolerance):
+    assert on_gpu.dtype == expected.dtype
+    np.testing.assert_allclose(on_gpu.host(), expected, **{"rtol": 2e-5, "atol": 1e-5, **tolerance})
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "nansum", "numbers"])
+@pytest.mark.parametrize("sizes", SIZES)
+def test_folds(cuda, name, sizes):
+    x = numbers(sizes, np.float32)
+    if name in ("nansum", "numbers"):
+        x[::3] = np.nan
+    agree(cuda.fold_axis(name, cuda.row_from(x), *sizes, of(np.float32)), cpu.fold_axis(name, x, *sizes, of(np.float32)))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "out", "names"),
+    [
+        (np.float64, np.float64, ["sum", "max"]), (np.complex64, np.complex64, ["sum", "prod", "nonzero"]),
+        (np.int32, np.int64, ["sum", "nonzero"]), (np.int64, np.int64, ["prod", "min"]), (np.uint8, np.uint8, ["max"]),
+        (np.bool_, np.int64, ["sum"]), (np.bool_, np.bool_, ["any", "all"]), (np.float32, np.bool_, ["any"]),
+        (np.bool_, np.bool_, ["max", "min"]),
+    ],
+)
+def test_folds_of_each_dtype(cuda, dtype, out, names):
+    for sizes in [(3, 7, 1), (1, 70, 2), (2, 0, 2)]:
+        x = numbers(sizes, dtype)
+        for name in names:
+            agree(cuda.fold_axis(name, cuda.row_from(x), *sizes, of(out)), cpu.fold_axis(name, x, *sizes, of(out)))
+
+
+def test_a_sum_is_the_same_at_every_run(cuda, size):
+    x = cuda.row_from(numbers(size(300, 10_000_000), np.float32))
+    first, second = [cuda.fold_axis("sum", x, 1, x.size, 1, of(np.float32)).item(0) for _ in range(2)]
+    assert first == second
+
+
+def test_a_long_sum_rounds_little(cuda, size):
+    x = np.full(size(600, 20_000_000), 0.1, np.float32)
+    on_gpu = cuda.fold_axis("sum", cuda.row_from(x), 1, x.size, 1, of(np.float32)).item(0)
+    assert on_gpu == pytest.approx(np.sum(x, dtype=np.float64), rel=1e-6)
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("sizes", [(1, 60, 1), (4, 3, 3)])
+def test_a_nan_is_the_extreme(cuda, sizes, largest):
+    x = numbers(sizes, np.float32)
+    x[5] = np.nan
+    name = "max" if largest else "min"
+    on_gpu = cuda.fold_axis(name, cuda.row_from(x), *sizes, of(np.float32))
+    agree(on_gpu, cpu.fold_axis(name, x, *sizes, of(np.float32)))
+    assert np.isnan(on_gpu.host()).sum() == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+@pytest.mark.parametrize("sizes", [(3, 5, 1), (1, 150, 2), (2, 0, 1)])
+def test_means(cuda, sizes, dtype):
+    x = numbers(sizes, dtype)
+    agree(cuda.mean_axis(cuda.row_from(x), *sizes, of(dtype)), cpu.mean_axis(x, *sizes, of(dtype)))
+
+
+@pytest.mark.parametrize("root", [False, True])
+@pytest.mark.parametrize("correction", [0, 1])
+@pytest.mark.parametrize("sizes", [(3, 5, 1), (1, 1, 3), (2, 90, 2), (1, 300, 1), (2, 0, 1)])
+def test_variances(cuda, sizes, correction, root):
+    x = numbers(sizes, np.float32) + np.float32(1000)
+    with np.errstate(all="ignore"):
+        expected = cpu.variance_axis(x, *sizes, correction, root)
+    for on_gpu, on_cpu in zip(cuda.variance_axis(cuda.row_from(x), *sizes, correction, root), expected, strict=True):
+        agree(on_gpu, on_cpu, rtol=1e-4)
+
+
+def test_a_variance_of_infinite_numbers_is_nan(cuda):
+    x = np.array([1, np.inf, 2], np.float32)
+    variance, mean = cuda.variance_axis(cuda.row_from(x), 1, 3, 1, 1, False)
+    assert np.isnan(variance.item(0))
+    assert mean.item(0) == np.inf
+
+
+@pytest.mark.parametrize("sizes", [(3, 5, 1), (2, 90, 2), (1, 300, 1), (2, 0, 1), (0, 3, 1)])
+def test_log_sum_exp(cuda, sizes):
+    x = numbers(sizes, np.float64) * 100
+    agree(cuda.logsumexp_axis(cuda.row_from(x), *sizes), cpu.logsumexp_axis(x, *sizes), rtol=1e-12)
+
+
+def test_log_sum_exp_of_infinite_numbers(cuda):
+    inf, nan = np.inf, np.nan
+    x = np.array([-inf, -inf, 1, inf, -inf, 2, 3, nan], np.float32)
+    agree(cuda.logsumexp_axis(cuda.row_from(x), 4, 2, 1), cpu.logsumexp_axis(x, 4, 2, 1))
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3, 0.5, -1, np.inf, -np.inf])
+def test_norms(cuda, order):
+    for sizes in [(3, 5, 1), (1, 70, 2), (2, 0, 1)]:
+        x = numbers(sizes, np.float32)
+        with np.errstate(all="ignore"):
+            expected = cpu.norm_axis(x, *sizes, order, of(np.float32))
+        agree(cuda.norm_axis(cuda.row_from(x), *sizes, order, of(np.float32)), expected)
+
+
+def test_a_norm_in_a_wider_type(cuda):
+    x = numbers((2, 5, 1), np.float32)
+    on_gpu = cuda.norm_axis(cuda.row_from(x), 2, 5, 1, 2, of(np.float64))
+    agree(on_gpu, cpu.norm_axis(x, 2, 5, 1, 2, of(np.float64)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("sizes", [(5, 3, 1), (1, 200, 1), (2, 90, 2), (3, 4, 7), (0, 4, 1)])
+def test_extremes_and_their_places(cuda, sizes, largest):
+    few = np.round(numbers(sizes, np.float32))  # so that there are equal ones, of which the first counts
+    holes = few.copy()
+    holes[1::11] = np.nan
+    for x in (few, holes, few.astype(np.int32), few > 0):
+        on_gpu = cuda.extreme_axis(cuda.row_from(x), *sizes, largest)
+        for ours, expected in zip(on_gpu, cpu.extreme_axis(x, *sizes, largest), strict=True):
+            agree(ours, expected, rtol=0)
