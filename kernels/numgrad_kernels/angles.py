@@ -10,6 +10,7 @@ Rounding included, sin and cos stay below 3 units in the last place, tan below 4
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from llvmlite import ir
 
@@ -114,7 +115,7 @@ def _reduced_by_bits(x: Value, size: Value) -> tuple[Value, Value]:
     shift = _wide(place & 31)
     high, middle, low = [
         _wide(Value(builder, builder.trunc(_shifted(first, second, shift).value, _INT32)))
-        for first, second in zip(words, words[1:], strict=False)
+        for first, second in pairwise(words)
     ]
     product = ((whole * high) << 32) + whole * middle + ((whole * low) >> 32)  # a unit is 2**-62 quarters of a turn
     quadrant = (product + (1 << 61)) >> 62
