@@ -13,7 +13,7 @@ from numgrad_kernels.cpu import copying
 from ..._layout import loop_nest, numel
 from ..launches import by_numpy
 from ..memory import empty_row
-from .launching import launch, run_pointwise
+from .launching import launch, run_pointwise, worth_threads
 
 __all__ = ["clear_triangle", "copy", "joined"]
 
@@ -66,8 +66,10 @@ def clear_triangle(tensor: Any, diagonal: int, above: bool) -> None:
     np.copyto(tensor._array(), 0, where=~outside if above else outside, casting="unsafe")
 
 
-def joined(tensors: Sequence[Any], dim: int, shape: tuple[int, ...], size: int) -> np.ndarray:
-    """The elements, as one row, of tensors of one dtype joined along a dimension."""
+def joined(tensors: Sequence[Any], dim: int, shape: tuple[int, ...], size: int) -> np.ndarray | None:
+    """The elements, as one row, of tensors of one dtype joined along a dimension; None if threads should copy them."""
+    if worth_threads(size):
+        return None
     out = empty_row(size, tensors[0]._type.numpy)
     if dim == 0 and all(tensor._flat is not None for tensor in tensors):
         return _concatenate([tensor._flat for tensor in tensors], out=out)

@@ -2,11 +2,14 @@
 
 from . import memory as memory
 from . import runtime as runtime
+from .arranging import *  # noqa: F403
+from .attention import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .launching import *  # noqa: F403
 from .likelihood import *  # noqa: F403
 from .memory import *  # noqa: F403
 from .normalization import *  # noqa: F403
+from .optimizers import *  # noqa: F403
 from .places import *  # noqa: F403
 from .pointwise import *  # noqa: F403
 from .products import *  # noqa: F403

@@ -56,8 +56,9 @@ def cat_op(tensors: tuple[Tensor, ...], dim: int, extents: tuple[Any, ...]) -> T
     first = tensors[0]
     shape = (*first._shape[:dim], sum(extents), *first._shape[dim + 1 :])
     size = numel(shape)
-    if not devices.worth_threads(size):
-        return fresh(devices.joined(tensors, dim, shape, size), shape, first._type)
+    row = devices.joined(tensors, dim, shape, size)
+    if row is not None:
+        return fresh(row, shape, first._type)
     out = empty_of(shape, first._type)
     start = 0
     for tensor, extent in zip(tensors, extents, strict=True):
