@@ -31,6 +31,10 @@ def test_numbers_are_counted(cuda, numbers, dtype):
     assert cuda.bincount(row[:0], None, 3).host().tolist() == [0, 0, 0]
 
 
+def test_a_negative_number_is_not_counted(cuda):
+    assert cuda.bincount(cuda.row_from(np.array([2, -1])), None, 3) is None
+
+
 def weighted(cuda, numbers, dtype):
     """The weights counted on the GPU, those counted on the CPU, and what the former may be off."""
     weights = np.random.default_rng(2).uniform(1, 2, numbers.size).astype(dtype)

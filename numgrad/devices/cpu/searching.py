@@ -29,10 +29,11 @@ def value_range(flat: np.ndarray) -> tuple[Any, Any]:
     return flat.min().item(), flat.max().item()
 
 
-def bincount(flat: np.ndarray, weights: np.ndarray | None, bins: int) -> np.ndarray:
-    """How often each number from 0 to ``bins`` occurs, or the sum of the weights where it does; there are no others.
-    """
-    counts = np.bincount(flat, weights, bins)
+def bincount(flat: np.ndarray, weights: np.ndarray | None, minlength: int) -> np.ndarray | None:
+    """How often each number from 0 occurs, or the sum of the weights where it does; None if a number is negative."""
+    if (flat < 0).any():
+        return None
+    counts = np.bincount(flat, weights, minlength)
     return counts if weights is None or weights.dtype != np.float32 else counts.astype(np.float32)
 
 

@@ -41,11 +41,14 @@ def value_range(flat: DeviceRow) -> tuple[Any, Any]:
     return low.item(0), high.item(0)
 
 
-def bincount(flat: DeviceRow, weights: DeviceRow | None, bins: int) -> DeviceRow:
-    """How often each number from 0 to ``bins`` occurs, or the sum of the weights where it does; there are no others.
-    """
-    out = zero_row(bins, _INT64 if weights is None else weights.dtype, flat.device)
+def bincount(flat: DeviceRow, weights: DeviceRow | None, minlength: int) -> DeviceRow | None:
+    """How often each number from 0 occurs, or the sum of the weights where it does; None if a number is negative."""
     size = flat.size
+    low, high = value_range(flat) if size else (0, -1)
+    if low < 0:
+        return None
+    bins = max(high + 1, minlength)
+    out = zero_row(bins, _INT64 if weights is None else weights.dtype, flat.device)
     if weights is None:
         _count(flat, bins, (0.0, 0.0), out)
     elif size and are_deterministic_algorithms_enabled():

@@ -5,6 +5,8 @@ A NaN counts as larger than everything.  Equal elements stay in order.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from numgrad_kernels.cuda import different, sorting
@@ -46,7 +48,7 @@ def _sorted_lines(
     makes lines much shorter.
     """
     lines = outer * inner
-    order = {"before": sorting.descending if descending else sorting.before}
+    order: dict[str, Any] = {"before": sorting.descending if descending else sorting.before}
     values, places, own = flat, no_row(_INT64), sorting.own_place
     while True:
         chunk = min(length, TILE)

@@ -106,24 +106,22 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{kind.legacy}' (shape {list(input._shape)})")
     if minlength < 0:
         raise RuntimeError(f"minlength should be >= 0, not {minlength}")
-    row = contiguous(input)._flat
-    low, high = devices.value_range(row) if row.size else (0, -1)
-    if len(input._shape) != 1 or low < 0:
+    counted, row = None, None
+    if weights is not None:
+        check_tensors("bincount", weights=weights)
+        if weights._shape != input._shape:
+            raise RuntimeError(
+                "weights should be 1-d and have the same length as input: "
+                f"{list(weights._shape)} and {list(input._shape)}"
+            )
+        counted = weights._type.dtype if weights._type.dtype is float32 else float64
+        row = contiguous(convert(weights.detach(), counted))._flat
+    counts = devices.bincount(contiguous(input)._flat, row, minlength) if len(input._shape) == 1 else None
+    if counts is None:
         raise RuntimeError(
             f"bincount only supports 1-d non-negative integral inputs (shape {list(input._shape)})."
         )
-    bins = max(high + 1, minlength)
-    if weights is None:
-        return index_tensor(devices.bincount(row, None, bins), (bins,), input)
-    check_tensors("bincount", weights=weights)
-    if weights._shape != input._shape:
-        raise RuntimeError(
-            "weights should be 1-d and have the same length as input: "
-            f"{list(weights._shape)} and {list(input._shape)}"
-        )
-    counted = weights._type.dtype if weights._type.dtype is float32 else float64
-    sums = devices.bincount(row, contiguous(convert(weights.detach(), counted))._flat, bins)
-    return fresh(sums, (bins,), tensor_type(counted, input.device))
+    return fresh(counts, (counts.size,), tensor_type(counted or int64, input.device))
 
 
 @each
