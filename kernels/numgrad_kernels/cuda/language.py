@@ -208,6 +208,8 @@ def _row_at(typing_context: Any, address: Any, dtype: Any) -> Any:
     result = types.CPointer(dtype.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(result))
+        kind = context.get_value_type(result)
+        in_global_memory = builder.inttoptr(arguments[0], kind.pointee.as_pointer(addrspace=1))
+        return builder.addrspacecast(in_global_memory, kind)
 
     return result(types.intp, dtype), generate
