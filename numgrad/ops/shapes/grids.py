@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..._layout import numel
-from ..._tensor import Tensor, fresh
+from ..._tensor import Tensor
 from ..._types import int64, tensor_type
 from ..copying import convert, write
-from ..new import zeros_of
+from ..new import from_row, zeros_of
 from ..one_device import check_one_device
 from ..promotion import promote_types
 from ..table import operation, public, public_functions
@@ -97,7 +97,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         return zeros_of((0,), input._type)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     row = np.fromiter(itertools.chain.from_iterable(choose(range(count), r)), np.int64)
-    chosen = public_functions["index_select"](input, 0, fresh(row, row.shape, tensor_type(int64, input.device)))
+    chosen = public_functions["index_select"](input, 0, from_row(row, row.shape, tensor_type(int64, input.device)))
     return reshape(chosen, (-1, r) if row.size else (0, r))
 
 

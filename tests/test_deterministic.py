@@ -1,0 +1,41 @@
+"""The mode in which results are reproducible."""
+
+import pytest
+
+import numgrad as torch
+
+
+@pytest.fixture(autouse=True)
+def afterwards_off():
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+def test_the_mode_is_off_at_first_and_can_be_switched():
+    assert not torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(True)
+    assert torch.are_deterministic_algorithms_enabled()
+    assert not torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    assert torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(False)
+    assert not torch.are_deterministic_algorithms_enabled()
+    assert not torch.is_deterministic_algorithms_warn_only_enabled()
+
+
+def test_sums_are_in_the_order_of_the_indices_in_either_mode():
+    values = torch.tensor([1e8, 1.0, -1e8, 1.0])
+    index = torch.tensor([0, 0, 0, 0])
+    for mode in (False, True):
+        torch.use_deterministic_algorithms(mode)
+        assert torch.zeros(1).index_add(0, index, values).item() == 1.0
+
+
+@pytest.mark.parametrize("mode", [1, "yes", None])
+def test_what_is_no_bool_is_refused(mode):
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    with pytest.raises(TypeError, match="argument 'mode' must be bool"):
+        torch.use_deterministic_algorithms(mode)
+    with pytest.raises(TypeError, match="argument 'warn_only' must be bool"):
+        torch.use_deterministic_algorithms(False, warn_only=mode)
+    assert torch.are_deterministic_algorithms_enabled()
