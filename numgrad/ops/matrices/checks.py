@@ -33,6 +33,8 @@ def refuse_bools(kernel: str, *tensors: Tensor) -> None:
         NotImplementedError: they are.
     """
     if tensors[0]._type.dtype is bool_:
+        if tensors[0].is_cuda:
+            kernel = kernel.replace("impl_cpu_", "cuda").replace("cpu", "cuda")
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool' {shapes_text(*tensors)}")
 
 
