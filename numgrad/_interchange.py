@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
 import warnings
 from typing import Any
 
 import numpy as np
 
+from ._cuda_arrays import READ_ONLY, export_capsule, import_capsule, stream_for_import
+from ._device import numbered
+from ._dlpack import CUDA, device_of, is_named
 from ._tensor import Tensor, strided
 from ._types import to_device
 from .autograd.hooks import is_unserializable
@@ -35,17 +37,21 @@ def _dlpack(
     """A DLPack capsule of the tensor's memory, for another library's ``from_dlpack``.
 
     Args:
-        stream: of no meaning on the CPU; None or -1.
+        stream: on a GPU the stream that the memory will be used on: a stream's address, 1 or None for the default one,
+            -1 for no waiting.  It has no meaning on the CPU: None or -1.
         max_version: the newest version of DLPack that the caller reads; None stands for those before 1.0.
         dl_device: the device wanted, as DLPack numbers them; None for the tensor's own.
         copy: True for a copy of the elements.
 
     Raises:
-        BufferError: the tensor requires a gradient, or is wanted on another device.
-        AssertionError: a stream is given.
+        BufferError: the tensor requires a gradient, or is wanted on another device than its own or the CPU.
+        ValueError: it is wanted on the CPU without a copy, and lies on a GPU.
+        AssertionError: a stream is given for a tensor on the CPU.
     """
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if self.is_cuda:
+        return _dlpack_on_gpu(self, stream, max_version, dl_device, copy)
     if stream is not None and stream != -1:
         raise AssertionError(f"stream should be None on cpu, not {stream!r}")
     if dl_device is not None and tuple(dl_device) != _CPU:
@@ -55,9 +61,23 @@ def _dlpack(
     return (array.copy() if copy else array).__dlpack__(**version)
 
 
+def _dlpack_on_gpu(
+    tensor: Tensor, stream: Any, max_version: tuple[int, int] | None, dl_device: tuple[int, int] | None, copy: Any
+) -> Any:
+    wanted = None if dl_device is None else tuple(dl_device)
+    if wanted == _CPU:
+        if copy is False:
+            raise ValueError(f"a copy is needed to export a tensor on {tensor.device} to the cpu")
+        return tensor.cpu().__dlpack__(max_version=max_version)
+    if wanted not in (None, _dlpack_device(tensor)):
+        raise BufferError(f"cannot export a tensor that lies on {tensor.device} to DLPack device {wanted}")
+    versioned = max_version is not None and max_version[0] >= 1
+    return export_capsule(tensor.clone() if copy else tensor, stream, versioned)
+
+
 def _dlpack_device(self: Tensor) -> tuple[int, int]:
-    """Where the memory lies, in DLPack's numbers: ``(1, 0)``, the CPU."""
-    return _CPU
+    """Where the memory lies, in DLPack's numbers: ``(1, 0)``, the CPU, or ``(2, index)``, a GPU."""
+    return (CUDA, self.get_device()) if self.is_cuda else _CPU
 
 
 def to_dlpack(tensor: Tensor) -> Any:
@@ -72,17 +92,44 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
     Args:
         ext_tensor: an array with ``__dlpack__``, or a DLPack capsule.
-        device: where the tensor is to lie.
-        copy: True for a tensor on memory of its own.
+        device: where the tensor is to lie; None for where the array does.
+        copy: True for a tensor on memory of its own, False for one that must not be.
 
     Raises:
         BufferError: the array cannot be exported, for one because it requires a gradient.
         RuntimeError: it is no such array, its capsule was read before, or its memory is not the CPU's.
         TypeError: numgrad has no such dtype.
-        ValueError: it has a negative stride.
+        ValueError: it has a negative stride, or a copy would be needed and must not be made.
     """
-    to_device(device)
     exporter = _Exporter(ext_tensor)
+    made = _on_gpu(exporter) if exporter.__dlpack_device__()[0] == CUDA else None
+    if made is None:
+        made = _on_cpu(exporter, bool(copy))
+    elif copy:
+        made = made.clone()
+    place = made.device if device is None else numbered(to_device(device))
+    if place is made.device:
+        return made
+    if copy is False:
+        raise ValueError(f"a copy is needed for a tensor on {place} of an array on {made.device}")
+    return made.to(place)
+
+
+def _on_gpu(exporter: _Exporter) -> Tensor:
+    """A tensor on the memory of an array on a GPU."""
+    stream = stream_for_import(exporter.__dlpack_device__())
+    try:
+        capsule = exporter.__dlpack__(**stream, max_version=(1, 0))
+    except TypeError:  # it knows DLPack before 1.0
+        capsule = exporter.__dlpack__(**stream)
+    made, read_only = import_capsule(capsule)
+    if read_only:
+        warnings.warn(READ_ONLY, UserWarning, stacklevel=3)
+    return made
+
+
+def _on_cpu(exporter: _Exporter, copy: bool) -> Tensor:
+    """A tensor on the memory of an array on the CPU."""
     array = np.from_dlpack(exporter)
     if copy:
         array = array.copy()
@@ -104,21 +151,20 @@ class _Exporter:
         self.versioned = False
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return _CPU if self._is_capsule else self._source.__dlpack_device__()
+        if self._is_capsule:
+            return device_of(self._source) or _CPU
+        kind, index = self._source.__dlpack_device__()
+        return int(kind), index
 
     def __dlpack__(self, **request: Any) -> Any:
         capsule = self._source if self._is_capsule else self._source.__dlpack__(**request)
-        self.versioned = _is_named(capsule, b"dltensor_versioned")
-        if not self.versioned and not _is_named(capsule, b"dltensor"):
+        self.versioned = is_named(capsule, b"dltensor_versioned")
+        if not self.versioned and not is_named(capsule, b"dltensor"):
             raise RuntimeError(
                 "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so "
                 "you might have already constructed a tensor from it once."
             )
         return capsule
-
-
-def _is_named(capsule: Any, name: bytes) -> bool:
-    return bool(ctypes.pythonapi.PyCapsule_IsValid(ctypes.py_object(capsule), name))
 
 
 class _Memory:

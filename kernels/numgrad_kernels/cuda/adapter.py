@@ -22,8 +22,8 @@ from numba.core import config, types
 from .. import overloads, scalar
 
 __all__ = [
-    "CAPABILITY", "compile_ptx", "compilers", "cuda", "entry_name", "is_simulated", "newest_capability", "pointer_type",
-    "simulated_kernel",
+    "CAPABILITY", "compile_ptx", "compilers", "complete_simulator", "cuda", "entry_name", "is_simulated", "newest_capability",
+    "pointer_type", "simulated_kernel",
 ]
 
 #: The newest NumPy that kernels for GPUs were compiled with.
@@ -122,6 +122,35 @@ def simulated_kernel(name: str, text: str) -> Callable[..., None]:
             run(function, _three(blocks), _three(threads), arguments)
 
     return launch
+
+
+def complete_simulator(array_of: Callable[[Any], np.ndarray | None]) -> None:
+    """Have Numba's simulator share arrays with others as a GPU does.
+
+    Kernels that it runs take whatever ``array_of`` has an array for, and its own arrays get what tells other libraries
+    of their memory, which on a GPU Numba's have: ``__cuda_array_interface__``.
+    """
+    from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
+    from numba.cuda.simulator.kernel import FakeCUDAKernel
+
+    run = FakeCUDAKernel.__call__
+
+    def call(kernel: Any, *arguments: Any) -> Any:
+        arrays = map(array_of, arguments)
+        return run(kernel, *[
+            value if array is None else FakeCUDAArray(array) for value, array in zip(arguments, arrays, strict=True)
+        ])
+
+    FakeCUDAKernel.__call__ = call
+    FakeCUDAArray.__cuda_array_interface__ = property(_interface)
+
+
+def _interface(simulated: Any) -> dict[str, Any]:
+    array = simulated._ary
+    return {
+        "shape": array.shape, "typestr": array.dtype.str, "data": (array.ctypes.data, False), "strides": array.strides,
+        "stream": None, "version": 3,
+    }
 
 
 def _three(extents: Any) -> tuple[int, ...]:

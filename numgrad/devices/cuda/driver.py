@@ -20,8 +20,8 @@ from .packing import launcher
 
 __all__ = [
     "allocate", "allocate_pinned", "copy_to_device", "copy_to_host", "copy_within", "create_event", "create_stream",
-    "default_stream", "destroy_event", "device_count", "device_properties", "elapsed_time", "event_is_done",
-    "fill_bytes", "free", "free_pinned", "load", "memory_info", "record_event", "stream_is_done", "synchronize",
+    "default_stream", "destroy_event", "device_count", "device_of", "device_properties", "elapsed_time",
+    "event_is_done", "fill_bytes", "free", "free_pinned", "load", "memory_info", "record_event", "stream_is_done", "synchronize",
     "synchronize_device", "use", "wait_for_event", "wait_on_stream",
 ]
 
@@ -205,6 +205,12 @@ def fill_bytes(target: int, value: int, size: int, stream: StreamHandle) -> None
     """Set ``size`` bytes to a value."""
     use(stream.device)
     _value(cu.cuMemsetD8Async(target, value, size, stream.own))
+
+
+def device_of(address: int) -> int:
+    """The number of the GPU whose memory an address is of."""
+    use(0)
+    return int(_value(cu.cuPointerGetAttribute(cu.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address)))
 
 
 def default_stream(device: int) -> StreamHandle:

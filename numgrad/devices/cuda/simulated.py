@@ -21,8 +21,8 @@ from .handles import Properties, StreamHandle
 
 __all__ = [
     "allocate", "allocate_pinned", "copy_to_device", "copy_to_host", "copy_within", "create_event", "create_stream",
-    "default_stream", "destroy_event", "device_count", "device_properties", "elapsed_time", "event_is_done",
-    "external_stream", "fill_bytes", "free", "free_pinned", "load", "memory_info", "record_event", "stream_is_done",
+    "default_stream", "destroy_event", "device_count", "device_of", "device_properties", "elapsed_time",
+    "event_is_done", "external_stream", "fill_bytes", "free", "free_pinned", "load", "memory_info", "record_event", "stream_is_done",
     "synchronize", "synchronize_device", "use", "wait_for_event", "wait_on_stream",
 ]
 
@@ -111,6 +111,11 @@ def copy_within(target: int, source: int, size: int, stream: StreamHandle) -> No
 def fill_bytes(target: int, value: int, size: int, stream: StreamHandle) -> None:
     """Set ``size`` bytes to a value."""
     ctypes.memset(target, value, size)
+
+
+def device_of(address: int) -> int:
+    """The number of the GPU whose memory an address is of."""
+    return 0
 
 
 def default_stream(device: int) -> StreamHandle:
@@ -209,3 +214,24 @@ def _array(row: DeviceRow) -> np.ndarray:
     if not row.size:
         return np.empty(0, dtype)
     return np.frombuffer((ctypes.c_char * row.nbytes).from_address(row.address), dtype)
+
+
+class _Seen:
+    """The memory of an array that says of itself where it lies, for NumPy to take, and to keep the array."""
+
+    def __init__(self, array: Any, interface: dict[str, Any]):
+        self.array = array
+        self.__array_interface__ = {name: interface[name] for name in ("shape", "typestr", "data", "strides", "version")}
+
+
+def _foreign_array(value: Any) -> np.ndarray | None:
+    """A tensor, or another library's array, as an array of NumPy's for kernels of users; None for anything else."""
+    if not hasattr(type(value), "__cuda_array_interface__"):
+        return None
+    interface = value.__cuda_array_interface__
+    if 0 in interface["shape"]:
+        return np.empty(interface["shape"], interface["typestr"])
+    return np.asarray(_Seen(value, interface))
+
+
+adapter.complete_simulator(_foreign_array)

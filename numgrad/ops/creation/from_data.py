@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._cuda_arrays import from_interface, is_cuda_array
 from ..._device import CPU
 from ..._layout import numel
 from ..._tensor import Tensor, fresh, strided
@@ -171,18 +172,29 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
             stacklevel=2,
         )
         place = data.device if device is None else place
+    elif is_cuda_array(data):
+        made = from_interface(data)
+        made = made.to(made.device if device is None else place, made.dtype if dtype is None else dtype, copy=True)
+        return finished(made, requires_grad)
     made = from_array(_array_of(data, None if dtype is None else to_dtype(dtype)))
     return finished(made if place is CPU else placed(made, place), requires_grad)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """``data`` as a tensor: a tensor itself, an array on its own memory, else copied."""
+    """``data`` as a tensor: a tensor itself, an array on its own memory, else copied.
+
+    Arrays of other libraries on GPUs (CuPy's, Numba's), which have ``__cuda_array_interface__``, are taken as they are,
+    too, without a copy unless ``device`` or ``dtype`` is another.
+    """
     place = to_device(device)
     kind = None if dtype is None else to_dtype(dtype)
     if isinstance(data, Tensor):
         return data.to(data.device if device is None else place, kind)
     if isinstance(data, np.ndarray):
         return from_numpy(data).to(place, kind)
+    if is_cuda_array(data):
+        made = from_interface(data)
+        return made.to(made.device if device is None else place, kind)
     return tensor(data, dtype=kind, device=place)
 
 

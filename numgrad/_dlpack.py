@@ -1,0 +1,179 @@
+"""DLPack capsules of memory on GPUs, made and read by way of its C structures.
+
+NumPy does this for the CPU's memory.  The structures are those of ``dlpack.h`` 1.0: a tensor, wrapped with what frees
+it ("managed"), in the older form and in the one that names its version.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["CUDA", "Borrowed", "capsule_of", "device_of", "is_named", "read_capsule"]
+
+#: DLPack's number for the memory of NVIDIA's GPUs.
+CUDA = 2
+
+_NAME, _VERSIONED_NAME = b"dltensor", b"dltensor_versioned"
+_USED = {_NAME: b"used_dltensor", _VERSIONED_NAME: b"used_dltensor_versioned"}
+
+#: Bit 0 of the flags: the memory must not be written to.
+_READ_ONLY = 1
+
+#: DLPack's codes for kinds of numbers, by NumPy's letters.
+_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+_LETTERS = {code: letter for letter, code in _CODES.items()}
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )  # fmt: skip
+
+
+_Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class _Managed(ctypes.Structure):
+    _fields_ = (("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _Deleter))
+
+
+class _Versioned(ctypes.Structure):
+    _fields_ = (
+        ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p), ("deleter", _Deleter),
+        ("flags", ctypes.c_uint64), ("tensor", _Tensor),
+    )  # fmt: skip
+
+
+# -- Python's capsules --------------------------------------------------------------------------------------------
+
+_Destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_IsValid", ctypes.pythonapi)
+)
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+_rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_SetName", ctypes.pythonapi))
+_new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, _Destructor)(
+    ("PyCapsule_New", ctypes.pythonapi)
+)
+
+
+def is_named(capsule: Any, name: bytes) -> bool:
+    """Whether an object is a capsule of this name."""
+    return bool(_is_valid(id(capsule), name))
+
+
+# -- made -----------------------------------------------------------------------------------------------------------
+
+#: What capsules that nobody has freed yet keep alive, by the addresses of their structures.
+_kept: dict[int, tuple[Any, ...]] = {}
+
+
+@_Deleter
+def _forget(address: int | None) -> None:
+    """Free what a capsule keeps alive: called by whoever has read it, once the memory is no longer used."""
+    _kept.pop(address, None)  # type: ignore[arg-type]
+
+
+@_Destructor
+def _capsule_ends(capsule: int) -> None:
+    """Free what a capsule keeps alive if nobody has read it, in which case it has kept its name."""
+    for name in _USED:
+        if _is_valid(capsule, name):
+            _kept.pop(_pointer(capsule, name), None)
+
+
+def capsule_of(
+    owner: Any, address: int, device: int, dtype: np.dtype, shape: Sequence[int], strides: Sequence[int],
+    versioned: bool,
+) -> Any:
+    """A capsule of memory of a GPU, in the form that names its version or in the older one.
+
+    Args:
+        owner: what keeps the memory: it lives until the capsule, or who has read it, is done.
+        address: of the first element.
+        device: the number of the GPU.
+        dtype: of the elements.
+        shape, strides: the latter in elements.
+    """
+    extents = (ctypes.c_int64 * (2 * len(shape)))(*shape, *strides)
+    steps = ctypes.cast(
+        ctypes.addressof(extents) + len(shape) * ctypes.sizeof(ctypes.c_int64), ctypes.POINTER(ctypes.c_int64)
+    )
+    tensor = _Tensor(
+        address, CUDA, device, len(shape), _CODES[dtype.kind], 8 * dtype.itemsize, 1,
+        ctypes.cast(extents, ctypes.POINTER(ctypes.c_int64)), steps, 0,
+    )  # fmt: skip
+    managed: Any = _Versioned(1, 0, None, _forget, 0, tensor) if versioned else _Managed(tensor, None, _forget)
+    place = ctypes.addressof(managed)
+    _kept[place] = managed, extents, owner
+    return _new(place, _VERSIONED_NAME if versioned else _NAME, _capsule_ends)
+
+
+def device_of(capsule: Any) -> tuple[int, int] | None:
+    """Where the memory of a capsule lies, in DLPack's numbers; None if it was read already."""
+    for name, structure in ((_VERSIONED_NAME, _Versioned), (_NAME, _Managed)):
+        if is_named(capsule, name):
+            tensor = structure.from_address(_pointer(id(capsule), name)).tensor  # type: ignore[attr-defined]
+            return tensor.device_type, tensor.device_id
+    return None
+
+
+# -- read -----------------------------------------------------------------------------------------------------------
+
+
+class Borrowed:
+    """Memory that a capsule has lent, given back when this object ends."""
+
+    __slots__ = ("_deleter", "_place")
+
+    def __init__(self, deleter: Any, place: int):
+        self._deleter = deleter
+        self._place = place
+
+    def __del__(self) -> None:
+        if self._deleter:
+            self._deleter(self._place)
+
+
+def read_capsule(capsule: Any) -> tuple[Borrowed, int, int, np.dtype, tuple[int, ...], tuple[int, ...] | None, bool]:
+    """What a capsule of memory of a GPU says; it can be read once.
+
+    Returns:
+        What keeps the memory, the address of the first element, the number of the GPU, the dtype, the shape, the
+        strides in elements (None for row-major), and whether the memory must not be written to.
+
+    Raises:
+        BufferError: it is in memory of another kind, in a newer form, or of a dtype that NumPy has not.
+    """
+    name = _VERSIONED_NAME if is_named(capsule, _VERSIONED_NAME) else _NAME
+    place = _pointer(id(capsule), name)
+    managed: Any = (_Versioned if name is _VERSIONED_NAME else _Managed).from_address(place)
+    read_only = False
+    if name is _VERSIONED_NAME:
+        if managed.major != 1:
+            raise BufferError(f"numgrad reads DLPack 1, not {managed.major}.{managed.minor}")
+        read_only = bool(managed.flags & _READ_ONLY)
+    tensor = managed.tensor
+    if tensor.device_type != CUDA:
+        raise BufferError(f"the memory is on DLPack device {(tensor.device_type, tensor.device_id)}, not on a GPU")
+    letter = _LETTERS.get(tensor.code)
+    if letter is None or tensor.lanes != 1:
+        raise BufferError(f"no dtype for DLPack's type ({tensor.code}, {tensor.bits}, {tensor.lanes})")
+    try:
+        dtype = np.dtype(f"{letter}{tensor.bits // 8}")
+    except TypeError:
+        raise BufferError(f"no dtype for DLPack's type ({tensor.code}, {tensor.bits}, 1)") from None
+    shape = tuple(tensor.shape[: tensor.ndim])
+    strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else None
+    address, device = (tensor.data or 0) + tensor.byte_offset, tensor.device_id
+    _rename(id(capsule), _USED[name])
+    return Borrowed(managed.deleter, place), address, device, dtype, shape, strides, read_only
