@@ -67,24 +67,26 @@ short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
 
 __all__ = [
-    "Generator", "Size", "Tensor", "are_deterministic_algorithms_enabled", "autograd", "bool", "cdouble", "cfloat",
-    "complex64", "complex128", "contiguous_format", "cuda", "data", "default_generator", "device", "double", "dtype",
-    "e", "enable_grad", "explain", "finfo", "float", "float32", "float64", "from_dlpack", "func", "get_default_device",
-    "get_default_dtype", "iinfo", "inf", "inference_mode", "initial_seed", "inspect", "int", "int8", "int16", "int32",
-    "int64", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_deterministic_algorithms_warn_only_enabled",
-    "is_grad_enabled", "is_inference_mode_enabled", "layout", "linalg", "load", "long", "manual_seed", "memory_format",
-    "nan", "newaxis", "nn", "no_grad", "optim", "pi", "preserve_format", "profiler", "random", "save", "seed",
-    "set_anomaly_enabled", "set_default_device", "set_default_dtype", "set_grad_enabled", "set_printoptions", "short",
-    "special", "strided", "to_dlpack", "uint8", "use_deterministic_algorithms", "utils", "viz", "vmap",
+    "Generator", "OutOfMemoryError", "Size", "Tensor", "are_deterministic_algorithms_enabled", "autograd", "bool",
+    "cdouble", "cfloat", "complex64", "complex128", "contiguous_format", "cuda", "data", "default_generator", "device",
+    "double", "dtype", "e", "enable_grad", "explain", "finfo", "float", "float32", "float64", "from_dlpack", "func",
+    "get_default_device", "get_default_dtype", "iinfo", "inf", "inference_mode", "initial_seed", "inspect", "int",
+    "int8", "int16", "int32", "int64", "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
+    "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled", "is_inference_mode_enabled", "layout", "linalg",
+    "load", "long", "manual_seed", "memory_format", "nan", "newaxis", "nn", "no_grad", "optim", "pi", "preserve_format",
+    "profiler", "random", "save", "seed", "set_anomaly_enabled", "set_default_device", "set_default_dtype",
+    "set_grad_enabled", "set_printoptions", "short", "special", "strided", "to_dlpack", "uint8",
+    "use_deterministic_algorithms", "utils", "viz", "vmap",
     *public_functions,
 ]
 
 #: What is imported when it is first asked for, to keep ``import numgrad`` fast: each name with the module that it is
 #: or that has it.
 _LATER = {
-    "cuda": "cuda", "data": "data", "explain": "_explain", "func": "func", "inspect": "_inspect", "linalg": "linalg",
-    "load": "serialization", "nn": "nn", "optim": "optim", "profiler": "profiler", "save": "serialization",
-    "serialization": "serialization", "special": "special", "utils": "utils", "viz": "viz", "vmap": "func",
+    "OutOfMemoryError": "cuda", "cuda": "cuda", "data": "data", "explain": "_explain", "func": "func",
+    "inspect": "_inspect", "linalg": "linalg", "load": "serialization", "nn": "nn", "optim": "optim",
+    "profiler": "profiler", "save": "serialization", "serialization": "serialization", "special": "special",
+    "utils": "utils", "viz": "viz", "vmap": "func",
 }
 
 if TYPE_CHECKING:
@@ -92,6 +94,7 @@ if TYPE_CHECKING:
     from . import serialization as serialization
     from ._explain import explain
     from ._inspect import inspect
+    from .cuda import OutOfMemoryError
     from .serialization import load, save
 
     vmap = func.vmap

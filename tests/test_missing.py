@@ -17,7 +17,7 @@ import numgrad
         (numgrad.linalg, "svd", "PyTorch has 'svd', but numgrad.linalg has it not yet$"),
         (numgrad.autograd, "kineto_available", "PyTorch has 'kineto_available', but numgrad.autograd has it not yet"),
         (numgrad.utils.data, "DistributedSampler", "PyTorch has 'DistributedSampler', but numgrad.utils.data has it"),
-        (numgrad.cuda, "memory_allocated", "PyTorch has 'memory_allocated', but numgrad.cuda has it not yet"),
+        (numgrad.cuda, "CUDAGraph", "PyTorch has 'CUDAGraph', but numgrad.cuda has it not yet"),
         (numgrad.ones(2), "half", "PyTorch has 'half', but Tensor has it not yet; .*: Tensor.float$"),
         (numgrad.ones(2), "no_such_name", "^'Tensor' object has no attribute 'no_such_name'$"),
         (numgrad.Tensor, "half", "^type object 'Tensor' has no attribute 'half'$"),

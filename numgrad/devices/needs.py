@@ -8,7 +8,7 @@ import sys
 
 from numba.core import config
 
-__all__ = ["OutOfMemoryError", "check", "is_simulated"]
+__all__ = ["OutOfMemoryError", "check", "found", "is_simulated"]
 
 #: What a system calls the library that comes with NVIDIA's driver.
 _LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
@@ -23,8 +23,8 @@ def is_simulated() -> bool:
     return bool(config.ENABLE_CUDASIM)
 
 
-def check() -> None:
-    """Raise the error that says what is missing, if anything is.
+def check() -> int:
+    """Look whether there is all that is needed; returns the number of GPUs.
 
     Raises:
         ImportError: the extra "cuda" is not installed.
@@ -35,7 +35,7 @@ def check() -> None:
             name = "numba-cuda" if package == "numba_cuda" else "cuda-bindings"
             raise ImportError(f'computing on a GPU needs the package {name}: pip install -e ".[cuda]"')
     if is_simulated():
-        return
+        return 1
     _load_driver()
     from cuda.bindings import driver
 
@@ -47,6 +47,17 @@ def check() -> None:
         raise RuntimeError("No CUDA GPUs are available")
     if error:
         raise RuntimeError(f"NVIDIA's driver does not start: CUDA error {int(error)} ({error.name})")
+    return count
+
+
+def found() -> int:
+    """The number of GPUs that can be computed on: 0 where anything is missing, whatever it is."""
+    try:
+        count = check()
+        from numgrad_kernels.cuda import adapter as adapter  # which may not go together with NumPy
+    except Exception:
+        return 0
+    return count
 
 
 def _load_driver() -> None:

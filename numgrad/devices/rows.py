@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["DeviceRow", "after_waiting", "set_driver"]
+__all__ = ["DeviceRow", "after_waiting", "set_driver", "waited"]
 
 #: What copies and fills memory: the module ``cuda.driver`` or ``cuda.simulated``, once a GPU is in use.
 _driver: Any = None
@@ -19,6 +19,12 @@ _memory: Any = None
 
 #: Called when the host has waited for a GPU: they raise what kernels have reported meanwhile.
 after_waiting: list[Callable[[], None]] = []
+
+
+def waited() -> None:
+    """What is to be called when the host has waited for a GPU."""
+    for function in after_waiting:
+        function()
 
 
 def set_driver(driver: Any, memory: Any) -> None:
@@ -84,8 +90,7 @@ class DeviceRow:
         array = np.empty(self.size, self.dtype)
         if self.size:
             _driver.copy_to_host(array, self.address, _memory.stream(self.device))
-            for function in after_waiting:
-                function()
+            waited()
         return array
 
     def item(self, place: int) -> Any:

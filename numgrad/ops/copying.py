@@ -338,5 +338,19 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
     return devices.is_pinned(self._storage)
 
 
+def record_stream(self: Tensor, stream: Any) -> None:
+    """Note that work on a stream, not the one that the tensor was made on, uses its memory.
+
+    The memory goes to other tensors only when what is on the stream at the tensor's end has been done.
+
+    Raises:
+        NotImplementedError: the tensor lies on the CPU.
+    """
+    if not self.is_cuda:
+        raise NotImplementedError("record_stream is for tensors on a GPU, but this one is on the CPU")
+    devices.begin_cuda().memory.use_on_stream(self._storage, stream._handle)
+
+
+attach("record_stream", record_stream)
 attach("pin_memory", pin_memory)
 attach("is_pinned", is_pinned)

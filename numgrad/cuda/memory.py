@@ -1,0 +1,140 @@
+"""How much memory of GPUs tensors use, and how much is kept for later ones.
+
+All numbers are bytes, of a GPU given by number, device or name, the current one for None; 0 before GPUs are in use.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..devices import begin_cuda, cuda_in_use
+from . import gpus
+
+__all__ = [
+    "empty_cache", "max_memory_allocated", "max_memory_reserved", "mem_get_info", "memory_allocated",
+    "memory_reserved", "memory_stats", "memory_summary", "reset_accumulated_memory_stats", "reset_peak_memory_stats",
+]
+
+
+def _counts(device: Any) -> Any:
+    """What the GPU's allocator has counted until now."""
+    return begin_cuda().memory.allocator(gpus.index_of(device)).settle().counts
+
+
+def memory_allocated(device: Any = None) -> int:
+    """Bytes that tensors have now, in multiples of 512."""
+    return _counts(device).bytes if cuda_in_use() else 0
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """Bytes that tensors had at most since the beginning or :func:`reset_peak_memory_stats`."""
+    return _counts(device).bytes_peak if cuda_in_use() else 0
+
+
+def memory_reserved(device: Any = None) -> int:
+    """Bytes that numgrad has of the driver now: those of tensors, and those kept for later ones."""
+    return _counts(device).reserved if cuda_in_use() else 0
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """Bytes that numgrad had of the driver at most since the beginning or :func:`reset_peak_memory_stats`."""
+    return _counts(device).reserved_peak if cuda_in_use() else 0
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Let what there was at most be what there is now."""
+    if cuda_in_use():
+        _counts(device).reset_peaks()
+
+
+def reset_accumulated_memory_stats(device: Any = None) -> None:
+    """Begin anew to count what was allocated and freed."""
+    if cuda_in_use():
+        _counts(device).reset_sums()
+
+
+def memory_stats(device: Any = None) -> dict[str, int]:
+    """What the allocator has counted, by PyTorch's names.
+
+    Returns:
+        dict: for "allocation" (tensors' blocks), "segment" (what the driver gave), "allocated_bytes",
+        "reserved_bytes" and "requested_bytes", each as "….all.current", "….all.peak", "….all.allocated" and
+        "….all.freed"; what is in the pools of blocks up to 1 MiB and of larger ones, as "….small_pool.current" and
+        "….large_pool.current", where "inactive_split" are free blocks in segments that tensors lie in; and
+        "num_alloc_retries" and "num_ooms", how often memory ran out, with and without success after the kept memory
+        was given back.  Empty before GPUs are in use.
+    """
+    if not cuda_in_use():
+        return {}
+    allocator = begin_cuda().memory.allocator(gpus.index_of(device)).settle()
+    counts = allocator.counts
+    stats = {"num_alloc_retries": allocator.retries, "num_ooms": allocator.failures}
+    for name, own in counts.NAMES.items():
+        current, freed = getattr(counts, own), getattr(counts, f"{own}_freed")
+        stats[f"{name}.all.current"] = current
+        stats[f"{name}.all.peak"] = getattr(counts, f"{own}_peak")
+        stats[f"{name}.all.allocated"] = current + freed
+        stats[f"{name}.all.freed"] = freed
+    for pool, small in (("small_pool", True), ("large_pool", False)):
+        for name, number in allocator.pools(small).items():
+            stats[f"{name}.{pool}.current"] = number
+    for name in ("inactive_split", "inactive_split_bytes"):
+        stats[f"{name}.all.current"] = sum(stats[f"{name}.{pool}.current"] for pool in ("small_pool", "large_pool"))
+    return dict(sorted(stats.items()))
+
+
+_ROWS = {
+    "Allocated memory": "allocated_bytes", "Requested memory": "requested_bytes",
+    "GPU reserved memory": "reserved_bytes", "Allocations": "allocation", "GPU reserved segments": "segment",
+}
+
+
+def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
+    """A table of what the allocator has counted.
+
+    Args:
+        device: the GPU, by number, device or name; the current one for None.
+        abbreviated: without the lines for the pools of small and of large blocks.
+    """
+    from ..devices.cuda.statistics import amount  # which is loaded where it is needed
+
+    index = gpus.index_of(device)
+    stats = memory_stats(index)
+    rule = "|" + "=" * 75 + "|"
+    cell = "{:<21} | {:>12} | {:>10} | {:>10} | {:>10}".format
+    lines = [
+        rule,
+        f"|{f'numgrad CUDA memory summary, device ID {index}':^75}|",
+        f"|{'out of memory: {num_ooms}; after the cache was emptied: {num_alloc_retries}'.format_map(stats):^75}|",
+        rule,
+        "|" + cell("Metric", "Cur Usage", "Peak Usage", "Tot Alloc", "Tot Freed") + "|",
+        rule,
+    ]
+    for title, name in _ROWS.items():
+        form = amount if name.endswith("bytes") else str
+        numbers = [form(stats[f"{name}.all.{what}"]) for what in ("current", "peak", "allocated", "freed")]
+        lines.append("|" + cell(title, *numbers) + "|")
+        for pool in () if abbreviated else ("large_pool", "small_pool"):
+            number = stats.get(f"{name}.{pool}.current")
+            if number is not None:
+                lines.append("|" + cell(f"      from {pool[:5]} pool", form(number), "", "", "") + "|")
+    split = amount(stats["inactive_split_bytes.all.current"])
+    lines.append("|" + cell("Non-releasable memory", split, "", "", "") + "|")
+    return "\n".join([*lines, rule]) + "\n"
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
+    """Bytes of a GPU's memory that nobody uses, and all of it.
+
+    Raises:
+        ImportError, RuntimeError: there is no such GPU.
+    """
+    return begin_cuda().runtime.driver.memory_info(gpus.index_of(device))
+
+
+def empty_cache() -> None:
+    """Give memory that is kept for later tensors back to the drivers of all GPUs, if there are any."""
+    if cuda_in_use():
+        cuda = begin_cuda()
+        for index in range(cuda.runtime.driver.device_count()):
+            cuda.memory.allocator(index).empty_cache()

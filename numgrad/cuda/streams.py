@@ -1,0 +1,228 @@
+"""Streams, on which work for a GPU runs in order, and events, which are marks on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _device
+from ..devices import begin_cuda, rows
+from . import gpus
+
+__all__ = [
+    "Event", "ExternalStream", "Stream", "StreamContext", "current_stream", "default_stream", "set_stream", "stream",
+]
+
+
+def _driver() -> Any:
+    return begin_cuda().runtime.driver
+
+
+class Stream:
+    """A stream: work that is put on it runs in order, and beside that of other streams.
+
+    There are 32 of each priority on a GPU; who makes more gets some of them again, as in PyTorch.  A stream is also a
+    context in which it is the current one.  Memory of a tensor that was made on one stream and is used on another
+    must not be given to others too early: ``Tensor.record_stream`` sees to it.
+
+    Args:
+        device: the GPU, by number, device or name; the current one for None.
+        priority: the lower, the sooner its turn; 0 is the usual, -1 a higher one.
+
+    Example:
+        >>> import numgrad as torch
+        >>> if torch.cuda.is_available():
+        ...     side = torch.cuda.Stream()
+        ...     with torch.cuda.stream(side):
+        ...         x = torch.ones(3, device="cuda")
+        ...     torch.cuda.current_stream().wait_stream(side)
+    """
+
+    def __init__(self, device: Any = None, priority: int = 0, *, _handle: Any = None):
+        if _handle is None:
+            _handle = begin_cuda().streams.pooled_stream(gpus.index_of(device), priority)
+        self._handle = _handle
+        self._outer: list[StreamContext] = []
+        self.device = _device.device("cuda", _handle.device)
+
+    @property
+    def cuda_stream(self) -> int:
+        """The stream's address, as other libraries take it."""
+        return int(self._handle)
+
+    @property
+    def device_index(self) -> int:
+        """The number of its GPU."""
+        return self._handle.device
+
+    def query(self) -> bool:
+        """Whether all that was put on it has run."""
+        return _driver().stream_is_done(self._handle)
+
+    def synchronize(self) -> None:
+        """Wait until all that was put on it has run."""
+        _driver().synchronize(self._handle)
+        rows.waited()
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """Put an event, a new one for None, on it; returns the event."""
+        event = Event() if event is None else event
+        event.record(self)
+        return event
+
+    def wait_event(self, event: Event) -> None:
+        """Let what is put on it from now on wait for an event, of whatever GPU."""
+        event.wait(self)
+
+    def wait_stream(self, stream: Stream) -> None:
+        """Let what is put on it from now on wait for all that is on another stream now."""
+        self.wait_event(stream.record_event())
+
+    def __enter__(self) -> Stream:
+        context = StreamContext(self)
+        context.__enter__()
+        self._outer.append(context)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._outer.pop().__exit__(*exception)
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, Stream) and (self.device, self._handle) == (other.device, other._handle)
+
+    def __hash__(self) -> int:
+        return hash((self.device_index, self.cuda_stream))
+
+    def __repr__(self) -> str:
+        return f"<numgrad.cuda.Stream device={self.device} cuda_stream={self.cuda_stream:#x}>"
+
+
+class ExternalStream(Stream):
+    """A stream that another library made, and has to keep.
+
+    Args:
+        stream_ptr: its address.
+        device: its GPU; the current one for None.
+    """
+
+    def __init__(self, stream_ptr: int, device: Any = None):
+        super().__init__(_handle=_driver().external_stream(stream_ptr, gpus.index_of(device)))
+
+
+class StreamContext:
+    """A context in which a stream, and with it its GPU, is the current one of this thread; nothing changes for None."""
+
+    def __init__(self, stream: Stream | None):
+        self.stream = stream
+
+    def __enter__(self) -> None:
+        if self.stream is not None:
+            self._device = gpus.device(self.stream.device)
+            self._device.__enter__()
+            self._before = current_stream()
+            set_stream(self.stream)
+
+    def __exit__(self, *exception: object) -> None:
+        if self.stream is not None:
+            set_stream(self._before)
+            self._device.__exit__(*exception)
+
+
+def stream(stream: Stream | None) -> StreamContext:
+    """A context in which a stream, and with it its GPU, is the current one of this thread; nothing changes for None."""
+    return StreamContext(stream)
+
+
+def set_stream(stream: Stream | None) -> None:
+    """Make a stream the current one of its GPU for this thread; nothing happens for None."""
+    if stream is not None:
+        begin_cuda().streams.set_stream(stream._handle)
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The stream that this thread puts work for a GPU, the current one for None, on."""
+    return Stream(_handle=begin_cuda().streams.stream(gpus.index_of(device)))
+
+
+def default_stream(device: Any = None) -> Stream:
+    """The stream that a GPU, the current one for None, has from the beginning."""
+    return Stream(_handle=begin_cuda().streams.default_stream(gpus.index_of(device)))
+
+
+class Event:
+    """A mark on a stream: it has come when all that was put on the stream before has run.
+
+    Args:
+        enable_timing: note the time when it comes.
+        blocking: let ``synchronize`` sleep while it waits.
+
+    Example:
+        >>> import numgrad as torch
+        >>> if torch.cuda.is_available():
+        ...     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        ...     start.record()
+        ...     y = torch.ones(1000, device="cuda").sum()
+        ...     end.record()
+        ...     end.synchronize()
+        ...     milliseconds = start.elapsed_time(end)
+    """
+
+    def __init__(self, enable_timing: bool = False, blocking: bool = False):
+        self._timing = enable_timing
+        self._blocking = blocking
+        self._own: Any = None
+        self._forget: Any = None
+        self._device = -1
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Put it on a stream, the current one for None, after all that is there.
+
+        Raises:
+            RuntimeError: it was recorded on another GPU before.
+        """
+        stream = current_stream() if stream is None else stream
+        if self._own is None:
+            driver = _driver()
+            self._own = driver.create_event(stream.device_index, self._timing, self._blocking)
+            self._forget, self._device = driver.destroy_event, stream.device_index
+        if self._device != stream.device_index:
+            raise RuntimeError(
+                f"Event device {self._device} does not match recording stream's device {stream.device_index}."
+            )
+        _driver().record_event(self._own, stream._handle)
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Let what is put on a stream, the current one for None, from now on wait for it."""
+        if self._own is not None:
+            _driver().wait_on_stream((current_stream() if stream is None else stream)._handle, self._own)
+
+    def query(self) -> bool:
+        """Whether it has come: so, too, if it was never recorded."""
+        return self._own is None or _driver().event_is_done(self._own)
+
+    def synchronize(self) -> None:
+        """Wait until it has come."""
+        if self._own is not None:
+            _driver().wait_for_event(self._own)
+            rows.waited()
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """The milliseconds from it to another event.
+
+        Raises:
+            ValueError: one of them was made without ``enable_timing``, was not recorded, or has not come yet.
+        """
+        if not (self._timing and end_event._timing):
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
+        if self._own is None or end_event._own is None:
+            raise ValueError("Both events must be recorded before calculating elapsed time.")
+        if not (self.query() and end_event.query()):
+            raise ValueError("Both events must be completed before calculating elapsed time.")
+        return _driver().elapsed_time(self._own, end_event._own)
+
+    def __del__(self) -> None:
+        if self._own is not None:
+            self._forget(self._own)
+
+    def __repr__(self) -> str:
+        state = "uninitialized" if self._own is None else f"device=cuda:{self._device}"
+        return f"<numgrad.cuda.Event {state}>"
