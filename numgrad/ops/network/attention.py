@@ -9,6 +9,7 @@ from ..._layout import contiguous_strides, numel, output_strides
 from ..._tensor import Tensor, strided
 from ..._types import bool_
 from ...autograd.grad_mode import TRACED, state
+from ..copying import contiguous
 from ..creation.filled import ones
 from ..matrices.matmul import matmul
 from ..one_device import check_one_device
@@ -64,7 +65,7 @@ def scaled_dot_product_attention(
 
 
 def _causal_mask(query: Tensor, key: Tensor) -> Tensor:
-    return ones((query._shape[-2], key._shape[-2]), dtype=bool_).tril()
+    return ones((query._shape[-2], key._shape[-2]), dtype=bool_, device=query.device).tril()
 
 
 def _weights(query: Tensor, key: Tensor, mask: Tensor | None, scale: float) -> Tensor:
@@ -131,6 +132,8 @@ def attention_op(
 def _(grad, query, key, value, out, logsumexp, is_causal, scale):
     if state.mode & TRACED or not _has_kernel(query, key):
         return _gradients(grad, query, key, value, is_causal, scale)
+    if grad._element_strides()[3] != 1:
+        grad = contiguous(grad)
     grads = [_like(x) for x in (query, key, value)]
     devices.attention_backward((query, key, value, out, grad), grads, logsumexp, is_causal, scale)
     return grads
