@@ -7,9 +7,6 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.lib.array_utils import byte_bounds
-
 from .. import devices
 from .._layout import contiguous_strides, numel
 from .._tensor import Tensor, check_in_place, strided
@@ -63,8 +60,8 @@ class FusedOptimizer(Optimizer):
             for name, default in self.defaults.items():  # an older program may not have known them all
                 group.setdefault(name, default)
         for kept in self.state.values():
-            if isinstance(kept, dict) and "step" in kept and not isinstance(kept["step"], Tensor):
-                kept["step"] = new_step(kept["step"])
+            if isinstance(kept, dict) and "step" in kept and not _counts_here(kept["step"]):
+                kept["step"] = new_step(float(kept["step"]))
 
     # -- what a subclass defines --------------------------------------------------------------------------
 
@@ -176,14 +173,14 @@ class _Plan:
         self.reusable = not is_inference_mode_enabled() and all(
             one is None or one._flat is not None for tensors in operands for one in tensors
         )
-        self.table = devices.UpdateTable(
+        self.table = devices.update_table(
             kernel, params[0]._type, [numel(param._shape) for param in params], len(columns) + 1, numbers
         )
         for number, column in enumerate(columns):
             self.table.place(number + (number > 0), column)
         self.columns = columns  # keeps the rows alive
 
-    def _row(self, one: Tensor, param: Tensor, strides: Strides) -> np.ndarray:
+    def _row(self, one: Tensor, param: Tensor, strides: Strides) -> Any:
         if one._shape != param._shape or one._type is not param._type:
             advice = "; load_state_dict(state_dict()) converts it" if one._shape == param._shape else ""
             raise _mismatch("state", one, param, advice)
@@ -225,9 +222,14 @@ def check_rate(lr: Any) -> None:
         raise ValueError(f"Invalid learning rate: {lr}")
 
 
+def _counts_here(step: Any) -> bool:
+    """Whether what a state has for the number of steps is a tensor on the CPU."""
+    return isinstance(step, Tensor) and not step.is_cuda
+
+
 def new_step(count: float = 0.0) -> Tensor:
-    """The number of steps as optimizers keep it: a 0-d float32 tensor."""
-    return tensor(float(count), dtype=float32)
+    """The number of steps as optimizers keep it: a 0-d float32 tensor on the CPU."""
+    return tensor(float(count), dtype=float32, device="cpu")
 
 
 def buffer(state: dict[str, Any], name: str, param: Tensor) -> Tensor:
@@ -243,8 +245,8 @@ def _dense_strides(param: Tensor) -> Strides:
     return None if strides == contiguous_strides(param._shape) else strides
 
 
-def _row_of(one: Tensor, strides: Strides) -> np.ndarray | None:
-    """The tensor's own memory as one row, if its elements lie there in this order without gaps."""
+def _row_of(one: Tensor, strides: Strides) -> Any:
+    """The tensor's own memory as one row, if its elements lie there in this order without gaps, else None."""
     if strides is None:
         return one._flat
     if one._strides != strides:
@@ -262,8 +264,17 @@ def _laid_out(one: Tensor, strides: Strides) -> Tensor:
 
 def _overlap(params: Sequence[Tensor]) -> bool:
     """Whether the stretches of memory in which two of the tensors lie have a part in common."""
-    bounds = sorted([byte_bounds(param._array()) for param in params if numel(param._shape)])
+    bounds = sorted([_bounds(param) for param in params if numel(param._shape)])
     return any(stop > start for (_, stop), (start, _) in itertools.pairwise(bounds))
+
+
+def _bounds(param: Tensor) -> tuple[int, int]:
+    """The addresses at which the stretch of memory begins and ends that the tensor's elements lie in."""
+    steps = [(extent - 1) * stride for extent, stride in zip(param._shape, param._element_strides(), strict=True)]
+    first = param._offset + sum(step for step in steps if step < 0)
+    last = param._offset + sum(step for step in steps if step > 0)
+    start, size = devices.address_of(param._storage), param._type.dtype.itemsize
+    return start + first * size, start + (last + 1) * size
 
 
 def _mismatch(what: str, one: Tensor, param: Tensor, advice: str = "") -> RuntimeError:

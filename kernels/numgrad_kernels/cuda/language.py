@@ -33,8 +33,10 @@ def atomic_add(row: Any, place: int, value: Any) -> None:
 
 
 def row_at(address: int, dtype: Any) -> Any:
-    """The row of elements that begins at an address, which lies in an array of addresses."""
+    """The row of elements that begins at an address, which lies in an array of addresses; 0 for a row not used."""
     kind = np.dtype(dtype)
+    if not address:
+        return np.empty(0, kind)
     memory = (ctypes.c_char * (1 << 40)).from_address(int(address))
     return np.frombuffer(memoryview(memory), kind)
 

@@ -7,6 +7,7 @@ from .launching import *  # noqa: F403
 from .likelihood import *  # noqa: F403
 from .nests import *  # noqa: F403
 from .normalization import *  # noqa: F403
+from .optimizers import *  # noqa: F403
 from .products import *  # noqa: F403
 from .random import *  # noqa: F403
 from .reductions import *  # noqa: F403
