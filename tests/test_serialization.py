@@ -436,8 +436,8 @@ def test_map_location():
     for location in (None, "cpu", numgrad.device("cpu"), {"cuda:0": "cpu"}):
         assert load(io.BytesIO(data), location).tolist() == [1]
         assert load(io.BytesIO(data), map_location=location).device == numgrad.device("cpu")
-    with pytest.raises(RuntimeError, match="no device 'cuda'"):
-        load(io.BytesIO(data), map_location="cuda")
+    with pytest.raises(RuntimeError, match="at start of device string: tpu"):
+        load(io.BytesIO(data), map_location="tpu")
     with pytest.raises(TypeError, match="argument 'map_location' must be a device, its name or a dict"):
         load(io.BytesIO(data), map_location=len)
 

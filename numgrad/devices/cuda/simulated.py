@@ -22,8 +22,8 @@ from .handles import Properties, StreamHandle
 __all__ = [
     "allocate", "allocate_pinned", "copy_to_device", "copy_to_host", "copy_within", "create_event", "create_stream",
     "default_stream", "destroy_event", "device_count", "device_of", "device_properties", "elapsed_time",
-    "event_is_done", "external_stream", "fill_bytes", "free", "free_pinned", "load", "memory_info", "record_event", "stream_is_done",
-    "synchronize", "synchronize_device", "use", "wait_for_event", "wait_on_stream",
+    "event_is_done", "external_stream", "fill_bytes", "free", "free_pinned", "load", "memory_info", "record_event",
+    "stream_is_done", "synchronize", "synchronize_device", "use", "wait_for_event", "wait_on_stream",
 ]
 
 #: Bytes of memory that the GPU claims to have.
@@ -221,7 +221,8 @@ class _Seen:
 
     def __init__(self, array: Any, interface: dict[str, Any]):
         self.array = array
-        self.__array_interface__ = {name: interface[name] for name in ("shape", "typestr", "data", "strides", "version")}
+        wanted = ("shape", "typestr", "data", "strides", "version")
+        self.__array_interface__ = {name: interface[name] for name in wanted}
 
 
 def _foreign_array(value: Any) -> np.ndarray | None:
