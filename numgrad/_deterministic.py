@@ -13,11 +13,11 @@ _enabled = _warn_only = False
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Have operations give the same result, to the last bit, whenever they are run on the same GPU.
 
-    On the CPU they always do.  On a GPU ``index_add``, ``index_put(accumulate=True)``, ``put``, ``scatter_add`` and
-    the gradients of indexing, ``gather``, ``take`` and ``embedding`` add what has the same index in whichever order
-    comes about, and of several values for one element any may be the one that is written.  In this mode both are done
-    in the order of the indices, as on the CPU, which takes longer, because the indices are sorted.  It holds for all
-    threads.
+    On the CPU they always do.  On a GPU ``index_add``, ``index_put(accumulate=True)``, ``put``, ``scatter_add``,
+    ``bincount`` with weights and the gradients of indexing, ``gather``, ``take`` and ``embedding`` add what has the
+    same index in whichever order comes about, and of several values for one element any may be the one that is
+    written.  In this mode both are done in the order of the indices, as on the CPU, which takes longer, because the
+    indices are sorted.  It holds for all threads.
 
     Args:
         mode: whether results must be reproducible.

@@ -104,7 +104,7 @@ def _places(arguments: Iterable[Any]) -> Iterable[str]:
         elif kind is tuple or kind is list or isinstance(value, tuple):
             if value and (value[0].__class__ is not int or kind is not tuple):  # not a shape
                 yield from _places(value)
-        else:
+        elif not isinstance(value, np.generic):  # which is a number, though it says that it is on the CPU
             type = getattr(value, "_type", value)
             device = getattr(type, "device", None)
             if device is not None:

@@ -137,3 +137,9 @@ def test_the_public_functions(cuda):
                 assert found.tolist() == expected.tolist()
     assert moved.argsort(0, descending=True).tolist() == x.argsort(0, descending=True).tolist()
     assert moved.T.msort().tolist() == x.T.msort().tolist()
+
+
+def test_numbers_of_numpy_say_how_many(cuda):
+    x = numgrad.tensor([3.0, 1.0, 2.0], device="cuda")
+    assert x.topk(np.int64(2)).indices.tolist() == [0, 2]
+    assert x.kthvalue(np.int64(2)).indices.item() == 2

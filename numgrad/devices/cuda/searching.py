@@ -47,7 +47,7 @@ def bincount(flat: DeviceRow, weights: DeviceRow | None, minlength: int) -> Devi
     low, high = value_range(flat) if size else (0, -1)
     if low < 0:
         return None
-    bins = max(high + 1, minlength)
+    bins = max(high + 1, int(minlength))
     out = zero_row(bins, _INT64 if weights is None else weights.dtype, flat.device)
     if weights is None:
         _count(flat, bins, (0.0, 0.0), out)
@@ -70,6 +70,7 @@ def _count(flat: DeviceRow, bins: int, ends: tuple[float, float], counts: Device
 
 def histogram(flat: DeviceRow, bins: int, low: float, high: float) -> DeviceRow:
     """How many elements there are in each of equally wide bins; the last one takes ``high``, too."""
+    bins = int(bins)
     counts = zero_row(bins, _INT64, flat.device)
     _count(flat, bins, (low, high), counts, bin_of=searching.bin_between)
     out = empty_row(bins, flat.dtype, flat.device)

@@ -81,7 +81,7 @@ def sort_axis(
     flat: DeviceRow, outer: int, length: int, inner: int, descending: bool, count: int | None = None
 ) -> tuple[DeviceRow, DeviceRow]:
     """The sorted elements, or the first ``count`` of them, and where they stood."""
-    count = length if count is None else count
+    count = length if count is None else int(count)
     size = outer * count * inner
     if not size:
         return _empty_pair(0, flat)
@@ -101,9 +101,9 @@ def kth_axis(flat: DeviceRow, outer: int, length: int, inner: int, k: int) -> tu
     lines = outer * inner
     out, indices = _empty_pair(lines, flat)
     if lines:
-        values, places, kept = _sorted_lines(_ordered(flat), outer, length, inner, count=k + 1)
+        values, places, kept = _sorted_lines(_ordered(flat), outer, length, inner, count=int(k) + 1)
         launch(
-            sorting.take_kth, values.dtype, values, places, lines, kept, k, _ordered(out), indices,
+            sorting.take_kth, values.dtype, values, places, lines, kept, int(k), _ordered(out), indices,
             blocks=blocks_for(lines),
         )
     return out, indices
