@@ -89,7 +89,7 @@ class DeviceRow:
         """The elements in an array of NumPy's, once all that was launched before has run."""
         array = np.empty(self.size, self.dtype)
         if self.size:
-            _driver.copy_to_host(array, self.address, _memory.stream(self.device))
+            _memory.download(self, array)
             waited()
         return array
 

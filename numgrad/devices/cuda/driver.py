@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 from cuda.bindings import driver as cu
 
 from numgrad_kernels.cuda.store import machine_code
@@ -179,20 +178,16 @@ def free_pinned(address: int, device: int = 0) -> None:
     _value(cu.cuMemFreeHost(address))
 
 
-def copy_to_device(target: int, source: np.ndarray, stream: StreamHandle, wait: bool = True) -> None:
-    """Copy a contiguous array into a GPU's memory; one in pinned memory may be on its way yet without ``wait``."""
+def copy_to_device(target: int, source: int, size: int, stream: StreamHandle) -> None:
+    """Put a copy from the host's memory to a GPU's on a stream."""
     use(stream.device)
-    _value(cu.cuMemcpyHtoDAsync(target, source.ctypes.data, source.nbytes, stream.own))
-    if wait:
-        synchronize(stream)
+    _value(cu.cuMemcpyHtoDAsync(target, source, size, stream.own))
 
 
-def copy_to_host(target: np.ndarray, source: int, stream: StreamHandle, wait: bool = True) -> None:
-    """Copy a GPU's memory into a contiguous array; one in pinned memory may be filled later without ``wait``."""
+def copy_to_host(target: int, source: int, size: int, stream: StreamHandle) -> None:
+    """Put a copy from a GPU's memory to the host's on a stream."""
     use(stream.device)
-    _value(cu.cuMemcpyDtoHAsync(target.ctypes.data, source, target.nbytes, stream.own))
-    if wait:
-        synchronize(stream)
+    _value(cu.cuMemcpyDtoHAsync(target, source, size, stream.own))
 
 
 def copy_within(target: int, source: int, size: int, stream: StreamHandle) -> None:

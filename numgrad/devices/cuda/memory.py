@@ -72,14 +72,13 @@ def upload(row: DeviceRow, array: np.ndarray, wait: bool = True) -> None:
     """
     here = stream(row.device)
     if not wait and pinned.is_pinned(array):
-        runtime.driver.copy_to_device(row.address, array, here, wait=False)
+        runtime.driver.copy_to_device(row.address, array.ctypes.data, array.nbytes, here)
         pinned.copied_on(array, here)
     elif array.nbytes <= STAGED:
-        staged = pinned.pinned_row(array.size, array.dtype)
-        staged[:] = array.reshape(-1)
-        upload(row, staged, wait=False)
+        pinned.stage(array, row.address, here)
     else:
-        runtime.driver.copy_to_device(row.address, array, here)
+        runtime.driver.copy_to_device(row.address, array.ctypes.data, array.nbytes, here)
+        runtime.driver.synchronize(here)
 
 
 def download(row: DeviceRow, array: np.ndarray, wait: bool = True) -> None:
@@ -88,10 +87,11 @@ def download(row: DeviceRow, array: np.ndarray, wait: bool = True) -> None:
     Without ``wait``, an array in pinned memory has them when work on the current stream is done.
     """
     here = stream(row.device)
-    later = not wait and pinned.is_pinned(array)
-    runtime.driver.copy_to_host(array, row.address, here, wait=not later)
-    if later:
+    runtime.driver.copy_to_host(array.ctypes.data, row.address, array.nbytes, here)
+    if not wait and pinned.is_pinned(array):
         pinned.copied_on(array, here)
+    else:
+        runtime.driver.synchronize(here)
 
 
 def use_on_stream(row: DeviceRow, other: StreamHandle) -> None:

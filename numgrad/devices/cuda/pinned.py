@@ -18,21 +18,41 @@ import numpy as np
 from . import runtime
 from .handles import StreamHandle
 
-__all__ = ["copied_on", "is_pinned", "pinned_row"]
+__all__ = ["copied_on", "is_pinned", "pinned_row", "stage"]
 
 #: The smallest block.
 SMALLEST = 512
 
 
 class _Block:
-    """Pinned memory, and events after the copies that use it."""
+    """Pinned memory, and events after the copies that use it, each with its GPU."""
 
-    __slots__ = ("address", "events", "size")
+    __slots__ = ("address", "events", "size", "spare")
 
     def __init__(self, address: int, size: int):
         self.address = address
         self.size = size
-        self.events: list[Any] = []
+        self.events: list[tuple[int, Any]] = []
+        self.spare: dict[int, Any] = {}  # an event that has come, for each GPU
+
+    def is_done(self) -> bool:
+        """Whether the copies have been made."""
+        return all(runtime.driver.event_is_done(event) for _, event in self.events)
+
+    def forget_copies(self) -> None:
+        """Keep one event of those that have come for the next copy."""
+        for device, event in self.events:
+            if self.spare.setdefault(device, event) is not event:
+                runtime.driver.destroy_event(event)
+        self.events.clear()
+
+    def copied_on(self, stream: StreamHandle) -> None:
+        """Note that a copy was put on a stream."""
+        event = self.spare.pop(stream.device, None)
+        if event is None:
+            event = runtime.driver.create_event(stream.device)
+        runtime.driver.record_event(event, stream)
+        self.events.append((stream.device, event))
 
 
 _lock = threading.RLock()
@@ -59,23 +79,23 @@ _blocks: dict[int, _Block] = {}
 def pinned_row(count: int, dtype: np.dtype) -> np.ndarray:
     """An uninitialised row of elements in pinned memory."""
     size = count * dtype.itemsize
-    block = _take(max(SMALLEST, 1 << (size - 1).bit_length()))
+    block = _take(size)
     memory = (ctypes.c_char * block.size).from_address(block.address)
     memory.lent = _Lent(block)  # type: ignore[attr-defined]
     return np.frombuffer(memory, np.uint8)[:size].view(dtype)
 
 
-def _take(size: int) -> _Block:
+def _take(count: int) -> _Block:
+    """A block of at least so many bytes."""
+    size = max(SMALLEST, 1 << (count - 1).bit_length())
     with _lock:
         while _given_back:
             block = _given_back.popleft()
             _idle.setdefault(block.size, deque()).append(block)
         idle = _idle.get(size)
-        if idle and all(map(runtime.driver.event_is_done, idle[0].events)):  # the one idle for longest
+        if idle and idle[0].is_done():  # the one idle for longest
             block = idle.popleft()
-            for event in block.events:
-                runtime.driver.destroy_event(event)
-            block.events = []
+            block.forget_copies()
             return block
         block = _Block(runtime.driver.allocate_pinned(size), size)
         _blocks[block.address] = block
@@ -101,6 +121,13 @@ def copied_on(array: np.ndarray, stream: StreamHandle) -> None:
     """Note that a copy from or to an array in pinned memory was put on a stream."""
     block = _block_of(array)
     if block is not None:
-        event = runtime.driver.create_event(stream.device)
-        runtime.driver.record_event(event, stream)
-        block.events.append(event)
+        block.copied_on(stream)
+
+
+def stage(array: np.ndarray, target: int, stream: StreamHandle) -> None:
+    """Copy an array to a GPU by way of pinned memory: it may change at once."""
+    block = _take(array.nbytes)
+    ctypes.memmove(block.address, array.ctypes.data, array.nbytes)
+    runtime.driver.copy_to_device(target, block.address, array.nbytes, stream)
+    block.copied_on(stream)
+    _given_back.append(block)

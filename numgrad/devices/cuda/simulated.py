@@ -93,14 +93,14 @@ def free_pinned(address: int, device: int = 0) -> None:
     del _pinned[address]
 
 
-def copy_to_device(target: int, source: np.ndarray, stream: StreamHandle, wait: bool = True) -> None:
-    """Copy a contiguous array into a GPU's memory."""
-    ctypes.memmove(target, source.ctypes.data, source.nbytes)
+def copy_to_device(target: int, source: int, size: int, stream: StreamHandle) -> None:
+    """Put a copy from the host's memory to a GPU's on a stream."""
+    ctypes.memmove(target, source, size)
 
 
-def copy_to_host(target: np.ndarray, source: int, stream: StreamHandle, wait: bool = True) -> None:
-    """Copy a GPU's memory into a contiguous array."""
-    ctypes.memmove(target.ctypes.data, source, target.nbytes)
+def copy_to_host(target: int, source: int, size: int, stream: StreamHandle) -> None:
+    """Put a copy from a GPU's memory to the host's on a stream."""
+    ctypes.memmove(target, source, size)
 
 
 def copy_within(target: int, source: int, size: int, stream: StreamHandle) -> None:
