@@ -31,7 +31,7 @@ def test_times_of_each_part(cuda, size, compare, tmp_path, capsys):
     )  # fmt: skip
     printed = capsys.readouterr().out
     assert "of the bandwidth of a copy" in printed
-    assert "ratio" not in printed
+    assert "geometric mean" not in printed
     figures = json.loads(file.read_text())
     assert [table["title"].split(",")[1] for table in figures["pointwise"]]
     for table in (*figures["pointwise"], *figures["small"]):

@@ -33,7 +33,7 @@ _PARTS = 2 if adapter.is_simulated() else 512
 class _Plan(NamedTuple):
     """How to multiply matrices of given shapes and strides."""
 
-    count: int
+    matrices: int
     m: int
     n: int
     k: int
@@ -70,7 +70,7 @@ def matrix_product(left: Any, right: Any, turned: tuple[bool, bool] = (False, Fa
     """
     kind, device = left._type.numpy, left._storage.device
     plan = _plan(left._shape, left._strides, right._shape, right._strides, turned)
-    out = empty_row(plan.count * plan.m * plan.n, kind, device)
+    out = empty_row(plan.matrices * plan.m * plan.n, kind, device)
     if not out.size:
         return out
     library = cublas.routines(kind) if plan.k else None
@@ -80,7 +80,7 @@ def matrix_product(left: Any, right: Any, turned: tuple[bool, bool] = (False, Fa
     if bias is not None:
         launch(repeat_row, kind, bias, plan.n, out.size, out, blocks=blocks_for(out.size))
     x, y = _for_cublas(left, plan.left), _for_cublas(right, plan.right)
-    library.gemm(stream(device), plan.count, plan.m, plan.n, plan.k, x, plan.left, y, plan.right,
+    library.gemm(stream(device), plan.matrices, plan.m, plan.n, plan.k, x, plan.left, y, plan.right,
                  out.address, bias is not None)  # fmt: skip
     return out
 
@@ -90,7 +90,7 @@ def _by_kernel(plan: _Plan, left: DeviceRow, right: DeviceRow, bias: DeviceRow |
     launch(
         products, out.dtype, plan.m, plan.n, plan.k, left, *plan.steps[:3], right, *plan.steps[3:],
         no_row(out.dtype) if bias is None else bias, bias is not None, out,
-        blocks=plan.count * tiles[0] * tiles[1], threads=_SIDE * _SIDE, **_SMALLER,
+        blocks=plan.matrices * tiles[0] * tiles[1], threads=_SIDE * _SIDE, **_SMALLER,
     )  # fmt: skip
 
 
