@@ -40,6 +40,9 @@ _ATTRIBUTES = {
     "pci_domain_id": "PCI_DOMAIN_ID",
 }
 
+#: Threads that a block may have where that is open; of those that do as well the first is taken.
+BLOCK_SIZES = (256, 128, 512, 1024)
+
 #: Errors of kernels, which are found out later, by whatever call comes next.
 _LATE = frozenset({
     "CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_LAUNCH_FAILED", "CUDA_ERROR_ASSERT", "CUDA_ERROR_MISALIGNED_ADDRESS",
@@ -297,8 +300,8 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
     """A kernel as ``launch(blocks, threads, stream, *arguments)``, which takes rows and numbers.
 
     ``blocks`` and ``threads`` are numbers, or up to three for as many dimensions.  The kernel is loaded on a GPU when
-    it is first launched there.  ``launch.resident(device, threads)`` is the number of blocks of so many threads that
-    run on the GPU at the same time.
+    it is first launched there.  ``launch.occupancy(device)`` is the number of threads in a block that keeps the GPU
+    busiest, and how many of these blocks run at the same time.
     """
     functions: dict[int, Any] = {}
 
@@ -311,15 +314,19 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
                 functions[device] = _value(cu.cuModuleGetFunction(module, entry.encode()))
             return functions[device]
 
-    def resident(device: int, threads: int) -> int:
-        function = find(device)
+    def occupancy(device: int) -> tuple[int, int]:
         use(device)
-        each = _value(cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(function, threads, 0))
-        return each * device_properties(device).multi_processor_count
+        function = find(device)
+
+        def threads_at_once(threads: int) -> int:  # on one multiprocessor
+            return threads * _value(cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(function, threads, 0))
+
+        threads = max(BLOCK_SIZES, key=threads_at_once)
+        return threads, threads_at_once(threads) // threads * device_properties(device).multi_processor_count
 
     driver = {"active": _active, "use": use, "call": cu.cuLaunchKernel, "failure": _failure}
     launch: Any = launcher(arguments, functions, find, driver)
-    launch.resident = resident
+    launch.occupancy = occupancy
     return launch
 
 

@@ -25,19 +25,35 @@ THREADS = 4 if adapter.is_simulated() else 256
 MOST_BLOCKS = 2 if adapter.is_simulated() else 4096
 
 
+#: How many times as many blocks as run at the same time such loops get, so that no multiprocessor is idle at the end.
+ROUNDS = 1 if adapter.is_simulated() else 4
+
+
 class Kernel:
     """A kernel for GPUs: its ``text`` and the types of its ``arguments``; ``run`` launches it on the current GPU.
 
     ``run(blocks, threads, stream, *arguments)`` takes rows, of which the kernel gets the addresses, and numbers.
     """
 
-    __slots__ = ("arguments", "name", "run", "text")
+    __slots__ = ("_most", "arguments", "name", "run", "text")
 
     def __init__(self, name: str, text: str, arguments: tuple[Any, ...]):
         self.name = name
         self.text = text
         self.arguments = arguments
-        self.run: Callable[..., None] = runtime.driver.load(name, text, arguments)
+        self.run: Any = runtime.driver.load(name, text, arguments)
+        self._most: dict[int, tuple[int, int]] = {}
+
+    def grid(self, size: int, device: int) -> tuple[int, int]:
+        """Blocks, and threads in a block, for a loop over ``size`` elements: those that keep the GPU busiest."""
+        try:
+            threads, most = self._most[device]
+        except KeyError:
+            threads, at_once = self.run.occupancy(device)
+            most = at_once * ROUNDS
+            self._most[device] = threads, most
+        blocks = -(-size // threads)
+        return (blocks if blocks < most else most), threads
 
     def ptx(self, capability: tuple[int, int] = adapter.CAPABILITY) -> str:
         """The PTX for GPUs of a compute capability."""

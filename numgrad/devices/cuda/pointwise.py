@@ -15,7 +15,7 @@ from numgrad_kernels.pointwise import Operand, Program
 from ..._layout import loop_nest, numel
 from ..cpu.launching import NUMBERS
 from ..rows import DeviceRow
-from .launching import THREADS, Kernel, blocks_for, compile_kernel
+from .launching import Kernel, compile_kernel
 from .memory import empty_row, stream, zero_row
 
 __all__ = [
@@ -55,7 +55,7 @@ def _run_rows(program: Program, quads: bool, arguments: Sequence[Any], size: int
     else:
         form, work = "row", size
     kernel = _kernel(program, form)
-    kernel.run(blocks_for(work), THREADS, stream(device), *arguments, size)
+    kernel.run(*kernel.grid(work, device), stream(device), *arguments, size)
 
 
 def _is_aligned(value: Any) -> bool:
@@ -103,7 +103,8 @@ def layout_launcher(
             given = [v if layout is None else v._storage for v, layout in zip(values, operands, strict=True)]
             starts = [v._offset for v, layout in zip(values, operands, strict=True) if layout is not None]
             starts += [0] * len(rows)
-            _kernel(program, form).run(blocks_for(size), THREADS, stream(device), *given, *rows, *numbers, *starts)
+            kernel = _kernel(program, form)
+            kernel.run(*kernel.grid(size, device), stream(device), *given, *rows, *numbers, *starts)
         return rows
 
     return launch
@@ -128,7 +129,8 @@ def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) 
         form, numbers = _nest(program, shape, [(tensor._shape, tensor._strides) for tensor in tensors])
         given = [value if value.__class__ in NUMBERS else value._storage for value in everything]
         starts = [tensor._offset for tensor in tensors]
-        _kernel(program, form).run(blocks_for(numbers[0]), THREADS, stream(device), *given, *numbers, *starts)
+        kernel = _kernel(program, form)
+        kernel.run(*kernel.grid(numbers[0], device), stream(device), *given, *numbers, *starts)
 
 
 def as_number(tensor: Any) -> None:

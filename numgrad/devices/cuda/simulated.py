@@ -194,8 +194,8 @@ def elapsed_time(start: Any, end: Any) -> float:
 def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
     """A kernel as ``launch(blocks, threads, stream, *arguments)``, which takes rows and numbers.
 
-    ``blocks`` and ``threads`` are numbers, or up to three for as many dimensions.  ``launch.resident(device, threads)``
-    is the number of blocks of so many threads that run on the GPU at the same time.
+    ``blocks`` and ``threads`` are numbers, or up to three for as many dimensions.  ``launch.occupancy(device)``
+    is the number of threads in a block that keeps the GPU busiest, and how many of these blocks run at the same time.
     """
     run = adapter.simulated_kernel(name, text)
 
@@ -204,7 +204,7 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
             run(blocks, threads, *[_array(v) if v.__class__ is DeviceRow else v for v in values])
 
     kernel: Any = launch
-    kernel.resident = lambda device, threads: 2
+    kernel.occupancy = lambda device: (4, 2)
     return kernel
 
 
