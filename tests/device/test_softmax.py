@@ -76,3 +76,8 @@ def test_nothing(cuda):
     none = cuda.row_from(np.empty(0, np.float32))
     assert cuda.softmax_axis(none, 0, 3).size == cuda.log_softmax_axis(none, 4, 1).size == 0
     assert cuda.softmax_backward_axis(none, none, 4, 1, True).size == 0
+
+
+def test_a_long_row_has_many_threads(cuda, size):
+    x = numbers((1, size(133, 100003), 1), np.float32)
+    close(cuda.log_softmax_axis(cuda.row_from(x), x.size, 1).host(), on_cpu.log_softmax_axis(x, x.size, 1))

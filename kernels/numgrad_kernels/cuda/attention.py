@@ -6,9 +6,9 @@ summed so far is scaled down (Milakov and Gimelshein, "Online normalizer calcula
 gradient for the queries, where a block has a tile of queries, and once for those for keys and values, where it has a
 tile of keys.  So no two blocks write to the same place, and the order of all sums is fixed.
 
-A block's threads stand in a square of SIDE by SIDE.  Each has 4 x 4 elements of a tile, SIDE apart, and reads no others
-unless all threads have waited.  Tiles in shared memory are transposed.  Of each array of stacks of heads the kernels
-get the steps from stack to stack, from head to head and from row to row.
+A block's threads stand in a square of SIDE by SIDE, each at a place ``across`` on a ``line``.  Each has 4 x 4 elements
+of a tile, SIDE apart, and reads no others unless all threads have waited.  Tiles in shared memory are transposed.  Of
+each array of stacks of heads the kernels get the steps from stack to stack, from head to head and from row to row.
 """
 
 from __future__ import annotations
@@ -26,10 +26,7 @@ THREADS = 256
 SIDE = 16
 TILE = 64
 
-#: Placeholder: how much of the rows is in shared memory at a time; it divides TILE.
-DEPTH = 16
-
-#: Placeholders: elements in shared memory of a tile, of DEPTH lines of one, and of SIDE numbers for each of its lines.
+#: Placeholders: elements in shared memory of a tile, of SIDE lines of one, and of SIDE numbers for each of its lines.
 #: Every line has one more, which spreads them over the banks of the memory.
 AREA = 4160
 PART = 1040
@@ -49,7 +46,7 @@ def attention(
     sums = cuda.shared.array(TILE, T)
     shrinks = cuda.shared.array(TILE, T)
     thread = np.int64(cuda.threadIdx.x)
-    line, across = thread // SIDE, thread % SIDE
+    line, across = _square(thread)
     head, first = _tile(queries)
     rows = min(TILE, queries - first)
     seen = min(keys, first + rows) if causal else keys
@@ -64,31 +61,34 @@ def attention(
     _clear(out, out_start, out_row, rows, width, line, across)
     for begin in range(0, seen, TILE):
         columns = min(TILE, seen - begin)
-        _scores(
-            weights, left, right, thread, q, q_start, q_row, rows, k, k_start + begin * k_row, k_row, columns, width
-        )
-        for row in range(line, TILE, SIDE):
+        k_place, v_place = k_start + begin * k_row, v_start + begin * v_row
+        _scores(weights, left, right, line, across, q, q_start, q_row, rows, k, k_place, k_row, columns, width)
+        for i in range(4):
+            row = line + i * SIDE
             visible = min(columns, first + row - begin + 1) if causal else columns
             top = T(-np.inf)
-            for column in range(across, TILE, SIDE):
+            for j in range(4):
+                column = across + j * SIDE
                 at = np.uint64(column * (TILE + 1) + row)
                 score = weights[at] * factor if column < visible else T(-np.inf)
                 weights[at] = score
-                top = score if score > top else top
+                top = _larger(score, top)
             found[np.uint64(row * (SIDE + 1) + across)] = top
         cuda.syncthreads()
         for row in range(thread, TILE, THREADS):
             own = np.uint64(row)
             top = tops[own]
-            for i in range(row * (SIDE + 1), row * (SIDE + 1) + SIDE):
-                top = found[np.uint64(i)] if found[np.uint64(i)] > top else top
+            for i in range(SIDE):
+                top = _larger(found[np.uint64(row * (SIDE + 1) + i)], top)
             shrinks[own] = exp(tops[own] - _finite(top))
             tops[own] = top
         cuda.syncthreads()
-        for row in range(line, TILE, SIDE):
+        for i in range(4):
+            row = line + i * SIDE
             shift = _finite(tops[np.uint64(row)])
             total = T(0)
-            for column in range(across, TILE, SIDE):
+            for j in range(4):
+                column = across + j * SIDE
                 at = np.uint64(column * (TILE + 1) + row)
                 weight = exp(weights[at] - shift)
                 weights[at] = weight
@@ -98,11 +98,8 @@ def attention(
         for row in range(thread, TILE, THREADS):
             own = np.uint64(row)
             sums[own] = sums[own] * shrinks[own] + _total(found, row)
-        for row in range(line, rows, SIDE):
-            for column in range(across, width, SIDE):
-                out[out_start + row * out_row + column] *= shrinks[np.uint64(row)]
         _add_products(
-            weights, right, thread, v, v_start + begin * v_row, v_row, columns, width, out, out_start, out_row, rows
+            weights, right, line, across, v, v_place, v_row, columns, width, out, out_start, out_row, rows, shrinks, 1
         )
     cuda.syncthreads()
     for row in range(line, rows, SIDE):
@@ -133,7 +130,7 @@ def attention_queries(
     shifts = cuda.shared.array(TILE, T)
     centres = cuda.shared.array(TILE, T)
     thread = np.int64(cuda.threadIdx.x)
-    line, across = thread // SIDE, thread % SIDE
+    line, across = _square(thread)
     head, first = _tile(queries)
     rows = min(TILE, queries - first)
     seen = min(keys, first + rows) if causal else keys
@@ -159,19 +156,22 @@ def attention_queries(
     for begin in range(0, seen, TILE):
         columns = min(TILE, seen - begin)
         k_place, v_place = k_start + begin * k_row, v_start + begin * v_row
-        _scores(weights, left, right, thread, q, q_start, q_row, rows, k, k_place, k_row, columns, width)
-        _scores(slopes, left, right, thread, grad, grad_start, grad_row, rows, v, v_place, v_row, columns, width)
-        for row in range(line, rows, SIDE):
+        _scores(weights, left, right, line, across, q, q_start, q_row, rows, k, k_place, k_row, columns, width)
+        _scores(slopes, left, right, line, across, grad, grad_start, grad_row, rows, v, v_place, v_row, columns, width)
+        for i in range(4):
+            row = line + i * SIDE
             visible = min(columns, first + row - begin + 1) if causal else columns
-            for column in range(across, TILE, SIDE):
+            for j in range(4):
+                column = across + j * SIDE
                 at = np.uint64(column * (TILE + 1) + row)
                 weight = exp(weights[at] * factor - shifts[np.uint64(row)])
                 slope = weight * (slopes[at] - centres[np.uint64(row)]) * factor
                 slopes[at] = slope if column < visible else T(0)
         cuda.syncthreads()
         _add_products(
-            slopes, right, thread, k, k_place, k_row, columns, width, grad_q, grad_q_start, grad_q_row, rows
-        )
+            slopes, right, line, across, k, k_place, k_row, columns, width, grad_q, grad_q_start, grad_q_row, rows,
+            shifts, 0,
+        )  # fmt: skip
 
 
 def attention_keys(
@@ -187,7 +187,7 @@ def attention_keys(
     shifts = cuda.shared.array(TILE, T)
     centres = cuda.shared.array(TILE, T)
     thread = np.int64(cuda.threadIdx.x)
-    line, across = thread // SIDE, thread % SIDE
+    line, across = _square(thread)
     head, first = _tile(keys)
     rows = min(TILE, keys - first)
     q_start = _start(head, heads, q_stack, q_head)
@@ -205,11 +205,13 @@ def attention_keys(
         for column in range(thread, columns, THREADS):
             shifts[np.uint64(column)] = lse[head * queries + begin + column]
             centres[np.uint64(column)] = means[head * queries + begin + column]
-        _scores(weights, left, right, thread, k, k_start, k_row, rows, q, q_place, q_row, columns, width)
-        _scores(slopes, left, right, thread, v, v_start, v_row, rows, grad, grad_place, grad_row, columns, width)
-        for row in range(line, rows, SIDE):
+        _scores(weights, left, right, line, across, k, k_start, k_row, rows, q, q_place, q_row, columns, width)
+        _scores(slopes, left, right, line, across, v, v_start, v_row, rows, grad, grad_place, grad_row, columns, width)
+        for i in range(4):
+            row = line + i * SIDE
             hidden = first + row - begin if causal else 0  # the queries before the key
-            for column in range(across, TILE, SIDE):
+            for j in range(4):
+                column = across + j * SIDE
                 at = np.uint64(column * (TILE + 1) + row)
                 counts = hidden <= column and column < columns
                 weight = exp(weights[at] * factor - shifts[np.uint64(column)])
@@ -218,11 +220,13 @@ def attention_keys(
                 slopes[at] = slope if counts else T(0)
         cuda.syncthreads()
         _add_products(
-            weights, right, thread, grad, grad_place, grad_row, columns, width, grad_v, grad_v_start, grad_v_row, rows
-        )
+            weights, right, line, across, grad, grad_place, grad_row, columns, width, grad_v, grad_v_start, grad_v_row,
+            rows, shifts, 0,
+        )  # fmt: skip
         _add_products(
-            slopes, right, thread, q, q_place, q_row, columns, width, grad_k, grad_k_start, grad_k_row, rows
-        )
+            slopes, right, line, across, q, q_place, q_row, columns, width, grad_k, grad_k_start, grad_k_row, rows,
+            shifts, 0,
+        )  # fmt: skip
 
 
 # -- parts of the kernels ---------------------------------------------------------------------------------------------
@@ -240,6 +244,15 @@ def _start(head, heads, stack_step, head_step):
     return head // heads * stack_step + head % heads * head_step
 
 
+def _square(thread):
+    """Where a thread stands: on which line, and how far across."""
+    return np.int64(np.uint64(thread) // np.uint64(SIDE)), np.int64(np.uint64(thread) % np.uint64(SIDE))
+
+
+def _larger(score, top):
+    return score if score > top else top
+
+
 def _finite(top):
     """What is taken off scores of which this is the largest."""
     return T(0) if top == T(-np.inf) else top
@@ -248,8 +261,8 @@ def _finite(top):
 def _total(found, row):
     """The sum of what the threads of a row have found."""
     total = T(0)
-    for i in range(row * (SIDE + 1), row * (SIDE + 1) + SIDE):
-        total += found[np.uint64(i)]
+    for i in range(SIDE):
+        total += found[np.uint64(row * (SIDE + 1) + i)]
     return total
 
 
@@ -260,86 +273,100 @@ def _clear(out, start, step, rows, width, line, across):
             out[start + row * step + column] = T(0)
 
 
-def _scores(tile, left, right, thread, x, x_start, x_step, rows, y, y_start, y_step, columns, width):
+def _scores(tile, left, right, line, across, x, x_start, x_step, rows, y, y_start, y_step, columns, width):
     """The products of ``rows`` rows of ``x`` and ``columns`` rows of ``y``, as a tile."""
-    line, across = thread // SIDE, thread % SIDE
     sums = _zeros()
-    for start in range(0, width, DEPTH):
-        depth = min(DEPTH, width - start)
+    for start in range(0, width, SIDE):
         cuda.syncthreads()
-        _stage(left, thread, x, x_start + start, x_step, rows, depth)
-        _stage(right, thread, y, y_start + start, y_step, columns, depth)
+        _stage(left, line, across, x, x_start + start, x_step, rows, width - start)
+        _stage(right, line, across, y, y_start + start, y_step, columns, width - start)
         cuda.syncthreads()
         sums = _multiplied(sums, left, np.uint64(line), right, np.uint64(across))
     at = np.uint64(across * (TILE + 1) + line)
-    _put4(tile, at, sums[0], sums[1], sums[2], sums[3])
-    _put4(tile, at + np.uint64(SIDE), sums[4], sums[5], sums[6], sums[7])
-    _put4(tile, at + np.uint64(2 * SIDE), sums[8], sums[9], sums[10], sums[11])
-    _put4(tile, at + np.uint64(3 * SIDE), sums[12], sums[13], sums[14], sums[15])
+    _put4(tile, at, SIDE * (TILE + 1), sums[0], sums[1], sums[2], sums[3])
+    _put4(tile, at + np.uint64(SIDE), SIDE * (TILE + 1), sums[4], sums[5], sums[6], sums[7])
+    _put4(tile, at + np.uint64(2 * SIDE), SIDE * (TILE + 1), sums[8], sums[9], sums[10], sums[11])
+    _put4(tile, at + np.uint64(3 * SIDE), SIDE * (TILE + 1), sums[12], sums[13], sums[14], sums[15])
 
 
-def _put4(tile, at, a, b, c, d):
-    """Four elements of a row of a tile."""
-    tile[at] = a
-    tile[at + np.uint64(SIDE * (TILE + 1))] = b
-    tile[at + np.uint64(2 * SIDE * (TILE + 1))] = c
-    tile[at + np.uint64(3 * SIDE * (TILE + 1))] = d
-
-
-def _add_products(tile, right, thread, y, y_start, y_step, columns, width, out, out_start, out_step, rows):
-    """Add the products of a tile and ``columns`` rows of ``y`` to ``rows`` rows of ``out``."""
-    line, across = thread // SIDE, thread % SIDE
+def _add_products(
+    tile, right, line, across, y, y_start, y_step, columns, width, out, out_start, out_step, rows, shrinks, shrinking
+):  # fmt: skip
+    """Add the products of a tile and ``columns`` rows of ``y`` to ``rows`` rows of ``out``, which may shrink first."""
     for offset in range(0, width, TILE):
         sums = _zeros()
-        for start in range(0, columns, DEPTH):
+        for start in range(0, columns, SIDE):
             cuda.syncthreads()
-            _stage_across(right, thread, y, y_start + start * y_step + offset, y_step, columns - start, width - offset)
+            _stage_across(
+                right, line, across, y, y_start + start * y_step + offset, y_step, columns - start, width - offset
+            )
             cuda.syncthreads()
             sums = _multiplied(sums, tile, np.uint64(start * (TILE + 1) + line), right, np.uint64(across))
-        place = out_start + line * out_step + offset
-        left = width - offset
-        _add4(out, place, line < rows, across, left, sums[0], sums[1], sums[2], sums[3])
-        place += SIDE * out_step
-        _add4(out, place, line + SIDE < rows, across, left, sums[4], sums[5], sums[6], sums[7])
-        place += SIDE * out_step
-        _add4(out, place, line + 2 * SIDE < rows, across, left, sums[8], sums[9], sums[10], sums[11])
-        place += SIDE * out_step
-        _add4(out, place, line + 3 * SIDE < rows, across, left, sums[12], sums[13], sums[14], sums[15])
+        place = out_start + line * out_step + offset + across
+        left = width - offset - across
+        own = np.uint64(line)
+        if line < rows:
+            shrink = shrinks[own] if shrinking else T(1)
+            _add4(out, place, left, shrink, sums[0], sums[1], sums[2], sums[3])
+        if line + SIDE < rows:
+            shrink = shrinks[own + np.uint64(SIDE)] if shrinking else T(1)
+            _add4(out, place + SIDE * out_step, left, shrink, sums[4], sums[5], sums[6], sums[7])
+        if line + 2 * SIDE < rows:
+            shrink = shrinks[own + np.uint64(2 * SIDE)] if shrinking else T(1)
+            _add4(out, place + 2 * SIDE * out_step, left, shrink, sums[8], sums[9], sums[10], sums[11])
+        if line + 3 * SIDE < rows:
+            shrink = shrinks[own + np.uint64(3 * SIDE)] if shrinking else T(1)
+            _add4(out, place + 3 * SIDE * out_step, left, shrink, sums[12], sums[13], sums[14], sums[15])
 
 
-def _add4(out, place, inside, across, width, a, b, c, d):
-    """Add to four elements of a row of ``width`` elements from ``place``, if it is inside."""
-    if inside:
-        if across < width:
-            out[place + across] += a
-        if across + SIDE < width:
-            out[place + across + SIDE] += b
-        if across + 2 * SIDE < width:
-            out[place + across + 2 * SIDE] += c
-        if across + 3 * SIDE < width:
-            out[place + across + 3 * SIDE] += d
+def _add4(out, place, left, shrink, a, b, c, d):
+    """Add to elements SIDE apart, of which as many are there as are less than ``left`` away."""
+    if left > 0:
+        out[place] = out[place] * shrink + a
+    if left > SIDE:
+        out[place + SIDE] = out[place + SIDE] * shrink + b
+    if left > 2 * SIDE:
+        out[place + 2 * SIDE] = out[place + 2 * SIDE] * shrink + c
+    if left > 3 * SIDE:
+        out[place + 3 * SIDE] = out[place + 3 * SIDE] * shrink + d
 
 
-def _stage(part, thread, x, start, step, rows, depth):
-    """Bring ``depth`` elements of each of the rows into shared memory, transposed, with zeros beyond."""
-    for number in range(thread, TILE * DEPTH, THREADS):
-        row = np.int64(np.uint64(number) // np.uint64(DEPTH))
-        inner = np.int64(np.uint64(number) % np.uint64(DEPTH))
-        value = T(0)
-        if row < rows and inner < depth:
-            value = x[start + row * step + inner]
-        part[np.uint64(inner * (TILE + 1) + row)] = value
+def _stage(part, line, across, x, start, step, rows, width):
+    """Bring SIDE elements of each of the rows into shared memory, transposed, with zeros beyond rows and width."""
+    place = start + min(across, width - 1)
+    a = x[place + min(line, rows - 1) * step]  # all four are on their way before the first is waited for
+    b = x[place + min(line + SIDE, rows - 1) * step]
+    c = x[place + min(line + 2 * SIDE, rows - 1) * step]
+    d = x[place + min(line + 3 * SIDE, rows - 1) * step]
+    rows = rows if across < width else 0
+    a = a if line < rows else T(0)
+    b = b if line + SIDE < rows else T(0)
+    c = c if line + 2 * SIDE < rows else T(0)
+    d = d if line + 3 * SIDE < rows else T(0)
+    _put4(part, np.uint64(across * (TILE + 1) + line), SIDE, a, b, c, d)
 
 
-def _stage_across(part, thread, y, start, step, rows, width):
-    """Bring DEPTH rows into shared memory, as much of their ``width`` as a tile has, with zeros beyond."""
-    for number in range(thread, TILE * DEPTH, THREADS):
-        row = np.int64(np.uint64(number) // np.uint64(TILE))
-        column = np.int64(np.uint64(number) % np.uint64(TILE))
-        value = T(0)
-        if row < rows and column < width:
-            value = y[start + row * step + column]
-        part[np.uint64(row * (TILE + 1) + column)] = value
+def _stage_across(part, line, across, y, start, step, rows, width):
+    """Bring SIDE rows into shared memory, as much of their width as a tile has, with zeros beyond rows and width."""
+    place = start + min(line, rows - 1) * step
+    a = y[place + min(across, width - 1)]
+    b = y[place + min(across + SIDE, width - 1)]
+    c = y[place + min(across + 2 * SIDE, width - 1)]
+    d = y[place + min(across + 3 * SIDE, width - 1)]
+    width = width if line < rows else 0
+    a = a if across < width else T(0)
+    b = b if across + SIDE < width else T(0)
+    c = c if across + 2 * SIDE < width else T(0)
+    d = d if across + 3 * SIDE < width else T(0)
+    _put4(part, np.uint64(line * (TILE + 1) + across), SIDE, a, b, c, d)
+
+
+def _put4(part, at, step, a, b, c, d):
+    """Four elements in shared memory, a step apart."""
+    part[at] = a
+    part[at + np.uint64(step)] = b
+    part[at + np.uint64(2 * step)] = c
+    part[at + np.uint64(3 * step)] = d
 
 
 def _zeros():
@@ -349,9 +376,9 @@ def _zeros():
 
 
 def _multiplied(sums, left, i, right, j):
-    """The sums with DEPTH products added to each, of what is in shared memory from ``left[i]`` and ``right[j]``."""
+    """The sums with SIDE products added to each, of what is in shared memory from ``left[i]`` and ``right[j]``."""
     t00, t01, t02, t03, t10, t11, t12, t13, t20, t21, t22, t23, t30, t31, t32, t33 = sums
-    for _ in range(DEPTH):
+    for _ in range(SIDE):
         a0, a1 = left[i], left[i + np.uint64(SIDE)]
         a2, a3 = left[i + np.uint64(2 * SIDE)], left[i + np.uint64(3 * SIDE)]
         b0, b1 = right[j], right[j + np.uint64(SIDE)]

@@ -68,8 +68,7 @@ def _parts(kind: np.dtype) -> dict[str, int]:
     side = math.isqrt(THREADS)
     if kind.itemsize > 4:
         side = max(side // 2, 2)
-    tile, depth = 4 * side, min(4 * side, 16)
+    tile = 4 * side
     return {
-        "SIDE": side, "TILE": tile, "DEPTH": depth, "AREA": tile * (tile + 1), "PART": depth * (tile + 1),
-        "FOUND": tile * (side + 1),
+        "SIDE": side, "TILE": tile, "AREA": tile * (tile + 1), "PART": side * (tile + 1), "FOUND": tile * (side + 1)
     }  # fmt: skip

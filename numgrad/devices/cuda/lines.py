@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 from numgrad_kernels.cuda import lines
@@ -17,33 +18,35 @@ SHARE = 8
 #: Lines next to each other in memory that a block takes at least: 32 bytes of each row.
 NARROWEST = max(THREADS // 32, 2)
 
-#: Blocks that keep a GPU busy.
-ENOUGH = max(MOST_BLOCKS // 8, 2)
+#: Blocks that keep a GPU busy, and threads of a block that a long row gets where there are fewer rows.
+ENOUGH, WIDEST = max(MOST_BLOCKS // 8, 2), 4 * THREADS
 
 #: The functions and constants of kernels whose threads take four elements next to each other.
 _PACKED: dict[str, Any] = {"read4": lines.read4_packed, "write4": lines.write4_packed, "PACKED": 1}
 
 
 class Arrangement(NamedTuple):
-    """What kernels over lines are told; ``blocks`` have them all."""
+    """What kernels over lines are told, and how many blocks of threads have them all."""
 
     columns: int
     depth: int
     shift: int
     along: int
     blocks: int
+    threads: int
 
 
+@functools.lru_cache(maxsize=4096)
 def arranged(lines: int, length: int, inner: int = 1) -> Arrangement:
     """The threads for a number of lines of a length, whose elements lie ``inner`` places apart."""
     if inner < NARROWEST:
-        depth = min(power_of_two(-(-length // SHARE)), THREADS)
-        columns, shift = THREADS // depth, depth.bit_length() - 1
-        return Arrangement(columns, depth, shift, 1, -(-lines // columns))
+        depth = min(power_of_two(-(-length // SHARE)), WIDEST if lines < ENOUGH else THREADS)
+        columns, shift = max(THREADS // depth, 1), depth.bit_length() - 1
+        return Arrangement(columns, depth, shift, 1, -(-lines // columns), columns * depth)
     columns = THREADS
     while columns > NARROWEST and lines < columns * ENOUGH and THREADS // columns * SHARE < length:
         columns //= 2
-    return Arrangement(columns, THREADS // columns, columns.bit_length() - 1, 0, -(-lines // columns))
+    return Arrangement(columns, THREADS // columns, columns.bit_length() - 1, 0, -(-lines // columns), THREADS)
 
 
 def packed(length: int, *rows: DeviceRow) -> dict[str, Any]:

@@ -40,11 +40,11 @@ def layer_norm_rows(
     """
     kind, lines = flat.dtype, means.size
     out = empty_row(flat.size, kind, flat.device)
-    columns, depth, shift, _, blocks = arranged(lines, length)
+    columns, depth, shift, _, blocks, threads = arranged(lines, length)
     given = _optional(weight, bias, like=flat)
     launch(
         normalization.layer_norm_rows, kind, flat, lines, length, *given, float(eps), columns, depth, shift, out, means,
-        scales, blocks=blocks, **packed(length, flat, out, given[0], given[2]),
+        scales, blocks=blocks, threads=threads, **packed(length, flat, out, given[0], given[2]),
     )  # fmt: skip
     return out
 
@@ -56,11 +56,11 @@ def layer_norm_rows_backward(
     kind, lines = flat.dtype, means.size
     out = empty_row(flat.size, kind, flat.device)
     if flat.size:
-        columns, depth, shift, _, blocks = arranged(lines, length)
+        columns, depth, shift, _, blocks, threads = arranged(lines, length)
         given = _optional(weight, like=flat)
         launch(
             normalization.layer_norm_backward_rows, kind, grad, flat, means, scales, lines, length, *given, columns,
-            depth, shift, out, blocks=blocks, **packed(length, grad, flat, out, given[0]),
+            depth, shift, out, blocks=blocks, threads=threads, **packed(length, grad, flat, out, given[0]),
         )  # fmt: skip
     return out
 

@@ -56,10 +56,10 @@ def _run(
     out: DeviceRow, parts: dict[str, Any],
 ) -> None:
     lines = out.size // length
-    columns, depth, shift, along, blocks = arranged(lines, length, inner)
+    columns, depth, shift, along, blocks, threads = arranged(lines, length, inner)
     if inner == 1:
         parts = {**parts, **packed(length, *rows, out)}
     launch(
         function, out.dtype, *rows, lines, length, inner, columns, depth, shift, along, *numbers, out, blocks=blocks,
-        **parts,
+        threads=threads, **parts,
     )
