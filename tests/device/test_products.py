@@ -115,4 +115,5 @@ def test_operations(cuda):
     there = gradients(x.to("cuda"), weight.to("cuda"), bias.to("cuda"))
     for ours, expected in zip(there, gradients(x, weight, bias), strict=True):
         assert ours.device.type == "cuda"
-        np.testing.assert_allclose(ours.cpu().numpy(), expected.numpy(), rtol=1e-5)
+        atol = 1e-6 * expected.abs().max().item()  # where large numbers cancel each other
+        np.testing.assert_allclose(ours.cpu().numpy(), expected.numpy(), 1e-5, atol)
