@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ._random import Generator, Philox
+from ._random import Generator, MersenneTwister, Philox
 from ._types import CPU, device, numbered, to_device
 from .autograd.grad_mode import LEVELS, state
 
@@ -15,7 +15,7 @@ __all__ = [
     "initial_seed", "manual_seed", "seed", "seed_gpus",
 ]
 
-default_generator = Generator()
+default_generator = MersenneTwister()
 default_generator.seed()
 
 #: The default generators of GPUs that were asked for, and the seed that others start from.

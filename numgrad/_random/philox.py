@@ -90,9 +90,9 @@ class Philox(Generator, kind="cuda"):
         """``size`` integers from [low, high), int64 unless ``out`` has another dtype; the range is at most 2^64."""
         return self._fill(self._row(size, _INT64, out), "integers", low, high - low)
 
-    def permutation(self, size: int) -> Row:
+    def permutation(self, size: int) -> Any:
         """The numbers from 0 to ``size - 1`` in random order, int64: where random keys stand when they are sorted."""
-        keys = self.integers(size, -(2**63), 2**63)
+        keys: Any = self.integers(size, -(2**63), 2**63)
         return devices.sort_axis(keys, 1, size, 1, False)[1]
 
     def state_bytes(self) -> bytes:

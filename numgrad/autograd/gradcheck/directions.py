@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._types import dtype
-from ...random import Generator
+from ..._random import MersenneTwister
 
 __all__ = ["Directions", "Probe", "array_of", "probe", "random_like", "tensor_of", "units_of"]
 
@@ -56,7 +56,7 @@ def units_of(tensor: Any) -> tuple[complex, ...]:
 
 def probe(inputs: list[Any], outputs: list[Any], fast: bool) -> Probe:
     """The unit vectors, which give whole Jacobians, or if ``fast`` random ones, the same at every call."""
-    generator = Generator()
+    generator = MersenneTwister()
 
     def directions(tensor: Any) -> Directions:
         if not fast:
