@@ -60,7 +60,7 @@ def memory_info(device: int) -> tuple[int, int]:
     return TOTAL_MEMORY - sum(memory.size for memory in _blocks.values()), TOTAL_MEMORY
 
 
-def allocate(size: int, device: int = 0) -> int:
+def allocate(size: int, device: int) -> int:
     """The address of ``size`` bytes of a GPU's memory.
 
     Raises:
@@ -78,7 +78,7 @@ def _keep(size: int, blocks: dict[int, np.ndarray]) -> int:
     return address
 
 
-def free(address: int, device: int = 0) -> None:
+def free(address: int, device: int) -> None:
     """Give memory back."""
     del _blocks[address]
 

@@ -1,0 +1,317 @@
+"""The real driver's calls, on a stand-in for NVIDIA's that puts all work off for as long as it may."""
+
+import gc
+import inspect
+import re
+import struct
+import threading
+import types as python_types
+
+import numpy as np
+import pytest
+from cuda.bindings import driver as real
+from driver_stub import Driver
+from numba.core import types
+
+from numgrad.devices import rows
+from numgrad.devices.cuda import caching, driver, memory, pinned, runtime, simulated, streams
+from numgrad.devices.needs import OutOfMemoryError
+from numgrad.devices.rows import DeviceRow
+
+ERROR = real.CUresult
+FLOAT64 = np.dtype(np.float64)
+ROW = types.CPointer(types.float64)
+
+
+def begin(monkeypatch, gpus=1, **options):
+    """Everything as at the beginning of a process that uses these GPUs."""
+    stub = Driver(gpus, **options)
+    monkeypatch.setattr(driver, "cu", stub)
+    monkeypatch.setattr(driver, "_contexts", {})
+    monkeypatch.setattr(driver, "_counted", [])
+    monkeypatch.setattr(driver, "_active", driver._Active())
+    monkeypatch.setattr(driver, "machine_code", lambda name, text, arguments, capability: ("entry", str(capability)))
+    monkeypatch.setattr(runtime, "driver", driver)
+    monkeypatch.setattr(rows, "_driver", driver)
+    monkeypatch.setattr(rows, "_memory", memory)
+    monkeypatch.setattr(memory, "_allocators", {})
+    monkeypatch.setattr(streams, "_current", streams._Current())
+    for name in ("_defaults", "_pools", "_turns"):
+        monkeypatch.setattr(streams, name, {})
+    for name, value in (("_idle", {}), ("_starts", []), ("_blocks", {})):
+        monkeypatch.setattr(pinned, name, value)
+    pinned._given_back.clear()
+    return stub
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    yield begin(monkeypatch)
+    gc.collect()  # blocks are given back to what the test made
+
+
+@pytest.fixture
+def two(monkeypatch):
+    yield begin(monkeypatch, gpus=2)
+    gc.collect()
+
+
+def parameters_of(binding):
+    """The names of a function's parameters, which the bindings say in the first line of its documentation."""
+    (given,) = re.fullmatch(r"\w+\((.*)\)", binding.__doc__.splitlines()[0]).groups()
+    return [re.split(r"[ *]", part.partition(":")[0].strip())[-1] for part in given.split(", ") if part]
+
+
+@pytest.mark.parametrize("name", [name for name in vars(Driver) if name.startswith("cu")])
+def test_the_stand_in_has_the_signatures_of_the_bindings(name):
+    assert list(inspect.signature(getattr(Driver(), name)).parameters) == parameters_of(getattr(real, name))
+
+
+def test_the_simulated_gpu_has_the_functions_of_the_real_one():
+    functions = [
+        {name: inspect.signature(value) for name, value in vars(module).items()
+         if isinstance(value, python_types.FunctionType) and value.__module__ == module.__name__ and name[0] != "_"}
+        for module in (driver, simulated)
+    ]
+    assert functions[0] == functions[1]
+    assert sorted(functions[0]) == driver.__all__ == simulated.__all__
+
+
+def test_a_thread_sets_the_context_of_the_only_gpu_once(gpu):
+    for _ in range(3):
+        driver.memory_info(0)
+    thread = threading.Thread(target=driver.memory_info, args=(0,))
+    thread.start()
+    thread.join()
+    assert gpu.made("cuCtxSetCurrent") == [(0,), (0,)]
+    assert gpu.made("cuDevicePrimaryCtxRetain") == [(0,)]
+
+
+def test_with_several_gpus_the_context_is_set_for_each_call(two):
+    for device in (0, 1, 1, 0):
+        driver.memory_info(device)
+    assert two.made("cuCtxSetCurrent") == [(0,), (1,), (1,), (0,)]
+    assert two.made("cuDevicePrimaryCtxRetain") == [(0,), (1,)]
+
+
+def test_properties(two):
+    properties = driver.device_properties(1)
+    assert (properties.name, properties.major, properties.minor) == ("GPU number 1", 9, 1)
+    assert (properties.total_memory, properties.multi_processor_count) == (1 << 26, 132)
+    assert repr(properties).startswith("_CudaDeviceProperties(name='GPU number 1', major=9, minor=1, total_memory=64MB")
+
+
+def test_arguments_lie_in_slots_of_their_types(gpu):
+    kinds = (ROW, types.int64, types.float64, types.boolean, types.complex128, types.float32, types.complex64,
+             types.int32, types.uint8)  # fmt: skip
+    launch = driver.load("kernel", "", kinds)
+    gpu.parameters = 11
+    row = DeviceRow(0xFFFF_0000_1234, 5, FLOAT64, 0, None)
+    launch(3, 256, streams.stream(0), row, -2, 0.1, True, 1 + 2j, 1.5, 3 - 4j, -7, 200)
+    ((_, grid, block, stream, arguments),) = gpu.made("cuLaunchKernel")
+    assert (grid, block, stream) == ((3, 1, 1), (256, 1, 1), 0)
+    formats = ["Q", "q", "d", "?7x", "d", "d", "f4x", "f4x", "f4x", "i4x", "B7x"]
+    read = [struct.unpack("=" + form, slot)[0] for form, slot in zip(formats, arguments, strict=True)]
+    assert read == [0xFFFF_0000_1234, -2, 0.1, True, 1, 2, 1.5, 3, -4, -7, 200]
+
+
+def test_grids_of_several_dimensions(gpu):
+    launch = driver.load("kernel", "", (types.int64,))
+    gpu.parameters = 1
+    launch((4, 3), (8, 2, 2), streams.stream(0), 1)
+    launch(5, (8, 4), streams.stream(0), 1)
+    assert [call[1:3] for call in gpu.made("cuLaunchKernel")] == [((4, 3, 1), (8, 2, 2)), ((5, 1, 1), (8, 4, 1))]
+
+
+def test_a_launch_within_a_launch_has_arguments_of_its_own(gpu, monkeypatch):
+    inner = []
+    taken = gpu.cuLaunchKernel
+
+    def call(*given):  # as another thread's, or of a destructor, before this one is read
+        if not inner:
+            inner.append(True)
+            launch(1, 1, streams.stream(0), 22)
+        return taken(*given)
+
+    monkeypatch.setattr(gpu, "cuLaunchKernel", call)
+    launch = driver.load("kernel", "", (types.int64,))
+    gpu.parameters = 1
+    launch(1, 1, streams.stream(0), 11)
+    assert [struct.unpack("=q", call[-1][0]) for call in gpu.made("cuLaunchKernel")] == [(22,), (11,)]
+
+
+def test_wrong_arguments_leave_a_kernel_usable(gpu):
+    launch = driver.load("kernel", "", (types.int64,))
+    gpu.parameters = 1
+    with pytest.raises(struct.error):
+        launch(1, 1, streams.stream(0), "one")
+    launch(1, 1, streams.stream(0), 1)
+    assert len(gpu.made("cuLaunchKernel")) == 1
+
+
+def test_a_kernel_is_loaded_once_on_each_gpu_for_its_capability(two):
+    launch = driver.load("kernel", "", (types.int64,))
+    two.parameters = 1
+    assert not two.made("cuModuleLoadData")
+    for device in (1, 0, 1):
+        launch(1, 1, streams.stream(device), 1)
+    assert two.made("cuModuleLoadData") == [("(9, 1)",), ("(9, 0)",)]
+    assert two.made("cuModuleGetFunction") == [(b"entry",), (b"entry",)]
+    assert [call[0] for call in two.made("cuLaunchKernel")] == [(b"entry", device) for device in (1, 0, 1)]
+
+
+def test_the_block_size_that_keeps_most_threads_busy(gpu):
+    launch = driver.load("kernel", "", (types.int64,))
+    assert launch.occupancy(0) == (256, 6 * 132)  # 1024 threads would leave a third of the multiprocessor idle
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ("CUDA_ERROR_INVALID_VALUE", r"^CUDA error: what the driver says \(CUDA_ERROR_INVALID_VALUE\)$"),
+        ("CUDA_ERROR_ILLEGAL_ADDRESS", "might be asynchronously reported"),
+        ("CUDA_ERROR_NOT_INITIALIZED", "Cannot re-initialize CUDA in forked subprocess"),
+    ],
+)
+def test_errors_of_the_driver(gpu, error, words):
+    launch = driver.load("kernel", "", (types.int64,))
+    gpu.fail = {"cuLaunchKernel": getattr(ERROR, error), "cuStreamSynchronize": getattr(ERROR, error)}
+    with pytest.raises(RuntimeError, match=words):
+        launch(1, 1, streams.stream(0), 1)
+    with pytest.raises(RuntimeError, match=words):
+        driver.synchronize(streams.stream(0))
+
+
+def test_a_driver_that_is_too_old_for_the_compiler(gpu):
+    launch = driver.load("kernel", "", (types.int64,))
+    gpu.fail["cuModuleLoadData"] = ERROR.CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+    with pytest.raises(RuntimeError, match=r"for CUDA 13.1, cannot load what the compiler made; update the driver"):
+        launch(1, 1, streams.stream(0), 1)
+
+
+def test_rows_go_to_a_gpu_and_back(gpu):
+    x = np.arange(100_000.0)
+    row = memory.row_from(x)
+    assert (row.host() == x).all()
+    assert (row[3:5].copy().host() == x[3:5]).all()
+    assert memory.zero_row(3, FLOAT64).host().tolist() == [0, 0, 0]
+    assert row.item(7) == 7
+
+
+def test_a_small_array_may_change_as_soon_as_it_was_given(gpu):
+    x = np.arange(5.0)
+    row = memory.row_from(x)
+    assert not gpu.made("cuStreamSynchronize")
+    x[:] = -1
+    again = memory.row_from(x)  # in pinned memory of its own, for the first is still to be copied
+    assert row.host().tolist() == [0, 1, 2, 3, 4]
+    assert again.host().tolist() == [-1] * 5
+    memory.row_from(x)
+    assert len(gpu.made("cuMemHostAlloc")) == 2
+
+
+def test_a_large_array_is_waited_for_unless_it_is_pinned(gpu):
+    x = np.arange(20_000.0)
+    memory.upload(memory.empty_row(x.size, FLOAT64), x, wait=False)
+    assert len(gpu.made("cuStreamSynchronize")) == 1
+    held = memory.pinned.pinned_row(x.size, FLOAT64)
+    held[:] = x
+    row = memory.empty_row(x.size, FLOAT64)
+    memory.upload(row, held, wait=False)
+    assert len(gpu.made("cuStreamSynchronize")) == 1
+    back = pinned.pinned_row(x.size, FLOAT64)
+    memory.download(row, back, wait=False)
+    assert not back.any()
+    driver.synchronize_device(0)
+    assert (back == x).all()
+
+
+def test_pinned_memory_is_used_again_once_it_was_copied(gpu):
+    def address():
+        return pinned.pinned_row(100, FLOAT64).ctypes.data
+
+    held = pinned.pinned_row(100, FLOAT64)
+    assert pinned.is_pinned(held[50:])
+    assert not pinned.is_pinned(np.zeros(3))
+    first = held.ctypes.data
+    memory.upload(memory.empty_row(100, FLOAT64), held, wait=False)
+    del held
+    assert address() != first
+    driver.synchronize_device(0)
+    assert first in (address(), address())
+
+
+def test_events_order_streams(gpu):
+    one, other = (streams.pooled_stream(0) for _ in range(2))
+    row, back = memory.empty_row(4, FLOAT64), np.zeros(4)
+    event = driver.create_event(0)
+    assert driver.event_is_done(event)
+    driver.fill_bytes(row.address, 1, row.nbytes, one)
+    driver.record_event(event, one)
+    driver.wait_on_stream(other, event)
+    driver.copy_to_host(back.ctypes.data, row.address, back.nbytes, other)
+    assert not driver.event_is_done(event)
+    assert not driver.stream_is_done(one)
+    driver.synchronize(other)
+    assert back.view(np.uint8).tolist() == [1] * 32
+    assert driver.event_is_done(event)
+    assert driver.stream_is_done(one)
+
+
+def test_streams_do_not_wait_for_the_default_one_and_are_shared_after_32(gpu):
+    pool = [streams.pooled_stream(0, -1) for _ in range(streams.POOLED)]
+    assert gpu.made("cuStreamCreateWithPriority") == [(1, -1)] * streams.POOLED
+    assert len(set(pool)) == streams.POOLED
+    assert streams.pooled_stream(0, -1) is pool[0]
+    assert streams.pooled_stream(0, 0) not in pool
+
+
+def test_each_gpu_and_each_thread_has_its_current_stream(two):
+    other = streams.pooled_stream(1)
+    streams.set_stream(other)
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(streams.stream(1)))
+    thread.start()
+    thread.join()
+    assert streams.stream(1) is other
+    assert (streams.stream(0), streams.stream(0).device) == (0, 0)
+    assert (seen, seen[0].device) == ([0], 1)
+
+
+def test_memory_of_each_gpu_is_its_own(two):
+    here, there = (memory.empty_row(10, FLOAT64, device) for device in (0, 1))
+    assert sorted(gpu for _, gpu in two.blocks.values()) == [0, 1]
+    assert (here.device, there.device) == (0, 1)
+    del there
+    memory.allocator(1).empty_cache()
+    assert [gpu for _, gpu in two.blocks.values()] == [0]
+    with pytest.raises(RuntimeError, match="invalid device ordinal"):
+        memory.empty_row(1, FLOAT64, 2)
+
+
+def test_memory_that_another_stream_uses_waits_for_it(gpu):
+    side = streams.pooled_stream(0)
+    row, back = memory.zero_row(100, FLOAT64), np.ones(100)
+    address = row.address
+    driver.synchronize_device(0)
+    driver.copy_to_host(back.ctypes.data, address, back.nbytes, side)
+    memory.use_on_stream(row, side)
+    del row
+    assert memory.empty_row(100, FLOAT64).address != address
+    driver.synchronize(side)
+    assert memory.empty_row(100, FLOAT64).address == address
+    assert not back.any()
+
+
+def test_kept_memory_is_given_back_before_memory_runs_out(gpu):
+    size = caching.LARGE_SEGMENT
+    row = memory.empty_row(size, np.dtype(np.uint8))
+    kept = memory.empty_row(2 * size, np.dtype(np.uint8))
+    memory.use_on_stream(kept, streams.pooled_stream(0))
+    del kept
+    large = memory.empty_row(2 * size + 512, np.dtype(np.uint8))  # 64 MiB are not enough for all three
+    assert memory.allocator(0).retries == 1
+    with pytest.raises(OutOfMemoryError, match=r"^CUDA out of memory. Tried to allocate 40.00 MiB. GPU 0 has a total "):
+        memory.empty_row(2 * size, np.dtype(np.uint8))
+    assert memory.allocator(0).failures == 1
+    assert len(row) + len(large) == 3 * size + 512

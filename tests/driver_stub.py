@@ -1,0 +1,232 @@
+"""A stand-in for ``cuda.bindings.driver``: GPUs whose memory is the host's, for tests without a GPU.
+
+What is put on a stream is done as late as a GPU may do it: when somebody waits for it.  Kernels are Python functions
+that get the 8 bytes of each argument.  Every call is noted in ``calls``.
+"""
+
+import ctypes
+import itertools
+
+import numpy as np
+from cuda.bindings import driver as real
+
+NAMES = (
+    "CU_MEMHOSTALLOC_PORTABLE", "CUdevice_attribute", "CUevent_flags", "CUresult", "CUstream", "CUstream_flags",
+)
+ERROR = real.CUresult
+
+
+def _number(handle):
+    return 0 if handle is None else int(handle)
+
+
+class Stream:
+    """Work that waits to be done, from number ``done`` on."""
+
+    def __init__(self):
+        self.work = []
+        self.done = 0
+
+    def run(self, end=None):
+        end = len(self.work) if end is None else end
+        while self.done < end:
+            self.done += 1
+            self.work[self.done - 1]()
+
+
+class Event:
+    def __init__(self, flags):
+        self.flags = flags
+        self.stream = None
+        self.place = 0
+
+    def run(self):
+        if self.stream is not None:
+            self.stream.run(self.place)
+
+
+class Driver:
+    """``gpus`` GPUs with ``memory`` bytes each; ``kernel`` is what a launch does with its ``parameters`` arguments."""
+
+    def __init__(self, gpus=1, memory=1 << 26):
+        for name in NAMES:
+            setattr(self, name, getattr(real, name))
+        self.gpus = gpus
+        self.memory = memory
+        self.calls = []
+        self.fail = {}  # errors by the name of the call
+        self.context = {}  # by thread
+        self.blocks = {}  # of GPUs: address to memory and GPU
+        self.pinned = {}
+        self.streams = {}
+        self.numbers = itertools.count(0x1000, 16)
+        self.parameters = 0
+        self.kernel = None
+
+    def _note(self, *call):
+        self.calls.append(call)
+        return self.fail.get(call[0], ERROR.CUDA_SUCCESS)
+
+    def _gpu(self):
+        """The GPU whose context is the current one of this thread; None if none is."""
+        import threading
+
+        return self.context.get(threading.get_ident())
+
+    def _stream(self, handle):
+        return self.streams.setdefault((self._gpu(), _number(handle)), Stream())
+
+    def _put(self, call, stream, work):
+        """Note a call, and leave its work for later."""
+        error = self._note(*call)
+        if self._gpu() is None:
+            error = ERROR.CUDA_ERROR_INVALID_CONTEXT
+        if not error:
+            self._stream(stream).work.append(work)
+        return (error,)
+
+    def cuInit(self, Flags):
+        return (self._note("cuInit"),)
+
+    def cuDriverGetVersion(self):
+        return ERROR.CUDA_SUCCESS, 13010
+
+    def cuDeviceGetCount(self):
+        return self.fail.get("cuDeviceGetCount", ERROR.CUDA_SUCCESS), self.gpus
+
+    def cuDeviceGet(self, ordinal):
+        return ERROR.CUDA_SUCCESS, ordinal
+
+    def cuDeviceGetName(self, length, dev):
+        return ERROR.CUDA_SUCCESS, f"GPU number {dev}".encode().ljust(length, b"\0")
+
+    def cuDeviceTotalMem(self, dev):
+        return ERROR.CUDA_SUCCESS, self.memory
+
+    def cuDeviceGetAttribute(self, attrib, dev):
+        name = attrib.name.removeprefix("CU_DEVICE_ATTRIBUTE_")
+        known = {"COMPUTE_CAPABILITY_MAJOR": 9, "COMPUTE_CAPABILITY_MINOR": dev, "MULTIPROCESSOR_COUNT": 132}
+        return ERROR.CUDA_SUCCESS, known.get(name, 7)
+
+    def cuDevicePrimaryCtxRetain(self, dev):
+        return self._note("cuDevicePrimaryCtxRetain", dev), ("context", dev)
+
+    def cuCtxSetCurrent(self, ctx):
+        import threading
+
+        self.context[threading.get_ident()] = ctx[1]
+        return (self._note("cuCtxSetCurrent", ctx[1]),)
+
+    def cuCtxSynchronize(self):
+        for (gpu, _), stream in list(self.streams.items()):
+            if gpu == self._gpu():
+                stream.run()
+        return (self._note("cuCtxSynchronize"),)
+
+    def cuMemGetInfo(self):
+        used = sum(memory.size for memory, gpu in self.blocks.values() if gpu == self._gpu())
+        return ERROR.CUDA_SUCCESS, self.memory - used, self.memory
+
+    def cuMemAlloc(self, bytesize):
+        error = self._note("cuMemAlloc", bytesize)
+        if self._gpu() is None:
+            return ERROR.CUDA_ERROR_INVALID_CONTEXT, None
+        if bytesize > self.cuMemGetInfo()[1]:
+            return ERROR.CUDA_ERROR_OUT_OF_MEMORY, None
+        memory = np.zeros(bytesize, np.uint8)
+        self.blocks[memory.ctypes.data] = memory, self._gpu()
+        return error, real.CUdeviceptr(memory.ctypes.data)
+
+    def cuMemFree(self, dptr):
+        error = self._note("cuMemFree", int(dptr))
+        self.cuCtxSynchronize()
+        assert self.blocks.pop(int(dptr))[1] == self._gpu()
+        return (error,)
+
+    def cuMemHostAlloc(self, bytesize, Flags):
+        memory = np.zeros(bytesize, np.uint8)
+        self.pinned[memory.ctypes.data] = memory
+        return self._note("cuMemHostAlloc", bytesize, Flags), memory.ctypes.data
+
+    def cuMemFreeHost(self, p):
+        del self.pinned[p]
+        return (self._note("cuMemFreeHost"),)
+
+    def cuMemcpyHtoDAsync(self, dstDevice, srcHost, ByteCount, hStream):
+        call = "cuMemcpyHtoDAsync", ByteCount, _number(hStream)
+        return self._put(call, hStream, lambda: ctypes.memmove(dstDevice, srcHost, ByteCount))
+
+    def cuMemcpyDtoHAsync(self, dstHost, srcDevice, ByteCount, hStream):
+        call = "cuMemcpyDtoHAsync", ByteCount, _number(hStream)
+        return self._put(call, hStream, lambda: ctypes.memmove(dstHost, srcDevice, ByteCount))
+
+    def cuMemcpyDtoDAsync(self, dstDevice, srcDevice, ByteCount, hStream):
+        call = "cuMemcpyDtoDAsync", ByteCount, _number(hStream)
+        return self._put(call, hStream, lambda: ctypes.memmove(dstDevice, srcDevice, ByteCount))
+
+    def cuMemsetD8Async(self, dstDevice, uc, N, hStream):
+        return self._put(("cuMemsetD8Async", N), hStream, lambda: ctypes.memset(dstDevice, uc, N))
+
+    def cuStreamCreateWithPriority(self, flags, priority):
+        return self._note("cuStreamCreateWithPriority", flags, priority), real.CUstream(next(self.numbers))
+
+    def cuStreamQuery(self, hStream):
+        stream = self._stream(hStream)
+        left = len(stream.work) > stream.done
+        return (ERROR.CUDA_ERROR_NOT_READY if left else self._note("cuStreamQuery"),)
+
+    def cuStreamSynchronize(self, hStream):
+        self._stream(hStream).run()
+        return (self._note("cuStreamSynchronize", _number(hStream)),)
+
+    def cuStreamWaitEvent(self, hStream, hEvent, Flags):
+        return self._put(("cuStreamWaitEvent",), hStream, hEvent.run)
+
+    def cuEventCreate(self, Flags):
+        return self._note("cuEventCreate", Flags), Event(Flags)
+
+    def cuEventRecord(self, hEvent, hStream):
+        hEvent.stream = self._stream(hStream)
+        hEvent.place = len(hEvent.stream.work)
+        return (self._note("cuEventRecord", _number(hStream)),)
+
+    def cuEventQuery(self, hEvent):
+        left = hEvent.stream is not None and hEvent.stream.done < hEvent.place
+        return (ERROR.CUDA_ERROR_NOT_READY if left else ERROR.CUDA_SUCCESS,)
+
+    def cuEventSynchronize(self, hEvent):
+        hEvent.run()
+        return (self._note("cuEventSynchronize"),)
+
+    def cuEventElapsedTime(self, hStart, hEnd):
+        return ERROR.CUDA_SUCCESS, float(hEnd.place - hStart.place)
+
+    def cuEventDestroy(self, hEvent):
+        return (self._note("cuEventDestroy"),)
+
+    def cuModuleLoadData(self, image):
+        return self._note("cuModuleLoadData", image), "module"
+
+    def cuModuleGetFunction(self, hmod, name):
+        return self._note("cuModuleGetFunction", name), (name, self._gpu())
+
+    def cuOccupancyMaxActiveBlocksPerMultiprocessor(self, func, blockSize, dynamicSMemSize):
+        return ERROR.CUDA_SUCCESS, 1536 // blockSize
+
+    def cuLaunchKernel(
+        self, f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams,
+        extra,
+    ):
+        assert (sharedMemBytes, extra) == (0, 0)
+        pointers = (ctypes.c_uint64 * self.parameters).from_address(kernelParams)
+        arguments = [bytes((ctypes.c_char * 8).from_address(pointer)) for pointer in pointers]
+        grid, block = (gridDimX, gridDimY, gridDimZ), (blockDimX, blockDimY, blockDimZ)
+        work = (lambda: self.kernel(*arguments)) if self.kernel else (lambda: None)
+        return self._put(("cuLaunchKernel", f, grid, block, _number(hStream), arguments), hStream, work)
+
+    def cuGetErrorString(self, error):
+        return ERROR.CUDA_SUCCESS, b"what the driver says"
+
+    def made(self, name):
+        """The calls of this name, without it."""
+        return [call[1:] for call in self.calls if call[0] == name]
