@@ -107,3 +107,8 @@ def write4_packed(out, place, step, last, a, b, c, d):
 def up_to(last, place, value, instead):
     """The value of an element, or what counts ``instead`` of one beyond the last."""
     return value if place <= last else instead
+
+
+def up_to_packed(last, place, value, instead):
+    """In place of :func:`up_to`: there is none beyond the last."""
+    return value

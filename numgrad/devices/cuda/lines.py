@@ -18,11 +18,14 @@ SHARE = 8
 #: Lines next to each other in memory that a block takes at least: 32 bytes of each row.
 NARROWEST = max(THREADS // 32, 2)
 
-#: Blocks that keep a GPU busy, and threads of a block that a long row gets where there are fewer rows.
-ENOUGH, WIDEST = max(MOST_BLOCKS // 8, 2), 4 * THREADS
+#: Blocks that keep a GPU busy, and threads that a long row gets at most where there are fewer rows: with twice as many,
+#: there would not be enough registers for them.
+ENOUGH, WIDEST = max(MOST_BLOCKS // 8, 2), 2 * THREADS
 
 #: The functions and constants of kernels whose threads take four elements next to each other.
-_PACKED: dict[str, Any] = {"read4": lines.read4_packed, "write4": lines.write4_packed, "PACKED": 1}
+_PACKED: dict[str, Any] = {
+    "read4": lines.read4_packed, "write4": lines.write4_packed, "up_to": lines.up_to_packed, "PACKED": 1
+}  # fmt: skip
 
 
 class Arrangement(NamedTuple):
