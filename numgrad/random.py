@@ -11,8 +11,8 @@ from ._types import CPU, device, numbered, to_device
 from .autograd.grad_mode import LEVELS, state
 
 __all__ = [
-    "Generator", "States", "default_generator", "fork_rng", "generator_of", "given_or_default", "gpu_generator",
-    "initial_seed", "manual_seed", "seed", "seed_gpus",
+    "Generator", "States", "default_generator", "default_generators", "fork_rng", "generator_of", "given_or_default",
+    "gpu_generator", "initial_seed", "manual_seed", "seed", "seed_gpus",
 ]
 
 default_generator = MersenneTwister()
@@ -31,6 +31,11 @@ def gpu_generator(number: int) -> Philox:
         made.manual_seed(_gpu_seed)
         found = _gpu_generators.setdefault(number, made)  # another thread may just have made it
     return found
+
+
+def default_generators() -> list[Generator]:
+    """The CPU's default generator and those of GPUs that were asked for."""
+    return [default_generator, *_gpu_generators.values()]
 
 
 def seed_gpus(seed: int) -> None:

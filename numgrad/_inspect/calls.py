@@ -13,7 +13,7 @@ from ..autograd.node import AccumulateGrad, edge_of
 from ..autograd.walk import nodes_behind
 from ..devices.launches import Launch, listening
 from ..ops.creation.filled import ones_like
-from ..random import Generator, default_generator
+from ..random import Generator, default_generators
 from .inspection import Inspection
 from .kernels import inspected
 
@@ -31,9 +31,10 @@ _COMPUTING = ("numgrad.ops.", "numgrad.nn.functional.", "numgrad.linalg.", "numg
 def call(title: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inspection:
     """Call a function and tell of the kernels that ran, then and in backward."""
     given = list(_tensors((getattr(function, "__self__", None), args, kwargs)))  # a method's tensor, too
-    generators = [default_generator, *[value for value in (*args, *kwargs.values()) if isinstance(value, Generator)]]
+    named = [value for value in (*args, *kwargs.values()) if isinstance(value, Generator)]
 
     def state() -> list[Any]:
+        generators = [*default_generators(), *named]
         return [*[tensor._counter[0] for tensor in given], *[generator.state_bytes() for generator in generators]]
 
     before = state()

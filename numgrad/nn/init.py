@@ -1,4 +1,4 @@
-"""Initial values of parameters, in place; for the same seed the random ones are PyTorch's.
+"""Initial values of parameters, in place; on the CPU, for the same seed, the random ones are PyTorch's.
 
 Every function overwrites the tensor that it is given, without recording that, and returns it.
 """

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._types import dtype
 from ..._random import MersenneTwister
+from ..._types import dtype
 
 __all__ = ["Directions", "Probe", "array_of", "probe", "random_like", "tensor_of", "units_of"]
 

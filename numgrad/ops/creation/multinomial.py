@@ -25,6 +25,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
 
     Without replacement, or for one sample, each probability is divided by an exponential random number and the
     largest win (Efraimidis and Spirakis 2006); with it, uniform numbers are looked up in the cumulative sums.
+    The weights are checked at once, also on a GPU, for which this waits.
 
     Raises:
         RuntimeError: the weights are no probabilities, or too few for so many samples without replacement.

@@ -357,6 +357,8 @@ def _bernoulli(probabilities: Tensor, source: Any, **out: Any) -> Any:
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
     """Ones, each with the probability that the element of ``input`` (or ``p``) gives, and zeros, of its dtype.
 
+    Elements are checked at once, also on a GPU, for which this waits.
+
     Raises:
         RuntimeError: a probability is not in [0, 1].
     """
