@@ -15,7 +15,7 @@ from ..._layout import broadcast_shapes, numel
 from ..._tensor import Tensor, fresh
 from ..._types import bool_, int32, int64, tensor_type, uint8
 from ..batches import is_mapped, physical_of
-from ..copying import contiguous, convert, placed
+from ..copying import contiguous, contiguous_op, convert, placed, row_of
 from ..examples import refused
 from ..new import zeros_of
 from ..one_device import check_one_device
@@ -201,12 +201,13 @@ def _combined(shape: Ints, given: list[tuple[Tensor, int]]) -> Selection:
             "shape mismatch: indexing tensors could not be broadcast together with shapes "
             + ", ".join([str(list(s)) for s in shapes])
         ) from None
-    rows = [
-        (contiguous(index if index._shape == together else expand_op.function(index, together))._flat, size)
-        for index, size in parts
-    ]
-    row = devices.fold_indices(numel(together), rows)
+    row = devices.fold_indices(numel(together), [(_broadcast_row(index, together), size) for index, size in parts])
     return Selection(fresh(row, together, tensor_type(int64, given[0][0]._type.device)), tuple(dims), False)
+
+
+def _broadcast_row(index: Tensor, shape: Ints) -> Any:
+    """The elements of an index, broadcast to a shape, as a row."""
+    return row_of(index if index._shape == shape else contiguous_op.function(expand_op.function(index, shape)))
 
 
 def _combined_by_operations(shape: Ints, given: list[tuple[Tensor, int]]) -> Selection:
@@ -236,9 +237,10 @@ def _checked_values(input: Tensor, indices: Sequence[Tensor | None], selection: 
                 f"got {kind.legacy} for the destination and {values._type.dtype.legacy} for the source."
             )
         values = convert(values, kind)
-    if values._type is not input._type and not values._shape:
+    if values._type is not input._type:  # but of another device
+        if values._shape:
+            check_one_device(input, values)
         values = placed(values, input._type.device)
-    check_one_device(input, values)
     part = part_shape(input._shape, selection.dims, selection.places._shape)
     missing = len(part) - len(values._shape)
     if missing < 0 or any(
