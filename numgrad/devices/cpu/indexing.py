@@ -37,7 +37,7 @@ class Places(NamedTuple):
 
     start: int
     outer_step: int
-    row: np.ndarray
+    row: Any  # of int64, on the device of the storage
     step: int
     size: int
     inner_step: int

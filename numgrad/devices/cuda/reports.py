@@ -10,6 +10,7 @@ IndexError if there is one.  The first is kept, and forgotten when it has been r
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 import numpy as np
 
@@ -24,18 +25,19 @@ LENGTH = 4
 
 _INT64 = np.dtype(np.int64)
 
+_Report = ctypes.c_int64 * LENGTH
+
 _address = 0
-_report: np.ndarray | None = None
+_report: Any = None
 
 
 def report_row(device: int) -> DeviceRow:
     """The row that kernels on a GPU note an index in."""
     global _address, _report
     if _report is None:
-        _address = runtime.driver.allocate_pinned(LENGTH * _INT64.itemsize, device)
-        memory = (ctypes.c_int64 * LENGTH).from_address(_address)
-        report = np.frombuffer(memory, _INT64)
-        report[:] = 0
+        _address = runtime.driver.allocate_pinned(ctypes.sizeof(_Report), device)
+        report = _Report.from_address(_address)
+        report[:] = [0] * LENGTH
         _report = report
         rows.after_waiting.append(raise_reported)
     return DeviceRow(_address, LENGTH, _INT64, device, None)
@@ -47,8 +49,8 @@ def raise_reported() -> None:
     Raises:
         IndexError: one has met an index that leads outside.
     """
-    if _report is not None and _report[0]:
-        _, index, low, high = _report.tolist()
+    if _report[0]:
+        _, index, low, high = _report
         _report[0] = 0
         bounds = "" if low in (0, -high) else f", where the lowest is {low}"
         raise IndexError(
