@@ -34,7 +34,7 @@ class Conversions:
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers (a number, for a 0-d tensor)."""
-        return self._host_array().tolist()
+        return (self._array() if self._storage.__class__ is np.ndarray else self._host_array()).tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """The elements as a NumPy array on the same memory.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from typing import Any
 
@@ -115,7 +116,14 @@ def to_device(value: Any) -> device:
     """The device that ``value`` (a device, its name, a GPU's number, or None for the default) names."""
     if value is None:
         return _default.device
-    return value if value.__class__ is device else device(value)
+    if value.__class__ is device:
+        return value
+    return _of_name(value) if value.__class__ is str else device(value)
+
+
+@functools.lru_cache(maxsize=64)
+def _of_name(name: str) -> device:
+    return device(name)
 
 
 def set_default_device(device: Any) -> None:

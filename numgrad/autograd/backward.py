@@ -187,10 +187,13 @@ def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> list[tuple[E
                     f"in dtype: grad_output[{index}] has a dtype of {gradient._type.dtype} and output[{index}] has a "
                     f"dtype of {type.dtype}."
                 )
-            if gradient._type.device != type.device and gradient._shape:
-                raise RuntimeError(
-                    f"invalid gradient at index {index} - expected device {type.device} but got {gradient._type.device}"
-                )
+            if gradient._type.device is not type.device:
+                if gradient._shape:
+                    raise RuntimeError(
+                        f"invalid gradient at index {index} - expected device {type.device} but got "
+                        f"{gradient._type.device}"
+                    )
+                gradient = gradient.to(type.device)
             lend([gradient])
         roots.append((edge, gradient))
     return roots

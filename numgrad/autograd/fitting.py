@@ -31,8 +31,8 @@ def fit(gradient: Any, shape: tuple[int, ...], type: Any, source: Node | None, e
             f"Function {name} returned an invalid gradient at index {index} - got {list(gradient._shape)} "
             f"but expected shape compatible with {list(shape)}"
         )
-    if type is not None and type.device != gradient._type.device:
-        gradient = _moved(gradient, type, source, edge)
+    if type is not None and type.device is not gradient._type.device:
+        return _moved(gradient, shape, type, source, edge)
     if type is None:  # see Tensor.grad_dtype: any will do, but that of a real leaf is real
         type = gradient._type
         leaf = getattr(edge[0] if edge else None, "variable", None)
@@ -41,15 +41,15 @@ def fit(gradient: Any, shape: tuple[int, ...], type: Any, source: Node | None, e
     return operations.fit(gradient, shape, type)
 
 
-def _moved(gradient: Any, type: Any, source: Node | None, edge: Edge) -> Any:
-    """A gradient that is one number on the device where its tensor is; others have to be there, as in PyTorch."""
-    if gradient._shape:
+def _moved(gradient: Any, shape: tuple[int, ...], type: Any, source: Node | None, edge: Edge) -> Any:
+    """The gradient of one number, on the device where that is; others have to be there already, as in PyTorch."""
+    if shape:
         name, index = _origin(source, edge)
         raise RuntimeError(
             f"Function {name} returned an invalid gradient at index {index} - expected device {type.device} but got "
             f"{gradient._type.device}"
         )
-    return gradient.to(type.device)
+    return operations.fit(gradient, shape, tensor_type(type.dtype, gradient._type.device)).to(type.device)
 
 
 def _origin(source: Node | None, edge: Edge) -> tuple[str, int]:

@@ -131,7 +131,7 @@ def _choice(op: Pointwise) -> Callable[..., Any]:
                 not isinstance(value, Tensor)
                 or value._flat is None
                 or value._shape != shape
-                or (value._type is not type and place)
+                or (value._type is not type and (place or value._type.device is not type.device))
             ):
                 return op.run(operands, op.statics)
             else:

@@ -186,6 +186,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     Arrays of other libraries on GPUs (CuPy's, Numba's), which have ``__cuda_array_interface__``, are taken as they are,
     too, without a copy unless ``device`` or ``dtype`` is another.
     """
+    if dtype is None and device is None and isinstance(data, Tensor):
+        return data
     place = to_device(device)
     kind = None if dtype is None else to_dtype(dtype)
     if isinstance(data, Tensor):
