@@ -9,9 +9,11 @@ from numgrad.devices import cpu
 
 RNG = np.random.default_rng(5)
 
-#: Rows: one, short ones, one that threads share, one that blocks share; columns: few, many, short and long ones; nothing.
+#: Rows: short ones, those that threads or blocks share, with lengths that are multiples of 4 and not; columns: few,
+#: many, short and long ones; nothing.
 SIZES = [
-    (1, 1, 1), (5, 3, 1), (2, 19, 1), (1, 200, 1), (2, 90, 2), (3, 4, 7), (1, 33, 5), (1, 0, 1), (2, 0, 3), (0, 4, 1),
+    (1, 1, 1), (5, 3, 1), (2, 19, 1), (3, 20, 1), (1, 203, 1), (2, 90, 2), (3, 4, 7), (1, 33, 5), (1, 0, 1),
+    (2, 0, 3), (0, 4, 1),
 ]
 
 
@@ -37,7 +39,8 @@ def test_folds(cuda, name, sizes):
     x = numbers(sizes, np.float32)
     if name in ("nansum", "numbers"):
         x[::3] = np.nan
-    agree(cuda.fold_axis(name, cuda.row_from(x), *sizes, of(np.float32)), cpu.fold_axis(name, x, *sizes, of(np.float32)))
+    type = of(np.float32)
+    agree(cuda.fold_axis(name, cuda.row_from(x), *sizes, type), cpu.fold_axis(name, x, *sizes, type))
 
 
 @pytest.mark.parametrize(
@@ -60,6 +63,13 @@ def test_a_sum_is_the_same_at_every_run(cuda, size):
     x = cuda.row_from(numbers(size(300, 10_000_000), np.float32))
     first, second = [cuda.fold_axis("sum", x, 1, x.size, 1, of(np.float32)).item(0) for _ in range(2)]
     assert first == second
+
+
+def test_a_row_that_begins_anywhere_is_summed(cuda):
+    x = numbers((1, 90, 1), np.float32)
+    for start in range(4):
+        row = cuda.row_from(x)[start:]
+        agree(cuda.fold_axis("sum", row, 1, row.size, 1, of(np.float32)), x[start:].sum(keepdims=True))
 
 
 def test_a_long_sum_rounds_little(cuda, size):
@@ -88,13 +98,20 @@ def test_means(cuda, sizes, dtype):
 
 @pytest.mark.parametrize("root", [False, True])
 @pytest.mark.parametrize("correction", [0, 1])
-@pytest.mark.parametrize("sizes", [(3, 5, 1), (1, 1, 3), (2, 90, 2), (1, 300, 1), (2, 0, 1)])
+@pytest.mark.parametrize("sizes", [(3, 5, 1), (1, 1, 3), (2, 90, 2), (2, 40, 1), (1, 303, 1), (2, 0, 1)])
 def test_variances(cuda, sizes, correction, root):
     x = numbers(sizes, np.float32) + np.float32(1000)
     with np.errstate(all="ignore"):
         expected = cpu.variance_axis(x, *sizes, correction, root)
     for on_gpu, on_cpu in zip(cuda.variance_axis(cuda.row_from(x), *sizes, correction, root), expected, strict=True):
         agree(on_gpu, on_cpu, rtol=1e-4)
+
+
+def test_a_variance_of_large_numbers(cuda):
+    x = np.full(21, 1e30, np.float32)
+    variance, mean = cuda.variance_axis(cuda.row_from(x), 1, 21, 1, 1, False)
+    assert variance.item(0) == 0
+    assert mean.item(0) == pytest.approx(1e30)
 
 
 def test_a_variance_of_infinite_numbers_is_nan(cuda):

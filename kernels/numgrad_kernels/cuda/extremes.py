@@ -10,6 +10,8 @@ import numpy as np
 
 from ..cpu.reductions import fold
 from .adapter import cuda
+from .language import quotient, rest
+from .lines import position, wait
 
 #: Placeholder: the dtype of the elements.
 T = np.float32
@@ -47,42 +49,40 @@ def extreme_axis(x, found, columns, length, inner, shift, depth, pieces, stretch
     bests = cuda.shared.array(THREADS, T)
     places = cuda.shared.array(THREADS, np.int64)
     thread = cuda.threadIdx.x
-    near, far = thread & ((1 << shift) - 1), thread >> shift
-    if inner == 1:
-        level, slot, apart, width = near, far, 1, THREADS >> shift
-    else:
-        level, slot, apart, width = far, near, 1 << shift, 1 << shift
-    piece = cuda.blockIdx.x % pieces
-    place = cuda.blockIdx.x // pieces * width + slot
+    level, slot, apart = position(thread, shift, inner == 1)
+    piece = rest(cuda.blockIdx.x, pieces)
+    place = quotient(cuda.blockIdx.x, pieces) * (THREADS >> shift if inner == 1 else 1 << shift) + slot
     column = min(place, columns - 1)
     base = column * length
     if inner > 1:
         base = column // inner * length * inner + column % inner
-    end = min(length, (piece + 1) * stretch)
-    at = min(piece * stretch + level, end - 1)  # a thread too many looks at an element that another looks at, too
+    last = min(length, (piece + 1) * stretch) - 1
+    at = min(piece * stretch + level, last)  # beyond the last element threads look at that one
     best = x[base + at * inner]
     index = index_of(found, base + at * inner, at)
     at += depth
-    while at < end:
-        value = x[base + at * inner]
-        if _beats(best, value):
-            best = value
-            index = index_of(found, base + at * inner, at)
-        at += depth
-    mine = np.uint64(thread)
-    bests[mine] = best
-    places[mine] = index
+    while at <= last:
+        for turn in range(4):
+            here = min(at + turn * depth, last)
+            value = x[base + here * inner]
+            if _beats(best, value):
+                best = value
+                index = index_of(found, base + here * inner, here)
+        at += 4 * depth
+    own = np.uint64(thread)
+    bests[own] = best
+    places[own] = index
     half = depth >> 1
     while half:
-        cuda.syncthreads()
+        wait(depth * apart)
         if level < half:
             other = np.uint64(thread + half * apart)
             value = bests[other]
             if _beats(best, value) | (_ties(best, value) & (places[other] < index)):
                 best = value
                 index = places[other]
-                bests[mine] = best
-                places[mine] = index
+                bests[own] = best
+                places[own] = index
         half >>= 1
     if level == 0 and place < columns:
         out[place * pieces + piece] = best

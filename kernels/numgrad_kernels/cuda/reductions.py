@@ -2,10 +2,11 @@
 
 What is put together, and how, are the ``term`` and the ``fold`` of the CPU's reductions.  ``columns`` are the results
 there are: the pairs of a place on the outer axis and one on the inner.  Several threads share a column, ``depth`` of
-them, each with four accumulators; what they find is folded in a binary tree.  Where the inner axis has one place,
-neighbouring threads read neighbouring places of the length; elsewhere they read neighbouring columns.  Where columns
-are few, several blocks share them: each folds ``stretch`` places, and the same kernel folds what they find.  The order
-depends on the sizes alone, so that the result is the same at every run, on every GPU.
+them, each with four accumulators; what they find is folded in a binary tree (see ``lines.py``).  Where the inner axis
+has one place, neighbouring threads read neighbouring places of the length; elsewhere they read neighbouring columns.
+Where columns are few, several blocks share them: each folds ``stretch`` places, and the same kernel folds what they
+find.  The order depends on the sizes, and on whether four elements can be read at once, so that the result is the same
+at every run, on every GPU.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import numpy as np
 from ..cpu.reductions import fold, term
 from ..scalar import divide, isinf, log, pow, sqrt, where
 from .adapter import cuda
+from .language import load4, quotient, rest
+from .lines import PACKED, position, wait
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -30,7 +33,7 @@ def given(parameters, number, place):
     return number
 
 
-def own(parameters, number, place):
+def own_parameter(parameters, number, place):
     """The column's own."""
     return parameters[place]
 
@@ -81,23 +84,27 @@ def logarithm(total, parameter, divisor):
 # -- the kernel -------------------------------------------------------------------------------------------------------
 
 
-def fold_axis(
-    x, columns, length, inner, shift, depth, pieces, stretch, parameters, number, initial, divisor, out
-):
+def read4(x, place, step):
+    """Four elements from ``place``, ``step`` apart."""
+    return x[place], x[place + step], x[place + 2 * step], x[place + 3 * step]
+
+
+def read4_packed(x, place, step):
+    """In place of :func:`read4` where ``step`` is 1 and four elements can be read at once."""
+    return load4(x, np.uint64(place) >> np.uint64(2))
+
+
+def fold_axis(x, columns, length, inner, shift, depth, pieces, stretch, parameters, number, initial, divisor, out):
     """``out[c, p]`` is what piece ``p`` of column ``c`` of ``x`` folds to.
 
-    A block has ``THREADS / depth`` columns; ``shift`` is the logarithm to the base 2 of how many of its threads lie
-    next to each other in memory: those of a column if ``inner`` is 1, or else those of neighbouring columns.
+    ``1 << shift`` threads of a block lie next to each other in memory: those of a column if ``inner`` is 1, or else
+    those of neighbouring columns.
     """
     part = cuda.shared.array(THREADS, T)
     thread = cuda.threadIdx.x
-    near, far = thread & ((1 << shift) - 1), thread >> shift
-    if inner == 1:
-        level, column, apart, width = near, far, 1, THREADS >> shift
-    else:
-        level, column, apart, width = far, near, 1 << shift, 1 << shift
-    piece = cuda.blockIdx.x % pieces
-    place = cuda.blockIdx.x // pieces * width + column
+    level, column, apart = position(thread, shift, inner == 1)
+    piece = rest(cuda.blockIdx.x, pieces)
+    place = quotient(cuda.blockIdx.x, pieces) * (THREADS >> shift if inner == 1 else 1 << shift) + column
     one, two, three, four = T(initial), T(initial), T(initial), T(initial)
     parameter = T(number)
     if place < columns:
@@ -105,30 +112,42 @@ def fold_axis(
         base = place * length
         if inner > 1:
             base = place // inner * length * inner + place % inner
-        at = piece * stretch + level
+        gap = 1 if PACKED else depth
+        between = 1 if PACKED else inner
+        step = gap * between
+        at = piece * stretch + level * (4 if PACKED else 1)
         end = min(length, (piece + 1) * stretch)
-        step = depth * inner
-        while at + 3 * depth < end:
-            here = base + at * inner
-            one = fold(one, term(x[here], parameter))
-            two = fold(two, term(x[here + step], parameter))
-            three = fold(three, term(x[here + 2 * step], parameter))
-            four = fold(four, term(x[here + 3 * step], parameter))
+        last = end - 3 * gap
+        while at + 4 * depth < last:
+            a, b, c, d = read4(x, base + at * between, step)
+            e, f, g, h = read4(x, base + (at + 4 * depth) * between, step)
+            one = fold(fold(one, term(a, parameter)), term(e, parameter))
+            two = fold(fold(two, term(b, parameter)), term(f, parameter))
+            three = fold(fold(three, term(c, parameter)), term(g, parameter))
+            four = fold(fold(four, term(d, parameter)), term(h, parameter))
+            at += 8 * depth
+        if at < last:
+            a, b, c, d = read4(x, base + at * between, step)
+            one = fold(one, term(a, parameter))
+            two = fold(two, term(b, parameter))
+            three = fold(three, term(c, parameter))
+            four = fold(four, term(d, parameter))
             at += 4 * depth
-        here = base + at * inner
         if at < end:
-            one = fold(one, term(x[here], parameter))
-        if at + depth < end:
-            two = fold(two, term(x[here + step], parameter))
-        if at + 2 * depth < end:
-            three = fold(three, term(x[here + 2 * step], parameter))
-    part[np.uint64(thread)] = fold(fold(one, two), fold(three, four))
+            one = fold(one, term(x[base + at * between], parameter))
+        if at + gap < end:
+            two = fold(two, term(x[base + at * between + step], parameter))
+        if at + 2 * gap < end:
+            three = fold(three, term(x[base + at * between + 2 * step], parameter))
+    own = np.uint64(thread)
+    total = fold(fold(one, two), fold(three, four))
     half = depth >> 1
+    part[own] = total
     while half:
-        cuda.syncthreads()
+        wait(depth * apart)
         if level < half:
-            other = np.uint64(thread + half * apart)
-            part[np.uint64(thread)] = fold(part[np.uint64(thread)], part[other])
+            total = fold(total, part[np.uint64(thread + half * apart)])
+            part[own] = total
         half >>= 1
     if level == 0 and place < columns:
-        out[place * pieces + piece] = finish(part[np.uint64(thread)], parameter, T(divisor))
+        out[place * pieces + piece] = finish(total, parameter, T(divisor))

@@ -13,6 +13,7 @@ import numpy as np
 from ..cpu.reductions import fold
 from ..scalar import exp, log1p, maximum, minimum, where
 from .adapter import cuda
+from .language import quotient, rest
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -55,8 +56,8 @@ def scan_rows(x, rows, length, shift, pieces, stretch, backwards, initial, start
     thread = cuda.threadIdx.x
     lanes = 1 << shift
     lane, slot = thread & (lanes - 1), thread >> shift
-    piece = cuda.blockIdx.x % pieces
-    row = cuda.blockIdx.x // pieces * (THREADS >> shift) + slot
+    piece = rest(cuda.blockIdx.x, pieces)
+    row = quotient(cuda.blockIdx.x, pieces) * (THREADS >> shift) + slot
     low, high = piece * stretch, min(length, (piece + 1) * stretch)
     count = high - low
     step = -1 if backwards else 1

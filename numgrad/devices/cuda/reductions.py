@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from numgrad_kernels.cpu import reductions as terms
-from numgrad_kernels.cuda import adapter, extremes, reductions
+from numgrad_kernels.cuda import adapter, extremes, moments, reductions
 
 from ..cpu.reductions import FOLDS, nothing
 from ..rows import DeviceRow
 from .launching import THREADS, launch
+from .lines import power_of_two
 from .memory import empty_row, no_row
 
 __all__ = [
@@ -22,6 +23,9 @@ __all__ = [
 
 #: Elements that a thread folds at least before a column is shared among blocks, or a row among more threads.
 _LEAST = 16
+
+#: Elements of a row at least that are read four at once: fewer have little to gain.
+_SHORTEST_PACKED = 16
 
 #: Threads whose accesses to neighbouring elements go together.
 _WARP = min(32, THREADS)
@@ -38,20 +42,26 @@ def shared_out(columns: int, length: int, inner: int) -> tuple[int, int, int, in
     """How threads share columns: blocks, then ``shift``, ``depth``, ``pieces`` and ``stretch`` of the kernels."""
     enough = power_of_two(length)
     if inner == 1:
-        depth = min(THREADS, max(min(_WARP, enough // 4), enough // _LEAST, 1))
+        depth = min(THREADS, max(min(_WARP, enough // 8), enough // _LEAST, 1))
     else:
         depth = min(THREADS // min(_WARP, power_of_two(inner)), max(enough // _LEAST, 1))
     groups = -(-columns // (THREADS // depth))
     pieces = max(1, min(_BLOCKS // groups, length // (depth * _LEAST)))
-    stretch = -(-length // (pieces * depth)) * depth
+    stretch = -(-length // (pieces * 4 * depth)) * 4 * depth  # whole lots of four elements for each thread
     pieces = max(1, -(-length // max(stretch, 1)))
     near = depth if inner == 1 else THREADS // depth
     return groups * pieces, near.bit_length() - 1, depth, pieces, stretch
 
 
-def power_of_two(number: int) -> int:
-    """The smallest one that is not less than a number."""
-    return 1 << max(number - 1, 0).bit_length()
+#: What takes the place of parts of kernels that read four elements at once.
+_PACKED: dict[str, Any] = {"read4": reductions.read4_packed, "PACKED": 1}
+
+
+def packed(flat: DeviceRow, columns: int, length: int, inner: int) -> dict[str, Any]:
+    """The parts of a kernel that reads four elements at once, if every row begins where that can be."""
+    if inner > 1 or length < _SHORTEST_PACKED or (columns > 1 and length % 4) or flat.dtype.kind == "c":
+        return {}
+    return {} if flat.address % min(16, 4 * flat.dtype.itemsize) else _PACKED
 
 
 def _fold(
@@ -66,7 +76,7 @@ def _fold(
         return out
     kind: Any = float if compute.kind in "fc" else int
     numbers = kind(number), kind(initial), kind(divisor)
-    given = reductions.given if parameters is None else reductions.own
+    given = reductions.given if parameters is None else reductions.own_parameter
     parameters = no_row(compute) if parameters is None else parameters
     blocks, *shares = shared_out(columns, length, inner)
     pieces = shares[2]
@@ -74,6 +84,7 @@ def _fold(
     launch(
         reductions.fold_axis, compute, flat, columns, length, inner, *shares, parameters, *numbers, totals,
         blocks=blocks, term=term, fold=fold, given=given, finish=finish if pieces == 1 else reductions.finish,
+        **packed(flat, columns, length, inner),
     )
     if pieces > 1:
         blocks, shift, depth, *_ = shared_out(columns, pieces, 1)
@@ -121,13 +132,24 @@ def variance_axis(
 
     The variance is the sum of the squared distances from the mean, divided by ``length - correction``.
     """
-    kind, sizes = flat.dtype, (outer, length, inner)
-    means, out = [empty_row(outer * inner, kind, flat.device) for _ in range(2)]
-    _fold(flat, sizes, means, kind, 0, terms.term, terms.fold, finish=reductions.share, divisor=length)
-    _fold(
-        flat, sizes, out, kind, 0, terms.square, terms.fold, parameters=means, divisor=max(length - correction, 0),
-        finish=reductions.root_of_share if root else reductions.share,
+    kind, columns = flat.dtype, outer * inner
+    means, out = [empty_row(columns, kind, flat.device) for _ in range(2)]
+    if columns == 0:
+        return out, means
+    blocks, shift, depth, pieces, stretch = shared_out(columns, length, inner)
+    finish = reductions.root_of_share if root else reductions.share
+    freedom = float(max(length - correction, 0))
+    found = out if pieces == 1 else empty_row(columns * pieces * 3, kind, flat.device)
+    launch(
+        moments.moments_axis, kind, flat, columns, length, inner, shift, depth, pieces, stretch, freedom, found, means,
+        blocks=blocks, finish=finish, WHOLE=int(pieces == 1), **packed(flat, columns, length, inner),
     )
+    if pieces > 1:
+        _, shift, depth, *_ = shared_out(columns, pieces, 1)
+        launch(
+            moments.join_moments, kind, found, columns, length, pieces, stretch, shift, depth, freedom, out, means,
+            blocks=-(-columns // (THREADS // depth)), finish=finish,
+        )
     return out, means
 
 

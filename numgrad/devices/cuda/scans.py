@@ -14,8 +14,9 @@ from numgrad_kernels.cuda import adapter, reductions, running, scans
 
 from ..rows import DeviceRow
 from .launching import THREADS, blocks_for, launch
+from .lines import power_of_two
 from .memory import empty_row, no_row
-from .reductions import as_numbers, power_of_two, shared_out
+from .reductions import as_numbers, packed, shared_out
 
 __all__ = ["extremes_so_far", "recurrence_axis", "scan_axis", "shift_axis"]
 
@@ -54,7 +55,7 @@ def _in_pieces(columns: int, length: int, inner: int) -> tuple[int, int]:
         lanes = _lanes(length, scans.ITEMS)
         least, room = 2 * lanes * scans.ITEMS, _BLOCKS // -(-columns * lanes // THREADS)
     pieces = max(1, min(room, length // least))
-    stretch = -(-length // pieces)
+    stretch = -(-length // (4 * pieces)) * 4
     return -(-length // stretch), stretch
 
 
@@ -94,7 +95,7 @@ def _fold_pieces(
     launch(
         reductions.fold_axis, compute, flat, columns, length, inner, shift, depth, pieces, stretch, no_row(compute),
         nothing, initial, nothing, totals, blocks=blocks // few * pieces, term=terms.term, fold=fold,
-        given=reductions.given, finish=reductions.finish,
+        given=reductions.given, finish=reductions.finish, **packed(flat, columns, length, inner),
     )
 
 
