@@ -73,7 +73,7 @@ def memory_stats(device: Any = None) -> dict[str, int]:
         current, freed = getattr(counts, own), getattr(counts, f"{own}_freed")
         stats[f"{name}.all.current"] = current
         stats[f"{name}.all.peak"] = getattr(counts, f"{own}_peak")
-        stats[f"{name}.all.allocated"] = current + freed
+        stats[f"{name}.all.allocated"] = current + freed - getattr(counts, f"{own}_before")
         stats[f"{name}.all.freed"] = freed
     for pool, small in (("small_pool", True), ("large_pool", False)):
         for name, number in allocator.pools(small).items():
@@ -100,27 +100,23 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
 
     index = gpus.index_of(device)
     stats = memory_stats(index)
-    rule = "|" + "=" * 75 + "|"
-    cell = "{:<21} | {:>12} | {:>10} | {:>10} | {:>10}".format
-    lines = [
-        rule,
-        f"|{f'numgrad CUDA memory summary, device ID {index}':^75}|",
-        f"|{'out of memory: {num_ooms}; after the cache was emptied: {num_alloc_retries}'.format_map(stats):^75}|",
-        rule,
-        "|" + cell("Metric", "Cur Usage", "Peak Usage", "Tot Alloc", "Tot Freed") + "|",
-        rule,
-    ]
+    cell = "|{:<21} | {:>12} | {:>12} | {:>12} | {:>12}|".format
+    head = cell("Metric", "Cur Usage", "Peak Usage", "Tot Alloc", "Tot Freed")
+    width = len(head) - 2
+    rule = "|" + "=" * width + "|"
+    title = f"numgrad CUDA memory summary, device ID {index}"
+    failures = f"CUDA OOMs: {stats['num_ooms']}; allocations retried: {stats['num_alloc_retries']}"
+    lines = [rule, f"|{title:^{width}}|", f"|{failures:^{width}}|", rule, head, rule]
     for title, name in _ROWS.items():
         form = amount if name.endswith("bytes") else str
         numbers = [form(stats[f"{name}.all.{what}"]) for what in ("current", "peak", "allocated", "freed")]
-        lines.append("|" + cell(title, *numbers) + "|")
+        lines.append(cell(title, *numbers))
         for pool in () if abbreviated else ("large_pool", "small_pool"):
             number = stats.get(f"{name}.{pool}.current")
             if number is not None:
-                lines.append("|" + cell(f"      from {pool[:5]} pool", form(number), "", "", "") + "|")
+                lines.append(cell(f"      from {pool[:5]} pool", form(number), "", "", ""))
     split = amount(stats["inactive_split_bytes.all.current"])
-    lines.append("|" + cell("Non-releasable memory", split, "", "", "") + "|")
-    return "\n".join([*lines, rule]) + "\n"
+    return "\n".join([*lines, cell("Non-releasable memory", split, "", "", ""), rule]) + "\n"
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:

@@ -5,8 +5,8 @@ allocator: sizes are multiples of 512 bytes, pieces up to 1 MiB lie in segments 
 20 MiB or of their own, and of the free pieces the smallest that is large enough is taken and cut.  A free piece goes
 to work of the stream that it was allocated for, which needs no waiting, for work on a stream is in order.
 
-Pieces that came back are first kept whole, by size, for the next of that size; only when there is none are they
-merged with their neighbours (as the C library's allocator does with its fast bins).
+Pieces that came back are first kept whole, by size, for the next of that size, which is soon found; they are merged
+with their neighbours when no piece is large enough (the C library's allocator has such bins, too).
 """
 
 from __future__ import annotations
@@ -98,12 +98,16 @@ class Pool:
         return bool(pieces)
 
     def best_fit(self, size: int) -> Piece | None:
-        """The smallest free piece that is large enough, cut to size unless little would be left over."""
+        """The smallest piece that is large enough, free or kept whole, cut to size unless little would be left over."""
         place = bisect_left(self.free, (size,))
-        if place == len(self.free):
+        kept = min([own for own, bin in self.bins.items() if bin and own >= size], default=None)
+        if place < len(self.free) and (kept is None or self.free[place][0] < kept):
+            _, _, piece = self.free.pop(place)
+            piece.free = False
+        elif kept is not None:
+            piece = self.bins[kept].pop()
+        else:
             return None
-        _, _, piece = self.free.pop(place)
-        piece.free = False
         rest = piece.size - size
         if rest >= GRAIN if self.small else rest > SMALL:
             piece.size = size
@@ -111,8 +115,8 @@ class Pool:
             if after.after is not None:
                 after.after.before = after
             piece.after = after
-            after.free = True
-            insort(self.free, (rest, after.address, after))
+            self.insert(after)
+        piece.wanted = size
         return piece
 
 
@@ -205,7 +209,6 @@ class Allocator:
             self._add_segment(pool, size)
             piece = pool.best_fit(size)
             assert piece is not None
-        piece.wanted = size
         return piece
 
     def _add_segment(self, pool: Pool, size: int) -> None:

@@ -8,13 +8,14 @@ __all__ = ["Counts", "amount"]
 class Counts:
     """Blocks, their bytes as they were given and as they were asked for, segments and their bytes.
 
-    For each there is how many there are, how many there were at most (``..._peak``) and how many have gone
-    (``..._freed``).
+    For each there is how many there are, how many there were at most (``..._peak``), how many have gone
+    (``..._freed``), and how many there were when these began to be counted (``..._before``).
     """
 
     __slots__ = (
-        "blocks", "blocks_freed", "blocks_peak", "bytes", "bytes_freed", "bytes_peak", "requested", "requested_freed",
-        "requested_peak", "reserved", "reserved_freed", "reserved_peak", "segments", "segments_freed", "segments_peak",
+        "blocks", "blocks_before", "blocks_freed", "blocks_peak", "bytes", "bytes_before", "bytes_freed", "bytes_peak",
+        "requested", "requested_before", "requested_freed", "requested_peak", "reserved", "reserved_before",
+        "reserved_freed", "reserved_peak", "segments", "segments_before", "segments_freed", "segments_peak",
     )
 
     #: PyTorch's names of what is counted.
@@ -68,9 +69,10 @@ class Counts:
             setattr(self, f"{name}_peak", getattr(self, name))
 
     def reset_sums(self) -> None:
-        """Forget how much has gone."""
+        """Begin to count what comes and goes."""
         for name in self.NAMES.values():
-            setattr(self, f"{name}_freed", -getattr(self, name))
+            setattr(self, f"{name}_before", getattr(self, name))
+            setattr(self, f"{name}_freed", 0)
 
 
 def amount(size: float) -> str:

@@ -1,0 +1,92 @@
+"""Machine code for GPUs: made once, kept on disk, and made again when a file is damaged."""
+
+import pytest
+from numba.core import types
+
+from numgrad_kernels.cuda import adapter, store
+
+TEXT = """
+from numba import cuda
+def kernel(x, out, n):
+    i = cuda.grid(1)
+    if i < n:
+        out[i] = x[i]
+"""
+ROW = types.CPointer(types.float32)
+ARGUMENTS = ROW, ROW, types.int64
+
+
+@pytest.fixture
+def compiled(tmp_path, monkeypatch):
+    """What is compiled, with an empty cache directory."""
+    made = []
+    compile_ptx = adapter.compile_ptx
+
+    def noting(*given):
+        made.append(given)
+        return compile_ptx(*given)
+
+    monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(adapter, "compile_ptx", noting)
+    return made
+
+
+def test_code_is_compiled_once(compiled, tmp_path):
+    entry, code = store.machine_code("move", TEXT, ARGUMENTS, (9, 0))
+    assert "kernel" in entry
+    assert code.startswith(b"\x7fELF")
+    assert entry.encode() in code
+    assert store.machine_code("move", TEXT, ARGUMENTS, (9, 0)) == (entry, code)
+    assert len(compiled) == 1
+    (file,) = tmp_path.iterdir()
+    assert file.name.startswith("move_")
+
+
+@pytest.mark.parametrize("damage", [lambda content: content[:-1], lambda content: content[:50] + b"?" + content[51:]])
+def test_a_damaged_file_is_made_again(compiled, tmp_path, damage):
+    store.machine_code("move", TEXT, ARGUMENTS, (9, 0))
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(damage(file.read_bytes()))
+    entry, code = store.machine_code("move", TEXT, ARGUMENTS, (9, 0))
+    assert entry.encode() in code
+    assert store.machine_code("move", TEXT, ARGUMENTS, (9, 0)) == (entry, code)
+    assert len(compiled) == 2
+
+
+def test_each_text_type_and_capability_has_code_of_its_own(compiled, tmp_path, monkeypatch):
+    monkeypatch.setattr(adapter, "compile_ptx", lambda *given: ".visible .entry kernel() {}")
+    monkeypatch.setattr(store, "_linked", lambda name, ptx, target: b"code")
+    other = (types.CPointer(types.float64), *ARGUMENTS[1:])
+    for given in (
+        (TEXT, ARGUMENTS, (9, 0)), (TEXT + "\n", ARGUMENTS, (9, 0)), (TEXT, other, (9, 0)), (TEXT, ARGUMENTS, (8, 0)),
+    ):
+        assert store.machine_code("move", *given) == ("kernel", b"code")
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_a_gpu_between_those_that_the_compiler_knows(compiled):
+    store.machine_code("move", TEXT, ARGUMENTS, (9, 7))
+    assert compiled[0][-1] == (9, 0)
+
+
+def test_a_gpu_of_a_later_generation_compiles_ptx_itself(compiled):
+    _, code = store.machine_code("move", TEXT, ARGUMENTS, (99, 0))
+    assert b".version" in code
+    assert code.endswith(b"\0")
+    assert compiled[0][-1] == adapter.newest_capability((99, 0))
+
+
+def test_without_the_linker_the_driver_compiles_ptx(compiled, monkeypatch):
+    monkeypatch.setattr(store, "_linker", lambda: None)
+    assert b".target sm_90" in store.machine_code("move", TEXT, ARGUMENTS, (9, 0))[1]
+
+
+def test_a_gpu_that_is_too_old(compiled):
+    with pytest.raises(RuntimeError, match=r"for compute capability \d\.\d and newer, but the GPU has 3\.5"):
+        store.machine_code("move", TEXT, ARGUMENTS, (3, 5))
+
+
+def test_code_is_made_where_nothing_can_be_written(compiled, tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path / "file" / "directory"))
+    assert store.machine_code("move", TEXT, ARGUMENTS, (9, 0))[1].startswith(b"\x7fELF")
