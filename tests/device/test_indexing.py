@@ -133,14 +133,17 @@ def test_gather_axis(cuda, generator, dtype, inner):
     np.testing.assert_array_equal(found.host(), cpu.gather_axis(x, indices, 5, 4, inner))
 
 
-@pytest.mark.parametrize("mode", ["add", "multiply", "amax", "amin"])
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("inner", [1, 3])
-def test_scatter_axis(cuda, generator, deterministic, mode, dtype, inner):
-    if mode != "add" and deterministic:
-        pytest.skip("it always is")
-    if mode in ("amax", "amin") and dtype.startswith("complex"):
-        pytest.skip("complex numbers have no order")
+@pytest.mark.parametrize(
+    ("mode", "dtype"),
+    [
+        (mode, dtype)
+        for mode in ("add", "multiply", "amax", "amin")
+        for dtype in DTYPES
+        if not (mode.startswith("am") and dtype.startswith("complex"))  # which have no order
+    ],
+)
+def test_scatter_axis(cuda, generator, deterministic, mode, dtype):
+    inner = 1 if dtype == "float32" else 3
     x, values = numbers(generator, 2 * 5 * inner, dtype), numbers(generator, 2 * 6 * inner, dtype)
     indices = generator.integers(0, 5, 2 * 6 * inner)
     mine = cuda.memory.row_from(x)
@@ -155,13 +158,34 @@ def test_scatter_axis(cuda, generator, deterministic, mode, dtype, inner):
 
 
 @pytest.mark.parametrize("largest", [True, False])
-def test_nan_is_an_extreme(cuda, largest):
-    x, values = np.array([1, np.nan, 3, 4], np.float32), np.array([np.nan, 1, 5, 2], np.float32)
-    indices = np.arange(4)
+def test_nan_is_an_extreme(cuda, deterministic, largest):
+    x, values = np.array([1, np.nan, -3, 4], np.float32), np.array([np.nan, 1, -np.inf, -2, 5, 2], np.float32)
+    indices = np.array([0, 1, 2, 3, 2, 3])
     mine = cuda.memory.row_from(x)
-    cpu.scatter_extremes(values, indices, x, 4, 4, 1, largest)
-    cuda.scatter_extremes(cuda.memory.row_from(values), cuda.memory.row_from(indices), mine, 4, 4, 1, largest)
+    cpu.scatter_extremes(values, indices, x, 4, 6, 1, largest)
+    cuda.scatter_extremes(cuda.memory.row_from(values), cuda.memory.row_from(indices), mine, 4, 6, 1, largest)
     np.testing.assert_array_equal(mine.host(), x)
+
+
+@pytest.mark.parametrize("deterministic", [True], indirect=True)
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 9, 40])
+def test_runs_of_all_lengths(cuda, generator, deterministic, count):
+    indices = generator.permutation(np.repeat([0, 1, 3], [count, 4, 1]))
+    x, values = np.zeros(5, np.float32), generator.random(indices.size, np.float32)
+    mine = cuda.memory.row_from(x)
+    cpu.scatter_axis(values, indices, x, 5, indices.size, 1, "add")
+    cuda.scatter_axis(cuda.memory.row_from(values), cuda.memory.row_from(indices), mine, 5, indices.size, 1, "add")
+    np.testing.assert_array_equal(mine.host(), x)  # to the last bit: in the same order
+
+
+@pytest.mark.parametrize("deterministic", [True], indirect=True)
+def test_the_last_of_several_values_counts(cuda, deterministic):
+    out, row = cuda.memory.row_from(np.zeros(3)), cuda.memory.row_from
+    cuda.scatter_axis(row(np.arange(1.0, 6)), row(np.array([1, 0, 1, 1, 0])), out, 3, 5, 1, "set")
+    assert out.host().tolist() == [5, 4, 0]
+    places = cpu.Places(0, 0, row(np.array([2, -1, 2])), 1, 3, 1, 1, 1)
+    cuda.put_rows(row(np.arange(1.0, 4)), (0, 1, 0), places, out, False, False)
+    assert out.host().tolist() == [5, 4, 3]
 
 
 def test_scatter_axis_writes_one_value(cuda):

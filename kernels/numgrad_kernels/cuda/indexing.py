@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from .adapter import cuda
-from .language import atomic_add, quotient
+from .language import as_number, as_word, atomic_add, compare_and_swap, quotient
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -118,6 +118,23 @@ def add_parts_together(out, place, value):
     atomic_add(out, 2 * place + 1, number.imag)
 
 
+def fold_together(out, place, value):
+    """Put an element ``together`` with a value; ``out`` has the elements' bits, and other threads may do the same.
+
+    It is tried again until nobody has changed the element meanwhile.
+    """
+    number = T(value)
+    seen = out[place]
+    going = True
+    while going:
+        wanted = as_word(together(as_number(seen, T), number))
+        going = wanted != seen
+        if going:
+            found = compare_and_swap(out, place, seen, wanted)
+            going = found != seen
+            seen = found
+
+
 def wrap_places(places, count, size, out, report):
     """The places counted from the front; ``size`` for one that leads outside."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
@@ -148,21 +165,34 @@ def put_in_order(
         if first > 0 and places[first - 1] == place:
             begins = False
         if begins:
+            last = _run_end(places, first, count)
             target = start + o * outer_step + place * place_step
             c = lane
             while c < inner:
                 source = o * value_outer + c * value_inner
                 total = T(out[target + c * inner_step])
-                j = first
-                going = True
-                while going:
+                for j in range(first, last):
                     total = together(total, T(values[source + order[j] * value_step]))
-                    j += 1
-                    going = False
-                    if j < count:
-                        going = places[j] == place
                 out[target + c * inner_step] = total
                 c += lanes
+
+
+def _run_end(places, first, count):
+    """Where the run of equal places that begins at ``first`` ends: most are short, but one may be all there is."""
+    place = places[first]
+    low, high, step = first + 1, first + 1, 1
+    while high < count and places[high] == place:
+        low = high + 1
+        step *= 2
+        high += step
+    high = min(high, count)
+    while low < high:
+        middle = (low + high) // 2
+        if places[middle] == place:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 def together(total, value):

@@ -17,7 +17,10 @@ from numba.core import cgutils, types
 
 from ..instructions import Value, device_function
 
-__all__ = ["atomic_add", "cospi", "high_product", "load4", "quotient", "register", "rest", "row_at", "sinpi", "store4"]
+__all__ = [
+    "as_number", "as_word", "atomic_add", "compare_and_swap", "cospi", "high_product", "load4", "quotient", "register",
+    "rest", "row_at", "sinpi", "store4",
+]
 
 _lock = threading.Lock()
 _pending: list[Callable[[], None]] = []
@@ -30,6 +33,25 @@ def atomic_add(row: Any, place: int, value: Any) -> None:
     """
     with _lock:
         row[place] += value
+
+
+def compare_and_swap(row: Any, place: int, expected: Any, wanted: Any) -> Any:
+    """What an element of a row of uint32 or uint64 is; if that is what was expected, it is overwritten at once."""
+    with _lock:
+        found = row[place]
+        if found == expected:
+            row[place] = wanted
+        return found
+
+
+def as_word(number: Any) -> Any:
+    """The bits of a number of 32 or 64 bits as an unsigned integer."""
+    return number.view(f"u{number.dtype.itemsize}")
+
+
+def as_number(word: Any, dtype: Any) -> Any:
+    """The number of a dtype that has these bits."""
+    return word.view(dtype)
 
 
 def row_at(address: int, dtype: Any) -> Any:
@@ -122,6 +144,38 @@ def _atomic_add(typing_context: Any, row: Any, place: Any, value: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(row, types.intp, element), generate
+
+
+@_compiled(compare_and_swap)
+def _compare_and_swap(typing_context: Any, row: Any, place: Any, expected: Any, wanted: Any) -> Any:
+    element = row.dtype
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        row, place, expected, wanted = arguments
+        found = builder.cmpxchg(builder.gep(row, [place]), expected, wanted, "monotonic", "monotonic")
+        return builder.extract_value(found, 0)
+
+    return element(row, types.intp, element, element), generate
+
+
+@_compiled(as_word)
+def _as_word(typing_context: Any, number: Any) -> Any:
+    word = {32: types.uint32, 64: types.uint64}[number.bitwidth]
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], context.get_value_type(word))
+
+    return word(number), generate
+
+
+@_compiled(as_number)
+def _as_number(typing_context: Any, word: Any, dtype: Any) -> Any:
+    number = dtype.dtype
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], context.get_value_type(number))
+
+    return number(word, dtype), generate
 
 
 def _quad(context: Any, builder: Any, element: Any, row: Any, quad: Any) -> tuple[Any, int]:

@@ -3,10 +3,10 @@
 The kernels follow no index that leads outside, but report it: see Note [Reports] in ``reports.py``.
 
 Note [Several values for one element]
-Where several values go to one element they are added with atomic instructions, in whichever order comes about, or
-any of them is the one that stays.  With ``use_deterministic_algorithms(True)``, for products and extremes, and for
-integers of less than 32 bits, for which there are no such instructions, the indices are sorted instead, and one thread
-takes all values for an element in the order of the indices, as on the CPU.
+Where several values go to one element they are added, multiplied or compared with atomic instructions, in whichever
+order comes about, or any of them is the one that stays.  With ``use_deterministic_algorithms(True)``, and for elements
+that there are no such instructions for (less than 32 bits; products of complex numbers), the indices are sorted
+instead, and one thread takes all values for an element in the order of the indices, as on the CPU.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 
 INT64 = np.dtype(np.int64)
 
-#: Parts of dtypes whose sums have atomic instructions.
+#: The dtypes that there are atomic instructions for.
 _ATOMIC = {np.dtype(name) for name in ("int32", "int64", "float32", "float64")}
 
 _PARTS = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}
@@ -154,33 +154,36 @@ def put_rows(
     if last >= values.size:
         raise RuntimeError(f"shape mismatch: {values.size} values for {size} elements at {count} indices")
     if accumulate and not distinct:
-        if are_deterministic_algorithms_enabled() or not _is_atomic(out.dtype):
+        in_order = are_deterministic_algorithms_enabled()
+        target, parts = (None, {}) if in_order else _shared(out, indexing.together)
+        if target is None:
             _put_in_order(values, value_steps, places, out, indexing.together)
         else:
-            target, add = _together(out)
-            _put(values, value_steps, places, target, out.dtype, add)
+            _put(values, value_steps, places, target, out.dtype, **parts)
     elif accumulate:
-        _put(values, value_steps, places, out, out.dtype, indexing.add)
+        _put(values, value_steps, places, out, out.dtype, put=indexing.add)
     elif not distinct and value_steps != (0, 0, 0) and are_deterministic_algorithms_enabled():
         _put_in_order(values, value_steps, places, out, indexing.later)
     else:
         _overwrite(values, value_steps, places, out)
 
 
-def _is_atomic(dtype: np.dtype) -> bool:
-    return _PARTS.get(dtype, dtype) in _ATOMIC
-
-
-def _together(out: DeviceRow) -> tuple[DeviceRow, Any]:
-    """The row as it is added to by several threads, and how one element is."""
+def _shared(out: DeviceRow, together: Any) -> tuple[DeviceRow | None, dict[str, Any]]:
+    """The row as several threads can put its elements together with values, or None if they cannot; and how."""
     part = _PARTS.get(out.dtype)
-    return (out, indexing.add_together) if part is None else (out.view(part), indexing.add_parts_together)
+    if together is indexing.together and part is not None:
+        return out.view(part), {"put": indexing.add_parts_together}
+    if out.dtype not in _ATOMIC:
+        return None, {}
+    if together is indexing.together:
+        return out, {"put": indexing.add_together}
+    return out.view(_WORDS[out.itemsize]), {"put": indexing.fold_together, "together": together}
 
 
 def _overwrite(values: DeviceRow, value_steps: tuple[int, int, int], places: Places, out: DeviceRow) -> None:
     """Write values at places, as long words if they are of the storage's dtype."""
     if values.dtype != out.dtype:
-        _put(values, value_steps, places, out, out.dtype, indexing.put)
+        _put(values, value_steps, places, out, out.dtype, put=indexing.put)
         return
     inner_steps = (places.inner_step, value_steps[2]) if places.inner > 1 else (1, 1)
     words = _Words(
@@ -192,18 +195,19 @@ def _overwrite(values: DeviceRow, value_steps: tuple[int, int, int], places: Pla
         inner_step=inner_steps[0], inner=words.count(places.inner),
     )
     steps = words.count(value_steps[0]), words.count(value_steps[1]), inner_steps[1]
-    _put(values.view(words.dtype), steps, changed, out.view(words.dtype), words.dtype, indexing.put)
+    _put(values.view(words.dtype), steps, changed, out.view(words.dtype), words.dtype, put=indexing.put)
 
 
 def _put(
-    values: DeviceRow, value_steps: tuple[int, int, int], places: Places, out: DeviceRow, compute: np.dtype, put: Any
-) -> None:
+    values: DeviceRow, value_steps: tuple[int, int, int], places: Places, out: DeviceRow, compute: np.dtype,
+    **parts: Any,
+) -> None:  # fmt: skip
     rows = places.outer * places.row.size
     shift, how = _work(rows, places.inner)
     launch(
         indexing.put_rows, compute, values, *value_steps, places.start, places.outer_step, places.row, places.step,
         places.size, places.inner_step, rows, places.row.size, places.inner, shift, out, report_row(out.device),
-        **how, put=put,
+        **how, **parts,
     )
 
 
@@ -266,22 +270,7 @@ def scatter_axis(
     Raises:
         RuntimeError: the sizes do not fit.
     """
-    count = indices.size
-    if not count:
-        return
-    _check_sizes(values.size, indices, out.size, length, width)
-    step = 0 if values.size == 1 else 1
-    ordered = are_deterministic_algorithms_enabled()
-    if mode == "multiply" or (mode == "add" and (ordered or not _is_atomic(out.dtype))) or (
-        mode == "set" and ordered and step
-    ):
-        _scatter_in_order(values, step, indices, out, length, width, inner, _TOGETHER[mode])
-        return
-    target, put = _together(out) if mode == "add" else (out, indexing.put)
-    launch(
-        indexing.scatter_axis, out.dtype, values, step, indices, count, length, width, inner, target,
-        report_row(out.device), blocks=blocks_for(count), **narrow(count), put=put,
-    )
+    _scatter(values, indices, out, (length, width, inner), _TOGETHER[mode], overwrites=mode == "set")
 
 
 def scatter_extremes(
@@ -292,21 +281,32 @@ def scatter_extremes(
     Raises:
         RuntimeError: see :func:`scatter_axis`.
     """
-    if not indices.size:
-        return
-    _check_sizes(values.size, indices, out.size, length, width)
     together = indexing.larger if largest else indexing.smaller
-    _scatter_in_order(values, 0 if values.size == 1 else 1, indices, out, length, width, inner, together)
+    _scatter(values, indices, out, (length, width, inner), together)
 
 
-def _scatter_in_order(
-    values: DeviceRow, step: int, indices: DeviceRow, out: DeviceRow, length: int, width: int, inner: int,
-    together: Any,
+def _scatter(
+    values: DeviceRow, indices: DeviceRow, out: DeviceRow, sizes: tuple[int, int, int], together: Any,
+    overwrites: bool = False,
 ) -> None:  # fmt: skip
-    count = indices.size
-    row = empty_row(count, INT64, out.device)
-    launch(
-        indexing.scatter_places, INT64, indices, count, length, width, inner, out.size, row, report_row(out.device),
-        blocks=blocks_for(count), **narrow(count),
-    )
-    _in_order(values, (0, step, 0), Places(0, 0, row, 1, out.size, 1, 1, 1), out, together)
+    """Put elements together with values, or overwrite them: in one pass if that can be and need not be in order."""
+    count, step = indices.size, 0 if values.size == 1 else 1
+    if not count:
+        return
+    _check_sizes(values.size, indices, out.size, *sizes[:2])
+    target: DeviceRow | None = out
+    parts = {"put": indexing.put}
+    if are_deterministic_algorithms_enabled() and (step or not overwrites):
+        target = None
+    elif not overwrites:
+        target, parts = _shared(out, together)
+    how = {"blocks": blocks_for(count), **narrow(count)}
+    report = report_row(out.device)
+    if target is not None:
+        launch(
+            indexing.scatter_axis, out.dtype, values, step, indices, count, *sizes, target, report, **how, **parts
+        )
+        return
+    places = empty_row(count, INT64, out.device)
+    launch(indexing.scatter_places, INT64, indices, count, *sizes, out.size, places, report, **how)
+    _in_order(values, (0, step, 0), Places(0, 0, places, 1, out.size, 1, 1, 1), out, together)
