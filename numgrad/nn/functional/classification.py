@@ -174,7 +174,9 @@ def _even_loss(
     losses = neg(sum_dims(weighted, (dim,), False)).masked_fill(skipped, 0.0)
     if reduction == "none":
         return losses
-    return sum_all(losses) if reduction == "sum" else div(sum_all(losses), count if is_mapped(count) else count.item())
+    if reduction == "sum":
+        return sum_all(losses)
+    return div(sum_all(losses), count if is_mapped(count) or count.is_cuda else count.item())
 
 
 def _expected_loss(

@@ -212,7 +212,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
         n >>= 1
         square = matmul(square, square) if n else square
     if result is None:
-        return clone(expand(eye(shape[-1], dtype=input.dtype), shape))
+        return clone(expand(eye(shape[-1], dtype=input.dtype, device=input.device), shape))
     return clone(result) if result is input else result
 
 

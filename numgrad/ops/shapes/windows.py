@@ -91,7 +91,7 @@ def restrided(input: Tensor, source: Geometry, target: Geometry, counted: Geomet
     add_strided(_read(memory, source, lowest), input)
     if overlaps_itself(counted[0], counted[1]):
         counts = zeros_of((extent,), input._type)
-        single = ones((), dtype=input.dtype)
+        single = ones((), dtype=input.dtype, device=input.device)
         add_strided(_read(counts, counted, lowest), view_of(single, counted[0], (0,) * len(counted[0])))
         part = _read(memory, counted, lowest)
         write(part, div(part, _read(counts, counted, lowest)))
