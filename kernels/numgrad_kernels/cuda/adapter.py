@@ -22,8 +22,8 @@ from numba.core import config, types
 from .. import overloads, scalar
 
 __all__ = [
-    "CAPABILITY", "compile_ptx", "compilers", "complete_simulator", "cuda", "entry_name", "is_simulated", "newest_capability",
-    "pointer_type", "simulated_kernel",
+    "CAPABILITY", "compile_ptx", "compile_ptx_for", "compilers", "complete_simulator", "cuda", "entry_name",
+    "is_simulated", "newest_capability", "pointer_type", "simulated_kernel",
 ]
 
 #: The newest NumPy that kernels for GPUs were compiled with.
@@ -47,7 +47,7 @@ except Exception as failure:
 CAPABILITY = (9, 0)
 
 #: How every kernel is compiled: as on the CPU, IEEE results, but a product may be fused with the sum it feeds.
-_OPTIONS: dict[str, Any] = {"device": False, "abi": "numba", "output": "ptx"}
+_OPTIONS: dict[str, Any] = {"device": False, "abi": "numba"}
 
 _lock = threading.RLock()
 
@@ -59,7 +59,8 @@ def is_simulated() -> bool:
 
 def pointer_type(element: Any) -> Any:
     """The type of a kernel's argument that is the address of elements of this type; truth values are uint8, 0 or 1."""
-    return types.CPointer(types.uint8 if element == types.boolean else element)
+    pointer = types.CPointer  # type: ignore[attr-defined]
+    return pointer(types.uint8 if element == types.boolean else element)
 
 
 def compile_ptx(
@@ -70,13 +71,29 @@ def compile_ptx(
     Raises:
         NotImplementedError: Numba's simulator is on, which compiles nothing.
     """
+    return compile_ptx_for(name, text, arguments, [capability])[0]
+
+
+def compile_ptx_for(
+    name: str, text: str, arguments: Sequence[Any], capabilities: Sequence[tuple[int, int]]
+) -> list[str]:
+    """The PTX for several capabilities, the lowest first, of a kernel as :func:`compile_ptx` takes it.
+
+    Most of the work is done once, for the first of them.
+
+    Raises:
+        NotImplementedError: see there.
+    """
     if is_simulated():
         raise NotImplementedError("Numba's CUDA simulator is on (NUMBA_ENABLE_CUDASIM): it compiles nothing")
+    from numba.cuda import compiler
+
     _register()
-    with _lock, _for_capability(capability):
-        function = _function(name, text)
-        code, _ = cuda.compile(function, types.void(*arguments), cc=capability, **_OPTIONS)
-    return code
+    with _lock, _for_capability(capabilities[0]):
+        library, _ = compiler._compile_pyfunc_with_fixup(
+            _function(name, text), types.void(*arguments), cc=capabilities[0], **_OPTIONS
+        )
+        return ["\n".join(library.get_asm_strs(cc=capability)) for capability in capabilities]
 
 
 def newest_capability(capability: tuple[int, int]) -> tuple[int, int]:

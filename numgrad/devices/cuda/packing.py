@@ -12,9 +12,11 @@ import struct
 from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any
 
-from numba.core import types
+from numba.core import types as numba_types
 
 __all__ = ["launcher"]
+
+types: Any = numba_types  # what it says of itself for type checkers is not all that it has
 
 _TEXT = """
 def launch(blocks, threads, stream, {names}):

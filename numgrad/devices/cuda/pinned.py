@@ -82,7 +82,7 @@ def pinned_row(count: int, dtype: np.dtype) -> np.ndarray:
     block = _take(size)
     memory = (ctypes.c_char * block.size).from_address(block.address)
     memory.lent = _Lent(block)  # type: ignore[attr-defined]
-    return np.frombuffer(memory, np.uint8)[:size].view(dtype)
+    return np.frombuffer(memoryview(memory), np.uint8)[:size].view(dtype)
 
 
 def _take(count: int) -> _Block:

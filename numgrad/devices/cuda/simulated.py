@@ -16,6 +16,7 @@ import numpy as np
 
 from numgrad_kernels.cuda import adapter
 
+from ..compiling import tell_made
 from ..rows import DeviceRow
 from .handles import Properties, StreamHandle
 
@@ -196,8 +197,11 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
 
     ``blocks`` and ``threads`` are numbers, or up to three for as many dimensions.  ``launch.occupancy(device)``
     is the number of threads in a block that keeps the GPU busiest, and how many of these blocks run at the same time.
+    ``launch.prepare(device)`` is nothing to be done here.
     """
+    begun = time.perf_counter_ns()
     run = adapter.simulated_kernel(name, text)
+    tell_made(name, begun)
 
     def launch(blocks: Any, threads: Any, stream: StreamHandle, *values: Any) -> None:
         with np.errstate(all="ignore"):
@@ -205,6 +209,7 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
 
     kernel: Any = launch
     kernel.occupancy = lambda device: (4, 2)
+    kernel.prepare = lambda device: None
     return kernel
 
 
@@ -213,7 +218,7 @@ def _array(row: DeviceRow) -> np.ndarray:
     dtype = np.dtype(np.uint8) if row.dtype.kind == "b" else row.dtype
     if not row.size:
         return np.empty(0, dtype)
-    return np.frombuffer((ctypes.c_char * row.nbytes).from_address(row.address), dtype)
+    return np.frombuffer(memoryview((ctypes.c_char * row.nbytes).from_address(row.address)), dtype)
 
 
 class _Seen:

@@ -12,12 +12,6 @@ class Counts:
     (``..._freed``), and how many there were when these began to be counted (``..._before``).
     """
 
-    __slots__ = (
-        "blocks", "blocks_before", "blocks_freed", "blocks_peak", "bytes", "bytes_before", "bytes_freed", "bytes_peak",
-        "requested", "requested_before", "requested_freed", "requested_peak", "reserved", "reserved_before",
-        "reserved_freed", "reserved_peak", "segments", "segments_before", "segments_freed", "segments_peak",
-    )
-
     #: PyTorch's names of what is counted.
     NAMES = {  # noqa: RUF012 - it is not changed
         "allocation": "blocks", "segment": "segments", "allocated_bytes": "bytes", "reserved_bytes": "reserved",
@@ -25,8 +19,11 @@ class Counts:
     }
 
     def __init__(self) -> None:
-        for name in self.__slots__:
-            setattr(self, name, 0)
+        self.blocks = self.blocks_peak = self.blocks_freed = self.blocks_before = 0
+        self.bytes = self.bytes_peak = self.bytes_freed = self.bytes_before = 0
+        self.requested = self.requested_peak = self.requested_freed = self.requested_before = 0
+        self.segments = self.segments_peak = self.segments_freed = self.segments_before = 0
+        self.reserved = self.reserved_peak = self.reserved_freed = self.reserved_before = 0
 
     def add_block(self, given: int, requested: int) -> None:
         """Count a block: once for each tensor, so written out."""
