@@ -76,12 +76,12 @@ class device:  # noqa: N801 - PyTorch's name
         return device, (self.type, self.index)
 
     def __enter__(self) -> device:
-        _default.outer = (*_default.outer, _default.device)
-        _default.device = self
+        _default.outer = (*_default.outer, _default.place)
+        _default.place = self
         return self
 
     def __exit__(self, *_: object) -> None:
-        *outer, _default.device = _default.outer
+        *outer, _default.place = _default.outer
         _default.outer = tuple(outer)
 
 
@@ -105,7 +105,7 @@ CPU = device("cpu")
 class _Default(threading.local):
     """Where this thread makes tensors, and where it will again at the end of each context."""
 
-    device = CPU
+    place: device = CPU
     outer: tuple[device, ...] = ()
 
 
@@ -115,7 +115,7 @@ _default = _Default()
 def to_device(value: Any) -> device:
     """The device that ``value`` (a device, its name, a GPU's number, or None for the default) names."""
     if value is None:
-        return _default.device
+        return _default.place
     if value.__class__ is device:
         return value
     return _of_name(value) if value.__class__ is str else device(value)
@@ -135,12 +135,12 @@ def set_default_device(device: Any) -> None:
         >>> torch.get_default_device()
         device(type='cpu')
     """
-    _default.device = CPU if device is None else to_device(device)
+    _default.place = CPU if device is None else to_device(device)
 
 
 def get_default_device() -> device:
     """The device that this thread makes new tensors on where none is named: the CPU unless it was set."""
-    return numbered(_default.device)
+    return numbered(_default.place)
 
 
 #: The GPUs that tensors were made on.

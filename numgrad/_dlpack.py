@@ -80,7 +80,8 @@ _kept: dict[int, tuple[Any, ...]] = {}
 @_Deleter
 def _forget(address: int | None) -> None:
     """Free what a capsule keeps alive: called by whoever has read it, once the memory is no longer used."""
-    _kept.pop(address, None)  # type: ignore[arg-type]
+    if address is not None:
+        _kept.pop(address, None)
 
 
 @_Destructor
@@ -122,7 +123,7 @@ def device_of(capsule: Any) -> tuple[int, int] | None:
     """Where the memory of a capsule lies, in DLPack's numbers; None if it was read already."""
     for name, structure in ((_VERSIONED_NAME, _Versioned), (_NAME, _Managed)):
         if is_named(capsule, name):
-            tensor = structure.from_address(_pointer(id(capsule), name)).tensor  # type: ignore[attr-defined]
+            tensor = structure.from_address(_pointer(id(capsule), name)).tensor
             return tensor.device_type, tensor.device_id
     return None
 

@@ -328,8 +328,10 @@ class Tensor(Description, Conversions, GradientHooks):
         shape, strides = self._shape, self._element_strides()
         if 0 in shape:
             return np.empty(shape, self._type.numpy)
-        end = self._offset + sum([(extent - 1) * step for extent, step in zip(shape, strides, strict=True)]) + 1
-        part = self._storage[self._offset : end].host()
+        reach = sum([(extent - 1) * step for extent, step in zip(shape, strides, strict=True)]) + 1
+        if reach > max(4 * numel(shape), 1 << 16):  # the elements alone are worth a kernel
+            return self.detach().clone()._host_array()
+        part = self._storage[self._offset : self._offset + reach].host()
         item = part.itemsize
         return np.ndarray(shape, part.dtype, part, 0, tuple([step * item for step in strides]))
 

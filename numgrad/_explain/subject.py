@@ -58,8 +58,9 @@ class Subject:
 
 
 def described(tensor: Tensor) -> str:
-    """Shape and dtype."""
-    return f"shape {list(tensor._shape)}, {tensor._type.dtype.name}"
+    """Shape and dtype, and the GPU that it lies on."""
+    place = f" on {tensor.device}" if tensor.is_cuda else ""
+    return f"shape {list(tensor._shape)}, {tensor._type.dtype.name}{place}"
 
 
 _Kind = TypeVar("_Kind")

@@ -61,12 +61,18 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
     """Within the ``with`` block, tensors are saved as copies in the CPU's memory, and come back when needed.
 
     Args:
-        pin_memory: use page-locked memory, where there is a GPU to copy from.
+        pin_memory: copy tensors of a GPU into pinned memory, and back without waiting.
         device_type: the kind of device that ``pin_memory`` is for.
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda"):
-        super().__init__(lambda tensor: (tensor.device, operations.clone(tensor)), lambda kept: kept[1].to(kept[0]))
+        def pack(tensor: Any) -> tuple[Any, Any]:
+            if not tensor.is_cuda:
+                return tensor.device, operations.clone(tensor)
+            kept = tensor.to("cpu", non_blocking=pin_memory)  # then it lies in pinned memory
+            return tensor.device, kept
+
+        super().__init__(pack, lambda kept: kept[1].to(kept[0], non_blocking=pin_memory))
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .choosing import begin_cuda, cuda_in_use
-from .rows import DeviceRow
+from .rows import DeviceRow, waited
 
 __all__ = ["is_pinned", "moved", "overwrite", "pinned"]
 
@@ -23,9 +23,9 @@ def moved(row: Any, device: Any, wait: bool = True) -> Any:
         return row.copy() if row.device == device.index else _on_other_gpu(row, device.index)
     if wait:
         return row.host()
-    memory = begin_cuda().memory
     array = pinned(row.size, row.dtype)
-    memory.download(row, array, wait=False)
+    if row.size:
+        begin_cuda().memory.download(row, array, wait=False)
     return array
 
 
@@ -36,6 +36,8 @@ def overwrite(target: Any, source: Any, wait: bool = True) -> None:
     memory = begin_cuda().memory
     if target.__class__ is not DeviceRow:
         memory.download(source, target, wait=wait)
+        if wait:
+            waited()
     elif source.__class__ is not DeviceRow:
         memory.upload(target, source, wait=wait)
     else:

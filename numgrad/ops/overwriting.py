@@ -106,10 +106,10 @@ def _overwritten_with(input: Tensor, src: Tensor, node: type[Node], wait: bool =
 def _write(target: Tensor, source: Tensor, wait: bool) -> None:
     """Copy the elements, broadcast and converted; of two devices the target's does that."""
     if source._type.device is not target._type.device:
-        if source._flat is not None and target._flat is not None and source.dtype is target.dtype:
-            if source._shape == target._shape:
-                devices.overwrite(target._flat, source._flat, wait)
-                return
+        alike = (source.dtype, source._shape) == (target.dtype, target._shape)
+        if alike and source._flat is not None and target._flat is not None:
+            devices.overwrite(target._flat, source._flat, wait)
+            return
         source = placed(source, target._type.device)
     devices.run_pointwise(copy_program(source.dtype, target.dtype), [source], [target])
 

@@ -151,6 +151,16 @@ def test_a_gradient_lies_where_its_tensor_lies():
     assert one.grad.item() == 8
 
 
+@pytest.mark.parametrize("pin_memory", [False, True])
+def test_tensors_are_saved_on_the_cpu(pin_memory):
+    x = tensor([1.0, 2.0], device="cuda", requires_grad=True)
+    with numgrad.autograd.graph.save_on_cpu(pin_memory=pin_memory):
+        y = x * x
+    y.sum().backward()
+    assert x.grad.is_cuda
+    assert x.grad.tolist() == [2, 4]
+
+
 # --- overwriting ------------------------------------------------------------------------
 
 

@@ -155,6 +155,7 @@ def test_other_texts_show_the_elements():
     x = tensor(2.5, device="cuda")
     assert f"{x:.2f}" == "2.50"
     y = tensor([1.0, 2.0], device="cuda", requires_grad=True)
+    assert "shape [2], float32 on cuda:0, a leaf" in str(numgrad.explain(y))
     assert "cuda:0" in y._repr_html_()
     assert values_text(y) == ["[1, 2]"]
     assert "TanhBackward0: saved result" in str(numgrad.viz.draw(y.tanh()))
@@ -179,6 +180,13 @@ def test_elements_as_pythons_numbers():
     assert 7.0 not in x
     assert tensor(1 + 2j, device="cuda").item() == 1 + 2j
     assert tensor([True, False], device="cuda").tolist() == [True, False]
+
+
+def test_few_elements_far_apart():
+    x = numgrad.zeros(2, 1 << 17, device="cuda")
+    x[:, 5] = tensor([1.0, 2.0], device="cuda")
+    assert x[:, 5].tolist() == [1, 2]
+    assert x[:, 5:6].expand(2, 2).tolist() == [[1, 1], [2, 2]]
 
 
 def test_numpy_gets_no_memory_of_a_gpu():

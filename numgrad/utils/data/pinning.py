@@ -32,9 +32,9 @@ def pinned(batch: Any) -> Any:
     if isinstance(batch, Sequence):
         items = [pinned(item) for item in batch]
         if isinstance(batch, MutableSequence):
-            clone = copy.copy(batch)
+            same: Any = copy.copy(batch)
             for place, item in enumerate(items):
-                clone[place] = item
-            return clone
+                same[place] = item
+            return same
         return items
     return batch
