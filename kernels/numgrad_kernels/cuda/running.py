@@ -10,6 +10,7 @@ import numpy as np
 
 from ..cpu.reductions import fold
 from .adapter import cuda
+from .lines import wait
 
 #: Placeholder: the dtype of the elements.
 T = np.float32
@@ -39,7 +40,7 @@ def extreme_rows(x, rows, length, shift, out, indices):
     lanes = 1 << shift
     lane, slot = thread & (lanes - 1), thread >> shift
     row = cuda.blockIdx.x * (THREADS >> shift) + slot
-    base = min(row, rows - 1) * length
+    base = min(row, rows - 1) * length  # threads without a row read the last one
     span = lanes * ITEMS
     carry, carried = x[base], np.int64(0)
     begin = 0
@@ -47,7 +48,7 @@ def extreme_rows(x, rows, length, shift, out, indices):
         for turn in range(ITEMS):
             k = lane + turn * lanes
             tile[np.uint64(slot * span + k)] = x[base + min(begin + k, length - 1)]
-        cuda.syncthreads()
+        wait(lanes)
         start = begin + lane * ITEMS
         best, index = tile[np.uint64(thread * ITEMS)], np.int64(start)
         for k in range(ITEMS):
@@ -60,7 +61,7 @@ def extreme_rows(x, rows, length, shift, out, indices):
         side, apart = 0, 1
         bests[np.uint64(thread)] = best
         places[np.uint64(thread)] = index
-        cuda.syncthreads()
+        wait(lanes)
         while apart < lanes:
             if lane >= apart:
                 at = np.uint64(side + thread - apart)
@@ -70,7 +71,7 @@ def extreme_rows(x, rows, length, shift, out, indices):
             side = THREADS - side
             bests[np.uint64(side + thread)] = best
             places[np.uint64(side + thread)] = index
-            cuda.syncthreads()
+            wait(lanes)
             apart <<= 1
         best, index = carry, carried
         if lane > 0:
@@ -88,7 +89,7 @@ def extreme_rows(x, rows, length, shift, out, indices):
         value = bests[at]
         if fold(carry, value):
             carry, carried = value, places[at]
-        cuda.syncthreads()
+        wait(lanes)
         for turn in range(ITEMS):
             k = lane + turn * lanes
             if (row < rows) & (begin + k < length):
@@ -127,7 +128,8 @@ def recurrence_rows(x, factors, rows, length, shift, backwards, out):
     thread = cuda.threadIdx.x
     lanes = 1 << shift
     lane, slot = thread & (lanes - 1), thread >> shift
-    row = cuda.blockIdx.x * (THREADS >> shift) + slot
+    place = cuda.blockIdx.x * (THREADS >> shift) + slot
+    row = min(place, rows - 1)
     step = -1 if backwards else 1
     first = row * length + (length - 1 if backwards else 0)
     span = lanes * ITEMS
@@ -136,11 +138,11 @@ def recurrence_rows(x, factors, rows, length, shift, backwards, out):
     while begin < length:
         for turn in range(ITEMS):
             k = lane + turn * lanes
-            if (row < rows) & (begin + k < length):
-                tile[np.uint64(slot * span + k)] = x[first + step * (begin + k)]
-                times[np.uint64(slot * span + k)] = factors[first + step * (begin + k)]
-        cuda.syncthreads()
-        if (lane == 0) & (row < rows):
+            here = first + step * min(begin + k, length - 1)
+            tile[np.uint64(slot * span + k)] = x[here]
+            times[np.uint64(slot * span + k)] = factors[here]
+        wait(lanes)
+        if lane == 0:
             for k in range(min(span, length - begin)):
                 at = np.uint64(slot * span + k)
                 value = tile[at]
@@ -148,10 +150,10 @@ def recurrence_rows(x, factors, rows, length, shift, backwards, out):
                     value += times[at] * carry
                 tile[at] = value
                 carry = value
-        cuda.syncthreads()
+        wait(lanes)
         for turn in range(ITEMS):
             k = lane + turn * lanes
-            if (row < rows) & (begin + k < length):
+            if (place < rows) & (begin + k < length):
                 out[first + step * (begin + k)] = tile[np.uint64(slot * span + k)]
         begin += span
 

@@ -14,6 +14,7 @@ from ..cpu.reductions import fold
 from ..scalar import exp, log1p, maximum, minimum, where
 from .adapter import cuda
 from .language import quotient, rest
+from .lines import wait
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -57,26 +58,21 @@ def scan_rows(x, rows, length, shift, pieces, stretch, backwards, initial, start
     lanes = 1 << shift
     lane, slot = thread & (lanes - 1), thread >> shift
     piece = rest(cuda.blockIdx.x, pieces)
-    row = quotient(cuda.blockIdx.x, pieces) * (THREADS >> shift) + slot
+    place = quotient(cuda.blockIdx.x, pieces) * (THREADS >> shift) + slot
+    row = min(place, rows - 1)  # threads without a row read the last one
     low, high = piece * stretch, min(length, (piece + 1) * stretch)
     count = high - low
     step = -1 if backwards else 1
     first = row * length + (high - 1 if backwards else low)
     span = lanes * ITEMS
-    carry = T(initial)
-    if row < rows:
-        carry = _start(starts, row, piece, pieces, backwards, initial)
-    else:
-        count = 0
+    carry = _start(starts, row, piece, pieces, backwards, initial)
     begin = 0
     while begin < stretch:
         for turn in range(ITEMS):
             k = lane + turn * lanes
-            value = T(initial)
-            if begin + k < count:
-                value = T(x[first + step * (begin + k)])
-            tile[np.uint64(slot * span + k)] = value
-        cuda.syncthreads()
+            value = T(x[first + step * min(begin + k, count - 1)])
+            tile[np.uint64(slot * span + k)] = where(begin + k < count, value, T(initial))
+        wait(lanes)
         total = T(initial)
         for k in range(ITEMS):
             at = np.uint64(thread * ITEMS + k)
@@ -84,13 +80,13 @@ def scan_rows(x, rows, length, shift, pieces, stretch, backwards, initial, start
             tile[at] = total
         side, apart = 0, 1
         totals[np.uint64(thread)] = total
-        cuda.syncthreads()
+        wait(lanes)
         while apart < lanes:
             if lane >= apart:
                 total = fold(totals[np.uint64(side + thread - apart)], total)
             side = THREADS - side
             totals[np.uint64(side + thread)] = total
-            cuda.syncthreads()
+            wait(lanes)
             apart <<= 1
         before = carry
         if lane > 0:
@@ -99,10 +95,10 @@ def scan_rows(x, rows, length, shift, pieces, stretch, backwards, initial, start
             at = np.uint64(thread * ITEMS + k)
             tile[at] = fold(before, tile[at])
         carry = fold(carry, totals[np.uint64(side + slot * lanes + lanes - 1)])
-        cuda.syncthreads()
+        wait(lanes)
         for turn in range(ITEMS):
             k = lane + turn * lanes
-            if begin + k < count:
+            if (place < rows) & (begin + k < count):
                 out[first + step * (begin + k)] = tile[np.uint64(slot * span + k)]
         begin += span
 
