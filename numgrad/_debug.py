@@ -66,7 +66,8 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
             2. Their dtypes, too, the elements of small results, the bytes of those that are no views, and the time in
                microseconds, without what it takes to make kernels and to print.
             3. Each run of a kernel, with the elements and bytes that it reads and writes, its time and its bandwidth
-               in GB/s; and how long it took to make a kernel, that is to compile it or load it from disk.
+               in GB/s; and how long it took to make a kernel, that is to compile it or load it from disk.  A GPU's
+               kernels are then waited for, each before the next.
             4. The text of each kernel, before its first run.
         file: where to print; ``sys.stderr`` unless given.
 
@@ -155,8 +156,8 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
             self._print_within(f"{kernel!r}", *[f"| {line}".rstrip() for line in kernel.text.strip().splitlines()])
         name = launch.name if kernel is None else f"kernel {launch.name}"
         taken = f"{launch.time * 1e6:.1f} us, {launch.bandwidth:.2f} GB/s"
-        threads = ", on several threads" if launch.parallel else ""
-        self._print_within(f"{name}: {counted(launch.elements, 'element')}, {launch.bytes} bytes, {taken}{threads}")
+        place = ", on several threads" if launch.parallel else f", on {launch.device}" * (launch.device != "cpu")
+        self._print_within(f"{name}: {counted(launch.elements, 'element')}, {launch.bytes} bytes, {taken}{place}")
         self._here.apart += perf_counter_ns() - begun
 
     def _made(self, name: str, begun: int, ended: int) -> None:

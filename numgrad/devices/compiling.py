@@ -11,7 +11,7 @@ from numgrad_kernels import store
 
 from . import launches
 
-__all__ = ["compile_kernel", "kernel_listeners"]
+__all__ = ["compile_kernel", "kernel_listeners", "tell_made"]
 
 #: Called with the kernel's name, and when the work of having it began and ended, in nanoseconds of ``perf_counter_ns``.
 #: The thread is the one that asked for the kernel.
@@ -25,8 +25,13 @@ def compile_kernel(
     begun = perf_counter_ns()
     kernel = store.compile_kernel(name, write(), arguments, parallel=parallel)
     launches.made(kernel)
+    tell_made(name, begun)
+    return kernel
+
+
+def tell_made(name: str, begun: int) -> None:
+    """Tell those who want to know that a kernel has been had by now."""
     if kernel_listeners:
         ended = perf_counter_ns()
         for tell in tuple(kernel_listeners):
             tell(name, begun, ended)
-    return kernel

@@ -9,31 +9,42 @@ somebody listens escapes, and a kernel's results are the same.
 
 What NumPy does in a kernel's place (sorting, joining, products of vectors) is told of, too, as a run without a kernel.
 Not told of is what NumPy does beside it: it fills memory, copies a few elements, draws random bits.
+
+Kernels for GPUs are the same: their ``run`` is what is surrounded.  While somebody listens, each of them is waited for
+before the next is launched; its time is the GPU's own, from one event to another, and contains the few microseconds
+that a launch takes.  What cuBLAS does is told of as what NumPy does.  Copies and the filling of memory are not told of.
 """
 
 from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from time import perf_counter_ns
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakSet
 
 from numgrad_kernels.store import Kernel, compiled_kernels
 
 from .traffic import Traffic, array_traffic, kernel_traffic
 
-__all__ = ["Launch", "bind", "by_numpy", "listen", "listening", "made", "unlisten"]
+__all__ = [
+    "CPU", "GPU", "Kind", "Launch", "add_kind", "bind", "by_numpy", "listen", "listening", "made", "tell",
+    "unlisten",
+]
+
+#: Where what is told of runs.
+CPU, GPU = "cpu", "cuda"
 
 
 class Launch:
-    """One run of a kernel, or of a function of NumPy's in the place of one.
+    """One run of a kernel, or of a library's function in the place of one.
 
     Attributes:
-        kernel: from the store; None for NumPy.
-        name: the kernel's; for NumPy the function's, such as "numpy.sort".
+        kernel: from the store, or one for GPUs; None for NumPy and cuBLAS.
+        name: the kernel's; for a library the function's, such as "numpy.sort".
+        device: where it ran: "cpu", or a GPU's name, such as "cuda:0".
         begun, ended: in nanoseconds of ``time.perf_counter_ns``.
         read, written: bytes of the elements that it must read and write, each counted once.
         elements: of the largest of its arrays.
@@ -41,15 +52,16 @@ class Launch:
         thread: the identifier of the thread that ran it.
     """
 
-    __slots__ = ("begun", "elements", "ended", "kernel", "name", "parallel", "read", "thread", "written")
+    __slots__ = ("begun", "device", "elements", "ended", "kernel", "name", "parallel", "read", "thread", "written")
 
-    def __init__(self, kernel: Kernel | None, name: str, begun: int, ended: int, traffic: Traffic):
+    def __init__(self, kernel: Any, name: str, begun: int, ended: int, traffic: Traffic, device: str = CPU):
         self.kernel = kernel
         self.name = name
+        self.device = device
         self.begun = begun
         self.ended = ended
         self.read, self.written, self.elements = traffic
-        self.parallel = kernel is not None and kernel.parallel
+        self.parallel = isinstance(kernel, Kernel) and kernel.parallel
         self.thread = threading.get_ident()
 
     @property
@@ -73,11 +85,31 @@ class Launch:
 
 Listener = Callable[[Launch], None]
 
-#: Who is told.
+#: Who is told of what the CPU runs, and of what GPUs run.
 listeners: tuple[Listener, ...] = ()
+gpu_listeners: tuple[Listener, ...] = ()
 
-#: The machine code of each kernel whose ``entry`` is a function around it.
-_bare: dict[Kernel, Callable[..., None]] = {}
+#: Everybody who listens, with what they asked for.
+_asked: list[tuple[Listener, Collection[str]]] = []
+
+
+class Kind(NamedTuple):
+    """A class of kernels: what this process has of it, and how to be told of their runs.
+
+    ``kernels()`` are all there are.  The attribute of this name runs one, and ``around(kernel, bare)`` is a function
+    to put in the place of what stands there.
+    """
+
+    place: str
+    kernels: Callable[[], Iterable[Any]]
+    attribute: str
+    around: Callable[[Any, Callable[..., None]], Callable[..., None]]
+
+
+_kinds: dict[type, Kind] = {}
+
+#: What each kernel is run by that has a function around it for the time being.
+_bare: dict[Any, Callable[..., None]] = {}
 
 #: Functions that copy a kernel's ``entry`` somewhere.
 _bound: WeakSet[Callable[[], None]] = WeakSet()
@@ -94,32 +126,43 @@ class _Telling(threading.local):
 _telling = _Telling()
 
 
-def listen(listener: Listener) -> None:
+def listen(listener: Listener, places: Collection[str] = (CPU, GPU)) -> None:
     """Tell the listener of every run of a kernel from now on, in the thread that ran it, whichever that is.
 
-    What the listener runs itself it is not told of.  An error that it raises comes out of the operation.
+    What the listener runs itself it is not told of.  An error that it raises comes out of the operation.  With
+    ``places``, CPU or GPU alone, it is told of those kernels only, and the others stay bare.
     """
-    global listeners
     with _changing:
-        listeners = (*listeners, listener)
-        for kernel in compiled_kernels():
-            _surround(kernel)
-        _bind_all()
+        _asked.append((listener, places))
+        _change()
 
 
 def unlisten(listener: Listener) -> None:
     """No longer tell it, or once less if it listens several times; nothing happens if it is not told."""
-    global listeners
     with _changing:
-        left = list(listeners)
-        if listener in left:
-            left.remove(listener)
-        listeners = tuple(left)
-        if not listeners:
-            for kernel, entry in _bare.items():
-                kernel.entry = entry
-            _bare.clear()
-            _bind_all()
+        for place, (other, _) in enumerate(_asked):
+            if other == listener:
+                del _asked[place]
+                break
+        _change()
+
+
+def _change() -> None:
+    """Surround the kernels that somebody listens to, and free the others."""
+    global listeners, gpu_listeners
+    listeners = tuple([listener for listener, places in _asked if CPU in places])
+    gpu_listeners = tuple([listener for listener, places in _asked if GPU in places])
+    for kind in _kinds.values():
+        for kernel in kind.kernels():
+            if _told_of(kind.place):
+                _surround(kernel, kind)
+            elif kernel in _bare:
+                setattr(kernel, kind.attribute, _bare.pop(kernel))
+    _bind_all()
+
+
+def _told_of(place: str) -> tuple[Listener, ...]:
+    return listeners if place == CPU else gpu_listeners
 
 
 @contextmanager
@@ -132,12 +175,18 @@ def listening(listener: Listener) -> Iterator[None]:
         unlisten(listener)
 
 
-def made(kernel: Kernel) -> None:
+def add_kind(kernels: type, kind: Kind) -> None:
+    """Say that there are kernels of another class, of which this process has none yet."""
+    _kinds[kernels] = kind
+
+
+def made(kernel: Any) -> None:
     """Say that the process has a new kernel."""
-    if listeners:
+    if listeners or gpu_listeners:
         with _changing:
-            if listeners:
-                _surround(kernel)
+            kind = _kinds[type(kernel)]
+            if _told_of(kind.place):
+                _surround(kernel, kind)
 
 
 def bind(function: Callable[[], None]) -> None:
@@ -152,28 +201,35 @@ def _bind_all() -> None:
         function()
 
 
-def _surround(kernel: Kernel) -> None:
-    if kernel in _bare:
-        return
-    entry = _bare[kernel] = kernel.entry
+def _surround(kernel: Any, kind: Kind) -> None:
+    if kernel not in _bare:
+        bare = _bare[kernel] = getattr(kernel, kind.attribute)
+        setattr(kernel, kind.attribute, kind.around(kernel, bare))
 
+
+def _around_entry(kernel: Kernel, entry: Callable[..., None]) -> Callable[..., None]:
     def run(*arguments: Any) -> None:
         begun = perf_counter_ns()
         entry(*arguments)
         ended = perf_counter_ns()
-        if not _telling.busy:
-            _tell(Launch(kernel, kernel.name, begun, ended, kernel_traffic(kernel, arguments)))
+        tell(lambda: Launch(kernel, kernel.name, begun, ended, kernel_traffic(kernel, arguments)), CPU)
 
-    kernel.entry = run
+    return run
 
 
-def _tell(launch: Launch) -> None:
-    _telling.busy = True
-    try:
-        for listener in listeners:
-            listener(launch)
-    finally:
-        _telling.busy = False
+add_kind(Kernel, Kind(CPU, compiled_kernels, "entry", _around_entry))
+
+
+def tell(launch: Callable[[], Launch], place: str) -> None:
+    """Tell everybody who listens, unless what this thread runs is not to be told."""
+    if not _telling.busy:
+        told = launch()
+        _telling.busy = True
+        try:
+            for listener in _told_of(place):
+                listener(told)
+        finally:
+            _telling.busy = False
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -194,7 +250,7 @@ def by_numpy(name: str) -> Callable[[Function], Function]:
                 ended = perf_counter_ns()
             finally:
                 _telling.busy = False
-            _tell(Launch(None, name, begun, ended, array_traffic(arguments, result)))
+            tell(lambda: Launch(None, name, begun, ended, array_traffic(arguments, result)), CPU)
             return result
 
         return call  # type: ignore[return-value]

@@ -3,7 +3,8 @@
 Which arrays a kernel reads and which it writes is found out from its text.  One that it writes first and reads
 afterwards counts as written: it is still in the processor's cache.  Of an array that repeats one element along a
 dimension that element counts once.  Some kernels are given more memory than they go to, such as the whole storage of
-a view; how much of it they reach is known by their names.
+a view; how much of it they reach is known by their names.  Of kernels for GPUs it is known of the pointwise ones, by
+the strides that they are given; of the others a row counts whole.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from numgrad_kernels.store import Kernel
+from .rows import DeviceRow
 
 __all__ = ["Traffic", "array_traffic", "kernel_traffic", "uses"]
 
@@ -29,14 +31,16 @@ class Traffic(NamedTuple):
     elements: int
 
 
-def kernel_traffic(kernel: Kernel, arguments: Sequence[Any]) -> Traffic:
-    """What a run of a kernel with these arguments moves."""
+def kernel_traffic(kernel: Any, arguments: Sequence[Any]) -> Traffic:
+    """What a run of a kernel, for the CPU or a GPU, with these arguments moves."""
     if kernel.name in _UPDATES:
         return _update_traffic(kernel, arguments)
     names, read, written = uses(kernel.text)
     given = dict(zip(names, arguments, strict=True))
-    sizes = {name: _distinct(array) for name, array in given.items() if isinstance(array, np.ndarray)}
-    if kernel.name in _REACHED:
+    sizes = {name: _distinct(array) for name, array in given.items() if isinstance(array, np.ndarray | DeviceRow)}
+    if any(isinstance(value, DeviceRow) for value in given.values()):
+        sizes.update({name: min(sizes[name], count) for name, count in _strided(given, sizes).items()})
+    elif kernel.name in _REACHED:
         reached = _REACHED[kernel.name](*[given[name] for name in _parameters(_REACHED[kernel.name])])
         sizes.update({name: min(count, sizes[name]) for name, count in reached.items()})
     return Traffic(
@@ -46,10 +50,16 @@ def kernel_traffic(kernel: Kernel, arguments: Sequence[Any]) -> Traffic:
     )
 
 
-def _bytes(parts: Iterable[tuple[np.ndarray, int]]) -> int:
-    """The bytes of so many elements of each array; the same memory, given twice, counts once."""
-    memory = {(array.ctypes.data, array.shape, array.strides): count * array.itemsize for array, count in parts}
-    return sum(memory.values())
+def _bytes(parts: Iterable[tuple[Any, int]]) -> int:
+    """The bytes of so many elements of each array or row; the same memory, given twice, counts once."""
+    return sum({_place(array): count * array.itemsize for array, count in parts}.values())
+
+
+def _place(array: Any) -> tuple[Any, ...]:
+    """Where an array or a row lies in memory."""
+    if isinstance(array, DeviceRow):
+        return array.address, array.size
+    return array.ctypes.data, array.shape, array.strides
 
 
 def array_traffic(arguments: Sequence[Any], result: Any) -> Traffic:
@@ -71,9 +81,9 @@ def _arrays(values: Iterable[Any]) -> Iterable[np.ndarray]:
             yield from _arrays(value)
 
 
-def _distinct(array: np.ndarray) -> int:
-    """The elements of an array, a repeated one counted once."""
-    if array.flags.c_contiguous:
+def _distinct(array: Any) -> int:
+    """The elements of an array or a row, a repeated one counted once."""
+    if isinstance(array, DeviceRow) or array.flags.c_contiguous:
         return array.size
     count = 1
     for extent, step in zip(array.shape, array.strides, strict=True):
@@ -104,7 +114,7 @@ def uses(text: str) -> Uses:
 
 
 #: Of the functions that kernels call with arrays: the places of those that they read, and that they write.
-_CALLED = {"gemm": ((4, 8), (13,))}
+_CALLED = {"gemm": ((4, 8), (13,)), "load4": ((0,), ()), "store4": ((), (0,)), "atomic_add": ((0,), (0,))}
 
 
 class _Reader(ast.NodeVisitor):
@@ -238,18 +248,31 @@ _REACHED: dict[str, Callable[..., dict[str, int]]] = {
     "take_rows": _rows_taken,
 }
 
+def _strided(given: dict[str, Any], names: Iterable[str]) -> dict[str, int]:
+    """What a pointwise kernel for GPUs reaches of arrays of any strides; nothing of other kernels."""
+    counts: dict[str, int] = {}
+    for name in names:
+        steps = [given[f"{name}_s{axis}"] for axis in range(len(given)) if f"{name}_s{axis}" in given]
+        if steps:
+            inner = [given[f"n{axis}"] for axis in range(1, len(steps))]
+            extents = given["n"] // max(math.prod(inner), 1), *inner
+            counts[name] = math.prod([extent for extent, step in zip(extents, steps, strict=True) if step])
+    return counts
+
+
 #: The updates of optimizers, which are given the addresses of arrays: how many for each parameter.
-_UPDATES = {"adagrad": 3, "adam": 5, "rmsprop": 5, "sgd": 3}
+_UPDATES = {"adagrad": 3, "adam": 5, "rmsprop": 5, "sgd": 3, "update": 5}
 
 #: Which operand of an update is the gradient, which it only reads.
 _GRADIENT = 1
 
 
-def _update_traffic(kernel: Kernel, arguments: Sequence[Any]) -> Traffic:
-    addresses, blocks, _ = arguments
+def _update_traffic(kernel: Any, arguments: Sequence[Any]) -> Traffic:
+    addresses, blocks = [row.host() if isinstance(row, DeviceRow) else row for row in arguments[:2]]
+    addresses = addresses.reshape(-1, _UPDATES[kernel.name])
     which, _, counts = blocks.reshape(-1, 3).T
     item = 8 if "float64 as T" in kernel.text else 4
-    present = addresses.reshape(-1, _UPDATES[kernel.name]) != 0
+    present = addresses != 0
     read = int((counts * present.sum(1)[which]).sum())
     gradients = int((counts * present[which, _GRADIENT]).sum())
     return Traffic(read * item, (read - gradients) * item, int(counts.sum()))

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from device.product_cases import check, on_gpu, tensor
 
-from numgrad.devices import cpu
+import numgrad as torch
+from numgrad.devices import cpu, launches
 
 
 class StandIn:
@@ -224,6 +225,20 @@ def test_handles(cuda, stand_in, monkeypatch):
         thread.start()
         thread.join()
     assert stand_in.handles == [1, 2]
+
+
+def test_who_listens_is_told(cuda, library):
+    """Of each routine by its name, with the bytes of the factors and of the product."""
+    matrix, stack = torch.ones(3, 4, device="cuda"), torch.ones(2, 4, 5, device="cuda")
+    vector, row = torch.ones(4, device="cuda"), torch.ones(3, device="cuda", dtype=torch.float64)
+    found = []
+    with launches.listening(found.append):
+        for product in (lambda: matrix @ stack, lambda: matrix @ vector, lambda: row @ row):
+            product()
+    assert [(launch.name, launch.read, launch.written) for launch in found] == [
+        ("cublas.sgemm", (12 + 40) * 4, 30 * 4), ("cublas.sgemv", (12 + 4) * 4, 12), ("cublas.ddot", 48, 8),
+    ]
+    assert {(launch.device, launch.kernel) for launch in found} == {("cuda:0", None)}
 
 
 def test_signatures():

@@ -12,6 +12,7 @@ import importlib
 import importlib.util
 import threading
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,13 @@ from numgrad_kernels.cuda import adapter
 
 from ..factors import Factor
 from ..rows import DeviceRow
+from ..traffic import Traffic
 from . import runtime
 from .handles import StreamHandle
+from .launching import told
 from .memory import empty_row
 
-__all__ = ["Routines", "bindings", "routines"]
+__all__ = ["Routines", "bindings", "routines", "told_of"]
 
 #: Bytes of scratch memory for each stream: what cuBLAS's manual advises for Hopper, the most of all.
 WORKSPACE = 32 << 20
@@ -124,6 +127,8 @@ class Routines:
 
     def __init__(self, letter: str, kind: np.dtype):
         library = bindings()
+        self.letter = letter
+        self.itemsize = kind.itemsize
         self._gemm = getattr(library, f"{letter}gemm_64")
         self._gemm_batched = getattr(library, f"{letter}gemm_strided_batched_64")
         self._gemv = getattr(library, f"{letter}gemv_64")
@@ -167,3 +172,29 @@ class Routines:
             self._dot(handle, k, left.address, along, right.address, step, out)
         finally:
             self._set_pointer_mode(handle, _HOST)
+
+
+def told_of(routine: Callable[..., None]) -> Callable[..., None]:
+    """A method of ``Routines``, of which those who listen are told."""
+    routines: Routines = routine.__self__  # type: ignore[attr-defined]
+    name = routine.__name__
+
+    def call(stream: StreamHandle, *arguments: Any) -> None:
+        told(
+            stream, None, f"cublas.{routines.letter}{name}", lambda: routine(stream, *arguments),
+            lambda: _traffic(name, arguments, routines.itemsize),
+        )
+
+    return call
+
+
+def _traffic(name: str, arguments: tuple[Any, ...], itemsize: int) -> Traffic:
+    """What a routine with these arguments must read and write."""
+    if name == "gemm":
+        count, m, n, k, _, first, _, second, _, added = arguments
+        factors = m * k * (count if first.batch else 1), k * n * (count if second.batch else 1)
+        out = count * m * n
+    else:
+        (rows, k), added = (arguments[:2] if name == "gemv" else (1, arguments[0])), False
+        factors, out = (rows * k, k), rows
+    return Traffic((sum(factors) + added * out) * itemsize, out * itemsize, max(*factors, out))

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from time import perf_counter_ns
 from typing import Any
 
 from cuda.bindings import driver as cu
 
 from numgrad_kernels.cuda.store import machine_code
 
+from ..compiling import tell_made
 from .handles import Properties, StreamHandle
 from .packing import launcher
 
@@ -301,7 +303,7 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
 
     ``blocks`` and ``threads`` are numbers, or up to three for as many dimensions.  The kernel is loaded on a GPU when
     it is first launched there.  ``launch.occupancy(device)`` is the number of threads in a block that keeps the GPU
-    busiest, and how many of these blocks run at the same time.
+    busiest, and how many of these blocks run at the same time.  ``launch.prepare(device)`` loads it on a GPU.
     """
     functions: dict[int, Any] = {}
 
@@ -309,9 +311,11 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
         with _lock:
             if device not in functions:
                 use(device)
+                begun = perf_counter_ns()
                 entry, code = machine_code(name, text, arguments, _capability(device))
                 module = _value(cu.cuModuleLoadData(code))
                 functions[device] = _value(cu.cuModuleGetFunction(module, entry.encode()))
+                tell_made(name, begun)
             return functions[device]
 
     def occupancy(device: int) -> tuple[int, int]:
@@ -327,6 +331,7 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
     driver = {"active": _active, "use": use, "call": cu.cuLaunchKernel, "failure": _failure}
     launch: Any = launcher(arguments, functions, find, driver)
     launch.occupancy = occupancy
+    launch.prepare = find
     return launch
 
 

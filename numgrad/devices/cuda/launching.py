@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,14 @@ from numba.np.numpy_support import from_dtype
 from numgrad_kernels.cuda import adapter
 from numgrad_kernels.source import module_text
 
+from .. import launches
 from ..rows import DeviceRow
+from ..traffic import Traffic, kernel_traffic
 from . import runtime
+from .handles import StreamHandle
 from .memory import stream
 
-__all__ = ["THREADS", "Kernel", "argument_type", "blocks_for", "compile_kernel", "launch"]
+__all__ = ["THREADS", "Kernel", "argument_type", "blocks_for", "compile_kernel", "launch", "told"]
 
 #: Threads in a block: few in the simulator, where each is a thread of Python's.
 THREADS = 4 if adapter.is_simulated() else 256
@@ -33,23 +37,28 @@ class Kernel:
     """A kernel for GPUs: its ``text`` and the types of its ``arguments``; ``run`` launches it on the current GPU.
 
     ``run(blocks, threads, stream, *arguments)`` takes rows, of which the kernel gets the addresses, and numbers.
+    Machine code is made of the text, or read from disk, when it is first launched on a GPU.
     """
 
-    __slots__ = ("_most", "arguments", "name", "run", "text")
+    __slots__ = ("_loaded", "_most", "arguments", "name", "run", "text")
 
     def __init__(self, name: str, text: str, arguments: tuple[Any, ...]):
         self.name = name
         self.text = text
         self.arguments = arguments
         self.run: Any = runtime.driver.load(name, text, arguments)
+        self._loaded = self.run
         self._most: dict[int, tuple[int, int]] = {}
+
+    def __repr__(self) -> str:
+        return f"<Kernel {self.name}({', '.join(map(str, self.arguments))}), for GPUs>"
 
     def grid(self, size: int, device: int) -> tuple[int, int]:
         """Blocks, and threads in a block, for a loop over ``size`` elements: those that keep the GPU busiest."""
         try:
             threads, most = self._most[device]
         except KeyError:
-            threads, at_once = self.run.occupancy(device)
+            threads, at_once = self._loaded.occupancy(device)
             most = at_once * ROUNDS
             self._most[device] = threads, most
         blocks = -(-size // threads)
@@ -70,7 +79,42 @@ def compile_kernel(name: str, text: str, arguments: tuple[Any, ...]) -> Kernel:
     kernel = kernels.get(key)
     if kernel is None:
         kernel = kernels[key] = Kernel(name, text, arguments)
+        launches.made(kernel)
     return kernel
+
+
+def told(
+    stream: StreamHandle, kernel: Kernel | None, name: str, run: Callable[[], None], traffic: Callable[[], Traffic]
+) -> None:
+    """Run something on a stream, wait for it, and tell those who listen how long it took."""
+    driver = runtime.driver
+    start, end = (driver.create_event(stream.device, timing=True) for _ in range(2))
+    try:
+        driver.record_event(start, stream)
+        run()
+        driver.record_event(end, stream)
+        driver.wait_for_event(end)
+        ended = perf_counter_ns()
+        begun = ended - round(driver.elapsed_time(start, end) * 1e6)
+    finally:
+        driver.destroy_event(start)
+        driver.destroy_event(end)
+    place = f"{launches.GPU}:{stream.device}"
+    launches.tell(lambda: launches.Launch(kernel, name, begun, ended, traffic(), place), launches.GPU)
+
+
+def _around_run(kernel: Kernel, bare: Any) -> Callable[..., None]:
+    def run(blocks: Any, threads: Any, stream: StreamHandle, *arguments: Any) -> None:
+        bare.prepare(stream.device)  # which may take seconds, and is no part of the run
+        told(
+            stream, kernel, kernel.name, lambda: bare(blocks, threads, stream, *arguments),
+            lambda: kernel_traffic(kernel, arguments),
+        )
+
+    return run
+
+
+launches.add_kind(Kernel, launches.Kind(launches.GPU, kernels.values, "run", _around_run))
 
 
 def argument_type(kind: Any) -> Any:
@@ -107,5 +151,7 @@ def launch(
         kernel = _hand_written[key] = compile_kernel(
             function.__name__, text, tuple([argument_type(kind) for kind in kinds])
         )
-    device = next(value.device for value in arguments if value.__class__ is DeviceRow)
-    kernel.run(blocks, threads, stream(device), *arguments)
+    first = arguments[0]
+    if first.__class__ is not DeviceRow:
+        first = next(value for value in arguments if value.__class__ is DeviceRow)
+    kernel.run(blocks, threads, stream(first.device), *arguments)

@@ -12,6 +12,7 @@ from numgrad_kernels.cuda.products import SIDE, TILE, first, products, repeat_ro
 from numgrad_kernels.pointwise import Operand, Program
 
 from ..._layout import contiguous_strides, numel
+from .. import launches
 from ..factors import Factor, factor, product_sizes
 from ..rows import DeviceRow
 from . import cublas
@@ -80,9 +81,14 @@ def matrix_product(left: Any, right: Any, turned: tuple[bool, bool] = (False, Fa
     if bias is not None:
         launch(repeat_row, kind, bias, plan.n, out.size, out, blocks=blocks_for(out.size))
     x, y = _for_cublas(left, plan.left), _for_cublas(right, plan.right)
-    library.gemm(stream(device), plan.matrices, plan.m, plan.n, plan.k, x, plan.left, y, plan.right,
+    _listened(library.gemm)(stream(device), plan.matrices, plan.m, plan.n, plan.k, x, plan.left, y, plan.right,
                  out.address, bias is not None)  # fmt: skip
     return out
+
+
+def _listened(routine: Any) -> Any:
+    """A routine of cuBLAS's, which tells of itself while somebody listens."""
+    return cublas.told_of(routine) if launches.gpu_listeners else routine
 
 
 def _by_kernel(plan: _Plan, left: DeviceRow, right: DeviceRow, bias: DeviceRow | None, out: DeviceRow) -> None:
@@ -137,12 +143,12 @@ def product(left: Any, right: Any, shape: tuple[int, ...]) -> DeviceRow:
     if shape == () == left._shape[1:]:
         along = left._element_strides()[0]
         if along:
-            library.dot(stream(device), k, _first_of(left), along, y, step, out.address)
+            _listened(library.dot)(stream(device), k, _first_of(left), along, y, step, out.address)
         else:
             _row_by_row(left, right, step, rows, k, out)
     else:
         lies = factor(left._shape, left._strides, False)
-        library.gemv(stream(device), rows, k, _for_cublas(left, lies), lies, y, step, out.address)
+        _listened(library.gemv)(stream(device), rows, k, _for_cublas(left, lies), lies, y, step, out.address)
     return out
 
 

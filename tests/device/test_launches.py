@@ -1,0 +1,127 @@
+"""Who listens is told of kernels that run on a GPU: which, how long, how many bytes; others pay nothing."""
+
+import io
+
+import pytest
+
+import numgrad as torch
+from numgrad.devices import compiled_kernels, launches
+
+
+def told(function, **options):
+    found = []
+    launches.listen(found.append, **options)
+    try:
+        function()
+    finally:
+        launches.unlisten(found.append)
+    return found
+
+
+def moved(function):
+    """Names of the kernels that a function ran on the GPU, with the bytes read and written."""
+    return [(launch.name, launch.read, launch.written) for launch in told(function) if launch.device != "cpu"]
+
+
+def bare(cuda):
+    from numgrad.devices.cuda import launching
+
+    return all(kernel.run is kernel._loaded for kernel in launching.kernels.values())
+
+
+@pytest.fixture
+def row(cuda):
+    return torch.ones(10, device="cuda")
+
+
+def test_a_run_is_told_with_its_device_its_text_its_time_and_its_bytes(row):
+    (launch,) = told(lambda: row + row)
+    assert (launch.name, launch.device, launch.parallel) == ("add", "cuda:0", False)
+    assert "def kernel(input, other, out, n):" in launch.kernel.text
+    assert (launch.read, launch.written, launch.elements) == (40, 40, 10)  # the same row twice counts once
+    assert launch.ended >= launch.begun
+    assert repr(launch.kernel).endswith("for GPUs>")
+
+
+def test_kernels_are_bare_while_nobody_listens(cuda, row):
+    row.tanh()
+    assert bare(cuda)
+    with launches.listening(lambda launch: None), launches.listening(lambda launch: None):
+        row.tanh()
+        (row * 2.5).sum()
+        assert not bare(cuda)
+    assert bare(cuda)
+
+
+def test_who_listens_to_gpus_alone_leaves_the_cpus_kernels_bare(row):
+    x = torch.ones(10)
+    x.tanh()
+    before = {kernel: kernel.entry for kernel in compiled_kernels()}
+    found = []
+    launches.listen(found.append, [launches.GPU])
+    try:
+        row.tanh(), x.tanh()
+        assert all(kernel.entry is entry for kernel, entry in before.items())
+    finally:
+        launches.unlisten(found.append)
+    assert [launch.device for launch in found] == ["cuda:0"]
+    assert [launch.device for launch in told(lambda: (row.tanh(), x.tanh()), places=[launches.CPU])] == ["cpu"]
+
+
+def test_bytes_are_those_that_must_be_moved(row):
+    square = torch.ones(4, 6, device="cuda")
+    other = torch.rand(6, device="cuda")
+    assert moved(lambda: square + other) == [("add", 96 + 24, 96)]  # the repeated row counts once
+    assert moved(lambda: square.t().contiguous()) == [("copy", 96, 96)]
+    assert moved(lambda: square[:, 1:3].contiguous()) == [("copy", 32, 32)]  # what is reached of the memory
+    assert [name for name, _, _ in moved(square.sum)] == ["fold_axis"]
+    long = torch.ones(16384, device="cuda")  # four elements at once
+    assert moved(lambda: long * 2.0) == [("mul", 65536, 65536)]
+
+
+@pytest.mark.parametrize(("options", "read", "written"), [({}, 2, 1), ({"momentum": 0.9}, 3, 2)])
+def test_an_update_counts_what_lies_behind_its_addresses(cuda, options, read, written):
+    parameters = [torch.nn.Parameter(torch.ones(size, device="cuda")) for size in (30, 5)]
+    optimizer = torch.optim.SGD(parameters, lr=0.1, **options)
+    for parameter in parameters:
+        parameter.grad = torch.ones_like(parameter)
+    optimizer.step()
+    assert moved(optimizer.step) == [("update", 35 * 4 * read, 35 * 4 * written)]
+
+
+def test_results_are_the_same_while_somebody_listens(cuda):
+    def run():
+        x = torch.linspace(-2, 2, 24, device="cuda").requires_grad_()
+        y = torch.softmax(x.view(4, 6) * x.view(4, 6).exp(), 1)
+        (y * y).sum().backward()
+        return y.detach().cpu().numpy().tobytes(), x.grad.cpu().numpy().tobytes()
+
+    before = run()
+    inside = []
+    told(lambda: inside.append(run()))
+    assert inside == [before]
+
+
+def test_what_a_listener_runs_itself_is_not_told(row):
+    found = []
+
+    def listener(launch):
+        found.append(launch.name)
+        row.exp()
+
+    with launches.listening(listener):
+        row.tanh()
+    assert found == ["tanh"]
+
+
+def test_debugging_prints_kernels_with_their_device_and_text(row):
+    x = torch.rand(7, device="cuda")
+    output = io.StringIO()
+    with torch.viz.debug(4, file=output):
+        x.asinh()
+    lines = output.getvalue().splitlines()
+    assert lines[0] == "numgrad: aten::asinh float32[7]"
+    assert any(line.endswith("| def kernel(input, out, n):") for line in lines)
+    (run,) = [line for line in lines if "kernel asinh: " in line]
+    assert run.startswith("numgrad:   kernel asinh: 7 elements, 56 bytes, ")
+    assert run.endswith(" GB/s, on cuda:0")
