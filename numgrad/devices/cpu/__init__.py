@@ -10,6 +10,7 @@ from .normalization import *  # noqa: F403
 from .optimizers import *  # noqa: F403
 from .products import *  # noqa: F403
 from .random import *  # noqa: F403
+from .ranges import *  # noqa: F403
 from .reductions import *  # noqa: F403
 from .scans import *  # noqa: F403
 from .searching import *  # noqa: F403

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import random
+from ... import devices, random
 from ..._layout import numel, output_strides
 from ..._tensor import Tensor, check_differentiable, fresh, strided
 from ..._types import (
@@ -169,21 +169,7 @@ def arange(
     if (end - start) * step < 0:
         raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: {start} -> {end} by {step}")
     count = max(0, math.ceil((end - start) / step)) if not whole else len(range(start, end, step))
-    row = (start + np.arange(count) * step).astype(type.numpy)
-    return finished(from_row(row, (count,), type), requires_grad)
-
-
-def _evenly_spaced(start: Any, end: Any, steps: int, kind: np.dtype) -> np.ndarray:
-    """``steps`` numbers from start to end; each half is counted from its own end, so that both ends are exact."""
-    if steps == 1:
-        return np.array([start], kind)
-    compute = kind if kind.kind in "fc" else np.dtype(np.float64)
-    first, last = compute.type(start), compute.type(end)
-    step = (last - first) / compute.type(steps - 1)
-    places = np.arange(steps)
-    upward = first + step * places.astype(compute)
-    downward = last - step * places[::-1].astype(compute)
-    return np.where(places < steps // 2, upward, downward)
+    return finished(fresh(devices.counted(start, step, count, type), (count,), type), requires_grad)
 
 
 def _spaced(name: str, start: Any, end: Any, steps: int, dtype: Any, device: Any) -> tuple[Any, Any, TensorType]:
@@ -207,8 +193,7 @@ def linspace(
         RuntimeError: the number of steps is negative.
     """
     start, end, type = _spaced("linspace", start, end, steps, dtype, device)
-    row = _evenly_spaced(start, end, steps, type.numpy).astype(type.numpy)
-    return finished(from_row(row, (steps,), type), requires_grad)
+    return finished(fresh(devices.spread(start, end, steps, type), (steps,), type), requires_grad)
 
 
 def logspace(
@@ -228,7 +213,7 @@ def logspace(
     """
     start, end, type = _spaced("logspace", start, end, steps, dtype, device)
     wide = np.dtype(np.complex128 if type.dtype.is_complex else np.float64)
-    row = np.power(wide.type(base), _evenly_spaced(start, end, steps, wide)).astype(type.numpy)
+    row = np.power(wide.type(base), devices.evenly_spaced(start, end, steps, wide)).astype(type.numpy)
     return finished(from_row(row, (steps,), type), requires_grad)
 
 

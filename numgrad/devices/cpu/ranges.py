@@ -1,0 +1,32 @@
+"""Numbers at equal distances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["counted", "evenly_spaced", "spread"]
+
+
+def counted(start: float, step: float, count: int, type: Any) -> np.ndarray:
+    """A row of ``count`` numbers from ``start``, ``step`` apart."""
+    return (start + np.arange(count) * step).astype(type.numpy)
+
+
+def spread(start: Any, end: Any, count: int, type: Any) -> np.ndarray:
+    """A row of ``count`` numbers from ``start`` to ``end``."""
+    return evenly_spaced(start, end, count, type.numpy).astype(type.numpy)
+
+
+def evenly_spaced(start: Any, end: Any, steps: int, kind: np.dtype) -> np.ndarray:
+    """``steps`` numbers from start to end; each half is counted from its own end, so that both ends are exact."""
+    if steps == 1:
+        return np.array([start], kind)
+    compute = kind if kind.kind in "fc" else np.dtype(np.float64)
+    first, last = compute.type(start), compute.type(end)
+    step = (last - first) / compute.type(steps - 1)
+    places = np.arange(steps)
+    upward = first + step * places.astype(compute)
+    downward = last - step * places[::-1].astype(compute)
+    return np.where(places < steps // 2, upward, downward)
