@@ -111,6 +111,9 @@ WRITING = {
     "a number": lambda x, t: x.__setitem__(t([0, 2]), 9.0),
     "a mask and a number": lambda x, t: x.__setitem__(t(MASK), 9.0),
     "a mask": lambda x, t: x.__setitem__(t(MASK), t(np.arange(MASK.sum(), dtype=np.float32))),
+    "a mask of rows": lambda x, t: x.__setitem__(t(MASK[:, :, 0]), 9),
+    "a mask of columns": lambda x, t: x.__setitem__((Ellipsis, t(MASK[0, 0])), 9),
+    "a mask of some of them": lambda x, t: x.__setitem__((1, slice(None), t(MASK[0, 0])), 9),
     "a list": lambda x, t: x.__setitem__((slice(None), [1, 0]), t(X[:, :2] + 1)),
     "places apart": lambda x, t: x.__setitem__((t([0, 1]), slice(None), t([3, 4])), t(X[0, :2, :4] * 2)),
     "a part": lambda x, t: x.__setitem__((0, slice(1, 3)), [1.0, 2.0, 3.0, 4.0, 5.0]),
@@ -139,6 +142,20 @@ def test_indices_on_the_cpu(cuda, index):
     assert x[index].tolist() == torch.tensor(X)[index].tolist()
     x[index] = 1.0
     assert (x[index] == 1).all().item()
+
+
+def test_a_mask_and_a_number_need_no_waiting(cuda, monkeypatch):
+    x = torch.tensor(X, device="cuda", requires_grad=True)
+    y, mask = x * 2, torch.tensor(MASK, device="cuda")
+    with monkeypatch.context() as patch:
+        patch.setattr("numgrad.devices.rows.DeviceRow.host", lambda row: pytest.fail("the GPU was waited for"))
+        y[mask] = 0.0
+        y.masked_fill(mask, float("-inf"))
+        z = y.index_select(0, torch.tensor([0, 1], device="cuda"))[:, torch.tensor([3], device="cuda")].sum()
+        z.backward()
+    expected = 2.0 * ~MASK
+    expected[2], expected[:, :3] = 0, 0
+    assert x.grad.tolist() == expected.tolist()
 
 
 def test_devices_that_do_not_go_together(cuda):

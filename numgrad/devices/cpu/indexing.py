@@ -95,8 +95,12 @@ def _check_sizes(count: int, indices: np.ndarray, row: np.ndarray, length: int, 
         )
 
 
-def outside(indices: np.ndarray, low: int, high: int) -> int | None:
-    """The first index that is not in [low, high), or None."""
+def outside(indices: np.ndarray, low: int, high: int, again: bool = False) -> int | None:
+    """The first index that is not in [low, high), or None.
+
+    ``again`` says that what uses the indices looks at them as well: a GPU, which reports what it finds, then leaves it
+    at that.
+    """
     found = np.empty(-(-indices.size // indexing.PIECE), np.bool_)
     launch(indexing.find_outside, INT64, indices, low, high, found, size=indices.size)
     if not (found.item() if found.size == 1 else found.any()):

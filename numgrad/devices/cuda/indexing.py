@@ -46,9 +46,12 @@ def narrow(count: int) -> dict[str, Any]:
     return {"over": indexing.narrow_over} if count < 1 << 32 else {}
 
 
-def outside(indices: DeviceRow, low: int, high: int) -> None:
-    """Have the GPU look whether all indices are in [low, high), which it reports later if not; returns None."""
-    if indices.size:
+def outside(indices: DeviceRow, low: int, high: int, again: bool = False) -> None:
+    """Have the GPU look whether all indices are in [low, high), which it reports later if not; returns None.
+
+    Nothing is done if what uses the indices looks at them ``again``.
+    """
+    if indices.size and not again:
         find_outside(indices, low, high, report_row(indices.device))
 
 
@@ -58,7 +61,9 @@ def find_outside(indices: DeviceRow, low: int, high: int, report: DeviceRow) -> 
     launch(indexing.find_outside, INT64, indices, count, low, high, report, blocks=blocks_for(count))
 
 
-check_inside = outside
+def check_inside(indices: DeviceRow, low: int, high: int) -> None:
+    """Have the GPU look whether all indices are in [low, high), which it reports later if not."""
+    outside(indices, low, high)
 
 
 def _check_indices(indices: DeviceRow, size: int) -> None:

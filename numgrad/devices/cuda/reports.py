@@ -10,6 +10,7 @@ IndexError if there is one.  The first is kept, and forgotten when it has been r
 from __future__ import annotations
 
 import ctypes
+import threading
 from typing import Any
 
 import numpy as np
@@ -27,20 +28,31 @@ _INT64 = np.dtype(np.int64)
 
 _Report = ctypes.c_int64 * LENGTH
 
-_address = 0
 _report: Any = None
+_making = threading.Lock()
+
+#: The row of each GPU, all on the same memory.
+_rows: dict[int, DeviceRow] = {}
 
 
 def report_row(device: int) -> DeviceRow:
     """The row that kernels on a GPU note an index in."""
-    global _address, _report
+    row = _rows.get(device)
+    if row is None:
+        with _making:
+            row = _rows[device] = DeviceRow(_memory(device), LENGTH, _INT64, device, None)
+    return row
+
+
+def _memory(device: int) -> int:
+    """The address of the report, which is made when it is first asked for."""
+    global _report
     if _report is None:
-        _address = runtime.driver.allocate_pinned(ctypes.sizeof(_Report), device)
-        report = _Report.from_address(_address)
+        report = _Report.from_address(runtime.driver.allocate_pinned(ctypes.sizeof(_Report), device))
         report[:] = [0] * LENGTH
         _report = report
         rows.after_waiting.append(raise_reported)
-    return DeviceRow(_address, LENGTH, _INT64, device, None)
+    return ctypes.addressof(_report)
 
 
 def raise_reported() -> None:

@@ -136,7 +136,7 @@ def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
         if index._type.dtype in (bool_, uint8):
             _check_mask(index, shape, dim)
         else:
-            _check_bounds(index, shape, dim)
+            _check_bounds(index, shape, dim, len(given) == 1)
     if len(given) == 1:
         index, dim = given[0]
         if index._type.dtype in (bool_, uint8):
@@ -169,9 +169,9 @@ def _check_mask(mask: Tensor, shape: Ints, dim: int) -> None:
             )
 
 
-def _check_bounds(index: Tensor, shape: Ints, dim: int) -> None:
-    size = shape[dim]
-    wrong = devices.outside(contiguous(physical_of(index))._flat, -size, size)
+def _check_bounds(index: Tensor, shape: Ints, dim: int, alone: bool) -> None:
+    size, again = shape[dim], alone and not is_mapped(index)  # where places are the indices themselves
+    wrong = devices.outside(contiguous(physical_of(index))._flat, -size, size, again)
     if wrong is not None:
         raise IndexError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
 

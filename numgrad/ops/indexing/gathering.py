@@ -105,7 +105,7 @@ def check_within(index: Tensor, dim: int, size: int, low: int = 0) -> None:
     Raises:
         RuntimeError: one is not.
     """
-    wrong = devices.outside(contiguous(physical_of(index))._flat, low, size)
+    wrong = devices.outside(contiguous(physical_of(index))._flat, low, size, again=True)
     if wrong is not None:
         raise RuntimeError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
 

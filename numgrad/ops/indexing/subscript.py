@@ -29,6 +29,7 @@ from ..shapes.whole import alias
 from ..sharing import overlaps
 from ..table import attach
 from .advanced import index_op, selected, write_selected
+from .masking import masked_fill_
 from .updating import number_as
 
 __all__: list[str] = []
@@ -255,7 +256,11 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
     if not isinstance(value, Tensor) and not number:
         raise TypeError(f"can't assign a {type(value).__name__} to a {self._type.name} (shape {list(self._shape)})")
     if indices is not None:
-        write_selected(part, indices, number_as(value, part) if number else _without_leading_ones(value))
+        mask = _whole_mask(part, indices) if number and part._type.device is not CPU else None
+        if mask is not None:
+            masked_fill_(part, mask, value)
+        else:
+            write_selected(part, indices, number_as(value, part) if number else _without_leading_ones(value))
         return
     if value._shape == part._shape:
         copy_(part, value)
@@ -266,6 +271,18 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
         fill_(part, value)
     else:
         copy_(part, expand(view_as_shape(value, _inner_shape(value._shape)), part._shape))
+
+
+def _whole_mask(part: Tensor, indices: Indices) -> Tensor | None:
+    """The mask that is the only index, of the part's number of dimensions: a GPU need not find where it is true."""
+    given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
+    dim, mask = given[0]
+    if len(given) > 1 or mask._type.dtype is not bool_ or mask._type.device is not part._type.device:
+        return None
+    rest = len(part._shape) - dim - len(mask._shape)
+    if mask._shape != part._shape[dim : dim + len(mask._shape)]:
+        return None
+    return view_as_shape(mask, mask._shape + (1,) * rest)
 
 
 def _inner_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
