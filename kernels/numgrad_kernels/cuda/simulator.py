@@ -104,7 +104,7 @@ class _Module(FakeCUDAModule):
     def shared(self) -> Any:
         return self
 
-    def array(self, shape: Any, dtype: Any) -> np.ndarray:
+    def array(self, shape: Any, dtype: Any, alignment: int | None = None) -> np.ndarray:
         """Shared memory: the same for the first array that each thread of a block asks for, and so on."""
         thread = self.current
         if thread.arrays == len(self.arrays):

@@ -69,6 +69,8 @@ def _parts(kind: np.dtype) -> dict[str, int]:
     if kind.itemsize > 4:
         side = max(side // 2, 2)
     tile = 4 * side
+    pitch = tile + 4
     return {
-        "SIDE": side, "TILE": tile, "AREA": tile * (tile + 1), "PART": side * (tile + 1), "FOUND": tile * (side + 1)
+        "SIDE": side, "TILE": tile, "PITCH": pitch, "AREA": tile * pitch, "PART": side * pitch,
+        "FOUND": tile * (side + 1),
     }  # fmt: skip

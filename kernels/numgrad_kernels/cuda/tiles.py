@@ -1,0 +1,154 @@
+"""Products of rows as tiles in shared memory, and products of tiles with rows, which are added to rows.
+
+A block's threads stand in a square of SIDE by SIDE, each at a place ``across`` on a ``line``.  Each has 4 x 4 elements
+of a tile, four rows from row ``4 * across`` and four columns from column ``4 * line``.  Tiles are transposed, so that
+neighbouring threads are at neighbouring places, and four elements are read at once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .adapter import cuda
+
+#: Placeholder: the dtype that the kernel computes in.
+T = np.float32
+
+#: Placeholders: the side of the square, that of a tile, and the step from line to line of a tile in shared memory: a
+#: little more, which spreads them over its banks.
+SIDE = 16
+TILE = 64
+PITCH = 68
+
+
+def square(thread):
+    """Where a thread stands: on which line, and how far across."""
+    return np.int64(np.uint64(thread) // np.uint64(SIDE)), np.int64(np.uint64(thread) % np.uint64(SIDE))
+
+
+def adjacent4(part, at):
+    """Four elements next to each other in shared memory."""
+    return part[at], part[at + np.uint64(1)], part[at + np.uint64(2)], part[at + np.uint64(3)]
+
+
+def tile_of_products(tile, left, right, line, across, x, x_start, x_step, rows, y, y_start, y_step, columns, width):
+    """The products of ``rows`` rows of ``x`` and ``columns`` rows of ``y``, as a tile."""
+    sums = _zeros()
+    for start in range(0, width, SIDE):
+        cuda.syncthreads()
+        _stage(left, line, across, x, x_start + start, x_step, rows, width - start)
+        _stage(right, line, across, y, y_start + start, y_step, columns, width - start)
+        cuda.syncthreads()
+        sums = _multiplied(sums, left, np.uint64(across), right, np.uint64(line))
+    at = np.uint64(4 * line * PITCH + 4 * across)
+    put4(tile, at, 1, sums[0], sums[1], sums[2], sums[3])
+    put4(tile, at + np.uint64(PITCH), 1, sums[4], sums[5], sums[6], sums[7])
+    put4(tile, at + np.uint64(2 * PITCH), 1, sums[8], sums[9], sums[10], sums[11])
+    put4(tile, at + np.uint64(3 * PITCH), 1, sums[12], sums[13], sums[14], sums[15])
+
+
+def add_products(
+    tile, right, line, across, y, y_start, y_step, columns, width, out, out_start, out_step, rows, shrinks, shrinking
+):  # fmt: skip
+    """Add the products of a tile and ``columns`` rows of ``y`` to ``rows`` rows of ``out``, which may shrink first."""
+    for offset in range(0, width, TILE):
+        sums = _zeros()
+        for start in range(0, columns, SIDE):
+            cuda.syncthreads()
+            _stage_across(
+                right, line, across, y, y_start + start * y_step + offset, y_step, columns - start, width - offset
+            )
+            cuda.syncthreads()
+            sums = _multiplied(sums, tile, np.uint64(start * (PITCH // 4) + across), right, np.uint64(line))
+        row = 4 * across
+        place = out_start + row * out_step + offset + 4 * line
+        left = width - offset - 4 * line
+        own = np.uint64(row)
+        if row < rows:
+            shrink = shrinks[own] if shrinking else T(1)
+            _add4(out, place, left, shrink, sums[0], sums[4], sums[8], sums[12])
+        if row + 1 < rows:
+            shrink = shrinks[own + np.uint64(1)] if shrinking else T(1)
+            _add4(out, place + out_step, left, shrink, sums[1], sums[5], sums[9], sums[13])
+        if row + 2 < rows:
+            shrink = shrinks[own + np.uint64(2)] if shrinking else T(1)
+            _add4(out, place + 2 * out_step, left, shrink, sums[2], sums[6], sums[10], sums[14])
+        if row + 3 < rows:
+            shrink = shrinks[own + np.uint64(3)] if shrinking else T(1)
+            _add4(out, place + 3 * out_step, left, shrink, sums[3], sums[7], sums[11], sums[15])
+
+
+def _add4(out, place, left, shrink, a, b, c, d):
+    """Add to four elements, or to as many as are ``left`` of the row."""
+    if left > 0:
+        out[place] = out[place] * shrink + a
+    if left > 1:
+        out[place + 1] = out[place + 1] * shrink + b
+    if left > 2:
+        out[place + 2] = out[place + 2] * shrink + c
+    if left > 3:
+        out[place + 3] = out[place + 3] * shrink + d
+
+
+def _stage(part, line, across, x, start, step, rows, width):
+    """Bring SIDE elements of each of the rows into shared memory, transposed, with zeros beyond rows and width."""
+    place = start + min(across, width - 1)
+    a = x[place + min(line, rows - 1) * step]  # all four are on their way before the first is waited for
+    b = x[place + min(line + SIDE, rows - 1) * step]
+    c = x[place + min(line + 2 * SIDE, rows - 1) * step]
+    d = x[place + min(line + 3 * SIDE, rows - 1) * step]
+    rows = rows if across < width else 0
+    a = a if line < rows else T(0)
+    b = b if line + SIDE < rows else T(0)
+    c = c if line + 2 * SIDE < rows else T(0)
+    d = d if line + 3 * SIDE < rows else T(0)
+    put4(part, np.uint64(across * PITCH + line), SIDE, a, b, c, d)
+
+
+def _stage_across(part, line, across, y, start, step, rows, width):
+    """Bring SIDE rows into shared memory, as much of their width as a tile has, with zeros beyond rows and width."""
+    place = start + min(line, rows - 1) * step
+    a = y[place + min(across, width - 1)]
+    b = y[place + min(across + SIDE, width - 1)]
+    c = y[place + min(across + 2 * SIDE, width - 1)]
+    d = y[place + min(across + 3 * SIDE, width - 1)]
+    width = width if line < rows else 0
+    a = a if across < width else T(0)
+    b = b if across + SIDE < width else T(0)
+    c = c if across + 2 * SIDE < width else T(0)
+    d = d if across + 3 * SIDE < width else T(0)
+    put4(part, np.uint64(line * PITCH + across), SIDE, a, b, c, d)
+
+
+def put4(part, at, step, a, b, c, d):
+    """Four elements in shared memory, a step apart."""
+    part[at] = a
+    part[at + np.uint64(step)] = b
+    part[at + np.uint64(2 * step)] = c
+    part[at + np.uint64(3 * step)] = d
+
+
+def _zeros():
+    """Sixteen sums, of the elements that a thread has of a tile."""
+    zero = T(0)
+    return zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero
+
+
+def _multiplied(sums, left, i, right, j):
+    """The sums with SIDE products added to each, of what is in shared memory from ``left[4 * i]`` and ``right[4 * j]``.
+
+    They are in the order of a transposed tile: those of one column and four rows first.
+    """
+    t00, t01, t02, t03, t10, t11, t12, t13, t20, t21, t22, t23, t30, t31, t32, t33 = sums
+    i = i << np.uint64(2)
+    j = j << np.uint64(2)
+    for _ in range(SIDE):
+        a0, a1, a2, a3 = adjacent4(left, i)
+        b0, b1, b2, b3 = adjacent4(right, j)
+        t00, t01, t02, t03 = t00 + a0 * b0, t01 + a1 * b0, t02 + a2 * b0, t03 + a3 * b0
+        t10, t11, t12, t13 = t10 + a0 * b1, t11 + a1 * b1, t12 + a2 * b1, t13 + a3 * b1
+        t20, t21, t22, t23 = t20 + a0 * b2, t21 + a1 * b2, t22 + a2 * b2, t23 + a3 * b2
+        t30, t31, t32, t33 = t30 + a0 * b3, t31 + a1 * b3, t32 + a2 * b3, t33 + a3 * b3
+        i += np.uint64(PITCH)
+        j += np.uint64(PITCH)
+    return t00, t01, t02, t03, t10, t11, t12, t13, t20, t21, t22, t23, t30, t31, t32, t33
