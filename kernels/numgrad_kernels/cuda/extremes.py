@@ -50,8 +50,8 @@ def extreme_axis(x, found, columns, length, inner, shift, depth, pieces, stretch
     places = cuda.shared.array(THREADS, np.int64)
     thread = cuda.threadIdx.x
     level, slot, apart = position(thread, shift, inner == 1)
-    piece = rest(cuda.blockIdx.x, pieces)
-    place = quotient(cuda.blockIdx.x, pieces) * (THREADS >> shift if inner == 1 else 1 << shift) + slot
+    piece = np.int64(rest(cuda.blockIdx.x, pieces))
+    place = np.int64(quotient(cuda.blockIdx.x, pieces)) * (THREADS >> shift if inner == 1 else 1 << shift) + slot
     column = min(place, columns - 1)
     base = column * length
     if inner > 1:

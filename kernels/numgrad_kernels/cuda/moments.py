@@ -73,8 +73,8 @@ def moments_axis(x, columns, length, inner, shift, depth, pieces, stretch, divis
     totals = cuda.shared.array(THREADS, T)
     thread = cuda.threadIdx.x
     level, column, apart = position(thread, shift, inner == 1)
-    piece = rest(cuda.blockIdx.x, pieces)
-    place = quotient(cuda.blockIdx.x, pieces) * (THREADS >> shift if inner == 1 else 1 << shift) + column
+    piece = np.int64(rest(cuda.blockIdx.x, pieces))
+    place = np.int64(quotient(cuda.blockIdx.x, pieces)) * (THREADS >> shift if inner == 1 else 1 << shift) + column
     count, centre, spread, total = T(0), T(0), T(0), T(0)
     gap = 1 if PACKED else depth
     between = 1 if PACKED else inner

@@ -103,8 +103,8 @@ def fold_axis(x, columns, length, inner, shift, depth, pieces, stretch, paramete
     part = cuda.shared.array(THREADS, T)
     thread = cuda.threadIdx.x
     level, column, apart = position(thread, shift, inner == 1)
-    piece = rest(cuda.blockIdx.x, pieces)
-    place = quotient(cuda.blockIdx.x, pieces) * (THREADS >> shift if inner == 1 else 1 << shift) + column
+    piece = np.int64(rest(cuda.blockIdx.x, pieces))
+    place = np.int64(quotient(cuda.blockIdx.x, pieces)) * (THREADS >> shift if inner == 1 else 1 << shift) + column
     one, two, three, four = T(initial), T(initial), T(initial), T(initial)
     parameter = T(number)
     if place < columns:

@@ -57,8 +57,8 @@ def scan_rows(x, rows, length, shift, pieces, stretch, backwards, initial, start
     thread = cuda.threadIdx.x
     lanes = 1 << shift
     lane, slot = thread & (lanes - 1), thread >> shift
-    piece = rest(cuda.blockIdx.x, pieces)
-    place = quotient(cuda.blockIdx.x, pieces) * (THREADS >> shift) + slot
+    piece = np.int64(rest(cuda.blockIdx.x, pieces))
+    place = np.int64(quotient(cuda.blockIdx.x, pieces)) * (THREADS >> shift) + slot
     row = min(place, rows - 1)  # threads without a row read the last one
     low, high = piece * stretch, min(length, (piece + 1) * stretch)
     count = high - low
