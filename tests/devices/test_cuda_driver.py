@@ -241,6 +241,28 @@ def test_pinned_memory_is_used_again_once_it_was_copied(gpu):
     assert first in (address(), address())
 
 
+def test_pinned_memory_that_lies_idle_is_given_back_before_there_is_no_more(gpu, monkeypatch):
+    limit = 90_000
+    allocate = gpu.cuMemHostAlloc
+
+    def allocate_of_little(bytesize, Flags):
+        if bytesize + sum(memory.size for memory in gpu.pinned.values()) > limit:
+            return ERROR.CUDA_ERROR_OUT_OF_MEMORY, None
+        return allocate(bytesize, Flags)
+
+    monkeypatch.setattr(gpu, "cuMemHostAlloc", allocate_of_little)
+    kept = pinned.pinned_row(10, FLOAT64)
+    x = np.arange(8000.0)
+    row = memory.row_from(x)  # by way of 64 KiB
+    other = pinned.pinned_row(4000, FLOAT64)
+    assert sorted(held.size for held in gpu.pinned.values()) == [512, 32768]
+    assert pinned.is_pinned(kept)
+    assert pinned.is_pinned(other)
+    assert (row.host() == x).all()
+    with pytest.raises(MemoryError):
+        pinned.pinned_row(100_000, FLOAT64)
+
+
 def test_events_order_streams(gpu):
     one, other = (streams.pooled_stream(0) for _ in range(2))
     row, back = memory.empty_row(4, FLOAT64), np.zeros(4)

@@ -157,12 +157,14 @@ def allocate(size: int, device: int) -> int:
         MemoryError: it has not as many left.
     """
     use(device)
-    error, address = cu.cuMemAlloc(size)
-    if error == cu.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
-        raise MemoryError(size)
-    if error:
-        raise _failure(error)
-    return int(address)
+    return _address(cu.cuMemAlloc(size))
+
+
+def _address(answer: tuple[Any, Any]) -> int:
+    """The address of memory, if there was any."""
+    if answer[0] == cu.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+        raise MemoryError("out of memory")
+    return int(_value(answer))
 
 
 def free(address: int, device: int) -> None:
@@ -172,9 +174,13 @@ def free(address: int, device: int) -> None:
 
 
 def allocate_pinned(size: int, device: int = 0) -> int:
-    """The address of ``size`` bytes of the host's memory that stay where they are, for every GPU to reach."""
+    """The address of ``size`` bytes of the host's memory that stay where they are, for every GPU to reach.
+
+    Raises:
+        MemoryError: the host has not as many left.
+    """
     use(device)
-    return int(_value(cu.cuMemHostAlloc(size, cu.CU_MEMHOSTALLOC_PORTABLE)))
+    return _address(cu.cuMemHostAlloc(size, cu.CU_MEMHOSTALLOC_PORTABLE))
 
 
 def free_pinned(address: int, device: int = 0) -> None:

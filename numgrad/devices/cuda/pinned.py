@@ -97,10 +97,29 @@ def _take(count: int) -> _Block:
             block = idle.popleft()
             block.forget_copies()
             return block
-        block = _Block(runtime.driver.allocate_pinned(size), size)
-        _blocks[block.address] = block
-        insort(_starts, block.address)
+        try:
+            address = runtime.driver.allocate_pinned(size)
+        except MemoryError:
+            _release_idle()
+            address = runtime.driver.allocate_pinned(size)
+        block = _blocks[address] = _Block(address, size)
+        insort(_starts, address)
         return block
+
+
+def _release_idle() -> None:
+    """Give the blocks that nothing uses back, once their copies have been made."""
+    for idle in _idle.values():
+        while idle:
+            block = idle.popleft()
+            for _, event in block.events:
+                runtime.driver.wait_for_event(event)
+            block.forget_copies()
+            for event in block.spare.values():
+                runtime.driver.destroy_event(event)
+            del _blocks[block.address]
+            _starts.remove(block.address)
+            runtime.driver.free_pinned(block.address)
 
 
 def _block_of(array: np.ndarray) -> _Block | None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 from .. import needs
 
-__all__ = ["begin", "check_device", "current_device", "on_device", "set_device"]
+__all__ = ["begin", "check_device", "current_device", "set_device"]
 
 #: What runs kernels and keeps memory: ``simulated.py`` or ``driver.py``.
 driver: Any = None
@@ -60,14 +58,3 @@ def set_device(device: int) -> None:
     """
     check_device(device)
     _current.device = device
-
-
-@contextlib.contextmanager
-def on_device(device: int) -> Iterator[None]:
-    """Make a GPU the current one of this thread for a while."""
-    before = _current.device
-    set_device(device)
-    try:
-        yield
-    finally:
-        _current.device = before

@@ -85,7 +85,11 @@ def free(address: int, device: int) -> None:
 
 
 def allocate_pinned(size: int, device: int = 0) -> int:
-    """The address of ``size`` bytes of the host's memory that stay where they are, for every GPU to reach."""
+    """The address of ``size`` bytes of the host's memory that stay where they are, for every GPU to reach.
+
+    Raises:
+        MemoryError: the host has not as many left.
+    """
     return _keep(size, _pinned)
 
 
