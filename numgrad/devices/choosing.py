@@ -18,7 +18,7 @@ import numpy as np
 from . import cpu, needs
 from .rows import DeviceRow, set_driver
 
-__all__ = ["ROWS", "begin_cuda", "cuda_in_use", "whenever_chosen"]
+__all__ = ["ROWS", "begin_cuda", "cuda_in_use", "gpu_count", "whenever_chosen"]
 
 #: The classes of the rows that tensors keep their elements in.
 ROWS = frozenset({np.ndarray, DeviceRow})
@@ -31,6 +31,11 @@ _takers: list[Callable[[], None]] = []
 def cuda_in_use() -> bool:
     """Whether this process has begun to use GPUs."""
     return _begun is not None
+
+
+def gpu_count() -> int:
+    """The number of GPUs that can be computed on; 0 where anything that this needs is missing."""
+    return _begun.runtime.driver.device_count() if cuda_in_use() else needs.found()
 
 
 def whenever_chosen(take: Callable[[], None]) -> None:
@@ -74,11 +79,11 @@ def _choose_from_now_on(cuda: Any) -> None:
 def _choosing(name: str, on_cpu: Callable[..., Any], on_gpu: Callable[..., Any] | None) -> Callable[..., Any]:
     @functools.wraps(on_cpu)
     def call(*arguments: Any, **keywords: Any) -> Any:
-        places = set(_places((*arguments, *keywords.values())))
-        if not places or places == {"cpu"}:
+        place = _place(arguments, None)
+        if keywords:
+            place = _place(keywords.values(), place)
+        if place is None or place == HOST:
             return on_cpu(*arguments, **keywords)
-        if len(places) > 1:
-            raise _mixed(places)
         if on_gpu is None:
             raise NotImplementedError(f"numgrad has no kernel for GPUs yet for '{name}', which works on the CPU")
         return on_gpu(*arguments, **keywords)
@@ -86,26 +91,47 @@ def _choosing(name: str, on_cpu: Callable[..., Any], on_gpu: Callable[..., Any] 
     return call
 
 
-def _mixed(places: set[str]) -> RuntimeError:
-    first, second, *_ = sorted(places, reverse=True)
+#: What stands for the CPU among the numbers of GPUs.
+HOST = -1
+
+#: Classes of arguments that say nothing about the device.
+_SILENT = frozenset({bool, int, float, complex, str, type(None)})
+
+
+def _place(arguments: Iterable[Any], place: int | None) -> int | None:
+    """Where the rows, the tensors and the types of tensors among the arguments are: ``place`` if they say nothing.
+
+    Raises:
+        RuntimeError: they are not all in one place.
+    """
+    for value in arguments:
+        kind = value.__class__
+        if kind in _SILENT:
+            continue
+        if kind is DeviceRow:
+            found = value.device
+        elif kind is np.ndarray:
+            found = HOST
+        elif kind is tuple or kind is list or isinstance(value, tuple):
+            if value and (value[0].__class__ is not int or kind is not tuple):  # not a shape
+                place = _place(value, place)
+            continue
+        elif isinstance(value, np.generic):  # which is a number, though it says that it is on the CPU
+            continue
+        else:
+            device = getattr(getattr(value, "_type", value), "device", None)
+            if device is None:
+                continue
+            found = HOST if device.type == "cpu" else device.index
+        if place is None:
+            place = found
+        elif place != found:
+            raise _mixed(place, found)
+    return place
+
+
+def _mixed(*places: int) -> RuntimeError:
+    first, second = sorted(["cpu" if place == HOST else f"cuda:{place}" for place in places], reverse=True)
     return RuntimeError(
         f"Expected all tensors to be on the same device, but found at least two devices, {first} and {second}!"
     )
-
-
-def _places(arguments: Iterable[Any]) -> Iterable[str]:
-    """Where the rows, the tensors and the types of tensors among the arguments are."""
-    for value in arguments:
-        kind = value.__class__
-        if kind is DeviceRow:
-            yield f"cuda:{value.device}"
-        elif kind is np.ndarray:
-            yield "cpu"
-        elif kind is tuple or kind is list or isinstance(value, tuple):
-            if value and (value[0].__class__ is not int or kind is not tuple):  # not a shape
-                yield from _places(value)
-        elif not isinstance(value, np.generic):  # which is a number, though it says that it is on the CPU
-            type = getattr(value, "_type", value)
-            device = getattr(type, "device", None)
-            if device is not None:
-                yield str(device)
