@@ -31,6 +31,15 @@ def cases():
     return made
 
 
+def pointwise_cases():
+    """The first sample of each pointwise operation, over rows."""
+    first = {sample.name: sample for sample in reversed(SAMPLES)}
+    return [
+        case for sample in first.values() for case in sample.cases(shape=(3, 5))
+        if isinstance(case.op, Pointwise) and case.layout == "contiguous"
+    ]
+
+
 def on_device(tensor):
     """The tensor on the GPU, in memory with the same gaps."""
     if tensor is None:
@@ -49,10 +58,9 @@ def check(found, expected, dtype):
     np.testing.assert_allclose(found.detach().cpu().numpy(), expected.detach().numpy(), rtol, atol)
 
 
-@pytest.mark.parametrize(("case", "dtype"), cases())
-def test_a_gpu_does_what_the_cpu_does(case, dtype):
-    differentiable = dtype.startswith("float")
-    leaves = case.leaves(dtype, requires_grad=differentiable)
+def compare(case, dtype):
+    """Run a case on both devices, forward and backward."""
+    leaves = case.leaves(dtype, requires_grad=dtype.startswith("float"))
     moved = [on_device(leaf) for leaf in leaves]
     expected, found = case(*leaves), case(*moved)
     for output, other in zip(found, expected, strict=True):
@@ -62,17 +70,30 @@ def test_a_gpu_does_what_the_cpu_does(case, dtype):
         return
     weights = [numgrad.from_numpy(np.random.default_rng(n).uniform(0.5, 1.5, output.shape)).to(output.dtype)
                for n, output in enumerate(outputs)]
-    wanted = [leaf for leaf in leaves if leaf is not None and leaf.requires_grad]
-    gradients = numgrad.autograd.grad(outputs, wanted, weights, allow_unused=True)
+    gradients = numgrad.autograd.grad(outputs, wanted(leaves), weights, allow_unused=True)
     others = numgrad.autograd.grad(
-        [output for output in found if output.requires_grad],
-        [leaf for leaf in moved if leaf is not None and leaf.requires_grad],
+        [output for output in found if output.requires_grad], wanted(moved),
         [weight.to("cuda") for weight in weights], allow_unused=True,
     )
     for gradient, other in zip(gradients, others, strict=True):
         assert (gradient is None) == (other is None)
         if gradient is not None:
             check(other, gradient, dtype)
+
+
+def wanted(leaves):
+    return [leaf for leaf in leaves if leaf is not None and leaf.requires_grad]
+
+
+@pytest.mark.parametrize(("case", "dtype"), cases())
+def test_a_gpu_does_what_the_cpu_does(case, dtype):
+    compare(case, dtype)
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=str(case)) for case in pointwise_cases()])
+def test_long_rows_are_read_four_elements_at_a_time(case, cuda, monkeypatch):
+    monkeypatch.setattr(cuda.pointwise, "QUADS_FROM", 1)
+    compare(case, case.sample.dtypes[0])
 
 
 def test_every_operation_is_tried():

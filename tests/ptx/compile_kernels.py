@@ -1,0 +1,101 @@
+"""Compile every kernel that the tests of GPUs launch, and say what of the machine code is not as it should be.
+
+``python compile_kernels.py`` runs the tests in ``tests/device`` on a GPU that notes kernels and runs none (see
+``dry_driver``), so that they all fail: what counts is what they launch, with as many threads as on a real GPU.  Then
+each kernel is compiled.  One line is printed for each fault, and at last how many kernels there were.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
+
+#: Compute capabilities that kernels are compiled for, the last one to machine code.
+CAPABILITIES = (8, 0), (9, 0)
+
+#: Arithmetic in float64.
+FLOAT64 = re.compile(r"\b(add|sub|mul|div|fma|rcp|sqrt|rsqrt|min|max|abs|neg|ex2|lg2|sin|cos)\.[a-z.]*f64")
+
+#: What a kernel computes in, as its text says.
+COMPUTED = re.compile(r"computed in (\w+)")
+
+
+def kernels_of_tests() -> list[tuple]:
+    """Every kernel that the tests launch: its name, its text, the types of its arguments."""
+    import dry_driver
+    import pytest
+
+    dry_driver.begin()
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        status = pytest.main([
+            "-q", "-m", "gpu", "-n", "0", "--tb=no", "-p", "no:cacheprovider", "-W", "ignore",
+            str(Path(__file__).parents[1] / "device"),
+        ])
+    if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        raise SystemExit(f"the tests of GPUs do not run: {output.getvalue()[-2000:]}")
+    return sorted(set(dry_driver.asked), key=lambda kernel: (kernel[1], str(kernel[2])))
+
+
+def faults(kernel: tuple) -> list[str]:
+    """What is wrong with a kernel's code."""
+    from numgrad_kernels.cuda import adapter
+
+    name, text, arguments = kernel
+    found = []
+    try:
+        codes = adapter.compile_ptx_for(name, text, arguments, CAPABILITIES)
+    except Exception as error:
+        return [f"does not compile: {str(error).strip().splitlines()[-1]}"]
+    for capability, code in zip(CAPABILITIES, codes, strict=True):
+        if f".target sm_{capability[0]}{capability[1]}" not in code:
+            found.append(f"is not for {capability}")
+        if ".local" in code:
+            found.append(f"keeps variables in local memory on {capability}")
+        if ".extern .func" in code:
+            found.append(f"calls what is not in it on {capability}")
+        computed = COMPUTED.search(text)
+        if computed and computed[1] in ("float32", "complex64") and (match := FLOAT64.search(code)):
+            found.append(f"computes in float64 on {capability}: {match[0]}")
+    report = assembled(codes[-1], CAPABILITIES[-1])
+    spills = re.findall(r"(\d+) bytes (stack frame|spill stores|spill loads)", report)
+    if not spills:
+        found.append(f"has no report of its registers: {report}")
+    found += [f"needs {count} bytes of {what}" for count, what in spills if int(count)]
+    return found
+
+
+def assembled(code: str, capability: tuple[int, int]) -> str:
+    """What NVIDIA's assembler says of a kernel: registers, stack, spills."""
+    from cuda.bindings import nvjitlink
+
+    data = code.encode()
+    handle = nvjitlink.create(2, [f"-arch=sm_{capability[0]}{capability[1]}", "-Xptxas=-v"])
+    try:
+        nvjitlink.add_data(handle, nvjitlink.InputType.PTX, data, len(data), "kernel")
+        nvjitlink.complete(handle)
+        report = bytearray(nvjitlink.get_info_log_size(handle))
+        nvjitlink.get_info_log(handle, report)
+    finally:
+        nvjitlink.destroy(handle)
+    return report.decode().strip("\0")
+
+
+def main() -> None:
+    kernels = kernels_of_tests()
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        for (name, text, arguments), found in zip(kernels, pool.map(faults, kernels, chunksize=8), strict=True):
+            for fault in found:
+                print(f"{name}({', '.join(map(str, arguments))}), {text.splitlines()[0]}: {fault}")
+    print(f"{len(kernels)} kernels")
+
+
+if __name__ == "__main__":
+    main()

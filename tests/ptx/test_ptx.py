@@ -1,0 +1,24 @@
+"""Every kernel for GPUs compiles, for compute capability 8.0 and 9.0, to code that keeps its variables in registers."""
+
+import inspect
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import compile_kernels
+import pytest
+
+HERE = Path(__file__).parent
+
+
+def test_every_kernel_compiles_to_what_it_should():
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_ENABLE_CUDASIM"}
+    done = subprocess.run(
+        [sys.executable, HERE / "compile_kernels.py"], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    *faults, last = done.stdout.splitlines()
+    assert not faults, "\n".join(faults)
+    count, _ = last.split()
+    assert int(count) > 1000
