@@ -90,9 +90,17 @@ def number_as(value: Any, like: Tensor) -> Tensor:
     Raises:
         TypeError, RuntimeError: it is no number, or one that the dtype cannot hold.
     """
-    if value.__class__ in (bool, int, float) and like._type.dtype.is_floating_point and -1e30 < value < 1e30:
+    if value.__class__ in (bool, int, float) and like._type.dtype.is_floating_point and _is_held(value):
         return filled_of((), value, like._type)  # which fill_ would find to fit
     return fill_(empty_of((), like._type), value)
+
+
+def _is_held(value: float) -> bool:
+    """Whether every floating-point dtype holds a number, perhaps rounded; NaN is not answered for."""
+    return -1e30 < value < 1e30 or value in _INFINITIES
+
+
+_INFINITIES = (float("inf"), float("-inf"))
 
 
 def number_in(value: Any, like: Tensor) -> Any:
@@ -101,6 +109,8 @@ def number_in(value: Any, like: Tensor) -> Any:
     Raises:
         TypeError, RuntimeError: see :func:`number_as`.
     """
+    if value.__class__ in (float, int) and like._type.dtype.is_floating_point and _is_held(value):
+        return float(value)  # kernels round it
     if like._type.device is not CPU:  # what is filled there could only be read when the GPU has done all its work
         value = value.item() if isinstance(value, Tensor) else value
         return fill_(empty_of((), tensor_type(like._type.dtype)), value).item()
