@@ -166,12 +166,13 @@ class Event:
         ...     milliseconds = start.elapsed_time(end)
     """
 
+    _own: Any = None
+    _forget: Any = None
+    _device = -1
+
     def __init__(self, enable_timing: bool = False, blocking: bool = False):
         self._timing = enable_timing
         self._blocking = blocking
-        self._own: Any = None
-        self._forget: Any = None
-        self._device = -1
 
     def record(self, stream: Stream | None = None) -> None:
         """Put it on a stream, the current one for None, after all that is there.
