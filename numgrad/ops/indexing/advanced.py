@@ -170,8 +170,9 @@ def _check_mask(mask: Tensor, shape: Ints, dim: int) -> None:
 
 
 def _check_bounds(index: Tensor, shape: Ints, dim: int, alone: bool) -> None:
-    size, again = shape[dim], alone and not is_mapped(index)  # where places are the indices themselves
-    wrong = devices.outside(contiguous(physical_of(index))._flat, -size, size, again)
+    size, own = shape[dim], physical_of(index)
+    again = alone and own is index  # where places are the indices themselves
+    wrong = devices.outside(contiguous(own)._flat, -size, size, again)
     if wrong is not None:
         raise IndexError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
 
