@@ -31,6 +31,7 @@ from .autograd.profiler import record_function
 from .autograd.profiler.results import STEP
 from .autograd.profiler.trace import write_trace
 from .autograd.profiler_util import EventList
+from .devices import gpu_count
 
 __all__ = [
     "ProfilerAction", "ProfilerActivity", "profile", "record_function", "schedule", "supported_activities",
@@ -48,7 +49,7 @@ class ProfilerAction(enum.Enum):
 
 
 class ProfilerActivity(enum.Enum):
-    """What may be profiled; here only the CPU."""
+    """What may be profiled; here the CPU, and GPUs."""
 
     CPU = 0
     XPU = 1
@@ -56,8 +57,8 @@ class ProfilerActivity(enum.Enum):
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be profiled."""
-    return {ProfilerActivity.CPU}
+    """What can be profiled: GPUs where there are any."""
+    return {ProfilerActivity.CPU, *[ProfilerActivity.CUDA] * (gpu_count() > 0)}
 
 
 def schedule(
@@ -127,7 +128,7 @@ class profile:  # noqa: N801 - PyTorch's name
     They are those of the last cycle, until the next begins.
 
     Args:
-        activities: what to profile; must contain ``ProfilerActivity.CPU``, the default.
+        activities: what to profile, by default all that can be; must contain ``ProfilerActivity.CPU``.
         schedule: what to do in each step, see :func:`schedule`; by default everything is recorded.
         on_trace_ready: called with this profile when there are results.
         record_shapes, profile_memory, with_stack, with_flops, with_modules: see ``numgrad.autograd.profiler.profile``.
@@ -150,7 +151,7 @@ class profile:  # noqa: N801 - PyTorch's name
     ):
         self.activities = supported_activities() if activities is None else set(activities)
         if ProfilerActivity.CPU not in self.activities:
-            raise ValueError("No valid profiler activities found: there is only ProfilerActivity.CPU")
+            raise ValueError("No valid profiler activities found: ProfilerActivity.CPU must be among them")
         self.schedule = schedule or _always
         self.on_trace_ready = on_trace_ready
         self.step_num = 0
@@ -159,11 +160,20 @@ class profile:  # noqa: N801 - PyTorch's name
         self._recording = False
         self._options = {
             "record_shapes": record_shapes, "profile_memory": profile_memory, "with_stack": with_stack,
-            "with_flops": with_flops, "with_modules": with_modules,
+            "with_flops": with_flops, "with_modules": with_modules, "use_cuda": self._with_gpus(),
         }
         self._steps = schedule is not None
         self._step: record_function | None = None
         self._metadata: dict[str, Any] = {}
+
+    def _with_gpus(self) -> bool:
+        """Whether to profile GPUs; a warning says it if there are none."""
+        if ProfilerActivity.CUDA not in self.activities:
+            return False
+        if not gpu_count():
+            warnings.warn("cuda is not available, only the CPU is profiled", stacklevel=3)
+            return False
+        return True
 
     def start(self) -> None:
         """Begin, as the schedule says for the present step."""

@@ -114,6 +114,15 @@ def test_activities():
             profile(activities=activities)
 
 
+def test_without_gpus_a_warning_says_so(monkeypatch):
+    monkeypatch.setattr(numgrad.profiler, "gpu_count", lambda: 0)
+    with pytest.warns(UserWarning, match="cuda is not available, only the CPU is profiled"):
+        prof = profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])
+    with prof:
+        X.sin()
+    assert "CUDA" not in prof.key_averages().table()
+
+
 def test_traces(tmp_path):
     directory = tmp_path / "runs"
     with profile(on_trace_ready=tensorboard_trace_handler(str(directory), "me")) as prof:

@@ -27,7 +27,9 @@ def html(profile: Any) -> str | None:
     shown = events[:_MOST]
     total = events.self_cpu_time_total
     rows = [[_cell(column, event) for column in columns] for event in shown]
-    totals = f"in all {format_time(total)}, and {format_time(events.compile_time_total)} to compile or load kernels"
+    gpus = f", on GPUs {format_time(events.self_device_time_total)}" if events.use_device else ""
+    made = format_time(events.compile_time_total)
+    totals = f"in all {format_time(total)}{gpus}, and {made} to compile or load kernels"
     if len(shown) < len(events):
         totals += f"; the first {_MOST} of {counted(len(events), 'row')}"
     return framed(element("p", totals), table(rows, [column.title for column in columns], class_="names"))

@@ -51,6 +51,11 @@ class Operations:
     transformed: Callable[[Any], Any] = None  # type: ignore[assignment]
     #: Who is told of kernels that are compiled or loaded: ``tell(name, begun, ended)``, in nanoseconds.
     kernel_listeners: list[Callable[[str, int, int], None]] = None  # type: ignore[assignment]
+    #: ``listen(listener, places)``: tell of every kernel that is run on the CPU or on GPUs, until ``unlisten``.
+    listen: Callable[..., None] = None  # type: ignore[assignment]
+    unlisten: Callable[[Callable[[Any], None]], None] = None  # type: ignore[assignment]
+    #: ``gpu_count()``: how many GPUs can be used.
+    gpu_count: Callable[[], int] = None  # type: ignore[assignment]
     #: ``with_tangents(call, level)``: do a call, and give what it computes tangents at a level of forward mode.
     with_tangents: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
     #: ``with_batches(call, level)``: do a call for all examples of a level of ``vmap``.

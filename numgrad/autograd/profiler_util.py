@@ -21,6 +21,7 @@ class EventList(list[Any]):
         profile_memory: whether tables show memory in PyTorch's two columns.
         process: the identifier of the process, for traces.
         since: when the profile began, in microseconds since 1970, for traces.
+        use_device: "cuda" if GPUs were profiled, too, which tables then show.
     """
 
     def __init__(
@@ -30,11 +31,13 @@ class EventList(list[Any]):
         profile_memory: bool = False,
         process: int = 0,
         since: float = 0,
+        use_device: str | None = None,
     ):
         super().__init__(events)
         self.profile_memory = profile_memory
         self.process = process
         self.since = since
+        self.use_device = use_device
 
     def __str__(self) -> str:
         return self.table()
@@ -62,6 +65,11 @@ class EventList(list[Any]):
         return sum(event.self_cpu_time_total for event in self)
 
     @property
+    def self_device_time_total(self) -> float:
+        """The time of all kernels on GPUs."""
+        return sum(event.self_device_time_total for event in self)
+
+    @property
     def compile_time_total(self) -> float:
         """How long compiling and loading kernels took."""
         return sum(event.self_compile_time_total for event in self)
@@ -84,8 +92,8 @@ class EventList(list[Any]):
 
         Args:
             sort_by: the attribute to sort by, the largest first: ``"self_cpu_time_total"``, ``"cpu_time_total"``,
-                ``"cpu_time"``, ``"compile_time_total"``, ``"self_cpu_memory_usage"``, ``"count"``; otherwise they
-                stand in the order in which they began.
+                ``"cpu_time"``, ``"cuda_time_total"``, ``"compile_time_total"``, ``"self_cpu_memory_usage"``,
+                ``"count"``; otherwise they stand in the order in which they began.
             row_limit: how many rows to show at most; -1 for all.
             max_src_column_width, max_name_column_width, max_shapes_column_width: longer text is cut.
             header: a line to put above.
@@ -131,7 +139,8 @@ class EventList(list[Any]):
         for event in self:
             sums.setdefault(group(event), FunctionEventAvg()).add(event)
         return EventList(
-            sums.values(), profile_memory=self.profile_memory, process=self.process, since=self.since
+            sums.values(), profile_memory=self.profile_memory, process=self.process, since=self.since,
+            use_device=self.use_device,
         )
 
     def total_average(self) -> FunctionEventAvg:
@@ -148,7 +157,7 @@ class EventList(list[Any]):
 
     def supported_export_stacks_metrics(self) -> Sequence[str]:
         """What ``export_stacks`` may count."""
-        return ["self_cpu_time_total"]
+        return ["self_cpu_time_total", *["self_cuda_time_total"] * (self.use_device == "cuda")]
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Write the stacks of the events, with how long each took, one in a line, as flame graphs are made of.

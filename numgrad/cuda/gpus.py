@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import devices
 from .._device import numbered, to_device
-from ..devices import begin_cuda, cuda_in_use, needs, rows
+from ..devices import begin_cuda, cuda_in_use, rows
 
 __all__ = [
     "current_device", "device", "device_count", "device_of", "get_device_capability", "get_device_name",
@@ -28,7 +28,7 @@ def is_available() -> bool:
 
 def device_count() -> int:
     """The number of GPUs that numgrad can compute on."""
-    return devices.cuda.runtime.driver.device_count() if cuda_in_use() else needs.found()
+    return devices.gpu_count()
 
 
 def init() -> None:

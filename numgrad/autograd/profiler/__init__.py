@@ -8,6 +8,7 @@ from typing import Any
 
 from ..._rich import shown_by
 from ..mode_decorator import ModeDecorator
+from ..operations import operations
 from ..profiler_util import EventList, FunctionEvent, FunctionEventAvg
 from ..watching import BLOCK, span
 from .recording import Recording
@@ -29,12 +30,19 @@ class profile:  # noqa: N801 - PyTorch's name
     Only the thread that entered the block is watched.  Profiles may stand within each other and each has everything.
     What happened while a profile was on is in memory until the profile is gone.
 
+    With ``use_cuda`` events have the time of the kernels that GPUs ran for them, too: ``device_time_total`` and
+    ``self_device_time_total``, also called ``cuda_time_total`` and so on, and in ``kernels`` each by itself.  The time
+    is the GPU's own, by events on its stream, with the few microseconds that a launch takes.  Unlike PyTorch's, this
+    profile waits for each kernel before the next is launched; so the CPU's times contain this waiting, and work that
+    would have run at the same time does not.
+
     Args:
         enabled: with False nothing is noted.
-        use_cuda, use_device: other devices; there are none, which a warning says.
+        use_cuda: profile GPUs, too; where there are none a warning says so.
+        use_device: "cuda" for the same.
         record_shapes: note the shapes and dtypes of the arguments.
         with_flops: not counted; taken as in PyTorch.
-        profile_memory: show "CPU Mem" and "Self CPU Mem" in tables.
+        profile_memory: show "CPU Mem" and "Self CPU Mem" in tables, and with GPUs "CUDA Mem" and "Self CUDA Mem".
         with_stack: note the calls of the program that led to each event.
         with_modules, use_kineto, acc_events: change nothing.
         use_cpu: must be true.
@@ -83,12 +91,12 @@ class profile:  # noqa: N801 - PyTorch's name
         self.entered = False
         self._recording: Recording | None = None
         self._finished = False
-        self._events = EventList(profile_memory=profile_memory)
         if not use_cpu:
-            raise ValueError("use_cpu=False would profile nothing: there is no other device")
-        if self.use_device is not None:
+            raise ValueError("use_cpu=False is not possible: what GPUs do is noted with what the CPU does")
+        if self.use_device is not None and not (self.use_device == "cuda" and operations.gpu_count()):
             warnings.warn(f"{self.use_device} is not available, only the CPU is profiled", stacklevel=2)
             self.use_device = None
+        self._events = EventList(profile_memory=profile_memory, use_device=self.use_device)
 
     def __enter__(self) -> profile:
         if not self.enabled:
@@ -96,7 +104,9 @@ class profile:  # noqa: N801 - PyTorch's name
         if self.entered:
             raise RuntimeError("Profiler context manager is not reentrant")
         self.entered = True
-        self._recording = Recording(with_shapes=self.record_shapes, with_stack=self.with_stack)
+        self._recording = Recording(
+            with_shapes=self.record_shapes, with_stack=self.with_stack, with_gpus=self.use_device is not None
+        )
         self._recording.start()
         return self
 
@@ -116,6 +126,7 @@ class profile:  # noqa: N801 - PyTorch's name
                 profile_memory=self.profile_memory,
                 process=os.getpid(),
                 since=self._recording.since / 1e3,
+                use_device=self.use_device,
             )
             self._events._build_tree()
             self._recording = None

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from .table import format_time
 
-__all__ = ["Compilation", "FunctionEvent", "FunctionEventAvg", "Interval"]
+__all__ = ["Compilation", "FunctionEvent", "FunctionEventAvg", "Interval", "Kernel"]
 
 
 class Interval:
@@ -36,6 +36,15 @@ class Compilation(NamedTuple):
     time_range: Interval
 
 
+class Kernel(NamedTuple):
+    """One run of a kernel on the GPU of this number, with its ``duration`` in microseconds."""
+
+    name: str
+    device: int
+    duration: float
+    time_range: Interval
+
+
 class _Times:
     """What events and averages have in common."""
 
@@ -44,9 +53,9 @@ class _Times:
     self_cpu_time_total: Any
     compile_time_total: Any
     self_compile_time_total: Any
-    device_time_total = self_device_time_total = device_memory_usage = self_device_memory_usage = 0
-    cuda_time_total = self_cuda_time_total = cuda_time = device_time = 0
-    use_device = None
+    device_time_total: Any
+    self_device_time_total: Any
+    use_device: str | None = None
     node_id = -1
     is_async = is_remote = is_legacy = False
 
@@ -54,6 +63,38 @@ class _Times:
     def cpu_time(self) -> float:
         """The time of one call, compiling apart."""
         return self.cpu_time_total / self.count if self.count else 0.0
+
+    @property
+    def device_time(self) -> float:
+        """The time that GPUs spent on one call."""
+        return self.device_time_total / self.count if self.count else 0.0
+
+    @property
+    def cuda_time(self) -> float:
+        """The same, by its older name."""
+        return self.device_time
+
+    @property
+    def cuda_time_total(self) -> float:
+        """``device_time_total``, by its older name."""
+        return self.device_time_total
+
+    @property
+    def self_cuda_time_total(self) -> float:
+        """``self_device_time_total``, by its older name."""
+        return self.self_device_time_total
+
+    @property
+    def device_time_str(self) -> str:
+        return format_time(self.device_time)
+
+    @property
+    def device_time_total_str(self) -> str:
+        return format_time(self.device_time_total)
+
+    @property
+    def self_device_time_total_str(self) -> str:
+        return format_time(self.self_device_time_total)
 
     @property
     def cpu_time_str(self) -> str:
@@ -89,7 +130,8 @@ class FunctionEvent(_Times):
         input_dtypes: with ``record_shapes``, the name of each tensor's dtype, else "".
         stack: with ``with_stack``, the calls that led to it, the innermost first; of a node, to its operation.
         compilations: the kernels that were made for it alone.
-        result_bytes: the memory of the tensors that it alone made.
+        kernels: with ``use_cuda``, the runs of kernels on GPUs for it alone.
+        result_bytes, device_result_bytes: the memory of the tensors that it alone made, on the CPU and on GPUs.
         remark: the second argument of ``record_function``.
     """
 
@@ -111,6 +153,7 @@ class FunctionEvent(_Times):
         input_dtypes: list[str] | None = None,
         device_resource_id: int | None = None,
         result_bytes: int = 0,
+        device_result_bytes: int = 0,
         remark: str | None = None,
         trace_name: str | None = None,
     ):
@@ -130,9 +173,10 @@ class FunctionEvent(_Times):
         self.concrete_inputs = concrete_inputs
         self.input_dtypes = input_dtypes
         self.kwinputs: dict[str, Any] = {}
-        self.kernels: list[Any] = []
+        self.kernels: list[Kernel] = []
         self.remark = remark
         self.result_bytes = result_bytes
+        self.device_result_bytes = device_result_bytes
         self.compilations: list[Compilation] = []
         self.count = 1
         self.cpu_children: list[FunctionEvent] = []
@@ -171,13 +215,33 @@ class FunctionEvent(_Times):
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     @property
+    def self_device_time_total(self) -> float:
+        """How long kernels ran on GPUs for it, not counting its children."""
+        return sum(kernel.duration for kernel in self.kernels)
+
+    @property
+    def device_time_total(self) -> float:
+        """How long kernels ran on GPUs for it."""
+        return self.self_device_time_total + sum(child.device_time_total for child in self.cpu_children)
+
+    @property
+    def self_device_memory_usage(self) -> int:
+        """The memory of the tensors on GPUs that it made itself, in bytes."""
+        return self.device_result_bytes
+
+    @property
+    def device_memory_usage(self) -> int:
+        """The memory of the tensors on GPUs made in it, in bytes; what was freed is not taken off."""
+        return self.device_result_bytes + sum(child.device_memory_usage for child in self.cpu_children)
+
+    @property
     def self_cpu_memory_usage(self) -> int:
-        """The memory of the tensors that it made itself, in bytes."""
+        """The memory of the tensors on the CPU that it made itself, in bytes."""
         return self.result_bytes
 
     @property
     def cpu_memory_usage(self) -> int:
-        """The memory of the tensors made in it, in bytes; what was freed is not taken off."""
+        """The memory of the tensors on the CPU made in it, in bytes; what was freed is not taken off."""
         return self.result_bytes + sum(child.cpu_memory_usage for child in self.cpu_children)
 
     def __repr__(self) -> str:
@@ -193,8 +257,9 @@ class FunctionEventAvg(_Times):
     """Events of one key, summed.
 
     Attributes are those of the first event, and the sums of ``count``, ``cpu_time_total``, ``self_cpu_time_total``,
-    ``compile_time_total``, ``self_compile_time_total``, ``cpu_memory_usage`` and ``self_cpu_memory_usage``;
-    ``cpu_time`` is the average.
+    ``compile_time_total``, ``self_compile_time_total``, ``device_time_total``, ``self_device_time_total``,
+    ``cpu_memory_usage``, ``self_cpu_memory_usage``, ``device_memory_usage`` and ``self_device_memory_usage``;
+    ``cpu_time`` and ``device_time`` are averages.
     """
 
     def __init__(self) -> None:
@@ -204,8 +269,12 @@ class FunctionEventAvg(_Times):
         self.self_cpu_time_total: float = 0
         self.compile_time_total: float = 0
         self.self_compile_time_total: float = 0
+        self.device_time_total: float = 0
+        self.self_device_time_total: float = 0
         self.cpu_memory_usage = 0
         self.self_cpu_memory_usage = 0
+        self.device_memory_usage = 0
+        self.self_device_memory_usage = 0
         self.input_shapes: Any = None
         self.stack: list[str] | None = None
         self.scope: int | None = None
@@ -257,5 +326,6 @@ _COPIED = (
 )
 _SUMMED = (
     "count", "cpu_time_total", "self_cpu_time_total", "compile_time_total", "self_compile_time_total",
-    "cpu_memory_usage", "self_cpu_memory_usage",
+    "device_time_total", "self_device_time_total", "cpu_memory_usage", "self_cpu_memory_usage", "device_memory_usage",
+    "self_device_memory_usage",
 )

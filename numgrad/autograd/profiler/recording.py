@@ -1,8 +1,8 @@
 """The records of a profile: what was done in a thread, and when, noted as it happens and worked out later.
 
-A ``Recording`` watches operations, the engine, named blocks and the compiler.  Of each it notes the least that will
-do: clock readings, shapes, types.  What else is done with a record as soon as it is complete, such as printing it, a
-subclass says by ``finished``.
+A ``Recording`` watches operations, the engine, named blocks, the compiler, and GPUs if it is asked to.  Of each it
+notes the least that will do: clock readings, shapes, types.  What else is done with a record as soon as it is complete,
+such as printing it, a subclass says by ``finished``.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from ..operations import operations
 from ..places import calling_frame
 from ..watching import BLOCK, RULE, Watcher, unwatch, watch
 
-__all__ = ["COMPILATION", "OPERATION", "Record", "Recording"]
+__all__ = ["COMPILATION", "LAUNCH", "OPERATION", "Record", "Recording"]
 
 #: Kinds of records beside the spans that watchers are told of.
-OPERATION, COMPILATION = "operation", "compilation"
+OPERATION, COMPILATION, LAUNCH = "operation", "compilation", "launch"
 
 
 class Record:
     """One thing that was done.
 
     Attributes:
-        kind: OPERATION, NODE, RULE, BLOCK or COMPILATION.
+        kind: OPERATION, NODE, RULE, BLOCK or COMPILATION; LAUNCH for a kernel that GPUs ran for none of these.
         name: PyTorch's name of the operation or node, the block's, or that of the kernel.
         thread: the identifier of the thread.
         depth: how many others it stands within.
@@ -40,10 +40,12 @@ class Record:
         results: (shape, TensorType) of each tensor that it made and gave memory.
         stack: if asked for, the calls of the program that led to it, the innermost first.
         remark: what the program has said of a block.
+        launches: of kernels that GPUs ran directly within it.
     """
 
     __slots__ = (
-        "begun", "depth", "ended", "inputs", "kind", "name", "remark", "results", "sequence", "stack", "thread",
+        "begun", "depth", "ended", "inputs", "kind", "launches", "name", "remark", "results", "sequence", "stack",
+        "thread",
     )
 
     def __init__(self, kind: str, name: str, depth: int, sequence: int = -1):
@@ -58,6 +60,7 @@ class Record:
         self.results: list[Any] | None = None
         self.stack: list[str] | None = None
         self.remark: str | None = None
+        self.launches: list[Any] | None = None
 
 
 class Recording(Watcher):
@@ -71,7 +74,8 @@ class Recording(Watcher):
         since: when it was started, in nanoseconds since 1970.
     """
 
-    def __init__(self, *, with_shapes: bool = False, with_stack: bool = False):
+    def __init__(self, *, with_shapes: bool = False, with_stack: bool = False, with_gpus: bool = False):
+        self.with_gpus = with_gpus
         self.with_shapes = with_shapes
         self.with_stack = with_stack
         self.records: list[Record] = []
@@ -83,6 +87,8 @@ class Recording(Watcher):
     def start(self) -> None:
         """Begin to watch this thread."""
         operations.kernel_listeners.append(self._compiled)
+        if self.with_gpus:
+            operations.listen(self._launched, ("cuda",))
         watch(self)
         self.since = time_ns()
         self.begun = perf_counter_ns()
@@ -92,6 +98,8 @@ class Recording(Watcher):
         self.ended = perf_counter_ns()
         unwatch(self)
         operations.kernel_listeners.remove(self._compiled)
+        if self.with_gpus:
+            operations.unlisten(self._launched)
         if self._open:
             self._close(self._open[0], self.ended)
 
@@ -168,6 +176,18 @@ class Recording(Watcher):
             self.threads.setdefault(record.thread, threading.get_native_id())
             self.compilations.append(record)
             self.finished(record)
+
+    def _launched(self, launch: Any) -> None:
+        if not any(watcher is self for watcher in state.watchers):
+            return
+        if self._open:
+            record = self._open[-1]
+        else:
+            record = Record(LAUNCH, launch.name, 0)
+            self._note(record, ())
+            self._open.pop()
+            record.begun, record.ended = launch.begun, launch.ended
+        record.launches = [*(record.launches or ()), launch]
 
 
 def _described(value: Any) -> Any:

@@ -7,8 +7,8 @@ from typing import Any
 
 from ..._layout import numel
 from ..watching import BLOCK, NODE, RULE
-from .events import Compilation, FunctionEvent, Interval
-from .recording import COMPILATION, Record, Recording
+from .events import Compilation, FunctionEvent, Interval, Kernel
+from .recording import COMPILATION, LAUNCH, Record, Recording
 from .trace import TURN
 
 __all__ = ["STEP", "events_of"]
@@ -23,7 +23,8 @@ _SCOPES = {RULE: 1, BLOCK: 7}
 def events_of(recording: Recording) -> list[FunctionEvent]:
     """An event for each record, in order; what was compiled is put to the innermost record that it was done in.
 
-    A compilation within none has an event of its own, ``numgrad::compile``.
+    A compilation within none has an event of its own, ``numgrad::compile``, and so has a kernel that a GPU ran within
+    none, ``numgrad::launch``.
     """
     numbers = {thread: number for number, thread in enumerate(recording.threads, 1)}
 
@@ -67,10 +68,11 @@ def _stands_within(record: Record, other: Record) -> bool:
 def _event(
     record: Record, numbers: dict[int, int], threads: dict[int, int], microseconds: Any
 ) -> FunctionEvent:
-    names = {NODE: TURN + record.name, COMPILATION: "numgrad::compile"}
+    names = {NODE: TURN + record.name, COMPILATION: "numgrad::compile", LAUNCH: "numgrad::launch"}
     name = names.get(record.kind, record.name)
     inputs = record.inputs or []
-    return FunctionEvent(
+    results = [(type, numel(shape) * type.numpy.itemsize) for shape, type in record.results or ()]
+    event = FunctionEvent(
         id=0,
         name=f"{STEP}*" if name.startswith(f"{STEP}#") else name,
         trace_name=name,
@@ -85,9 +87,15 @@ def _event(
         concrete_inputs=[None if isinstance(v, tuple | list) else v for v in inputs],
         stack=record.stack or [],
         device_resource_id=threads[record.thread],
-        result_bytes=sum(numel(shape) * type.numpy.itemsize for shape, type in record.results or ()),
+        result_bytes=sum(size for type, size in results if type.device.type == "cpu"),
+        device_result_bytes=sum(size for type, size in results if type.device.type != "cpu"),
         remark=record.remark,
     )
+    for launch in record.launches or ():
+        interval = Interval(microseconds(launch.begun), microseconds(launch.ended))
+        device = int(launch.device.partition(":")[2])
+        event.kernels.append(Kernel(launch.name, device, interval.elapsed_us(), interval))
+    return event
 
 
 def _is_tensor(described: Any) -> bool:

@@ -78,6 +78,9 @@ def table(
         lines += _rest_of_stack(event, columns)
     lines.append(rule)
     lines.append(f"Self CPU time total: {format_time(events.self_cpu_time_total, time_unit)}")
+    if events.use_device is not None:
+        name = events.use_device.upper()
+        lines.append(f"Self {name} time total: {format_time(events.self_device_time_total, time_unit)}")
     lines.append(f"Compile time total: {format_time(events.compile_time_total, time_unit)}")
     return "\n".join(lines) + "\n"
 
@@ -86,14 +89,14 @@ def columns_of(
     events: Any, widths: tuple[int, int, int], time_unit: str | None, with_memory: bool
 ) -> list[_Column]:
     """The columns of the table of these events."""
-    total = events.self_cpu_time_total
+    total, of_device = events.self_cpu_time_total, events.self_device_time_total
     name_width, shapes_width, source_width = widths
 
     def time_of(attribute: str) -> Callable[[Any], str]:
         return lambda event: format_time(getattr(event, attribute), time_unit)
 
-    def share_of(attribute: str) -> Callable[[Any], str]:
-        return lambda event: format_share(getattr(event, attribute), total)
+    def share_of(attribute: str, whole: float = total) -> Callable[[Any], str]:
+        return lambda event: format_share(getattr(event, attribute), whole)
 
     def memory_of(attribute: str) -> Callable[[Any], str]:
         return lambda event: format_memory(getattr(event, attribute))
@@ -107,11 +110,22 @@ def columns_of(
         _Column("CPU time avg", time_of("cpu_time")),
         _Column("Compile", time_of("self_compile_time_total")),
     ]
+    device = (events.use_device or "").upper()
+    if device:
+        columns += [
+            _Column(f"Self {device}", time_of("self_device_time_total")),
+            _Column(f"Self {device} %", share_of("self_device_time_total", of_device)),
+            _Column(f"{device} total", time_of("device_time_total")),
+            _Column(f"{device} time avg", time_of("device_time"), 13),
+        ]
     if with_memory:
         columns.append(_Column("CPU Mem", memory_of("cpu_memory_usage")))
         columns.append(_Column("Self CPU Mem", memory_of("self_cpu_memory_usage")))
+        if device:
+            columns.append(_Column(f"{device} Mem", memory_of("device_memory_usage")))
+            columns.append(_Column(f"Self {device} Mem", memory_of("self_device_memory_usage"), 13))
     else:
-        columns.append(_Column("Bytes", memory_of("self_cpu_memory_usage")))
+        columns.append(_Column("Bytes", lambda event: format_memory(_bytes(event))))
     columns.append(_Column("# of Calls", lambda event: str(event.count)))
     shapes = [str(event.input_shapes) for event in events if event.input_shapes]
     if shapes:
@@ -120,6 +134,11 @@ def columns_of(
     if sources:
         columns.append(_Column(_SOURCE, lambda event: (event.stack or [""])[0], _fitting(sources, source_width)))
     return columns
+
+
+def _bytes(event: Any) -> int:
+    """The memory of the tensors that it made itself, wherever they are."""
+    return event.self_cpu_memory_usage + event.self_device_memory_usage
 
 
 _SOURCE = "Source Location"

@@ -17,8 +17,8 @@ def write_trace(events: Any, path: str, metadata: Mapping[str, Any] | None = Non
     """Write the JSON of Chrome's trace event format, which Perfetto reads, too; compressed if the path ends in .gz.
 
     There is a complete event ("ph": "X") for each event, with its thread, its beginning and length in microseconds and
-    in "args" what else is known of it; one for each compilation; and arrows from operations to their nodes.  The
-    metadata stand beside the events.
+    in "args" what else is known of it; one for each compilation; one for each kernel on a GPU, which stands there as
+    a process of its own; and arrows from operations to their nodes.  The metadata stand beside the events.
 
     Source: "Trace Event Format", the Chromium project.
     """
@@ -34,6 +34,8 @@ def _entries(events: Any) -> Iterator[dict[str, Any]]:
     yield {"ph": "M", "name": "process_name", "pid": process, "tid": 0, "args": {"name": "numgrad"}}
     for thread, number in sorted({(event.device_resource_id, event.thread) for event in events}):
         yield {"ph": "M", "name": "thread_name", "pid": process, "tid": thread, "args": {"name": f"thread {number}"}}
+    for device in sorted({kernel.device for event in events for kernel in event.kernels}):
+        yield {"ph": "M", "name": "process_name", "pid": device, "tid": 0, "args": {"name": f"GPU {device}"}}
     recorded: dict[int, dict[str, Any]] = {}
     for event in events:
         base = {"pid": process, "tid": event.device_resource_id}
@@ -45,6 +47,9 @@ def _entries(events: Any) -> Iterator[dict[str, Any]]:
         for compilation in event.compilations:
             name = f"compile {compilation.kernel}"
             yield {"ph": "X", "name": name, "cat": "compilation", **base, **_times(compilation, since), "args": {}}
+        for kernel in event.kernels:
+            base_of_gpu = {"pid": kernel.device, "tid": 0, "args": {"External id": event.id}}
+            yield {"ph": "X", "name": kernel.name, "cat": "kernel", **base_of_gpu, **_times(kernel, since)}
         number = event.sequence_nr
         if number >= 0 and event.scope == 0 and number not in recorded and not event.name.startswith(TURN):
             recorded[number] = {**base, "ts": entry["ts"]}
@@ -63,7 +68,7 @@ def _times(timed: Any, since: float) -> dict[str, float]:
 
 
 def _arguments(event: Any) -> dict[str, Any]:
-    arguments = {"External id": event.id, "Bytes": event.self_cpu_memory_usage}
+    arguments = {"External id": event.id, "Bytes": event.self_cpu_memory_usage + event.self_device_memory_usage}
     if event.sequence_nr >= 0:
         arguments["Sequence number"] = event.sequence_nr
         arguments["Fwd thread id"] = event.fwd_thread
