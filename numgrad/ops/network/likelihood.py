@@ -30,7 +30,7 @@ def nll_loss(
     """The loss, and the weights of the targets that count, added up.
 
     Raises:
-        IndexError: a target is not in [0, classes).
+        IndexError: a target is not in [0, classes).  On a GPU it is raised when the program next waits for that.
     """
     if state.mode & LEVELS and any(map(is_batched, (input, target, weight))):
         return _by_operations(input, target, weight, ignored, reduction)
