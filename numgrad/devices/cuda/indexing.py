@@ -300,7 +300,7 @@ def _scatter(
         return
     _check_sizes(values.size, indices, out.size, *sizes[:2])
     target: DeviceRow | None = out
-    parts = {"put": indexing.put}
+    parts: dict[str, Any] = {"put": indexing.put}
     if are_deterministic_algorithms_enabled() and (step or not overwrites):
         target = None
     elif not overwrites:

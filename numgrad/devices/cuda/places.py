@@ -63,7 +63,7 @@ def _weighted(x: DeviceRow, parts: dict[str, Any]) -> DeviceRow:
         return empty_row(0, INT64, x.device)
     totals = empty_row(blocks + 1, INT64, x.device)
     launch(kernels.total_weights, x.dtype, x, x.size, totals, blocks=blocks, **parts)
-    launch(kernels.scan_totals, INT64, totals, blocks, blocks=1)
+    launch(kernels.scan_totals, INT64, totals, blocks, blocks=1, threads=4 * THREADS)
     out = empty_row(totals.item(blocks), INT64, x.device)
     if out.size:
         launch(kernels.weighted_places, x.dtype, x, x.size, totals, out, blocks=blocks, **parts)
