@@ -160,7 +160,7 @@ def _compare_and_swap(typing_context: Any, row: Any, place: Any, expected: Any, 
 
 @_compiled(as_word)
 def _as_word(typing_context: Any, number: Any) -> Any:
-    word = {32: types.uint32, 64: types.uint64}[number.bitwidth]
+    word: Any = {32: types.uint32, 64: types.uint64}[number.bitwidth]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], context.get_value_type(word))
