@@ -20,6 +20,8 @@ def cases():
     """Each sample in its layouts, in float32 and, once for each operation, in another dtype."""
     seen, made = set(), []
     for sample in SAMPLES:
+        if sample.name == "to_type":  # whose argument names the device, too
+            continue
         first = sample.name not in seen
         seen.add(sample.name)
         for case in sample.cases(shape=(3, 5)):
@@ -97,4 +99,5 @@ def test_long_rows_are_read_four_elements_at_a_time(case, cuda, monkeypatch):
 
 
 def test_every_operation_is_tried():
-    assert {sample.name for sample in SAMPLES} == set(ops)
+    """Those that move tensors between devices, or to what the host pins, have tests of their own."""
+    assert {sample.name for sample in SAMPLES} == set(ops) - {"move_op", "pin_op"}

@@ -6,6 +6,8 @@ It stands in for NVIDIA's driver, and has its other functions from the simulator
 from __future__ import annotations
 
 import ctypes
+import functools
+import importlib.util
 import sys
 
 from numgrad.devices import needs
@@ -21,6 +23,10 @@ def copy_to_host(target, source, size, stream):
     ctypes.memset(target, 0, size)
 
 
+def _find(find_spec, name, *more):
+    return None if name == "nvmath" else find_spec(name, *more)
+
+
 def load(name, text, arguments):
     """Note a kernel; launching it does nothing."""
     asked.append((name, text, tuple(arguments)))
@@ -33,6 +39,7 @@ def load(name, text, arguments):
 
 
 def begin():
-    """Have it be what computes on "cuda" in this process."""
+    """Have it be what computes on "cuda" in this process, without cuBLAS, so that products are kernels, too."""
     needs.check = lambda: None
+    importlib.util.find_spec = functools.partial(_find, importlib.util.find_spec)
     runtime.begin = lambda: setattr(runtime, "driver", sys.modules[__name__])
