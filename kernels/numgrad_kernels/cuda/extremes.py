@@ -11,7 +11,8 @@ import numpy as np
 from ..cpu.reductions import fold
 from .adapter import cuda
 from .language import quotient, rest
-from .lines import position, wait
+from .lines import PACKED, position, wait
+from .reductions import read4
 
 #: Placeholder: the dtype of the elements.
 T = np.float32
@@ -40,6 +41,14 @@ def _ties(best, value):
     return (best == value) | ((best != best) & (value != value))
 
 
+def _better(best, index, value, found, where, at):
+    """The best of those before and of the element at ``where``, and its index."""
+    if _beats(best, value):
+        best = value
+        index = index_of(found, where, at)
+    return best, index
+
+
 def extreme_axis(x, found, columns, length, inner, shift, depth, pieces, stretch, out, indices):
     """``out[c, p]`` is the extreme of piece ``p`` of column ``c`` of ``x``, ``indices[c, p]`` its index.
 
@@ -56,19 +65,25 @@ def extreme_axis(x, found, columns, length, inner, shift, depth, pieces, stretch
     base = column * length
     if inner > 1:
         base = column // inner * length * inner + column % inner
+    gap = 1 if PACKED else depth
+    between = 1 if PACKED else inner
     last = min(length, (piece + 1) * stretch) - 1
-    at = min(piece * stretch + level, last)  # beyond the last element threads look at that one
-    best = x[base + at * inner]
-    index = index_of(found, base + at * inner, at)
-    at += depth
-    while at <= last:
-        for turn in range(4):
-            here = min(at + turn * depth, last)
-            value = x[base + here * inner]
-            if _beats(best, value):
-                best = value
-                index = index_of(found, base + here * inner, here)
+    at = piece * stretch + level * (4 if PACKED else 1)
+    index = min(at, last)  # threads without an element look at the last one
+    best = x[base + index * between]
+    index = index_of(found, base + index * between, index)
+    while at + 3 * gap <= last:
+        here = base + at * between
+        a, b, c, d = read4(x, here, gap * between)
+        best, index = _better(best, index, a, found, here, at)
+        best, index = _better(best, index, b, found, here + gap * between, at + gap)
+        best, index = _better(best, index, c, found, here + 2 * gap * between, at + 2 * gap)
+        best, index = _better(best, index, d, found, here + 3 * gap * between, at + 3 * gap)
         at += 4 * depth
+    for turn in range(3):
+        if at + turn * gap <= last:
+            here = base + (at + turn * gap) * between
+            best, index = _better(best, index, x[here], found, here, at + turn * gap)
     own = np.uint64(thread)
     bests[own] = best
     places[own] = index

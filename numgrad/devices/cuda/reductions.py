@@ -200,7 +200,7 @@ def extreme_axis(
         bests, places = [empty_row(columns * pieces, kind, flat.device) for kind in (x.dtype, _INDICES)]
         launch(
             extremes.extreme_axis, x.dtype, x, found, columns, length, inner, *shares, bests, places, blocks=blocks,
-            fold=fold, index_of=extremes.index_of,
+            fold=fold, index_of=extremes.index_of, **packed(x, columns, length, inner),
         )
         x, found, length, inner = bests, places, pieces, 1
         _, shift, depth, *_ = shared_out(columns, length, 1)
@@ -208,5 +208,6 @@ def extreme_axis(
     launch(
         extremes.extreme_axis, x.dtype, x, found, columns, length, inner, *shares, values, indices, blocks=blocks,
         fold=fold, index_of=extremes.index_found if pieces > 1 else extremes.index_of,
+        **packed(x, columns, length, inner),
     )
     return out, indices
