@@ -1,13 +1,9 @@
 """Every kernel for GPUs compiles, for compute capability 8.0 and 9.0, to code that keeps its variables in registers."""
 
-import inspect
 import os
 import subprocess
 import sys
 from pathlib import Path
-
-import compile_kernels
-import pytest
 
 HERE = Path(__file__).parent
 

@@ -86,7 +86,7 @@ def rest(number: int, divisor: int) -> int:
     return number % divisor
 
 
-def high_product(a: int, b: int) -> int:
+def high_product(a: int, b: int) -> Any:
     """The upper 32 of the 64 bits of a product of two uint32."""
     return np.uint32(int(a) * int(b) >> 32)
 
@@ -197,7 +197,7 @@ def _load4(typing_context: Any, row: Any, quad: Any) -> Any:
         lanes = [context.data_model_manager[element].from_data(builder, lane) for lane in lanes]
         return context.make_tuple(builder, signature.return_type, lanes)
 
-    return types.UniTuple(element, 4)(row, types.uint64), generate
+    return types.UniTuple(element, 4)(row, types.uint64), generate  # type: ignore[attr-defined]
 
 
 @_compiled(store4)
@@ -261,7 +261,7 @@ _compiled(cospi)(_circular("cospi"))
 
 @_compiled(row_at)
 def _row_at(typing_context: Any, address: Any, dtype: Any) -> Any:
-    result = types.CPointer(dtype.dtype)
+    result = types.CPointer(dtype.dtype)  # type: ignore[attr-defined]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = context.get_value_type(result)

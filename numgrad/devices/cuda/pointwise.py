@@ -170,7 +170,7 @@ def zeros(shape: tuple[int, ...], type: Any) -> DeviceRow:
 def filled(shape: tuple[int, ...], value: Any, type: Any) -> DeviceRow:
     """Memory for a tensor, as one row, filled with a number."""
     row = empty_row(numel(shape), type.numpy, type.device.index)
-    number = value if value.__class__ in NUMBERS else value.item()
+    number: Any = value if value.__class__ in NUMBERS else value.item()
     _run_rows(_filler(number.__class__, type.numpy), type.numpy.kind != "c", (number, row), row.size, row.device)
     return row
 
