@@ -220,7 +220,6 @@ BAD = {
     "scatter_axis multiplying": lambda cuda, row, x, places: cuda.scatter_axis(
         row(np.ones(2)), places.row, x, 3, 2, 1, "multiply"
     ),
-    "distinct_places": lambda cuda, row, x, places: cuda.distinct_places(places.row, 3),
     "counts": lambda cuda, row, x, places: cuda.counts(places.row, 3),
     "offsets": lambda cuda, row, x, places: cuda.offsets(places.row, (2,), (3,), (1,), (0,)),
 }

@@ -51,12 +51,10 @@ def test_fold_indices(cuda, generator):
     assert found.host().tolist() == cpu.fold_indices(12, rows).tolist()
 
 
-def test_counts_and_distinct_places(cuda, generator):
+def test_counts(cuda, generator):
     places = generator.integers(0, 9, 20)
     row = cuda.memory.row_from(places)
     assert cuda.counts(row, 12).host().tolist() == cpu.counts(places, 12).tolist()
-    signed = places - 5
-    assert cuda.distinct_places(cuda.memory.row_from(signed), 12).host().tolist() == sorted(set((signed % 12).tolist()))
 
 
 @pytest.mark.parametrize("counts", [[2, 0, 3, 1], [0, 0], [], [1] * 50, [70, 0, 1]])

@@ -79,17 +79,6 @@ def at_least(numbers, count, low):
 # -- where something is --------------------------------------------------------------------------------------------
 
 
-def mark_places(places, count, size, marks, report):
-    """Set to 1 what is at each place."""
-    for i in range(cuda.grid(1), count, cuda.gridsize(1)):
-        place = places[i]
-        index = place + size if place < 0 else place
-        if index >= 0 and index < size:
-            marks[index] = 1
-        else:
-            _note(report, place, -size, size)
-
-
 def total_weights(x, count, totals):
     """The sum of the weights of each stretch of ``THREADS * ITEMS`` elements, one for each block."""
     part = cuda.shared.array(THREADS, np.int64)

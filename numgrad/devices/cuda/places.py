@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from numgrad_kernels.cuda import places as kernels
 
 from ..._layout import numel
@@ -16,8 +14,8 @@ from .memory import empty_row, zero_row
 from .reports import LENGTH, report_row
 
 __all__ = [
-    "coordinates", "counts", "distinct_places", "fold_indices", "nonzero_places", "nonzero_rows", "offsets",
-    "repeated_places", "triangle_rows",
+    "coordinates", "counts", "fold_indices", "nonzero_places", "nonzero_rows", "offsets", "repeated_places",
+    "triangle_rows",
 ]
 
 
@@ -106,13 +104,6 @@ def counts(places: DeviceRow, size: int) -> DeviceRow:
     _each(kernels.count_places, places.size, places, places.size, size, out, report_row(places.device))
     _each(kernels.at_least, size, out, size, 1)
     return out
-
-
-def distinct_places(places: DeviceRow, size: int) -> DeviceRow:
-    """The places without repetitions, counted from the front; those not in [-size, size) are reported."""
-    marks = zero_row(size, np.dtype(np.uint8), places.device)
-    _each(kernels.mark_places, places.size, places, places.size, size, marks, report_row(places.device))
-    return nonzero_places(marks)
 
 
 def offsets(

@@ -120,7 +120,7 @@ def _(grad, mask, input_shape):
 @updating("MaskedScatterBackward0", inputs=["input", "mask", "source"], nondifferentiable=["mask"])
 def masked_scatter_op(input: Tensor, mask: Tensor, source: Tensor) -> None:
     places = mask_places(expand(mask, input._shape))
-    _check_enough(source, numel(places._shape))  # the mask may have changed since the operation was called
+    _check_enough(source, numel(places._shape))
     values = fresh(contiguous(source)._flat[: numel(places._shape)], places._shape, source._type)
     put(input, places, all_dims(input._shape), values, False, True)
 
@@ -174,10 +174,10 @@ def _check_scattering(input: Tensor, mask: Any, source: Any) -> None:
             "masked_scatter: expected self and source to have same dtypes but got "
             f"{input.dtype.legacy} and {source.dtype.legacy}"
         )
-    _check_enough(source, numel(mask_places(expand(mask, broadcast_shapes(input._shape, mask._shape)))._shape))
 
 
 def _check_enough(source: Tensor, wanted: int) -> None:
+    """Raise unless a source has as many elements as a mask selects, which only the operation itself counts."""
     if wanted > numel(source._shape):
         raise RuntimeError(
             f"Number of elements of source < number of ones in mask ({numel(source._shape)} < {wanted})"

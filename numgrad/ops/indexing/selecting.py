@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import devices
+from ..._device import CPU
 from ..._layout import all_dims, normal_dim, numel
 from ..._tensor import Tensor, fresh
 from ..._types import int64
@@ -78,7 +79,7 @@ def index_fill_tensor(input: Tensor, index: Tensor, value: Tensor, dim: int) -> 
 
 @index_fill_tensor.gradient("value")
 def _(grad, index, dim):
-    if is_mapped(index):
+    if is_mapped(index) or index._type.device is not CPU:  # a GPU would have to be waited for to say how many there are
         filled = index_fill_number(zeros_of(grad._shape, grad._type), index, dim, 1)
         return public_functions["sum"](choose(ne(filled, 0), grad, 0))
     row = devices.distinct_places(contiguous(index)._flat, _extent(grad, dim))
