@@ -47,8 +47,8 @@ _SECTIONS = {
     "loop": "the main loop of the machine code (likewise)",
     "llvm": "LLVM's code of the function with that loop",
     "assembly": "the machine code of that function",
-    "cuda": "the Python text for NVIDIA's GPUs (pointwise operations)",
-    "ptx": "their assembly (needs the extra 'cuda')",
+    "cuda": "the Python text of the kernels for NVIDIA's GPUs (needs the extra 'cuda')",
+    "ptx": "their assembly (likewise)",
 }
 
 

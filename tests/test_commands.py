@@ -171,16 +171,31 @@ def test_kernels_shows_what_is_asked_for(run):
     assert "no dtype 'int3'" in run("kernels", "add", "--dtype", "int3").stderr
 
 
+def test_kernels_of_gpus_are_shown_where_there_is_none():
+    pytest.importorskip("numba_cuda")
+    command = [sys.executable, "-m", "numgrad", "kernels", "sum", "tanh", "--cuda", "--ptx", "--size", "400"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "fold_axis, forward" in done.stdout  # by hand
+    assert "tanh_backward, backward" in done.stdout  # made of the same text as the CPU's
+    assert "  n: int64" in done.stdout
+    assert "cuda.shared.array(THREADS, T)" in done.stdout
+    assert done.stdout.count(".visible .entry kernel(") == 3
+    assert "main loop" not in done.stdout
+
+
 def test_kernels_lists_those_that_are_kept(run, tmp_path, monkeypatch):
     monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
     assert run("kernels").stdout == f"{tmp_path}: 0 kernels, 0 bytes\n"
     for name in ("add_" + "0" * 24, "add_" + "1" * 24, "mul_backward_" + "a" * 24):
         (tmp_path / f"{name}.bin").write_bytes(b"12345")
+    (tmp_path / f"add_{'2' * 24}.gpu").write_bytes(b"123")
     (tmp_path / "other.bin").write_bytes(b"12345")
     first, *lines = run("kernels").stdout.splitlines()
-    assert first == f"{tmp_path}: 3 kernels, 15 bytes"
+    assert first == f"{tmp_path}: 4 kernels, 18 bytes"
     assert [line.split() for line in lines] == [
         ["add", "2", "10", "bytes", "just", "now"],
+        ["add", "(GPU)", "1", "3", "bytes", "just", "now"],
         ["mul_backward", "1", "5", "bytes", "just", "now"],
     ]
 

@@ -29,7 +29,8 @@ def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection:
     Of each kernel there are its generated Python text, Numba's types, LLVM's code and the machine code with the width
     of its vectors, the text for NVIDIA's GPUs and their assembly, PTX (of pointwise kernels; PTX with the extra
     ``cuda``), and time, bytes and bandwidth of its last run.  A kernel that was loaded from disk is compiled again, in
-    memory, when its machine code is asked for.
+    memory, when its machine code is asked for.  Of a kernel that ran on a GPU there are its text, its PTX and its
+    time by the GPU's clock.
 
     Operations of numgrad are run three times, unless they change what they are given or draw random numbers: the first
     run meets cold memory.  All else is run once, and does to tensors and to the random state what a call does.  Only
@@ -104,8 +105,12 @@ def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection:
     return call(_title(subject, args), subject, args, kwargs)
 
 
-def inspect_example(subject: Callable[..., Any] | str, size: int = SIZE, kind: dtype = float32) -> Inspection:
+def inspect_example(
+    subject: Callable[..., Any] | str, size: int = SIZE, kind: dtype = float32, device: str = "cpu"
+) -> Inspection:
     """Inspect a function of numgrad's, or the one of this name, on an example of about ``size`` elements.
+
+    On "cuda" without a GPU kernels are made, but not run: they then have no times.
 
     Raises:
         TypeError: no example is known.
@@ -114,7 +119,7 @@ def inspect_example(subject: Callable[..., Any] | str, size: int = SIZE, kind: d
     function = _named(subject) if isinstance(subject, str) else subject
     name = function.__name__.lstrip("_")
     try:
-        args = example(name, function, size, kind)
+        args = example(name, function, size, kind, device)
         try:
             return call(_title(function, args), function, args, {})
         except RuntimeError:  # it has no derivative, or changes its argument in place, which a leaf forbids

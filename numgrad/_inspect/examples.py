@@ -50,7 +50,9 @@ _ARGUMENTS: dict[str, tuple[Any, ...]] = {
 _TENSORS = ("input", "other", "self", "tensor", "x", "y")
 
 
-def example(name: str, function: Callable[..., Any], size: int = SIZE, kind: dtype = float32) -> tuple[Any, ...]:
+def example(
+    name: str, function: Callable[..., Any], size: int = SIZE, kind: dtype = float32, device: str = "cpu"
+) -> tuple[Any, ...]:
     """Arguments for an operation: tensors of about ``size`` elements, those of pointwise operations in one row.
 
     They require a gradient, if their dtype can have one.
@@ -61,12 +63,13 @@ def example(name: str, function: Callable[..., Any], size: int = SIZE, kind: dty
     op = getattr(function, "op", None)
     plain = name.removesuffix("_")
     if name != plain and plain in public_functions:  # in place
-        return example(plain, public_functions[plain], size, kind)
+        return example(plain, public_functions[plain], size, kind, device)
     if name in _ARGUMENTS:
-        return tuple([_made(value, size, kind) for value in _ARGUMENTS[name]])
+        return tuple([_made(value, size, kind, device) for value in _ARGUMENTS[name]])
     if isinstance(op, Pointwise):
         whole = kind.is_floating_point and "f" not in op.dtypes
-        return tuple([_tensor((size,), bool_ if n in op.conditions else int64 if whole else kind) for n in op.inputs])
+        usual = int64 if whole else kind
+        return tuple([_tensor((size,), bool_ if n in op.conditions else usual, device) for n in op.inputs])
     arguments = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -75,27 +78,28 @@ def example(name: str, function: Callable[..., Any], size: int = SIZE, kind: dty
             break
         if "Tensor" not in str(parameter.annotation) and parameter.name not in _TENSORS:
             raise TypeError(f"nothing is known of its parameter '{parameter.name}'")
-        arguments.append(_made(_MATRIX, size, kind))
+        arguments.append(_made(_MATRIX, size, kind, device))
     return tuple(arguments)
 
 
-def _made(value: Any, size: int, kind: dtype) -> Any:
+def _made(value: Any, size: int, kind: dtype, device: str) -> Any:
     """An argument of an example."""
     side = max(math.isqrt(size), 1)
     shapes = {_ROW: (size,), _VECTOR: (side,), _STACK: (4, side // 2, side // 2)}
     if isinstance(value, list):
-        return [_made(part, size, kind) for part in value]
+        return [_made(part, size, kind, device) for part in value]
     if value == (_VECTOR,):  # a shape
         return (side,)
     if value is _PLACES:
-        return public_functions["zeros"](side, side, dtype=int64)
+        return public_functions["zeros"](side, side, dtype=int64, device=device)
     if not isinstance(value, _Kind):
         return value
-    return _tensor(shapes.get(value, (side, side)), bool_ if value is _TRUTHS else kind)
+    return _tensor(shapes.get(value, (side, side)), bool_ if value is _TRUTHS else kind, device)
 
 
-def _tensor(shape: tuple[int, ...], kind: dtype) -> Tensor:
+def _tensor(shape: tuple[int, ...], kind: dtype, device: str) -> Tensor:
     """Numbers between 0 and 1, the same each time; ones of a dtype that has no others."""
     if not kind.differentiable:
-        return public_functions["full"](shape, 1, dtype=kind)
-    return public_functions["rand"](shape, generator=Generator().manual_seed(0), dtype=kind).requires_grad_()
+        return public_functions["full"](shape, 1, dtype=kind, device=device)
+    numbers = public_functions["rand"](shape, generator=Generator().manual_seed(0), dtype=kind)
+    return numbers.to(device).requires_grad_()

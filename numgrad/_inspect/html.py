@@ -69,7 +69,7 @@ def _sections(kernel: InspectedKernel, whole: bool) -> list[Html]:
         _unfolded("Python", element("pre", _python(kernel.python.strip())), is_open=True),
         _unfolded(counted(len(kernel.types), "argument") + ", Numba's types", types),
     ]
-    for name in ("loop", "llvm", "assembly", "cuda", "ptx") if whole else ():
+    for name in kernel.sections[1:] if whole else ():
         head, text = section(kernel, name)
         if text:
             shown = _shortened(text, name)

@@ -33,7 +33,7 @@ class Inspection(Sequence[InspectedKernel]):
 
         Args:
             sections: of "python", "loop" (the main loop of the machine code), "llvm", "assembly", and for NVIDIA's
-                GPUs "cuda" (the Python text) and "ptx".
+                GPUs "cuda" (the Python text) and "ptx".  A kernel that ran on a GPU has its text and "ptx" only.
 
         Raises:
             ValueError: there is no such section.

@@ -23,17 +23,27 @@ _COMPUTED = re.compile(r"computed in (\w+)")
 _PTX_NAME = re.compile(r"_ZN15numgrad_kernels8compiled\d+cuda_\w+?6kernel\w*?(?=_param_|\W|$)")
 
 
+def shown_ptx(code: str) -> str:
+    """A kernel's PTX without remarks, under the name "kernel"."""
+    lines = [line for line in code.splitlines() if not line.lstrip().startswith("//") and "NumbaEnv" not in line]
+    return _PTX_NAME.sub("kernel", "\n".join(lines)).strip().expandtabs(8)
+
+
 class InspectedKernel:
-    """A kernel of the CPU, or what NumPy did in the place of one, with the runs that were looked at.
+    """A kernel of the CPU, or what a library did in the place of one, with the runs that were looked at.
 
     Attributes:
-        name: the kernel's; of NumPy the function's, such as "numpy.dot".
+        name: the kernel's; of a library the function's, such as "numpy.dot" or "cublas.sgemm".
         stage: "forward" or "backward"; "" if it was not run.
-        kernel: the store's kernel; None for NumPy, which has no Python text and no attributes below that come from it.
+        kernel: the store's kernel; None for a library, which has no Python text and no attributes below that come
+            from it.
         runs: of each run its times and bytes, the last one last.
     """
 
-    def __init__(self, name: str, stage: str, kernel: devices.Kernel | None, runs: Sequence[Launch] = ()):
+    #: What can be shown of it.
+    sections: tuple[str, ...] = ("python", "loop", "llvm", "assembly", "cuda", "ptx")
+
+    def __init__(self, name: str, stage: str, kernel: Any, runs: Sequence[Launch] = ()):
         self.name = name
         self.stage = stage
         self.kernel = kernel
@@ -63,8 +73,13 @@ class InspectedKernel:
 
     @property
     def origin(self) -> str:
-        """Where this process has the kernel from: "compiled" or "loaded"; "numpy" for NumPy."""
-        return "numpy" if self.kernel is None else self.kernel.origin
+        """Where this process has the kernel from: "compiled" or "loaded"; a library's name, such as "numpy"."""
+        return self.name.partition(".")[0] if self.kernel is None else self.kernel.origin
+
+    @property
+    def library(self) -> str:
+        """The name of the library that is no kernel of numgrad's."""
+        return {"numpy": "NumPy", "cublas": "cuBLAS"}[self.name.partition(".")[0]]
 
     @property
     def seconds(self) -> float:
@@ -145,7 +160,7 @@ class InspectedKernel:
         """The Python module of the same kernel for NVIDIA's GPUs.
 
         Raises:
-            NotImplementedError: there is no such kernel for GPUs yet.
+            NotImplementedError: it is written by hand for the CPU; another one runs on GPUs.
         """
         return devices.cuda_text(self._store_kernel)
 
@@ -155,11 +170,9 @@ class InspectedKernel:
 
         Raises:
             ImportError: the package numba-cuda is not installed.
-            NotImplementedError: there is no such kernel for GPUs yet.
+            NotImplementedError: it is written by hand for the CPU; another one runs on GPUs.
         """
-        lines = devices.ptx(self._store_kernel).splitlines()
-        shown = [line for line in lines if not line.lstrip().startswith("//") and "NumbaEnv" not in line]
-        return _PTX_NAME.sub("kernel", "\n".join(shown)).strip().expandtabs(8)
+        return shown_ptx(devices.ptx(self._store_kernel))
 
     @cached_property
     def _machine_code(self) -> str:
@@ -170,9 +183,9 @@ class InspectedKernel:
         return main_loop(self._machine_code)
 
     @property
-    def _store_kernel(self) -> devices.Kernel:
+    def _store_kernel(self) -> Any:
         if self.kernel is None:
-            raise AttributeError(f"{self.name} is NumPy's own machine code: there is no text to show")
+            raise AttributeError(f"{self.name} is {self.library}'s own machine code: there is no text to show")
         return self.kernel
 
     def __repr__(self) -> str:
@@ -201,10 +214,14 @@ def _counted(loop: Loop) -> str:
 
 def inspected(launches: Iterable[tuple[str, Launch]]) -> list[InspectedKernel]:
     """The kernels that were run, each once for a stage, in the order of their first runs."""
+    from .gpu_kernels import InspectedGpuKernel
+
     found: dict[Any, InspectedKernel] = {}
     for stage, launch in launches:
         key = stage, launch.kernel or launch.name
         if key not in found:
-            found[key] = InspectedKernel(launch.name, stage, launch.kernel)
-        found[key].runs.append(launch)
+            on_cpu = launch.kernel is None or isinstance(launch.kernel, devices.Kernel)
+            found[key] = (InspectedKernel if on_cpu else InspectedGpuKernel)(launch.name, stage, launch.kernel)
+        if found[key].origin != "dry":
+            found[key].runs.append(launch)
     return list(found.values())

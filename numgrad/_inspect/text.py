@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 
 __all__ = ["duration", "figures", "inspection_text", "kernel_text", "origin", "section", "title"]
 
+#: What ran a kernel for GPUs.
+_ON_GPUS = {
+    "driver": "compiled for the GPU", "simulated": "run by Python, in Numba's simulator of a GPU",
+    "dry": "not run: there is no GPU",
+}
+
 #: Lines of the main loop that are shown.
 _LOOP_LINES = 40
 
@@ -29,7 +35,8 @@ def kernel_text(kernel: InspectedKernel, sections: Sequence[str] = ("python", "l
     if kernel.kernel is not None:
         lines += [f"  {name}: {type}" for name, type in kernel.types.items()]
     lines += [f"  {line}" for line in (figures(kernel), origin(kernel)) if line]
-    for name in sections if kernel.kernel is not None else ():
+    wanted = [name if name in kernel.sections else "python" * (name == "cuda") for name in sections]
+    for name in dict.fromkeys(filter(None, wanted)) if kernel.kernel is not None else ():
         head, text = section(kernel, name)
         lines += ["", f"  {head}"] if head else [""]
         lines += [f"    {line}".rstrip() for line in text.splitlines()]
@@ -46,20 +53,22 @@ def figures(kernel: InspectedKernel) -> str:
     run = kernel.last
     if run is None:
         return ""
-    threads = ", on several threads" if run.parallel else ""
+    place = ", on several threads" if run.parallel else f", on {run.device}" * (run.device != "cpu")
     fastest = min(run.time for run in kernel.runs)
     best = f"; the fastest took {duration(fastest)}" if fastest < 0.9 * run.time else ""
     times = f" (the last of {len(kernel.runs)} runs{best})" if len(kernel.runs) > 1 else ""
     return (
         f"{counted(run.elements, 'element')} in {duration(run.time)}: reads {number_of_bytes(run.read)}, "
-        f"writes {number_of_bytes(run.written)}, {run.bandwidth:.3g} GB/s{threads}{times}"
+        f"writes {number_of_bytes(run.written)}, {run.bandwidth:.3g} GB/s{place}{times}"
     )
 
 
 def origin(kernel: InspectedKernel) -> str:
     """Where the process has the kernel from, as a line."""
     if kernel.kernel is None:
-        return "NumPy's own machine code: there is no text to show"
+        return f"{kernel.library}'s own machine code: there is no text to show"
+    if kernel.origin in _ON_GPUS:
+        return _ON_GPUS[kernel.origin]
     place = " from disk" if kernel.origin == "loaded" else ""
     blas = "; it calls BLAS for each piece of a matrix" if kernel.calls_blas else ""
     return f"{kernel.origin}{place} in {duration(kernel.seconds)}{blas}"

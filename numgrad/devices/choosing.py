@@ -18,7 +18,7 @@ import numpy as np
 from . import cpu, needs
 from .rows import DeviceRow, set_driver
 
-__all__ = ["ROWS", "begin_cuda", "cuda_in_use", "gpu_count", "whenever_chosen"]
+__all__ = ["ROWS", "begin_cuda", "cuda_in_use", "gpu_count", "gpu_driver", "gpu_ptx", "whenever_chosen"]
 
 #: The classes of the rows that tensors keep their elements in.
 ROWS = frozenset({np.ndarray, DeviceRow})
@@ -38,14 +38,29 @@ def gpu_count() -> int:
     return _begun.runtime.driver.device_count() if cuda_in_use() else needs.found()
 
 
+def gpu_driver() -> str:
+    """What stands for GPUs in this process, which uses them: "driver", "simulated" or "dry" (see ``cuda/dry.py``)."""
+    return begin_cuda().runtime.driver.__name__.rpartition(".")[2]
+
+
+def gpu_ptx(kernel: Any, device: int | None = None) -> str:
+    """The PTX of a kernel for GPUs, for the one of this number, or for Hopper."""
+    if device is None:
+        return kernel.ptx()
+    properties = begin_cuda().runtime.driver.device_properties(device)
+    return kernel.ptx((properties.major, properties.minor))
+
+
 def whenever_chosen(take: Callable[[], None]) -> None:
     """Call a function that keeps one of ``numgrad.devices``, now and when another takes its place."""
     take()
     _takers.append(take)
 
 
-def begin_cuda() -> Any:
+def begin_cuda(dry: bool = False) -> Any:
     """The package ``devices.cuda``, in use from now on.
+
+    If ``dry``, no GPU is needed and none is used: kernels are made, but nothing is run (see ``cuda/dry.py``).
 
     Raises:
         ImportError: numba-cuda is not installed, or NumPy is too new for it.
@@ -55,10 +70,11 @@ def begin_cuda() -> Any:
     if _begun is None:
         with _beginning:
             if _begun is None:
-                needs.check()
+                if not dry:
+                    needs.check()
                 from . import cuda
 
-                cuda.runtime.begin()
+                cuda.runtime.begin(dry)
                 set_driver(cuda.runtime.driver, cuda.memory)
                 _choose_from_now_on(cuda)
                 _begun = cuda

@@ -20,7 +20,7 @@ def cuda_text(kernel: Kernel) -> str:
     if kernel not in pointwise_kernels:
         raise NotImplementedError(
             f"{kernel.name} is written by hand for the CPU: only pointwise kernels are made from one text for both; "
-            "what a GPU runs in its place is in the package numgrad_kernels.cuda"
+            "call the operation on tensors on 'cuda' to see what a GPU runs in its place"
         )
     return row_text(pointwise_kernels[kernel][0])
 

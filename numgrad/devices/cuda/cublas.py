@@ -43,7 +43,7 @@ _HOST, _DEVICE = 0, 1
 @functools.cache
 def bindings() -> Any:
     """The module ``nvmath.bindings.cublas``; None where it is not installed, or there is no cuBLAS that it can use."""
-    if adapter.is_simulated() or importlib.util.find_spec("nvmath") is None:
+    if adapter.is_simulated() or runtime.is_dry() or importlib.util.find_spec("nvmath") is None:
         return None
     try:
         module = importlib.import_module("nvmath.bindings.cublas")

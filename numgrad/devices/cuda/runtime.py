@@ -9,7 +9,7 @@ from .. import needs
 
 __all__ = ["begin", "check_device", "current_device", "set_device"]
 
-#: What runs kernels and keeps memory: ``simulated.py`` or ``driver.py``.
+#: What runs kernels and keeps memory: ``simulated.py``, ``driver.py`` or ``dry.py``.
 driver: Any = None
 
 
@@ -20,10 +20,14 @@ class _Current(threading.local):
 _current = _Current()
 
 
-def begin() -> None:
-    """Choose the driver; what it needs is there."""
+def begin(dry: bool = False) -> None:
+    """Choose the driver, what it needs is there; if ``dry`` one that runs nothing."""
     global driver
-    if needs.is_simulated():
+    if dry:
+        from . import dry as none
+
+        driver = none
+    elif needs.is_simulated():
         from . import simulated
 
         driver = simulated
@@ -31,6 +35,11 @@ def begin() -> None:
         from . import driver as real
 
         driver = real
+
+
+def is_dry() -> bool:
+    """Whether nothing is run at all."""
+    return driver is not None and driver.__name__.endswith(".dry")
 
 
 def current_device() -> int:
