@@ -114,7 +114,10 @@ def uses(text: str) -> Uses:
 
 
 #: Of the functions that kernels call with arrays: the places of those that they read, and that they write.
-_CALLED = {"gemm": ((4, 8), (13,)), "load4": ((0,), ()), "store4": ((), (0,)), "atomic_add": ((0,), (0,))}
+_CALLED = {
+    "gemm": ((4, 8), (13,)), "load4": ((0,), ()), "store4": ((), (0,)), "atomic_add": ((0,), (0,)),
+    "compare_and_swap": ((0,), (0,)),
+}
 
 
 class _Reader(ast.NodeVisitor):
