@@ -75,6 +75,12 @@ def test_only_devices_import_kernels():
     assert violations("numgrad", forbidden) == []
 
 
+def test_the_compiler_for_gpus_can_be_another():
+    adapter = {f"numgrad_kernels.cuda.{name}" for name in ("adapter", "language", "simulator")}
+    for package in PACKAGES:
+        assert violations(package, lambda module, name: within(name, "numba.cuda") and module not in adapter) == []
+
+
 @pytest.mark.parametrize("layer", ["numgrad.ops", "numgrad.devices"])
 def test_autograd_knows_no_operation_and_no_device(layer):
     assert violations("numgrad", lambda module, name: within(module, "numgrad.autograd") and within(name, layer)) == []

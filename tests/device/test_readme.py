@@ -7,7 +7,8 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 def test_a_kernel_of_ones_own(capsys):
-    (program,) = [block for block in re.findall(r"```python\n(.*?)```", README.read_text(), re.S) if "@cuda.jit" in block]
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
+    (program,) = [block for block in blocks if "@cuda.jit" in block]
     exec(compile(program, str(README), "exec"), {})
     promised = re.search(r"^print\(.*?\) +# (.*)$", program, re.M)[1]
     assert capsys.readouterr().out.strip() == promised

@@ -22,6 +22,9 @@ __all__ = [
     "rest", "row_at", "sinpi", "store4",
 ]
 
+#: How the text of a kernel says that it is written in Numba's words, too.
+IMPORT = "from numba import cuda"
+
 _lock = threading.Lock()
 _pending: list[Callable[[], None]] = []
 

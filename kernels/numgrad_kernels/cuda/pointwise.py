@@ -14,6 +14,7 @@ from numba.core import types
 from numba.np.numpy_support import from_dtype
 
 from ..pointwise import Operand, Program, cast, dtype_names
+from .language import IMPORT
 
 __all__ = ["argument_types", "may_be_quads", "quads_text", "row_text", "strided_text"]
 
@@ -139,7 +140,7 @@ class _Text:
         constants = [name for name in ("inf", "nan") if re.search(rf"\b{name}\b", body)]
         numbers = sorted({*dtype_names(program), *constants, "uint64", "int64"})
         lines = [f'"""{program.name}: one pass over memory, computed in {program.compute}, on a GPU."""', ""]
-        lines += ["from numba import cuda", f"from numpy import {', '.join(numbers)}"]
+        lines += [IMPORT, f"from numpy import {', '.join(numbers)}"]
         lines += [""] if self.words or program.body[1] else []
         if self.words:
             lines += [f"from numgrad_kernels.cuda.language import {', '.join(self.words)}"]
