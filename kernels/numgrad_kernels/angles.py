@@ -1,80 +1,127 @@
-"""sin, cos and tan of float32 in float32 and whole numbers, for GPUs.
+"""sin, cos and tan in float32 or float64 and whole numbers, for GPUs.
 
-NVIDIA's own multiply in float64 where they reduce a large angle, which many GPUs do at a 64th of their speed.  An angle
-is reduced to a quadrant and the rest, at most pi/4: below 10**5 by three parts of pi/2 (Cody and Waite, 1980), beyond
-by as many bits of 2/pi as matter (Payne and Hanek, 1983).  The polynomials were fitted for this file by Remez' exchange
-in 200-bit arithmetic, minimising the relative error, and then rounded; the error that remains stands beside them.
-Rounding included, sin and cos stay below 3 units in the last place, tan below 4.
+NVIDIA's own reduce a large angle in float64, which many GPUs compute at a 64th of their speed, and with an array in
+memory.  Here an angle is reduced to a quadrant and the rest, at most pi/4: by three parts of pi/2 (Cody and Waite,
+1980), if it is large by as many bits of 2/pi as matter (Payne and Hanek, 1983).  The polynomials were fitted for this
+file by Remez' exchange in 200-bit arithmetic, minimising the relative error, and then rounded; the error that remains
+stands beside them.  Rounding included, sin and cos stay below 2 units in the last place, tan below 3.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import NamedTuple
 
 from llvmlite import ir
 
 from .instructions import Value, absolute, bits, fma, from_bits, horner, select
 
-__all__ = ["cos", "sin", "tan"]
+__all__ = ["cos", "sin", "sin_cos", "tan"]
 
-# sin r = r + r z (c0 + c1 z + ...) for z = r^2, |r| <= pi/4; error 3.8e-9
-_SIN = (-0.16666655, 0.0083321603, -0.00019515282)
 
-# cos r = 1 - z/2 + z^2 (c0 + c1 z + ...); error 1.2e-10
-_COS = (0.041666646, -0.0013887316, 2.4433157e-05)
+class Format(NamedTuple):
+    """A floating-point format, and what approximates the functions in it."""
 
-# tan r = r + r z (c0 + c1 z + ...); error 1.8e-8
-_TAN = (0.33333156, 0.133388, 0.053411208, 0.024430396, 0.0031195083, 0.0093856435)
+    mantissa: int  # bits stored
+    bias: int  # of the exponent
+    half_pi: tuple[float, float, float]  # pi/2 as a sum
+    large: float  # angles from here on are reduced by the bits of 2/pi
+    sin: tuple[float, ...]  # sin r = r + r z (c0 + c1 z + ...) for z = r^2, |r| <= pi/4
+    cos: tuple[float, ...]  # cos r = 1 - z/2 + z^2 (c0 + c1 z + ...)
+    tan: tuple[float, ...]  # tan r = r + r z (c0 + c1 z + ...)
 
-#: pi/2 as a sum.
-_HALF_PI = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
 
-#: 2/pi in pieces of 32 bits, after 32 zeros.
-_TWO_OVER_PI = (0, 0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB)
+_FLOAT32 = Format(
+    mantissa=23,
+    bias=127,
+    half_pi=(1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15),
+    large=1e5,
+    sin=(-0.16666655, 0.0083321603, -0.00019515282),  # error 3.8e-9
+    cos=(0.041666646, -0.0013887316, 2.4433157e-05),  # error 1.2e-10
+    tan=(0.33333156, 0.133388, 0.053411208, 0.024430396, 0.0031195083, 0.0093856435),  # error 1.8e-8
+)
 
-#: Adding it rounds to a whole number, which then stands in the lowest bits.
-_ROUNDING = 12582912.0
+_FLOAT64 = Format(
+    mantissa=52,
+    bias=1023,
+    half_pi=(1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33),
+    large=1e9,
+    sin=(  # error 3.6e-18
+        *(-0.1666666666666663, 0.008333333333322118, -0.00019841269829589495, 2.7557313621369663e-06),
+        *(-2.5050747760237477e-08, 1.589622999999864e-10),
+    ),
+    cos=(  # error 5.6e-20
+        *(0.041666666666666595, -0.0013888888888873056, 2.480158728885165e-05, -2.7557314179280636e-07),
+        *(2.0875700839747033e-09, -1.1358536403971745e-11),
+    ),
+    tan=(  # error 1.2e-17
+        *(0.3333333333333278, 0.13333333333414296, 0.0539682539268248, 0.02186948960524091, 0.008863219217043868),
+        *(0.0035922886052930474, 0.0014547608219823713, 0.0005950528254266102, 0.00022241474748939662),
+        *(0.00013645377165360265, -2.6285052393679923e-05, 8.935932583703542e-05, -4.482626421997188e-05),
+        2.085113725396911e-05,
+    ),
+)
 
-#: Angles from here on are reduced by the bits of 2/pi.
-_LARGE = 100000.0
+#: The first 1216 bits of 2/pi.
+_TWO_OVER_PI = int(
+    "a2f9836e4e441529fc2757d1f534ddc0db6295993c439041fe5163abdebbc561b7246e3a424dd2e006492eea09d1921cfe1deb1cb129a73e"
+    "e88235f52ebb4484e99c7026b45f7e413991d639835339f49c845f8bbdf9283b1ff897ffde05980fef2f118b5a0a6d1f6d367ecf27cb09b7"
+    "4f463f669e5fea2d7527bac7ebe5f17b3d0739f78a5292ea6bfb5fb11f8d5d0856033046fc7b6bab",
+    16,
+)
 
-_INT32, _INT64 = ir.IntType(32), ir.IntType(64)
+
+def _format(x: Value) -> Format:
+    return _FLOAT32 if x.size == 32 else _FLOAT64
 
 
 def sin(x: Value) -> Value:
     """Sine of an angle in radians."""
     rest, quadrant = _reduced(x)
-    return select(x == 0, x, _turned(rest, quadrant))
+    return select(x == 0, x, _turned(_near(rest), quadrant))
 
 
 def cos(x: Value) -> Value:
     """Cosine of an angle in radians."""
     rest, quadrant = _reduced(x)
-    return _turned(rest, quadrant + 1)
+    return _turned(_near(rest), quadrant + 1)
+
+
+def sin_cos(x: Value) -> tuple[Value, Value]:
+    """Sine and cosine of an angle in radians, which is reduced once."""
+    rest, quadrant = _reduced(x)
+    near = _near(rest)
+    return select(x == 0, x, _turned(near, quadrant)), _turned(near, quadrant + 1)
 
 
 def tan(x: Value) -> Value:
     """Tangent of an angle in radians."""
     rest, quadrant = _reduced(x)
     z = rest * rest
-    near = fma(rest * z, horner(z, _TAN), rest)
+    near = fma(rest * z, horner(z, _format(x).tan), rest)
     return select(x == 0, x, select((quadrant & 1) != 0, -1 / near, near))
 
 
-def _turned(rest: Value, quadrant: Value) -> Value:
-    """The sine of the rest and as many quarters of a turn."""
-    z = rest * rest
-    sine = fma(rest * z, horner(z, _SIN), rest)
-    cosine = fma(z * z, horner(z, _COS), fma(z, -0.5, z.like(1)))
+def _near(rest: Value) -> tuple[Value, Value]:
+    """Sine and cosine of an angle of at most pi/4."""
+    c, z = _format(rest), rest * rest
+    return fma(rest * z, horner(z, c.sin), rest), fma(z * z, horner(z, c.cos), fma(z, -0.5, z.like(1)))
+
+
+def _turned(near: tuple[Value, Value], quadrant: Value) -> Value:
+    """The sine after as many quarters of a turn."""
+    sine, cosine = near
     chosen = select((quadrant & 1) != 0, cosine, sine)
-    return from_bits(bits(chosen) ^ ((quadrant & 2) << 30))
+    return from_bits(bits(chosen) ^ ((quadrant & 2) << (sine.size - 2)))
 
 
 def _reduced(x: Value) -> tuple[Value, Value]:
     """The angle less a number of quarters of a turn, and that number, of which the last two bits count."""
     size = absolute(x)
-    rest, quadrant = _either(size >= _LARGE, lambda: _reduced_by_bits(x, size), lambda: _reduced_by_parts(x))
+    rest, quadrant = _either(
+        size >= _format(x).large, lambda: _reduced_by_bits(x, size), lambda: _reduced_by_parts(x)
+    )
     return select(size < float("inf"), rest, x - x), quadrant
 
 
@@ -97,51 +144,81 @@ def _either(
 
 
 def _reduced_by_parts(x: Value) -> tuple[Value, Value]:
-    rounded = fma(x, 0.63661977, x.like(_ROUNDING))
-    count = rounded - _ROUNDING
+    c = _format(x)
+    rounder = 1.5 * 2.0**c.mantissa  # so large that a sum with it is whole, and stands in its lowest bits
+    rounded = fma(x, 0.6366197723675814, x.like(rounder))
+    count = rounded - rounder
     rest = x
-    for part in _HALF_PI:
+    for part in c.half_pi:
         rest = fma(count, -part, rest)
     return rest, bits(rounded)
 
 
 def _reduced_by_bits(x: Value, size: Value) -> tuple[Value, Value]:
-    builder, pattern = x.builder, bits(size)
-    whole = _wide((pattern & 0x7FFFFF) | 0x800000)
-    # size = whole * 2**(exponent - 23).  Of 2/pi only the 96 bits from this place on count: those before make whole
-    # turns, those behind less than is kept.
-    place = (pattern >> 23) - 120
-    words = [_word(place >> 5, number) for number in range(4)]
-    shift = _wide(place & 31)
-    high, middle, low = [
-        _wide(Value(builder, builder.trunc(_shifted(first, second, shift).value, _INT32)))
-        for first, second in pairwise(words)
-    ]
-    product = ((whole * high) << 32) + whole * middle + ((whole * low) >> 32)  # a unit is 2**-62 quarters of a turn
-    quadrant = (product + (1 << 61)) >> 62
-    fraction = product - (quadrant << 62)
-    rest = Value(builder, builder.sitofp(fraction.value, x.value.type)) * (1.5707963705062866 * 2.0**-62)
-    narrow = Value(builder, builder.trunc(quadrant.value, _INT32))
+    c, pattern, word = _format(x), bits(size), x.size
+    whole = _wide((pattern & ((1 << c.mantissa) - 1)) | (1 << c.mantissa))
+    # size = whole * 2**(exponent - mantissa).  Of 2/pi, with a word of zeros before it, only three words of bits from
+    # this place on count: those before make whole turns, those behind less than is kept.
+    place = (pattern >> c.mantissa) - (c.bias + c.mantissa + 2 - word)
+    shift = place & (word - 1)
+    high, middle, low = [_wide(_joined(*pair, shift)) for pair in pairwise(_words(place >> (word.bit_length() - 1)))]
+    product = ((whole * high) << word) + whole * middle + ((whole * low) >> word)
+    unit = 2 * word - 2  # of the product is a quarter of a turn
+    quadrant = (product + (1 << (unit - 1))) >> unit
+    fraction = product - (quadrant << unit)
+    below = (fraction >> (2 * word - 1)) != 0
+    rest = _scaled(select(below, 0 - fraction, fraction), c)
     negative = x < 0
-    return select(negative, -rest, rest), select(negative, narrow.like(0) - narrow, narrow)
+    narrow = _narrow(quadrant)
+    return select(negative ^ below, -rest, rest), select(negative, 0 - narrow, narrow)
 
 
-def _word(index: Value, number: int) -> Value:
-    """Word ``index + number`` of 2/pi, in 64 bits; the index is at most 4."""
-    word = index.like(_TWO_OVER_PI[number])
-    for other in range(1, 5):
-        word = select(index == other, index.like(_TWO_OVER_PI[number + other]), word) if other + number < 8 else word
-    return _wide(word)
+def _scaled(fraction: Value, c: Format) -> Value:
+    """A fraction of a quarter of a turn, in two words without the first two bits, as an angle."""
+    builder, word = fraction.builder, fraction.size // 2
+    kind = ir.FloatType() if word == 32 else ir.DoubleType()
+    spare = word - 3 - c.mantissa  # bits of the first word that a float cannot hold
+    first = _narrow(fraction >> (word + spare))
+    second = _narrow(fraction >> spare)
+    head, tail = [Value(builder, builder.uitofp(part.value, kind)) for part in (first, second)]
+    head, tail = head * 2.0 ** (2 + spare - word), tail * 2.0 ** (2 + spare - 2 * word)
+    half_pi, half_pi_rest, _ = c.half_pi
+    product = head * half_pi
+    rest = fma(head, half_pi, -product)
+    return product + fma(tail, half_pi, fma(head, half_pi_rest, rest))
 
 
-def _shifted(first: Value, second: Value, shift: Value) -> Value:
-    """The upper 32 bits of two words moved to the left by less than 32."""
-    builder = first.builder
-    pair = (first << 32) | second
-    moved = Value(builder, builder.shl(pair.value, shift.value))
-    return moved >> 32
+def _words(index: Value) -> list[Value]:
+    """Four words of 2/pi, with a word of zeros before it, from number ``index`` on."""
+    size, last = index.size, 4 if index.size == 32 else 16
+    count = last + 4
+    table = [(_TWO_OVER_PI >> (1216 - size * number)) & ((1 << size) - 1) for number in range(count)]
+    words = [index.like(word) for word in table]
+    step = last
+    while step:  # by the index' binary digits
+        moved = (index & step) != 0
+        left = 4 + step - 1
+        words = [
+            select(moved, words[number + step], words[number]) if number + step < len(words) else words[number]
+            for number in range(min(left, len(words)))
+        ]
+        step //= 2
+    return words
+
+
+def _joined(first: Value, second: Value, shift: Value) -> Value:
+    """The upper one of two words moved to the left by less than a word."""
+    builder, size = first.builder, first.size
+    upper = builder.shl(first.value, shift.value)
+    lower = builder.lshr((second >> 1).value, ((size - 1) - shift).value)
+    return Value(builder, builder.or_(upper, lower))
 
 
 def _wide(n: Value) -> Value:
-    """A whole number without a sign in 64 bits."""
-    return Value(n.builder, n.builder.zext(n.value, _INT64))
+    """A whole number without a sign in twice as many bits."""
+    return Value(n.builder, n.builder.zext(n.value, ir.IntType(2 * n.size)))
+
+
+def _narrow(n: Value) -> Value:
+    """The lower half of a whole number."""
+    return Value(n.builder, n.builder.trunc(n.value, ir.IntType(n.size // 2)))

@@ -15,9 +15,9 @@ __all__ = [
 
 
 def _by_place(name: str) -> Callable[..., Value]:
-    """The C library's function; on a GPU, for float32, that of ``angles``."""
+    """The C library's function; on a GPU that of ``angles``."""
     library, own = libm.function(name), getattr(angles, name)
-    return lambda x: (own if on_gpu(x) and x.size == 32 else library)(x)
+    return lambda x: (own if on_gpu(x) else library)(x)
 
 
 @compiled_as(_by_place("sin"), complexes=np.sin)
