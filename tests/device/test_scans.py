@@ -10,7 +10,7 @@ from numgrad.devices import cpu
 RNG = np.random.default_rng(6)
 
 #: Rows: one, short ones, one that takes several turns, one that blocks share; columns: short, and in pieces; nothing.
-SIZES = [(1, 1, 1), (9, 3, 1), (2, 40, 1), (1, 130, 1), (2, 5, 3), (1, 100, 2), (1, 0, 1), (0, 3, 2)]
+SIZES = [(1, 1, 1), (9, 3, 1), (2, 40, 1), (1, 130, 1), (2, 5, 3), (1, 150, 2), (1, 0, 1), (0, 3, 2)]
 
 
 def of(dtype):

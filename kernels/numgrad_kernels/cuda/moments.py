@@ -2,8 +2,7 @@
 
 A thread finds the mean of four elements and their squared distances from it, and joins them with what it found before
 (Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979).  The work
-is shared as in ``reductions.py``.  The means that are given come from sums, which are exact where the elements are
-infinite, too.
+is shared as in ``reductions.py``.  The means that are given come from sums: they are infinite where elements are.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ T = np.float32
 #: Placeholder: threads in a block.
 THREADS = 256
 
-#: Placeholder: whether a block has a column to itself, and gives what becomes of it.
+#: Placeholder: whether one block has all of a column.
 WHOLE = 1
 
 
@@ -31,8 +30,8 @@ def _join(count, centre, spread, more, middle, around):
     both = count + more
     share = divide(more, both)
     distance = middle - centre
-    apart = distance * distance * (count * share) + (distance - distance)  # NaN where either is infinite
-    return both, centre + distance * share, spread + around + apart
+    beyond = distance * distance * (count * share) + (distance - distance)  # NaN where either is infinite
+    return both, centre + distance * share, spread + around + beyond
 
 
 def _of_four(a, b, c, d):
@@ -53,9 +52,7 @@ def _tree(counts, centres, spreads, totals, thread, level, depth, apart, count, 
         if level < half:
             other = np.uint64(thread + half * apart)
             if counts[other] > T(0):
-                count, centre, spread = _join(
-                    count, centre, spread, counts[other], centres[other], spreads[other]
-                )
+                count, centre, spread = _join(count, centre, spread, counts[other], centres[other], spreads[other])
                 total += totals[other]
                 counts[own], centres[own], spreads[own], totals[own] = count, centre, spread, total
         half >>= 1

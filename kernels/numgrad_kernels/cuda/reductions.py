@@ -46,6 +46,11 @@ def finish(total, parameter, divisor):
     return total
 
 
+def truth(total, parameter, divisor):
+    """Whether it is not 0, as a number."""
+    return T(total != 0)
+
+
 def share(total, parameter, divisor):
     """The quotient, as means and variances are; NaN for nothing divided by nothing."""
     return divide(total, divisor)

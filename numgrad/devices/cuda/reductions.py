@@ -109,7 +109,7 @@ def fold_axis(
     """
     out = empty_row(outer * inner, type.numpy, flat.device)
     values = as_numbers(out)
-    finish = reductions.finish
+    finish = reductions.truth if out.dtype.kind == "b" else reductions.finish
     if divisor != 1:
         finish = reductions.share_of_complex if out.dtype.kind == "c" else reductions.share
     term, fold = FOLDS[name]

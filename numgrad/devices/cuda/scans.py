@@ -26,6 +26,9 @@ _BLOCKS = 8 if adapter.is_simulated() else 1024
 #: Elements that a thread scans at least before a column is shared among threads.
 _LEAST = 32
 
+#: Columns next to each other that keep enough threads busy; fewer are shared among fewer threads.
+_NARROW = min(16, THREADS)
+
 _INDICES = np.dtype(np.int64)
 
 #: For each name how two are put together, and what changes nothing.
@@ -50,7 +53,7 @@ def _parts(items: int) -> dict[str, int]:
 def _in_pieces(columns: int, length: int, inner: int) -> tuple[int, int]:
     """How many pieces a column is scanned in, and how many elements a piece has."""
     if inner > 1:
-        least, room = _LEAST, _BLOCKS * THREADS // columns
+        least, room = _LEAST * max(1, _NARROW // columns), _BLOCKS * THREADS // columns
     else:
         lanes = _lanes(length, scans.ITEMS)
         least, room = 2 * lanes * scans.ITEMS, _BLOCKS // -(-columns * lanes // THREADS)
