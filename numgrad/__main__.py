@@ -69,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     train.add_argument("data", choices=["digits"], help="the data: 'digits', 1797 handwritten digits")
+    train.add_argument("--digits", type=_count, help="use only so many of them, four fifths of these for training")
     train.add_argument("--epochs", type=_count, default=20, help="passes over the training digits")
     train.add_argument("--batch-size", type=_count, default=32, help="digits per step")
     train.add_argument("--lr", type=_rate, default=0.005, help="learning rate")

@@ -128,7 +128,8 @@ def test_info_says_what_a_bug_report_needs(run):
     assert rows["NumPy"] == np.__version__
     assert rows["Python"].startswith(".".join(map(str, sys.version_info[:3])))
     assert re.search(r"\d+ files, [\d.]+ MB", rows["kernel cache"])
-    others = ["numgrad", "platform", "processor", "threads", "BLAS", "environment"]
+    assert "GPU" in rows or rows["GPU 0"]  # what is missing, or what there is
+    others = ["numgrad", "numba-cuda", "nvmath-python", "platform", "processor", "threads", "BLAS", "environment"]
     for label in [*others, "C library", "vector mathematics", "compiled for", "threading layer"]:
         assert rows[label]
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib
 import os
 import platform
+import re
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import llvmlite
 import numba
@@ -22,7 +24,7 @@ _FEATURES = ("sse4.2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512dq", "avx
 
 _THREADING_LAYERS = {"tbb": "tbbpool", "omp": "omppool", "workqueue": "workqueue"}
 
-_VARIABLES = ("NUMGRAD_", "NUMBA_", "OMP_", "OPENBLAS_", "MKL_")
+_VARIABLES = ("CUDA_", "NUMGRAD_", "NUMBA_", "OMP_", "OPENBLAS_", "MKL_")
 
 
 def print_info() -> None:
@@ -43,6 +45,7 @@ def rows() -> list[tuple[str, str]]:
         ("NumPy", np.__version__),
         ("SciPy", _optional("scipy")),
         ("numba-cuda", _optional("numba-cuda")),
+        ("nvmath-python", _optional("nvmath-python")),
         ("platform", platform.platform()),
         ("C library", " ".join(platform.libc_ver()).strip() or "unknown"),
         ("vector mathematics", "libmvec" if devices.libmvec_found() else "libmvec not found"),
@@ -51,6 +54,7 @@ def rows() -> list[tuple[str, str]]:
         ("threads", f"{numba.config.NUMBA_NUM_THREADS} of {os.cpu_count()} processors"),
         ("threading layer", _threading_layer()),
         ("BLAS", _blas()),
+        *_gpus(),
         ("kernel cache", _cache(devices.cache_directory())),
         ("environment", _environment()),
     ]
@@ -106,6 +110,33 @@ def _blas() -> str:
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     of_numpy = " ".join(str(blas[key]) for key in ("name", "version") if key in blas)
     return f"{of_numpy} in NumPy; matrices are multiplied by {devices.blas_name()}"
+
+
+def _gpus() -> list[tuple[str, str]]:
+    """A row for each GPU and one for the driver; or one that says what is missing."""
+    try:
+        count = devices.needs.check()
+        found = [numgrad.cuda.get_device_properties(number) for number in range(count)]
+        driver = devices.gpu_driver_version()
+    except (ImportError, RuntimeError) as error:
+        return [("GPU", f"none: {error}")]
+    rows = [(f"GPU {number}", _described(properties)) for number, properties in enumerate(found)]
+    return [*rows, ("GPU driver", f"{_module_version()}{driver}")]
+
+
+def _described(gpu: Any) -> str:
+    """The name of a GPU, what it can do and how much memory it has."""
+    return f"{gpu.name}, compute capability {gpu.major}.{gpu.minor}, {gpu.total_memory / 1e9:.1f} GB"
+
+
+def _module_version() -> str:
+    """The version of NVIDIA's kernel module, where Linux says it."""
+    try:
+        text = Path("/proc/driver/nvidia/version").read_text()
+    except OSError:
+        return ""
+    found = re.search(r"Kernel Module.*?\s(\d+\.[\d.]+)\s", text)
+    return f"{found[1]}, for " if found else ""
 
 
 def _cache(directory: Path) -> str:

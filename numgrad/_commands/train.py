@@ -14,8 +14,8 @@ from tqdm import tqdm
 
 import numgrad as torch
 from numgrad import nn
-from numgrad.data import digits
-from numgrad.utils.data import DataLoader, random_split
+from numgrad.data import digits as all_digits
+from numgrad.utils.data import DataLoader, Subset, random_split
 
 __all__ = ["score_digits", "train_digits"]
 
@@ -37,14 +37,20 @@ def train_digits(
     seeds: int,
     hidden: int,
     device: str,
-    save: str | None,
-    plot: str | None,
+    save: str | None = None,
+    plot: str | None = None,
+    digits: int | None = None,
 ) -> float:
     """Train on four fifths of the digits, once for each of ``seeds`` seeds from ``seed`` on; report the accuracies.
 
-    ``save`` names the file for the last run's model, ``plot`` the picture of how the runs went.  Returns the mean
-    accuracy on the held-out fifths, in [0, 1].
+    ``digits`` is how many of the digits to use at all, None for all of them.  ``save`` names the file for the last
+    run's model, ``plot`` the picture of how the runs went.  Returns the mean accuracy on the held-out fifths, in
+    [0, 1].
+
+    Raises:
+        RuntimeError: there are not so many digits, or so few that none is held out; or ``device`` cannot be used.
     """
+    data = _data(digits)
     if plot is not None:
         try:
             import matplotlib  # noqa: F401 - if it is not installed, that is to be known before the training
@@ -56,20 +62,20 @@ def train_digits(
 
     started = time.perf_counter()
     histories = []
-    steps = seeds * epochs * -(-_training_size() // batch_size)
+    steps = seeds * epochs * -(-_training_size(data) // batch_size)
     with tqdm(total=steps, unit="step", desc="train digits") as progress:
         for number in range(seed, seed + seeds):
-            model, history = _run(number, epochs, batch_size, lr, hidden, device, progress)
+            model, history = _run(number, data, epochs, batch_size, lr, hidden, device, progress)
             histories.append(history)
     seconds = time.perf_counter() - started
     accuracies = [history.accuracies[-1] for history in histories]
     mean = sum(accuracies) / seeds
     passes = "1 epoch" if epochs == 1 else f"{epochs} epochs"
     runs = f", mean of {seeds} seeds ({min(accuracies):.1%} to {max(accuracies):.1%})" if seeds > 1 else ""
-    held_out = len(digits()) - _training_size()
+    held_out = len(data) - _training_size(data)
     print(f"{mean:.1%} of {held_out} held-out digits read correctly{runs}, after {passes} in {seconds:.1f} s")
     if save is not None:
-        state = {"model": model.state_dict(), "hidden": hidden, "seed": seed + seeds - 1}
+        state = {"model": model.state_dict(), "hidden": hidden, "seed": seed + seeds - 1, "digits": len(data)}
         torch.save(state, save)
         print(f"saved in {save}")
     if plot is not None:
@@ -89,20 +95,29 @@ def score_digits(*, file: str, device: str) -> float:
         raise RuntimeError(f"{file} holds no model saved by 'train digits'")
     model = _network(state["hidden"]).to(device)
     model.load_state_dict(state["model"])
-    _, held_out = _parts(state["seed"])
+    _, held_out = _parts(_data(state.get("digits")), state["seed"])
     accuracy = _accuracy(model, held_out, device)
     print(f"{accuracy:.1%} of {len(held_out)} held-out digits read correctly by {Path(file).name}")
     return accuracy
 
 
-def _training_size() -> int:
-    return len(digits()) - len(digits()) // 5
+def _data(count: int | None) -> Any:
+    """The first digits, ``count`` of them, or all."""
+    data = all_digits()
+    if count is None:
+        return data
+    if not 5 <= count <= len(data):
+        raise RuntimeError(f"--digits must be between 5 and {len(data)}, not {count}")
+    return Subset(data, range(count))
 
 
-def _parts(seed: int) -> list[Any]:
+def _training_size(data: Any) -> int:
+    return len(data) - len(data) // 5
+
+
+def _parts(data: Any, seed: int) -> list[Any]:
     """The digits to train on and those held out, chosen at random."""
-    data = digits()
-    size = _training_size()
+    size = _training_size(data)
     return random_split(data, [size, len(data) - size], generator=torch.Generator().manual_seed(seed))
 
 
@@ -113,10 +128,10 @@ def _network(hidden: int) -> nn.Module:
 
 
 def _run(
-    seed: int, epochs: int, batch_size: int, lr: float, hidden: int, device: str, progress: tqdm
+    seed: int, data: Any, epochs: int, batch_size: int, lr: float, hidden: int, device: str, progress: tqdm
 ) -> tuple[nn.Module, History]:
     torch.manual_seed(seed)
-    training, held_out = _parts(seed)
+    training, held_out = _parts(data, seed)
     model = _network(hidden).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
     criterion = nn.CrossEntropyLoss()

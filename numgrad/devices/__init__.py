@@ -16,6 +16,7 @@ from .choosing import begin_cuda as begin_cuda
 from .choosing import cuda_in_use as cuda_in_use
 from .choosing import gpu_count as gpu_count
 from .choosing import gpu_driver as gpu_driver
+from .choosing import gpu_driver_version as gpu_driver_version
 from .choosing import gpu_ptx as gpu_ptx
 from .choosing import whenever_chosen as whenever_chosen
 from .compiling import kernel_listeners as kernel_listeners

@@ -18,7 +18,9 @@ import numpy as np
 from . import cpu, needs
 from .rows import DeviceRow, set_driver
 
-__all__ = ["ROWS", "begin_cuda", "cuda_in_use", "gpu_count", "gpu_driver", "gpu_ptx", "whenever_chosen"]
+__all__ = [
+    "ROWS", "begin_cuda", "cuda_in_use", "gpu_count", "gpu_driver", "gpu_driver_version", "gpu_ptx", "whenever_chosen",
+]
 
 #: The classes of the rows that tensors keep their elements in.
 ROWS = frozenset({np.ndarray, DeviceRow})
@@ -41,6 +43,11 @@ def gpu_count() -> int:
 def gpu_driver() -> str:
     """What stands for GPUs in this process, which uses them: "driver", "simulated" or "dry" (see ``cuda/dry.py``)."""
     return begin_cuda().runtime.driver.__name__.rpartition(".")[2]
+
+
+def gpu_driver_version() -> str:
+    """The version of CUDA that NVIDIA's driver is for, or the name of what stands in its place."""
+    return begin_cuda().runtime.driver.driver_version()
 
 
 def gpu_ptx(kernel: Any, device: int | None = None) -> str:

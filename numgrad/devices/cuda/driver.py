@@ -21,9 +21,9 @@ from .packing import launcher
 
 __all__ = [
     "allocate", "allocate_pinned", "copy_to_device", "copy_to_host", "copy_within", "create_event", "create_stream",
-    "default_stream", "destroy_event", "device_count", "device_of", "device_properties", "elapsed_time",
-    "event_is_done", "external_stream", "fill_bytes", "free", "free_pinned", "load", "memory_info", "record_event",
-    "stream_is_done", "synchronize", "synchronize_device", "use", "wait_for_event", "wait_on_stream",
+    "default_stream", "destroy_event", "device_count", "device_of", "device_properties", "driver_version",
+    "elapsed_time", "event_is_done", "external_stream", "fill_bytes", "free", "free_pinned", "load", "memory_info",
+    "record_event", "stream_is_done", "synchronize", "synchronize_device", "use", "wait_for_event", "wait_on_stream",
 ]
 
 #: What each property is called among the driver's attributes.
@@ -86,9 +86,8 @@ def _failure(error: Any) -> RuntimeError:
             "variable CUDA_LAUNCH_BLOCKING=1 they are reported where they happen."
         )
     elif error.name in _VERSIONS:
-        version = _value(cu.cuDriverGetVersion())
         message += (
-            f"\nNVIDIA's driver, for CUDA {version // 1000}.{version % 1000 // 10}, cannot load what the compiler "
+            f"\nNVIDIA's driver, for {driver_version()}, cannot load what the compiler "
             "made; update the driver, or install the numba-cuda for the driver's generation of CUDA."
         )
     return RuntimeError(message)
@@ -141,6 +140,12 @@ def device_properties(device: int) -> Properties:
     }
     name = _value(cu.cuDeviceGetName(256, number)).partition(b"\0")[0].decode()
     return Properties(name=name, total_memory=int(_value(cu.cuDeviceTotalMem(number))), **attributes)
+
+
+def driver_version() -> str:
+    """The newest version of CUDA that NVIDIA's driver has all of."""
+    version = _value(cu.cuDriverGetVersion())
+    return f"CUDA {version // 1000}.{version % 1000 // 10}"
 
 
 def memory_info(device: int) -> tuple[int, int]:

@@ -22,6 +22,7 @@ from .simulated import (
     device_count,
     device_of,
     device_properties,
+    driver_version,
     elapsed_time,
     event_is_done,
     external_stream,
@@ -39,11 +40,10 @@ from .simulated import (
 )
 
 __all__ = [
-    "allocate", "allocate_pinned", "copy_to_device", "copy_to_host", "copy_within", "create_event",
-    "create_stream", "default_stream", "destroy_event", "device_count", "device_of", "device_properties",
+    "allocate", "allocate_pinned", "copy_to_device", "copy_to_host", "copy_within", "create_event", "create_stream",
+    "default_stream", "destroy_event", "device_count", "device_of", "device_properties", "driver_version",
     "elapsed_time", "event_is_done", "external_stream", "fill_bytes", "free", "free_pinned", "load", "memory_info",
-    "record_event", "stream_is_done", "synchronize", "synchronize_device", "use", "wait_for_event",
-    "wait_on_stream",
+    "record_event", "stream_is_done", "synchronize", "synchronize_device", "use", "wait_for_event", "wait_on_stream",
 ]
 
 

@@ -22,9 +22,9 @@ from .handles import Properties, StreamHandle
 
 __all__ = [
     "allocate", "allocate_pinned", "copy_to_device", "copy_to_host", "copy_within", "create_event", "create_stream",
-    "default_stream", "destroy_event", "device_count", "device_of", "device_properties", "elapsed_time",
-    "event_is_done", "external_stream", "fill_bytes", "free", "free_pinned", "load", "memory_info", "record_event",
-    "stream_is_done", "synchronize", "synchronize_device", "use", "wait_for_event", "wait_on_stream",
+    "default_stream", "destroy_event", "device_count", "device_of", "device_properties", "driver_version",
+    "elapsed_time", "event_is_done", "external_stream", "fill_bytes", "free", "free_pinned", "load", "memory_info",
+    "record_event", "stream_is_done", "synchronize", "synchronize_device", "use", "wait_for_event", "wait_on_stream",
 ]
 
 #: Bytes of memory that the GPU claims to have.
@@ -53,6 +53,11 @@ def device_properties(device: int) -> Properties:
     use(device)
     major, minor = adapter.CAPABILITY
     return Properties("Numba's CUDA simulator", major, minor, TOTAL_MEMORY, multi_processor_count=1)
+
+
+def driver_version() -> str:
+    """What there is in the place of a driver."""
+    return "Numba's CUDA simulator"
 
 
 def memory_info(device: int) -> tuple[int, int]:
