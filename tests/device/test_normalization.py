@@ -91,3 +91,9 @@ def test_nothing(cuda, type):
     assert out.size == 0
     np.testing.assert_array_equal(factors.host(), np.zeros(4))
     np.testing.assert_array_equal(terms.host(), np.zeros(4))
+
+
+def test_rows_whose_squares_are_too_large():
+    """What is squared are distances from the mean, not the elements."""
+    x = numgrad.full((2, 8), 3e20, device="cuda")
+    assert numgrad.nn.functional.layer_norm(x, (8,)).tolist() == [[0.0] * 8] * 2

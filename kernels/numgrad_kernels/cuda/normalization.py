@@ -69,7 +69,7 @@ def layer_norm_rows(
         share = four / (count + four)
         distance = centre - mean
         mean += distance * share
-        spread += (a * a + b * b) + (c * c + d * d) + distance * distance * (count * share)
+        spread += (a * a + b * b) + (c * c + d * d) + distance * (distance * (count * share))
         count += four
         place += 4 * depth
     if depth > 1:
