@@ -117,6 +117,10 @@ class Driver:
         self.context[threading.get_ident()] = ctx[1]
         return (self._note("cuCtxSetCurrent", ctx[1]),)
 
+    def cuCtxGetCurrent(self):
+        gpu = self._gpu()
+        return ERROR.CUDA_SUCCESS, real.CUcontext(0 if gpu is None else 1 + gpu)
+
     def cuCtxSynchronize(self):
         for (gpu, _), stream in list(self.streams.items()):
             if gpu == self._gpu():
@@ -195,10 +199,14 @@ class Driver:
         return (ERROR.CUDA_ERROR_NOT_READY if left else ERROR.CUDA_SUCCESS,)
 
     def cuEventSynchronize(self, hEvent):
+        if self._gpu() is None:
+            return (ERROR.CUDA_ERROR_INVALID_CONTEXT,)
         hEvent.run()
         return (self._note("cuEventSynchronize"),)
 
     def cuEventElapsedTime(self, hStart, hEnd):
+        if self._gpu() is None:
+            return ERROR.CUDA_ERROR_INVALID_CONTEXT, None
         return ERROR.CUDA_SUCCESS, float(hEnd.place - hStart.place)
 
     def cuEventDestroy(self, hEvent):

@@ -271,3 +271,10 @@ def test_bad_values_are_found_there():
         pytest.raises(RuntimeError, match="nan"),
     ):
         x.log() * 0
+
+
+def test_numbers_that_do_not_fit(cuda):
+    """A number wraps around in a narrow type, as on the CPU; one of more than 64 bits is an error."""
+    assert (torch.ones(2, dtype=torch.uint8, device="cuda") + 300).tolist() == [45, 45]
+    with pytest.raises(OverflowError):
+        torch.ones(2, device="cuda") + 2**70

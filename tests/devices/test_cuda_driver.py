@@ -140,13 +140,31 @@ def test_a_launch_within_a_launch_has_arguments_of_its_own(gpu, monkeypatch):
     assert [struct.unpack("=q", call[-1][0]) for call in gpu.made("cuLaunchKernel")] == [(22,), (11,)]
 
 
-def test_wrong_arguments_leave_a_kernel_usable(gpu):
+def test_a_number_that_is_too_large_leaves_a_kernel_usable(gpu):
     launch = driver.load("kernel", "", (types.int64,))
     gpu.parameters = 1
-    with pytest.raises(struct.error):
-        launch(1, 1, streams.stream(0), "one")
+    with pytest.raises(OverflowError):
+        launch(1, 1, streams.stream(0), 1 << 63)
     launch(1, 1, streams.stream(0), 1)
     assert len(gpu.made("cuLaunchKernel")) == 1
+
+
+@pytest.mark.parametrize("gpus", [1, 2])
+def test_a_thread_that_has_used_no_gpu_waits_for_events(monkeypatch, gpus):
+    begin(monkeypatch, gpus)
+    start, end = (driver.create_event(gpus - 1, timing=True) for _ in range(2))
+    for event in (start, end):
+        driver.record_event(event, streams.stream(gpus - 1))
+    times = []
+
+    def wait():
+        driver.wait_for_event(end)
+        times.append(driver.elapsed_time(start, end))
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    thread.join()
+    assert times == [0]
 
 
 def test_a_kernel_is_loaded_once_on_each_gpu_for_its_capability(two):

@@ -288,6 +288,12 @@ def record_event(event: Any, stream: StreamHandle) -> None:
     _value(cu.cuEventRecord(event, stream.own))
 
 
+def _have_context() -> None:
+    """Let this thread have the context of some GPU, whichever: the driver wants one for events of any."""
+    if _active.device < 0 and not int(_value(cu.cuCtxGetCurrent())):
+        use(next(iter(_contexts)))
+
+
 def event_is_done(event: Any) -> bool:
     """Whether all that was before an event on its stream has run."""
     return _is_done(cu.cuEventQuery(event))
@@ -295,6 +301,7 @@ def event_is_done(event: Any) -> bool:
 
 def wait_for_event(event: Any) -> None:
     """Wait until all that was before an event on its stream has run."""
+    _have_context()
     _value(cu.cuEventSynchronize(event))
 
 
@@ -306,6 +313,7 @@ def wait_on_stream(stream: StreamHandle, event: Any) -> None:
 
 def elapsed_time(start: Any, end: Any) -> float:
     """The milliseconds from one event to another, both of which have come."""
+    _have_context()
     return float(_value(cu.cuEventElapsedTime(start, end)))
 
 

@@ -34,7 +34,10 @@ def launch(blocks, threads, stream, {names}):
     except IndexError:
         slots = new_slots()
     buffer, pointers, _ = slots
-    pack(buffer, 0, {values})
+    try:
+        pack(buffer, 0, {values})
+    except pack_error as failed:
+        raise OverflowError(f"a kernel's argument: {{failed}}") from None
     if blocks.__class__ is int and threads.__class__ is int:
         (error,) = call(function, blocks, 1, 1, threads, 1, 1, 0, stream.own, pointers, 0)
     else:
@@ -64,8 +67,8 @@ def launcher(
             values.append(f"a{place}{part}")
     packed = struct.Struct("=" + "".join(formats))
     namespace = {
-        **driver, "functions": functions, "find": find, "pack": packed.pack_into, "spare": [], "three": _three,
-        "new_slots": lambda: _new_slots(len(formats)),
+        **driver, "functions": functions, "find": find, "pack": packed.pack_into, "pack_error": struct.error,
+        "spare": [], "three": _three, "new_slots": lambda: _new_slots(len(formats)),
     }
     names = [f"a{place}" for place in range(len(arguments))]
     exec(_TEXT.format(names=", ".join(names), values=", ".join(values)), namespace)

@@ -36,6 +36,9 @@ _pinned: dict[int, np.ndarray] = {}
 
 _streams = itertools.count(1)
 
+#: What a kernel gets a number as: what it computes of that is typed, and wraps around, as it is on a GPU.
+_NUMBERS: dict[Any, Any] = {bool: np.bool_, int: np.int64, float: np.float64, complex: np.complex128}
+
 
 def use(device: int) -> None:
     """Let this thread's calls go to a GPU."""
@@ -214,12 +217,17 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
 
     def launch(blocks: Any, threads: Any, stream: StreamHandle, *values: Any) -> None:
         with np.errstate(all="ignore"):
-            run(blocks, threads, *[_array(v) if v.__class__ is DeviceRow else v for v in values])
+            run(blocks, threads, *[_array(v) if v.__class__ is DeviceRow else _number(v) for v in values])
 
     kernel: Any = launch
     kernel.occupancy = lambda device: (4, 2)
     kernel.prepare = lambda device: None
     return kernel
+
+
+def _number(value: Any) -> Any:
+    kind = _NUMBERS.get(value.__class__)
+    return value if kind is None else kind(value)
 
 
 def _array(row: DeviceRow) -> np.ndarray:
