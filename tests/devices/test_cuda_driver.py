@@ -14,7 +14,7 @@ from driver_stub import Driver
 from numba.core import types
 
 from numgrad.devices import rows
-from numgrad.devices.cuda import caching, driver, memory, pinned, runtime, simulated, streams
+from numgrad.devices.cuda import caching, driver, dry, memory, pinned, runtime, simulated, streams
 from numgrad.devices.needs import OutOfMemoryError
 from numgrad.devices.rows import DeviceRow
 
@@ -74,7 +74,28 @@ def test_the_simulated_gpu_has_the_functions_of_the_real_one():
         for module in (driver, simulated)
     ]
     assert functions[0] == functions[1]
-    assert sorted(functions[0]) == driver.__all__ == simulated.__all__
+    assert sorted(functions[0]) == driver.__all__ == simulated.__all__ == dry.__all__
+    assert all(inspect.signature(getattr(dry, name)) == signature for name, signature in functions[0].items())
+
+
+def test_those_who_listen_are_told_of_a_kernel_when_it_has_been_loaded_and_run(gpu, monkeypatch):
+    from numgrad.devices import compiling, launches
+    from numgrad.devices.cuda import launching
+
+    made, found = [], []
+    monkeypatch.setattr(compiling, "kernel_listeners", [lambda name, begun, ended: made.append(name)])
+    kernel = launching.Kernel("move", "def kernel(x):\n    x[0] = 1\n", (ROW,))
+    assert made == []
+    row = memory.empty_row(4, FLOAT64, 0)
+    run = launching._around_run(kernel, kernel.run)
+    launches.listen(found.append)
+    try:
+        run(1, 1, memory.stream(0), row)
+    finally:
+        launches.unlisten(found.append)
+    assert made == ["move"]
+    (launch,) = found
+    assert (launch.kernel, launch.device, launch.read, launch.written) == (kernel, "cuda:0", 0, 32)
 
 
 def test_a_thread_sets_the_context_of_the_only_gpu_once(gpu):

@@ -138,7 +138,8 @@ class _Text:
         """The text of the module."""
         program, body = self.program, "\n".join(self.lines)
         constants = [name for name in ("inf", "nan") if re.search(rf"\b{name}\b", body)]
-        numbers = sorted({*dtype_names(program), *constants, "uint64", "int64"})
+        words = [name for name in ("int64", "uint64") if re.search(rf"\b{name}\b", body)]
+        numbers = sorted({*dtype_names(program), *constants, *words})
         lines = [f'"""{program.name}: one pass over memory, computed in {program.compute}, on a GPU."""', ""]
         lines += [IMPORT, f"from numpy import {', '.join(numbers)}"]
         lines += [""] if self.words or program.body[1] else []
