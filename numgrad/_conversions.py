@@ -74,7 +74,7 @@ class Conversions:
             raise RuntimeError(
                 f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
             )
-        return bool(self.eq(element)._host_array().any())
+        return bool(self.eq(element).any())
 
     def __bool__(self) -> bool:
         count = numel(self._shape)

@@ -158,6 +158,17 @@ def test_a_mask_and_a_number_need_no_waiting(cuda, monkeypatch):
     assert x.grad.tolist() == expected.tolist()
 
 
+def test_classes_whose_number_is_known_need_no_waiting(cuda, monkeypatch):
+    classes = torch.tensor([0, 3], device="cuda")
+    with monkeypatch.context() as patch:
+        patch.setattr("numgrad.devices.rows.DeviceRow.host", lambda row: pytest.fail("the GPU was waited for"))
+        rows = torch.nn.functional.one_hot(classes, 4)
+        wrong = torch.nn.functional.one_hot(classes, 3)
+    with pytest.raises(IndexError, match="index 3 is out of bounds for dimension with size 3"):
+        wrong.tolist()
+    assert rows.tolist() == [[1, 0, 0, 0], [0, 0, 0, 1]]
+
+
 def test_devices_that_do_not_go_together(cuda):
     x, mine = torch.tensor(X), torch.tensor(X, device="cuda")
     with pytest.raises(RuntimeError, match=r"indices should be either on cpu or on the same device .* \(cpu\)"):

@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
+import numgrad
 from numgrad.devices import cpu
+from numgrad.nn.functional import binary_cross_entropy
 
 #: (outer, classes, inner), small and real.
 SHAPES = [((5, 3, 1), (5000, 10, 1)), ((4, 3, 5), (16, 21, 900)), ((131, 2, 1), (70001, 2, 1)), ((1, 1, 1), (1, 1, 1))]
@@ -72,3 +74,29 @@ def test_sizes_that_do_not_fit(cuda):
         cuda.negative_likelihood(x, 2, 1, target, x, -100, "mean", total)
     with pytest.raises(RuntimeError, match="6 gradients for 3 targets"):
         cuda.put_negative(x, 2, 1, target, None, -100, None)
+
+
+@pytest.mark.parametrize(("wrong", "dtype"), [(1.5, "f4"), (-0.5, "f8"), (np.nan, "f4")])
+def test_a_value_that_is_no_probability_is_reported_when_a_value_is_read(cuda, wrong, dtype):
+    values = np.linspace(0, 1, 30).astype(dtype)
+    assert cuda.improbable(cuda.row_from(values), "not this") is False
+    assert not cpu.improbable(values, "not this")
+    cuda.memory.zero_row(1, values.dtype).host()
+    values[17] = wrong
+    assert cuda.improbable(cuda.row_from(values), "no probability") is False
+    assert cpu.improbable(values, "no probability")
+    with pytest.raises(RuntimeError, match=r"no probability \(found on the GPU"):
+        cuda.memory.zero_row(1, values.dtype).host()
+    cuda.memory.zero_row(1, values.dtype).host()
+
+
+def test_binary_cross_entropy_needs_no_waiting(cuda, monkeypatch):
+    probability = numgrad.tensor([0.25, 0.5], device="cuda", requires_grad=True)
+    target = numgrad.tensor([1.0, 0.0], device="cuda")
+    with monkeypatch.context() as patch:
+        patch.setattr("numgrad.devices.rows.DeviceRow.host", lambda row: pytest.fail("the GPU was waited for"))
+        binary_cross_entropy(probability, target).backward()
+    assert probability.grad.tolist() == [-2, 1]
+    loss = binary_cross_entropy(probability, target + 1)
+    with pytest.raises(RuntimeError, match="all elements of target should be between 0 and 1"):
+        loss.item()

@@ -30,6 +30,13 @@ def _weight(weight, weighted, index):
     return T(1)
 
 
+def find_improbable(x, count, number, report):
+    """Report a message, by its number, if an element is not in [0, 1], unless there is a report already."""
+    for i in range(cuda.grid(1), count, cuda.gridsize(1)):
+        if not (x[i] >= T(0) and x[i] <= T(1)) and report[0] == 0:
+            report[0] = number
+
+
 def negative_likelihood(
     x, count, classes, inner, target, weight, weighted, ignored, mean, stretch, kept, losses, parts, pieces, out,
     total_weight, report,

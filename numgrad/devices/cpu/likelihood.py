@@ -13,7 +13,7 @@ from ..memory import empty_row, no_row, zero_row
 from .indexing import check_report, new_report
 from .launching import launch
 
-__all__ = ["negative_likelihood", "put_negative"]
+__all__ = ["improbable", "negative_likelihood", "put_negative"]
 
 _INDICES = np.dtype(np.int64)
 
@@ -27,6 +27,11 @@ def _weights(weight: np.ndarray | None, dtype: np.dtype, classes: int) -> np.nda
     if weight.size != classes:
         raise RuntimeError(f"shape mismatch: {weight.size} weights for {classes} classes")
     return weight
+
+
+def improbable(flat: np.ndarray, message: str) -> bool:
+    """Whether an element is not in [0, 1]; a GPU reports it later, with this message."""
+    return flat.size > 0 and not (flat.min() >= 0 and flat.max() <= 1)  # nor a NaN
 
 
 def negative_likelihood(

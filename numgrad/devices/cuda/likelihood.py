@@ -14,9 +14,9 @@ from numgrad_kernels.cuda import likelihood
 from ..rows import DeviceRow
 from .launching import MOST_BLOCKS, THREADS, blocks_for, launch
 from .memory import empty_row, no_row, zero_row
-from .reports import report_row
+from .reports import message_number, report_row
 
-__all__ = ["negative_likelihood", "put_negative"]
+__all__ = ["improbable", "negative_likelihood", "put_negative"]
 
 #: Targets of a thread, so many that one block does for a small batch.
 TARGETS = 16
@@ -29,6 +29,18 @@ def _weights(weight: DeviceRow | None, dtype: np.dtype, classes: int) -> tuple[D
     if weight.size != classes:
         raise RuntimeError(f"shape mismatch: {weight.size} weights for {classes} classes")
     return weight, 1
+
+
+def improbable(flat: DeviceRow, message: str) -> bool:
+    """Have the GPU look whether all elements are in [0, 1], which it reports later, with this message, if not.
+
+    Returns:
+        False, for nothing has been found yet.
+    """
+    if flat.size:
+        number, report = message_number(message), report_row(flat.device)
+        launch(likelihood.find_improbable, flat.dtype, flat, flat.size, number, report, blocks=blocks_for(flat.size))
+    return False
 
 
 def negative_likelihood(

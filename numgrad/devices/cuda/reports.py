@@ -5,6 +5,8 @@ Waiting for the answer to a check of indices would take longer than most kernels
 index that leads outside, and note it in a report, which lies in memory that the host and every GPU can reach.
 Whatever waits for a GPU (reading a value, ``numgrad.cuda.synchronize``) looks at the report afterwards, and raises an
 IndexError if there is one.  The first is kept, and forgotten when it has been raised.
+
+What kernels find in values, such as a probability above 1, they report in the same way, as a message by its number.
 """
 
 from __future__ import annotations
@@ -19,10 +21,14 @@ from .. import rows
 from ..rows import DeviceRow
 from . import runtime
 
-__all__ = ["report_row"]
+__all__ = ["message_number", "report_row"]
 
-#: The numbers of a report: whether there is one, the index, and the bounds, low and high, that it is not in.
+#: The numbers of a report: 0 if there is none, 1 for an index, or that of a message; the index, and the bounds, low and
+#: high, that it is not in.
 LENGTH = 4
+
+_FIRST_MESSAGE = 2
+_FOUND = "(found on the GPU, by an operation that had been called before this one)"
 
 _INT64 = np.dtype(np.int64)
 
@@ -34,6 +40,8 @@ _making = threading.Lock()
 #: The row of each GPU, all on the same memory.
 _rows: dict[int, DeviceRow] = {}
 
+_messages: list[str] = []
+
 
 def report_row(device: int) -> DeviceRow:
     """The row that kernels on a GPU note an index in."""
@@ -42,6 +50,14 @@ def report_row(device: int) -> DeviceRow:
         with _making:
             row = _rows[device] = DeviceRow(_memory(device), LENGTH, _INT64, device, None)
     return row
+
+
+def message_number(message: str) -> int:
+    """What stands for a message in a report; messages are kept, so that there must be few."""
+    with _making:
+        if message not in _messages:
+            _messages.append(message)
+        return _FIRST_MESSAGE + _messages.index(message)
 
 
 def _memory(device: int) -> int:
@@ -60,12 +76,12 @@ def raise_reported() -> None:
 
     Raises:
         IndexError: one has met an index that leads outside.
+        RuntimeError: one has met a value that its operation refuses.
     """
     if _report[0]:
-        _, index, low, high = _report
+        kind, index, low, high = _report
         _report[0] = 0
+        if kind >= _FIRST_MESSAGE:
+            raise RuntimeError(f"{_messages[kind - _FIRST_MESSAGE]} {_FOUND}")
         bounds = "" if low in (0, -high) else f", where the lowest is {low}"
-        raise IndexError(
-            f"index {index} is out of bounds for dimension with size {high}{bounds} (found on the GPU, by an operation "
-            "that had been called before this one)"
-        )
+        raise IndexError(f"index {index} is out of bounds for dimension with size {high}{bounds} {_FOUND}")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 
+from ... import devices
 from ..._layout import numel
 from ..._tensor import Tensor
 from ..._types import int64, uint8
 from ...ops.batches import is_mapped, physical_of
-from ...ops.copying import convert
+from ...ops.copying import convert, row_of
 from ...ops.network import likelihood
 from ...ops.network.binary_losses import bce_op, bce_with_logits_op
 from ...ops.network.reducing import reduced, refuse_gradient
@@ -218,7 +219,7 @@ def binary_cross_entropy(
 
     Raises:
         ValueError: the shapes differ.
-        RuntimeError: the dtypes differ, or an element is not in [0, 1].
+        RuntimeError: the dtypes differ, or an element is not in [0, 1], which a GPU reports when a value is next read.
     """
     reduction = reduction_of(reduction, size_average, reduce)
     _check_same_size(
@@ -238,9 +239,9 @@ def binary_cross_entropy(
             f"\"binary_cross_entropy\" not implemented for '{input.dtype.legacy}' (shape {list(input._shape)})"
         )
     for name, tensor in (("input", input), ("target", target)):
-        values = physical_of(tensor).detach()
-        if values.numel() and not (values.min().item() >= 0 and values.max().item() <= 1):  # nor a NaN
-            raise RuntimeError(f"all elements of {name} should be between 0 and 1 (shape {list(tensor._shape)})")
+        message = f"all elements of {name} should be between 0 and 1"
+        if devices.improbable(row_of(physical_of(tensor).detach()), message):
+            raise RuntimeError(f"{message} (shape {list(tensor._shape)})")
     return bce_op(input, target, weight if weight is None else expand(weight, input._shape), reduction)
 
 

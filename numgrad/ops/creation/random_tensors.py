@@ -21,7 +21,6 @@ from ..examples import check_drawing, drawn
 from ..new import empty_of
 from ..overwriting import FillBackward2, copy_, overwritten, recorded_edges
 from ..pointwise.arithmetic import add, mul
-from ..reductions.extremes import max as largest
 from ..reductions.extremes import min as smallest
 from ..shapes.views import expand
 from ..table import attach, public
@@ -342,14 +341,13 @@ def _bernoulli(probabilities: Tensor, source: Any, **out: Any) -> Any:
     """A row of truth values drawn with these probabilities, which are contiguous.
 
     Raises:
-        RuntimeError: one is not in [0, 1].
+        RuntimeError: one is not in [0, 1], which a GPU reports when a value is next read.
     """
     if not probabilities.is_floating_point():
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{probabilities.dtype.legacy}'")
-    if probabilities.numel() and not (float(smallest(probabilities)) >= 0 and float(largest(probabilities)) <= 1):
-        raise RuntimeError(
-            f"Expected p_in >= 0 && p_in <= 1 to be true, but got false (shape {list(probabilities._shape)})"
-        )
+    message = "Expected p_in >= 0 && p_in <= 1 to be true, but got false"
+    if devices.improbable(probabilities._flat, message):
+        raise RuntimeError(f"{message} (shape {list(probabilities._shape)})")
     return source.bernoulli(probabilities.numel(), probabilities._flat, **out)
 
 
@@ -357,10 +355,8 @@ def _bernoulli(probabilities: Tensor, source: Any, **out: Any) -> Any:
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
     """Ones, each with the probability that the element of ``input`` (or ``p``) gives, and zeros, of its dtype.
 
-    Elements are checked at once, also on a GPU, for which this waits.
-
     Raises:
-        RuntimeError: a probability is not in [0, 1].
+        RuntimeError: a probability is not in [0, 1], which a GPU reports when a value is next read.
     """
     kind = input._type
     source = random.given_or_default(generator, kind.device)

@@ -25,6 +25,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 
     Raises:
         RuntimeError: the dtype is another, a class is not in [0, num_classes), or there is none to count.
+        IndexError: a class is not in [0, num_classes), found by a GPU: it is raised when a value is next read.
     """
     if tensor.dtype is not int64:
         raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, not {tensor._type.name}.")
@@ -43,7 +44,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 @each
 def _one_hot(tensor: Tensor, num_classes: int) -> Tensor:
     row = contiguous(tensor)._flat
-    if row.size:
+    if row.size and (num_classes <= 0 or not tensor.is_cuda):  # a GPU looks where it puts the ones
         low, high = [devices.extreme_axis(row, 1, row.size, 1, largest)[0].item(0) for largest in (False, True)]
         if low < 0:
             raise RuntimeError(f"Class values must be non-negative, but one is {low}.")
