@@ -172,8 +172,8 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
             stacklevel=2,
         )
         place = data.device if device is None else place
-    elif is_cuda_array(data):
-        made = from_interface(data)
+    if data.is_cuda if isinstance(data, Tensor) else is_cuda_array(data):
+        made = data.detach() if isinstance(data, Tensor) else from_interface(data)
         made = made.to(made.device if device is None else place, made.dtype if dtype is None else dtype, copy=True)
         return finished(made, requires_grad)
     made = from_array(_array_of(data, None if dtype is None else to_dtype(dtype)))
