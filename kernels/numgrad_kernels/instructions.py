@@ -21,8 +21,10 @@ from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
-__all__ = ["Value", "absolute", "bits", "compiled", "copysign", "device_function", "fma", "from_bits", "horner"]
-__all__ += ["instruction", "on_gpu", "product_rest", "select", "target_assembly"]
+__all__ = [
+    "Value", "absolute", "bits", "compiled", "compiled_pairs", "copysign", "device_function", "fma", "from_bits",
+    "horner", "instruction", "on_gpu", "product_rest", "select", "target_assembly",
+]
 
 _SIZES = {ir.FloatType(): 32, ir.DoubleType(): 64}
 _FLOATS = {size: kind for kind, size in _SIZES.items()}
@@ -237,5 +239,31 @@ def compiled(function: Callable[..., Value], arguments: int = 1) -> Any:
 
     def binary(typingctx, x, y):
         return (x(x, y), generate) if x in (types.float32, types.float64) and x == y else None
+
+    return intrinsic(unary if arguments == 1 else binary)
+
+
+def compiled_pairs(function: Callable[..., Any], arguments: int = 1, real: bool = False) -> Any:
+    """A function of complex numbers, each a pair of values, as one for ``@njit`` code; the result may be ``real``."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, operands: Any) -> Any:
+        numbers = [context.make_complex(builder, signature.args[0], x) for x in operands]
+        found = function(*[(Value(builder, x.real), Value(builder, x.imag)) for x in numbers])
+        if real:
+            return found.value
+        result = context.make_complex(builder, signature.return_type)
+        result.real, result.imag = (part.value for part in found)
+        return result._getvalue()
+
+    def signature(x: Any, *others: Any) -> Any:
+        if isinstance(x, types.Complex) and all(other == x for other in others):
+            return (x.underlying_float if real else x)(x, *others), generate
+        return None
+
+    def unary(typingctx, x):
+        return signature(x)
+
+    def binary(typingctx, x, y):
+        return signature(x, y)
 
     return intrinsic(unary if arguments == 1 else binary)

@@ -14,15 +14,18 @@ from numba.core.typing.templates import infer_global, make_intrinsic_template
 from numba.extending import overload, register_jitable
 from numba.np.numpy_support import as_dtype
 
-from .instructions import Value, compiled
+from .instructions import Value, compiled, compiled_pairs
 
-__all__ = ["OPTIONS", "compiled_as", "generated", "in_python", "jitable", "overloaded", "register"]
+__all__ = [
+    "OPTIONS", "compiled_as", "generated", "in_python", "jitable", "overloaded", "register", "register_on_gpu",
+]
 
 # No contraction: it could make values depend on an element's place in a loop. Division by zero is no error.
 OPTIONS: Any = {"error_model": "numpy", "fastmath": False, "forceinline": True}
 
 
 _pending: list[Callable[[], Any]] = []
+_pending_on_gpu: list[Callable[[], Any]] = []
 
 
 def register() -> None:
@@ -34,6 +37,12 @@ def register() -> None:
 
     while _pending:
         _pending.pop()()
+
+
+def register_on_gpu() -> None:
+    """Tell Numba what of it GPUs compute in another way; numba-cuda must have been imported."""
+    while _pending_on_gpu:
+        _pending_on_gpu.pop()()
 
 
 def overloaded(public: Callable[..., Any]) -> Callable[[Any], Any]:
@@ -84,13 +93,15 @@ def in_python(function: Callable[..., Any], *arguments: Any, floating: bool = Tr
 
 
 def compiled_as(
-    floats: Callable[..., Value], integers: Any = None, complexes: Any = None
+    floats: Callable[..., Value], integers: Any = None, complexes: Any = None, pairs: Any = None, real: bool = False
 ) -> Callable[[Any], Any]:
     """Decorator: what ``@njit`` code computes where it calls the function, by the type of the arguments.
 
     Args:
         floats: a function of values (``instructions.py``).
         integers, complexes: functions that Numba compiles.
+        pairs: a function of pairs of values, for complex numbers on GPUs, where Numba lacks NumPy's functions.
+        real: whether ``pairs`` makes real numbers.
     """
 
     def decorate(public: Any) -> Any:
@@ -114,6 +125,27 @@ def compiled_as(
             return None if function is None else lambda x, y: function(kind(x), kind(y))
 
         overloaded(public)(unary if count == 1 else binary)
+        if pairs is not None:
+            _pending_on_gpu.append(lambda: _overload_on_gpu(public, compiled_pairs(pairs, count, real), count))
         return public
 
     return decorate
+
+
+def _overload_on_gpu(public: Any, function: Any, count: int) -> None:
+    """Have GPUs compute calls of ``public`` with complex numbers by this function of such."""
+
+    def chosen(arguments: Sequence[Any]) -> Any:
+        if not any(isinstance(x, types.Complex) for x in arguments):
+            return None
+        return _kind([as_dtype(types.unliteral(x)) for x in arguments], floating=True)
+
+    def unary(x):
+        kind = chosen([x])
+        return None if kind is None else lambda x: function(kind(x))
+
+    def binary(x, y):
+        kind = chosen([x, y])
+        return None if kind is None else lambda x, y: function(kind(x), kind(y))
+
+    overload(public, jit_options=OPTIONS, target="cuda")(unary if count == 1 else binary)

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from . import libm, polynomials, polynomials32
+from . import complexes, libm, polynomials, polynomials32
 from .circular import *  # noqa: F403
 from .instructions import Value, instruction, select
 from .overloads import compiled_as, in_python, jitable, overloaded
@@ -42,43 +42,43 @@ def _by_size(polynomial: Callable[..., Value], name: str) -> Callable[..., Value
 # --- exponentials and logarithms
 
 
-@compiled_as(polynomials.exp, complexes=np.exp)
+@compiled_as(polynomials.exp, complexes=np.exp, pairs=complexes.exp)
 def exp(x: Any) -> Any:
     """e to the power x."""
     return in_python(np.exp, x)
 
 
-@compiled_as(libm.function("exp2"), complexes=np.exp2)
+@compiled_as(libm.function("exp2"), complexes=np.exp2, pairs=complexes.exp2)
 def exp2(x: Any) -> Any:
     """2 to the power x."""
     return in_python(np.exp2, x)
 
 
-@compiled_as(polynomials.expm1, complexes=np.expm1)
+@compiled_as(polynomials.expm1, complexes=np.expm1, pairs=complexes.expm1)
 def expm1(x: Any) -> Any:
     """e to the power x, less 1, accurate for small x."""
     return in_python(np.expm1, x)
 
 
-@compiled_as(polynomials.log, complexes=np.log)
+@compiled_as(polynomials.log, complexes=np.log, pairs=complexes.log)
 def log(x: Any) -> Any:
     """Natural logarithm: -inf at zero, NaN below."""
     return in_python(np.log, x)
 
 
-@compiled_as(libm.function("log2"), complexes=np.log2)
+@compiled_as(libm.function("log2"), complexes=np.log2, pairs=complexes.log2)
 def log2(x: Any) -> Any:
     """Logarithm to the base 2."""
     return in_python(np.log2, x)
 
 
-@compiled_as(libm.function("log10"), complexes=np.log10)
+@compiled_as(libm.function("log10"), complexes=np.log10, pairs=complexes.log10)
 def log10(x: Any) -> Any:
     """Logarithm to the base 10."""
     return in_python(np.log10, x)
 
 
-@compiled_as(polynomials.log1p, complexes=np.log1p)
+@compiled_as(polynomials.log1p, complexes=np.log1p, pairs=complexes.log1p)
 def log1p(x: Any) -> Any:
     """Natural logarithm of 1 + x, accurate for small x."""
     return in_python(np.log1p, x)
@@ -97,7 +97,7 @@ def _python_sigmoid(x: Any) -> Any:
     return (power if x < 0 else one) / (one + power)
 
 
-@compiled_as(polynomials.sigmoid, complexes=_complex_sigmoid)
+@compiled_as(polynomials.sigmoid, complexes=_complex_sigmoid, pairs=complexes.sigmoid)
 def sigmoid(x: Any) -> Any:
     """The logistic function, 1 / (1 + exp(-x))."""
     return in_python(_python_sigmoid, x)
@@ -122,7 +122,7 @@ def _complex_quotient(x: Any, y: Any) -> Any:
     return number(complex((x.real * ratio + x.imag) * scale, (x.imag * ratio - x.real) * scale))
 
 
-@compiled_as(lambda x, y: x / y, complexes=_complex_quotient)
+@compiled_as(lambda x, y: x / y, complexes=_complex_quotient, pairs=complexes.divide)
 def divide(x: Any, y: Any) -> Any:
     """x / y; by zero it is infinite or NaN."""
     return in_python(np.true_divide, x, y)
@@ -131,7 +131,7 @@ def divide(x: Any, y: Any) -> Any:
 # --- powers
 
 
-@compiled_as(_sqrt, complexes=np.sqrt)
+@compiled_as(_sqrt, complexes=np.sqrt, pairs=complexes.sqrt)
 def sqrt(x: Any) -> Any:
     """Square root, correctly rounded: NaN below zero."""
     return in_python(np.sqrt, x)
@@ -142,7 +142,7 @@ def _numpy_rsqrt(x: Any) -> Any:
     return type(x)(1) / np.sqrt(x)
 
 
-@compiled_as(lambda x: 1 / _sqrt(x), complexes=_numpy_rsqrt)
+@compiled_as(lambda x: 1 / _sqrt(x), complexes=_numpy_rsqrt, pairs=complexes.rsqrt)
 def rsqrt(x: Any) -> Any:
     """1 / sqrt(x): infinite at zero, NaN below."""
     return in_python(_numpy_rsqrt, x)
@@ -175,7 +175,7 @@ def _python_power(x: Any, y: Any) -> Any:
     return type(x)(np.float_power(x, y)) if isinstance(x, np.inexact) else _integer_power(x, y)
 
 
-@compiled_as(_by_size(polynomials32.pow, "pow"), integers=_integer_power, complexes=_complex_power)
+@compiled_as(_by_size(polynomials32.pow, "pow"), integers=_integer_power, complexes=_complex_power, pairs=complexes.pow)
 def pow(x: Any, y: Any) -> Any:
     """x to the power y, as C's ``pow``.
 
@@ -226,7 +226,9 @@ def _complex_abs(x: Any) -> Any:
     return np.abs(x)
 
 
-@compiled_as(instruction("llvm.fabs"), integers=_integer_abs, complexes=_complex_abs)
+@compiled_as(
+    instruction("llvm.fabs"), integers=_integer_abs, complexes=_complex_abs, pairs=complexes.magnitude, real=True
+)
 def abs(x: Any) -> Any:
     """The value without its sign; the magnitude of a complex number."""
     return in_python(np.abs, x, floating=False)
@@ -241,7 +243,10 @@ def _python_angle(x: Any) -> Any:
     return np.angle(x) if isinstance(x, np.complexfloating) or x == x else x
 
 
-@compiled_as(lambda x: select(x < 0, math.pi, select(x == x, 0, x)), complexes=_complex_angle)
+@compiled_as(
+    lambda x: select(x < 0, math.pi, select(x == x, 0, x)),
+    complexes=_complex_angle, pairs=complexes.angle, real=True,
+)
 def angle(x: Any) -> Any:
     """The angle of a complex number in the plane, from -pi to pi; of a real one 0, or pi if it is negative."""
     return in_python(_python_angle, x)

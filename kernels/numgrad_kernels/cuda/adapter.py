@@ -208,5 +208,6 @@ def _register() -> None:
     from . import language
 
     overloads.register()
+    overloads.register_on_gpu()
     language.register()
     overload(scalar.isinf, target="cuda")(lambda x: lambda x: x == x and x - x != x - x)

@@ -1,0 +1,99 @@
+"""Operations on complex numbers on a GPU, forward and backward, held against the CPU."""
+
+import numpy as np
+import pytest
+from ops.gradients import weights_for
+from ops.samples import SAMPLES
+from ops.test_complex_gradients import CASES as DIFFERENTIABLE
+from ops.test_complex_gradients import LAID_OUT
+
+import numgrad
+from numgrad.ops.elementwise import Pointwise
+from numgrad.ops.table import ops
+
+#: What the two devices may differ by, for each dtype of the inputs.
+TOLERANCE = {"complex64": 1e-5, "complex128": 1e-12}
+
+DTYPES = tuple(TOLERANCE)
+
+#: Conversions, whose first sample says that it is on the CPU, are tried as methods.
+CASES, LAID_OUT = ([case for case in cases if case.op.name != "to_type"] for cases in (DIFFERENTIABLE, LAID_OUT))
+
+TRIED = {case.op.name for case in CASES}
+
+#: Pointwise entries for complex numbers without derivatives.
+PLAIN = [
+    next(case for case in sample.cases(shape=(2, 3)) if case.layout == "contiguous")
+    for sample in {sample.name: sample for sample in reversed(SAMPLES)}.values()
+    if isinstance(ops[sample.name], Pointwise) and "c" in ops[sample.name].dtypes and sample.name not in TRIED
+]
+
+
+def on_device(tensor):
+    """The tensor on the GPU, in memory with the same gaps."""
+    if not isinstance(tensor, numgrad.Tensor):
+        return tensor
+    memory = numgrad.from_numpy(tensor._storage.copy()).to("cuda")
+    moved = memory.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset()).detach()
+    moved.requires_grad = tensor.requires_grad
+    return moved
+
+
+def check(found, expected, tolerance):
+    """Raise unless a tensor on the GPU is as the one on the CPU."""
+    assert found.is_cuda
+    assert (found.shape, found.dtype, found.stride()) == (expected.shape, expected.dtype, expected.stride())
+    np.testing.assert_allclose(found.detach().cpu().numpy(), expected.detach().numpy(), tolerance, tolerance)
+
+
+def compare(function, *inputs):
+    """Hold the outputs of a function, and their gradients, against each other."""
+    moved = [on_device(x) for x in inputs]
+    names = {x.dtype.name for x in inputs if isinstance(x, numgrad.Tensor)}
+    tolerance = max((TOLERANCE[name] for name in names & {*DTYPES}), default=0)
+    pairs = [*zip(function(*moved), function(*inputs), strict=True)]
+    outputs = [(found, expected) for found, expected in pairs if expected.requires_grad]
+    if outputs:
+        found, expected = zip(*outputs, strict=True)
+        weights = [weights_for(output, number) for number, output in enumerate(expected)]
+        pairs += zip(
+            gradients(found, moved, [weight.to("cuda") for weight in weights]), gradients(expected, inputs, weights),
+            strict=True,
+        )
+    for found, expected in pairs:  # at last, so that a GPU that runs nothing gets all kernels to see
+        check(found, expected, tolerance)
+
+
+def gradients(outputs, inputs, weights):
+    wanted = [x for x in inputs if isinstance(x, numgrad.Tensor) and x.requires_grad]
+    return numgrad.autograd.grad(outputs, wanted, weights, materialize_grads=True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_values_and_gradients(case, dtype):
+    compare(case, *case.leaves(dtype, requires_grad=True))
+
+
+@pytest.mark.parametrize("case", LAID_OUT, ids=str)
+def test_in_other_layouts(case):
+    compare(case, *case.leaves("complex64", requires_grad=True))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("case", PLAIN, ids=str)
+def test_without_derivatives(case, dtype):
+    compare(case, *case.leaves(dtype))
+
+
+@pytest.mark.parametrize("function", [
+    lambda z: [z * 1j], lambda z: [z ** (1.5 + 2j)], lambda z: [(2 + 1j) ** z], lambda z: [(1 + 2j) / z],
+    lambda z: [z**3], lambda z: [z**0.5], lambda z: [z + z.real], lambda z: [numgrad.polar(z.abs(), z.angle())],
+    lambda z: [z.abs().to(z.dtype) * z], lambda z: [numgrad.complex(z.real, z.imag * 2)], lambda z: [z.norm(3, 0)],
+    lambda z: [numgrad.view_as_real(z).sum(0)], lambda z: [numgrad.where(z.real > 0, z, 2j)],
+    lambda z: [z.to(numgrad.complex64) * z], lambda z: [z.to(numgrad.complex128)], lambda z: [z.real.to(z.dtype)],
+])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numbers_parts_and_powers(function, dtype):
+    values = np.array([0.5 + 1j, -1.5 - 0.25j, 2 - 3j], dtype)
+    compare(function, numgrad.tensor(values, requires_grad=True))
