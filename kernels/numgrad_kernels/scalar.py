@@ -14,7 +14,9 @@ meaning.
 ``exp``, ``expm1``, ``log``, ``log1p``, ``tanh`` and ``sigmoid`` are polynomials (``polynomials.py``), less than 2
 units in the last place off, and so are in float32 (``polynomials32.py``) ``erf``, ``pow``, less than 3 units off,
 and ``erfc``, less than 4. The other transcendental functions are the C library's (``libm.py``): with glibc at most
-4 units off, ``lgamma`` 6 near its zeros. No value depends on the element's place in a loop.
+4 units off, ``lgamma`` 6 near its zeros. No value depends on the element's place in a loop. On GPUs ``sin``, ``cos``
+and ``tan`` have instructions of their own (``angles.py``), and so have complex numbers (``complexes.py``); the others
+are NVIDIA's.
 """
 
 import math

@@ -97,3 +97,11 @@ def test_without_derivatives(case, dtype):
 def test_numbers_parts_and_powers(function, dtype):
     values = np.array([0.5 + 1j, -1.5 - 0.25j, 2 - 3j], dtype)
     compare(function, numgrad.tensor(values, requires_grad=True))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("function", [numgrad.isnan, numgrad.isinf, numgrad.isfinite, numgrad.isreal])
+def test_infinities_and_nan_in_either_part(function, dtype):
+    parts = [0, 1, np.inf, -np.inf, np.nan]
+    values = np.array([complex(a, b) for a in parts for b in parts], dtype)
+    compare(lambda z: [function(z)], numgrad.tensor(values))

@@ -210,4 +210,10 @@ def _register() -> None:
     overloads.register()
     overloads.register_on_gpu()
     language.register()
-    overload(scalar.isinf, target="cuda")(lambda x: lambda x: x == x and x - x != x - x)
+    overload(scalar.isinf, target="cuda")(_isinf)
+
+
+def _isinf(x):  # Numba compares its signature with the lambda's: no annotations
+    if isinstance(x, types.Complex):
+        return lambda x: scalar.isinf(x.real) | scalar.isinf(x.imag)
+    return lambda x: x == x and x - x != x - x
