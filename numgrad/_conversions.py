@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._device import CPU
 from ._layout import numel
 from ._plotting import read_only, wanted_for_a_picture
+from .devices.rows import DeviceRow
 
 __all__ = ["Conversions"]
 
@@ -21,6 +23,36 @@ class Conversions:
     if TYPE_CHECKING:  # the fields of Tensor
 
         def __getattr__(self, name: str) -> Any: ...
+
+    def _array(self) -> np.ndarray:
+        """The elements as a NumPy array on the same memory."""
+        memory = self._storage
+        if memory.__class__ is not np.ndarray:
+            if self._type.device is not CPU:
+                raise TypeError(
+                    f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
+                    "host memory first."
+                )
+            memory = memory.data  # which examples under ``vmap`` do not have
+        if self._flat is not None:
+            return self._flat.reshape(self._shape)
+        item = self._type.dtype.itemsize
+        steps = tuple([stride * item for stride in self._element_strides()])
+        return np.ndarray(self._shape, self._type.numpy, memory, self._offset * item, steps)
+
+    def _host_array(self) -> np.ndarray:
+        """The elements as a NumPy array: on the same memory if that is the CPU's, else a copy."""
+        if self._storage.__class__ is not DeviceRow:
+            return self._array()
+        shape, strides = self._shape, self._element_strides()
+        if 0 in shape:
+            return np.empty(shape, self._type.numpy)
+        reach = sum([(extent - 1) * step for extent, step in zip(shape, strides, strict=True)]) + 1
+        if reach > max(4 * numel(shape), 1 << 16):  # the elements alone are worth a kernel
+            return self.detach().clone()._host_array()
+        part = self._storage[self._offset : self._offset + reach].host()
+        item = part.itemsize
+        return np.ndarray(shape, part.dtype, part, 0, tuple([step * item for step in strides]))
 
     def item(self) -> Any:
         """The one element as a Python number.

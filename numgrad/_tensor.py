@@ -6,12 +6,9 @@ import copy
 import warnings
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from . import autograd
 from ._conversions import Conversions
 from ._description import Description
-from ._device import CPU
 from ._gradient_hooks import GradientHooks
 from ._layout import contiguous_strides, is_contiguous, numel, overlaps_itself
 from ._plotting import wanted_for_a_picture
@@ -23,7 +20,6 @@ from .autograd.inference_tensors import check_may_require_grad, is_inference, ne
 from .autograd.node import MAYBE, gradient_type
 from .autograd.variable import reshaped_gradient
 from .autograd.views import check_writable
-from .devices.rows import DeviceRow
 
 __all__ = ["Tensor", "check_differentiable", "check_in_place", "fresh", "strided"]
 
@@ -304,36 +300,6 @@ class Tensor(Description, Conversions, GradientHooks):
     def _element_strides(self) -> tuple[int, ...]:
         strides = self._strides
         return contiguous_strides(self._shape) if strides is None else strides
-
-    def _array(self) -> np.ndarray:
-        """The elements as a NumPy array on the same memory."""
-        memory = self._storage
-        if memory.__class__ is not np.ndarray:
-            if self._type.device is not CPU:
-                raise TypeError(
-                    f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
-                    "host memory first."
-                )
-            memory = memory.data  # which examples under ``vmap`` do not have
-        if self._flat is not None:
-            return self._flat.reshape(self._shape)
-        item = self._type.dtype.itemsize
-        steps = tuple([stride * item for stride in self._element_strides()])
-        return np.ndarray(self._shape, self._type.numpy, memory, self._offset * item, steps)
-
-    def _host_array(self) -> np.ndarray:
-        """The elements as a NumPy array: on the same memory if that is the CPU's, else a copy."""
-        if self._storage.__class__ is not DeviceRow:
-            return self._array()
-        shape, strides = self._shape, self._element_strides()
-        if 0 in shape:
-            return np.empty(shape, self._type.numpy)
-        reach = sum([(extent - 1) * step for extent, step in zip(shape, strides, strict=True)]) + 1
-        if reach > max(4 * numel(shape), 1 << 16):  # the elements alone are worth a kernel
-            return self.detach().clone()._host_array()
-        part = self._storage[self._offset : self._offset + reach].host()
-        item = part.itemsize
-        return np.ndarray(shape, part.dtype, part, 0, tuple([step * item for step in strides]))
 
     def _alias(self) -> Tensor:
         """Another tensor on the same memory, sharing the version counter, with no place in a graph."""
