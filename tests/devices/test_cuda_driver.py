@@ -327,6 +327,16 @@ def test_streams_do_not_wait_for_the_default_one_and_are_shared_after_32(gpu):
     assert streams.pooled_stream(0, 0) not in pool
 
 
+def test_a_stream_that_could_not_be_made_leaves_the_others(gpu):
+    first = streams.pooled_stream(0)
+    gpu.fail["cuStreamCreateWithPriority"] = ERROR.CUDA_ERROR_OUT_OF_MEMORY
+    with pytest.raises(RuntimeError):
+        streams.pooled_stream(0)
+    gpu.fail.clear()
+    assert first not in [streams.pooled_stream(0) for _ in range(streams.POOLED - 1)]
+    assert streams.pooled_stream(0) == first
+
+
 def test_each_gpu_and_each_thread_has_its_current_stream(two):
     other = streams.pooled_stream(1)
     streams.set_stream(other)

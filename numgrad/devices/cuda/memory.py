@@ -24,7 +24,7 @@ __all__ = [
 STAGED = 1 << 16
 
 _allocators: dict[int, Allocator] = {}
-_lock = threading.Lock()
+_lock = threading.RLock()  # what the collector of garbage runs here may allocate memory, too
 
 
 def allocator(device: int) -> Allocator:

@@ -21,7 +21,7 @@ class _Current(threading.local):
 
 
 _current = _Current()
-_lock = threading.Lock()
+_lock = threading.RLock()  # what the collector of garbage runs here may ask for a stream, too
 _defaults: dict[int, StreamHandle] = {}
 _pools: dict[tuple[int, int], list[StreamHandle]] = {}
 _turns: dict[tuple[int, int], Iterator[int]] = {}
@@ -54,7 +54,7 @@ def pooled_stream(device: int, priority: int = 0) -> StreamHandle:
     key = device, priority
     with _lock:
         pool = _pools.setdefault(key, [])
-        turn = next(_turns.setdefault(key, itertools.cycle(range(POOLED))))
-        if turn == len(pool):
+        if len(pool) < POOLED:
             pool.append(runtime.driver.create_stream(device, priority))
-        return pool[turn]
+            return pool[-1]
+        return pool[next(_turns.setdefault(key, itertools.cycle(range(POOLED))))]
