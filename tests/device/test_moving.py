@@ -222,6 +222,21 @@ def test_pinned_memory():
         there.pin_memory()
 
 
+@pytest.mark.parametrize("make", [
+    lambda **where: numgrad.zeros(2, **where), lambda **where: numgrad.ones(2, requires_grad=True, **where),
+    lambda **where: numgrad.empty(2, **where), lambda **where: numgrad.full((2,), 3, **where),
+    lambda **where: numgrad.tensor([1, 2], **where), lambda **where: numgrad.rand(2, **where),
+    lambda **where: numgrad.randn(2, **where),
+])  # fmt: skip
+def test_tensors_made_in_pinned_memory(make):
+    made = make(pin_memory=True)
+    assert made.is_pinned()
+    assert made.is_leaf
+    assert made.requires_grad == make().requires_grad
+    with pytest.raises(RuntimeError, match="only dense CPU tensors can be pinned"):
+        make(pin_memory=True, device="cuda")
+
+
 def test_pinning_passes_gradients_on():
     x = tensor([1.0, 2.0], requires_grad=True)
     pinned = x.pin_memory()

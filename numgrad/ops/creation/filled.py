@@ -26,6 +26,7 @@ from ..._types import (
 )
 from ...autograd.grad_mode import no_grad
 from ..batches import is_mapped, like_examples
+from ..copying import pin_memory as to_pinned_memory
 from ..examples import drawn
 from ..new import empty_of, from_row, zeros_of
 from ..overwriting import fill_
@@ -66,8 +67,10 @@ def as_size(sizes: tuple[Any, ...], size: Any = None) -> tuple[int, ...]:
     return result
 
 
-def finished(result: Tensor, requires_grad: bool) -> Tensor:
-    """A new tensor, made a leaf that requires a gradient if that is asked for."""
+def finished(result: Tensor, requires_grad: bool, pinned: bool = False) -> Tensor:
+    """A new tensor, made a leaf that requires a gradient if that is asked for, or put into pinned memory."""
+    if pinned:
+        result = to_pinned_memory(result)
     if requires_grad:
         check_differentiable(result, "Only Tensors of floating point and complex dtype")
         result.requires_grad = True
@@ -86,35 +89,39 @@ def _filled(shape: tuple[int, ...], value: Any, type: TensorType) -> Tensor:
 
 
 def zeros(
-    *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """A tensor of zeros."""
-    return finished(zeros_of(as_size(sizes, size), _type(dtype, device)), requires_grad)
+    return finished(zeros_of(as_size(sizes, size), _type(dtype, device)), requires_grad, pin_memory)
 
 
 def ones(
-    *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """A tensor of ones."""
-    return finished(_filled(as_size(sizes, size), 1, _type(dtype, device)), requires_grad)
+    return finished(_filled(as_size(sizes, size), 1, _type(dtype, device)), requires_grad, pin_memory)
 
 
 def empty(
-    *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """A tensor whose elements are whatever the memory held."""
-    return finished(empty_of(as_size(sizes, size), _type(dtype, device)), requires_grad)
+    return finished(empty_of(as_size(sizes, size), _type(dtype, device)), requires_grad, pin_memory)
 
 
 def full(
-    size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """A tensor filled with a number, in the number's dtype unless one is given."""
     if not isinstance(size, Sequence):
         raise TypeError(f"full(): argument 'size' must be tuple of ints, not {type(size).__name__}")
     value = fill_value.item() if isinstance(fill_value, Tensor | np.generic) else fill_value
     result = _filled(as_size((size,)), value, _type(dtype, device, number_dtype(value)))
-    return finished(result, requires_grad)
+    return finished(result, requires_grad, pin_memory)
 
 
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -221,7 +228,8 @@ def logspace(
 
 
 def _random(
-    draw: str, size: tuple[int, ...], type: TensorType, generator: random.Generator | None, requires_grad: bool
+    draw: str, size: tuple[int, ...], type: TensorType, generator: random.Generator | None, requires_grad: bool,
+    pinned: bool = False,
 ) -> Tensor:
     if type.dtype.kind in "bi":
         raise NotImplementedError(f'"{draw}" not implemented for \'{type.dtype.legacy}\' (shape {list(size)})')
@@ -237,7 +245,7 @@ def _random(
         else:
             row = source.normal(parts, kind, 0.0, math.sqrt(0.5))
         row = row.view(type.numpy)
-    return finished(fresh(row, size, type), requires_grad)
+    return finished(fresh(row, size, type), requires_grad, pinned)
 
 
 @drawn
@@ -248,9 +256,10 @@ def rand(
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """Random numbers from the uniform distribution on [0, 1), on the CPU those of PyTorch for the same seed."""
-    return _random("uniform", as_size(sizes, size), _type(dtype, device), generator, requires_grad)
+    return _random("uniform", as_size(sizes, size), _type(dtype, device), generator, requires_grad, pin_memory)
 
 
 @drawn
@@ -261,9 +270,10 @@ def randn(
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """Random numbers from the standard normal distribution, on the CPU those of PyTorch for the same seed."""
-    return _random("normal", as_size(sizes, size), _type(dtype, device), generator, requires_grad)
+    return _random("normal", as_size(sizes, size), _type(dtype, device), generator, requires_grad, pin_memory)
 
 
 # -- like another -----------------------------------------------------------------------------------------------

@@ -154,7 +154,9 @@ def _narrowed(wide: np.ndarray, kind: dtype) -> np.ndarray:
     return wide.astype(np.int64).astype(kind.numpy)
 
 
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
     """A tensor with a copy of ``data``: a number, nested lists, an array or a tensor.
 
     Floating-point numbers become float32, ints int64, bools bool; arrays and tensors keep their dtype.
@@ -175,9 +177,9 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     if data.is_cuda if isinstance(data, Tensor) else is_cuda_array(data):
         made = data.detach() if isinstance(data, Tensor) else from_interface(data)
         made = made.to(made.device if device is None else place, made.dtype if dtype is None else dtype, copy=True)
-        return finished(made, requires_grad)
+        return finished(made, requires_grad, pin_memory)
     made = from_array(_array_of(data, None if dtype is None else to_dtype(dtype)))
-    return finished(made if place is CPU else placed(made, place), requires_grad)
+    return finished(made if place is CPU else placed(made, place), requires_grad, pin_memory)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
