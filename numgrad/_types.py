@@ -244,16 +244,21 @@ class layout:  # noqa: N801 - PyTorch's name
 strided = layout()
 
 
+#: What stands for the CPU among the numbers of GPUs.
+HOST = -1
+
+
 class TensorType:
     """A dtype on a device, one object for each pair: what must agree for two tensors to share a kernel."""
 
-    __slots__ = ("device", "dtype", "name", "numpy")
+    __slots__ = ("device", "dtype", "name", "numpy", "place")
 
     _all: ClassVar[dict[tuple[dtype, str, int | None], TensorType]] = {}
 
     def __init__(self, dtype: dtype, device: device):
         self.dtype = dtype
         self.device = device
+        self.place = HOST if device.type == "cpu" else device.index
         self.numpy = dtype.numpy
         self.name = f"torch.{'' if device.type == 'cpu' else device.type + '.'}{dtype.legacy}Tensor"
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from .._types import HOST, TensorType
 from . import cpu, needs
 from .rows import DeviceRow, set_driver
 
@@ -114,13 +116,6 @@ def _choosing(name: str, on_cpu: Callable[..., Any], on_gpu: Callable[..., Any] 
     return call
 
 
-#: What stands for the CPU among the numbers of GPUs.
-HOST = -1
-
-#: Classes of arguments that say nothing about the device.
-_SILENT = frozenset({bool, int, float, complex, str, type(None)})
-
-
 def _place(arguments: Iterable[Any], place: int | None) -> int | None:
     """Where the rows, the tensors and the types of tensors among the arguments are: ``place`` if they say nothing.
 
@@ -129,28 +124,56 @@ def _place(arguments: Iterable[Any], place: int | None) -> int | None:
     """
     for value in arguments:
         kind = value.__class__
-        if kind in _SILENT:
+        try:
+            read = _readers[kind]
+        except KeyError:
+            read = _readers[kind] = _reader(value)
+        if read is None:
             continue
-        if kind is DeviceRow:
-            found = value.device
-        elif kind is np.ndarray:
-            found = HOST
-        elif kind is tuple or kind is list or isinstance(value, tuple):
-            if value and (value[0].__class__ is not int or kind is not tuple):  # not a shape
-                place = _place(value, place)
+        found = read(value)
+        if found is None:
             continue
-        elif isinstance(value, np.generic):  # which is a number, though it says that it is on the CPU
-            continue
-        else:
-            device = getattr(getattr(value, "_type", value), "device", None)
-            if device is None:
-                continue
-            found = HOST if device.type == "cpu" else device.index
         if place is None:
             place = found
         elif place != found:
             raise _mixed(place, found)
     return place
+
+
+def _reader(value: Any) -> Callable[[Any], int | None] | None:
+    """What tells where values of this one's class are; None for those that say nothing about it."""
+    if isinstance(value, tuple | list):
+        return _place_of_all if hasattr(value, "_fields") or isinstance(value, list) else _place_of_tuple
+    if isinstance(value, np.ndarray):
+        return _on_host
+    if isinstance(value, np.generic):  # which is a number, though it says that it is on the CPU
+        return None
+    if hasattr(value, "_type"):
+        return attrgetter("_type.place")
+    return _place_of_device if hasattr(value, "device") else None
+
+
+def _on_host(array: np.ndarray) -> int:
+    return HOST
+
+
+def _place_of_all(values: Any) -> int | None:
+    return _place(values, None)
+
+
+def _place_of_tuple(values: Any) -> int | None:
+    return None if not values or values[0].__class__ is int else _place(values, None)  # a shape says nothing
+
+
+def _place_of_device(value: Any) -> int | None:
+    device = value.device
+    if device is None:
+        return None
+    return HOST if device.type == "cpu" else device.index
+
+
+#: What tells where a value is, by its class.
+_readers: dict[type, Any] = {DeviceRow: attrgetter("device"), TensorType: attrgetter("place")}
 
 
 def _mixed(*places: int) -> RuntimeError:

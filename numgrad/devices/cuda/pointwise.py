@@ -29,32 +29,34 @@ QUADS_FROM = 16384
 Layout = tuple[tuple[int, ...], tuple[int, ...] | None] | None
 
 
+#: The forms of kernels over rows, by which a program keeps them; others are ("cuda", rank, narrow).
+_ROW, _QUADS = ("cuda", "row"), ("cuda", "quads")
+
+
 def _kernel(program: Program, form: Any) -> Kernel:
-    """The program's kernel in the form "row" or "quads", or (rank, narrow) for operands of any strides."""
-    key = "cuda", form
-    kernel = program.kernels.get(key)
+    """The program's kernel over rows, or in the form ("cuda", rank, narrow) that for operands of any strides."""
+    kernel = program.kernels.get(form)
     if kernel is None:
-        if form == "row":
+        if form is _ROW:
             text, numbers = row_text(program), 1
-        elif form == "quads":
+        elif form is _QUADS:
             text, numbers = quads_text(program), 1
         else:
-            rank, narrow = form
+            _, rank, narrow = form
             arrays = sum(not operand.scalar for operand in program.arguments) + len(program.outputs)
             text, numbers = strided_text(program, rank, narrow), rank * (1 + arrays) + arrays
-        kernel = program.kernels[key] = compile_kernel(program.name, text, argument_types(program, numbers))
+        kernel = program.kernels[form] = compile_kernel(program.name, text, argument_types(program, numbers))
     return kernel
 
 
-def _run_rows(program: Program, quads: bool, arguments: Sequence[Any], size: int, device: int) -> None:
+def _run_rows(program: Program, arguments: Sequence[Any], size: int, device: int) -> None:
     """Run a program over rows of ``size`` elements and numbers: inputs, then outputs."""
     if not size:
         return
-    if size >= QUADS_FROM and quads and all(_is_aligned(value) for value in arguments):
-        form, work = "quads", size // 4
-    else:
-        form, work = "row", size
-    kernel = _kernel(program, form)
+    form, work = _ROW, size
+    if size >= QUADS_FROM and may_be_quads(program) and all(map(_is_aligned, arguments)):
+        form, work = _QUADS, size // 4
+    kernel = program.kernels.get(form) or _kernel(program, form)
     kernel.run(*kernel.grid(work, device), stream(device), *arguments, size)
 
 
@@ -67,15 +69,21 @@ def flat_launcher(program: Program, type: Any) -> Callable[..., Any]:
     """A function that runs ``program`` over rows of equal length and returns the new output, or outputs."""
     dtypes = [dtype for _, dtype in program.outputs]
     lead = next(n for n, operand in enumerate(program.arguments) if not operand.scalar)
-    quads = may_be_quads(program)
 
-    def launch(*rows: Any) -> Any:
+    def launch(*rows: Any) -> list[DeviceRow]:
         first = rows[lead]
         outs = [empty_row(first.size, dtype, first.device) for dtype in dtypes]
-        _run_rows(program, quads, (*rows, *outs), first.size, first.device)
-        return outs if len(outs) > 1 else outs[0]
+        _run_rows(program, (*rows, *outs), first.size, first.device)
+        return outs
 
-    return launch
+    def launch_for_one(*rows: Any) -> DeviceRow:
+        first = rows[lead]
+        out = empty_row(first.size, only, first.device)
+        _run_rows(program, (*rows, out), first.size, first.device)
+        return out
+
+    only = dtypes[0]
+    return launch_for_one if len(dtypes) == 1 else launch
 
 
 def layout_launcher(
@@ -90,7 +98,6 @@ def layout_launcher(
     dtypes = [dtype for _, dtype in program.outputs]
     layouts = [layout for layout in operands if layout is not None]
     flat = all(strides is None for strides in outs) and all(layout == (shape, None) for layout in layouts)
-    quads = may_be_quads(program)
     if not flat:
         form, numbers = _nest(program, shape, (*layouts, *[(shape, strides) for strides in outs]))
 
@@ -98,7 +105,7 @@ def layout_launcher(
         rows = [empty_row(size, dtype, device) for dtype in dtypes]
         if flat:
             given = [v if layout is None else v._flat for v, layout in zip(values, operands, strict=True)]
-            _run_rows(program, quads, (*given, *rows), size, device)
+            _run_rows(program, (*given, *rows), size, device)
         elif size:
             given = [v if layout is None else v._storage for v, layout in zip(values, operands, strict=True)]
             starts = [v._offset for v, layout in zip(values, operands, strict=True) if layout is not None]
@@ -114,7 +121,7 @@ def _nest(program: Program, shape: tuple[int, ...], layouts: Sequence[Any]) -> t
     """The form of the kernel for arrays of these layouts, and the numbers that it is given."""
     sizes, steps = loop_nest(shape, tuple(layouts), (1,) * len(layouts))
     size = numel(sizes)
-    return (len(sizes), size < 2**32), [size, *sizes[1:], *[step for own in steps for step in own]]
+    return ("cuda", len(sizes), size < 2**32), [size, *sizes[1:], *[step for own in steps for step in own]]
 
 
 def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) -> None:
@@ -124,7 +131,7 @@ def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) 
     tensors = [value for value in everything if value.__class__ not in NUMBERS]
     if all(tensor._flat is not None and tensor._shape == shape for tensor in tensors):
         rows = [value if value.__class__ in NUMBERS else value._flat for value in everything]
-        _run_rows(program, may_be_quads(program), rows, numel(shape), device)
+        _run_rows(program, rows, numel(shape), device)
     elif numel(shape):
         form, numbers = _nest(program, shape, [(tensor._shape, tensor._strides) for tensor in tensors])
         given = [value if value.__class__ in NUMBERS else value._storage for value in everything]
@@ -149,8 +156,7 @@ def _row_adder(dtype: np.dtype) -> Program:
 
 def add_rows(total: DeviceRow, row: DeviceRow) -> None:
     """Add a row to another of its length and dtype, in place."""
-    program = _row_adder(total.dtype)
-    _run_rows(program, may_be_quads(program), (total, row, total), total.size, total.device)
+    _run_rows(_row_adder(total.dtype), (total, row, total), total.size, total.device)
 
 
 def copy(program: Program, source: Any, target: Any) -> None:
@@ -171,7 +177,7 @@ def filled(shape: tuple[int, ...], value: Any, type: Any) -> DeviceRow:
     """Memory for a tensor, as one row, filled with a number."""
     row = empty_row(numel(shape), type.numpy, type.device.index)
     number: Any = value if value.__class__ in NUMBERS else value.item()
-    _run_rows(_filler(number.__class__, type.numpy), type.numpy.kind != "c", (number, row), row.size, row.device)
+    _run_rows(_filler(number.__class__, type.numpy), (number, row), row.size, row.device)
     return row
 
 

@@ -9,6 +9,7 @@ from ... import devices
 from ..._layout import all_dims, normal_dims, numel
 from ..._tensor import Tensor, fresh
 from ..._types import TensorType, bool_, dtype, int64, tensor_type, to_dtype, uint8
+from ...autograd.grad_mode import TRACED, state
 from ..batches import is_mapped, mapped
 from ..copying import convert
 from ..examples import free
@@ -106,7 +107,11 @@ def sum_to_shape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     )
     if not dims:
         return input
-    return reshape(sum_dims(input, dims, True), shape) if shape else sum_all(input)
+    if not shape:
+        return sum_all(input)
+    if len(dims) == extra and not state.mode & TRACED:  # not a view, which a leaf would have to copy
+        return sum_dims(input, dims, False)
+    return reshape(sum_dims(input, dims, True), shape)
 
 
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
