@@ -67,30 +67,30 @@ short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
 
 __all__ = [
-    "Generator", "OutOfMemoryError", "Size", "Tensor", "are_deterministic_algorithms_enabled", "autograd", "bool",
-    "cdouble", "cfloat", "complex64", "complex128", "contiguous_format", "cuda", "data", "default_generator", "device",
-    "double", "dtype", "e", "enable_grad", "explain", "finfo", "float", "float32", "float64", "from_dlpack", "func",
-    "get_default_device", "get_default_dtype", "iinfo", "inf", "inference_mode", "initial_seed", "inspect", "int",
-    "int8", "int16", "int32", "int64", "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
-    "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled", "is_inference_mode_enabled", "layout", "linalg",
-    "load", "long", "manual_seed", "memory_format", "nan", "newaxis", "nn", "no_grad", "optim", "pi", "preserve_format",
-    "profiler", "random", "save", "seed", "set_anomaly_enabled", "set_default_device", "set_default_dtype",
-    "set_grad_enabled", "set_printoptions", "short", "special", "strided", "to_dlpack", "uint8",
-    "use_deterministic_algorithms", "utils", "viz", "vmap",
+    "Generator", "OutOfMemoryError", "Size", "Tensor", "accelerator", "are_deterministic_algorithms_enabled",
+    "autograd", "bool", "cdouble", "cfloat", "complex64", "complex128", "contiguous_format", "cuda", "data",
+    "default_generator", "device", "double", "dtype", "e", "enable_grad", "explain", "finfo", "float", "float32",
+    "float64", "from_dlpack", "func", "get_default_device", "get_default_dtype", "iinfo", "inf", "inference_mode",
+    "initial_seed", "inspect", "int", "int8", "int16", "int32", "int64", "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled", "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled",
+    "is_inference_mode_enabled", "layout", "linalg", "load", "long", "manual_seed", "memory_format", "nan", "newaxis",
+    "nn", "no_grad", "optim", "pi", "preserve_format", "profiler", "random", "save", "seed", "set_anomaly_enabled",
+    "set_default_device", "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "special", "strided",
+    "to_dlpack", "uint8", "use_deterministic_algorithms", "utils", "viz", "vmap",
     *public_functions,
 ]
 
 #: What is imported when it is first asked for, to keep ``import numgrad`` fast: each name with the module that it is
 #: or that has it.
 _LATER = {
-    "OutOfMemoryError": "cuda", "cuda": "cuda", "data": "data", "explain": "_explain", "func": "func",
-    "inspect": "_inspect", "linalg": "linalg", "load": "serialization", "nn": "nn", "optim": "optim",
+    "OutOfMemoryError": "cuda", "accelerator": "accelerator", "cuda": "cuda", "data": "data", "explain": "_explain",
+    "func": "func", "inspect": "_inspect", "linalg": "linalg", "load": "serialization", "nn": "nn", "optim": "optim",
     "profiler": "profiler", "save": "serialization", "serialization": "serialization", "special": "special",
     "utils": "utils", "viz": "viz", "vmap": "func",
 }
 
 if TYPE_CHECKING:
-    from . import cuda, data, func, linalg, nn, optim, profiler, special, utils, viz
+    from . import accelerator, cuda, data, func, linalg, nn, optim, profiler, special, utils, viz
     from . import serialization as serialization
     from ._explain import explain
     from ._inspect import inspect

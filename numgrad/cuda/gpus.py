@@ -138,6 +138,7 @@ def synchronize(device: Any = None) -> None:
     Raises:
         ImportError, RuntimeError: there is no such GPU.
         IndexError: an operation before met an index that leads outside.
+        RuntimeError: it met a value that it refuses, such as a probability above 1.
     """
     index = index_of(device)
     begin_cuda().runtime.driver.synchronize_device(index)

@@ -16,6 +16,16 @@ def test_there_is_a_gpu():
     assert torch.cuda.device_count() >= 1
 
 
+def test_the_accelerator_is_the_gpu():
+    assert torch.accelerator.is_available()
+    kind = torch.accelerator.current_accelerator()
+    assert (kind.type, kind.index) == ("cuda", None)
+    made = torch.ones(2, device=kind)
+    with torch.accelerator.device_index(0):
+        assert made.get_device() == torch.accelerator.current_device_index() == 0
+    assert torch.accelerator.memory_allocated() == torch.cuda.memory_allocated() > 0
+
+
 def test_what_a_gpu_is(size):
     properties = torch.cuda.get_device_properties()
     assert torch.cuda.get_device_name() == torch.cuda.get_device_name("cuda:0") == properties.name
