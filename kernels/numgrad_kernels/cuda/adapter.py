@@ -49,6 +49,9 @@ CAPABILITY = (9, 0)
 #: How every kernel is compiled: as on the CPU, IEEE results, but a product may be fused with the sum it feeds.
 _OPTIONS: dict[str, Any] = {"device": False, "abi": "numba"}
 
+#: Threads of a block in the simulator, where each is a thread of Python's.
+simulated_threads = 4
+
 _lock = threading.RLock()
 
 

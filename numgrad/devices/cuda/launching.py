@@ -23,7 +23,7 @@ from .memory import stream
 __all__ = ["THREADS", "Kernel", "argument_type", "blocks_for", "compile_kernel", "launch", "told"]
 
 #: Threads in a block: few in the simulator, where each is a thread of Python's.
-THREADS = 4 if adapter.is_simulated() else 256
+THREADS = adapter.simulated_threads if adapter.is_simulated() else 256
 
 #: Blocks that loops over any number of elements are given at most.
 MOST_BLOCKS = 2 if adapter.is_simulated() else 4096
