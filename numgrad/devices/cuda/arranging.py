@@ -6,13 +6,11 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from numgrad_kernels.cuda import arranging
 
 from ..._layout import loop_nest, numel
 from ..rows import DeviceRow
-from .indexing import narrow
+from .indexing import WORDS, narrow
 from .launching import blocks_for, launch
 from .memory import empty_row, no_row
 
@@ -20,8 +18,6 @@ __all__ = ["clear_triangle", "joined"]
 
 #: How many tensors one kernel joins.
 TOGETHER = 4
-
-_WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
 def joined(tensors: Sequence[Any], dim: int, shape: tuple[int, ...], size: int) -> DeviceRow | None:
@@ -41,7 +37,7 @@ def joined(tensors: Sequence[Any], dim: int, shape: tuple[int, ...], size: int) 
         for length in (8, 4, 2, 1)
         if not any(width % length for width in widths) and not any(row.address % length for row in rows)
     )
-    kind, start = _WORDS[word], 0
+    kind, start = WORDS[word], 0
     out_words, widths = out.view(kind), [width // word for width in widths]
     for group in range(0, len(rows), TOGETHER):
         taken = widths[group : group + TOGETHER]

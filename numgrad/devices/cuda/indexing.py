@@ -36,7 +36,7 @@ _ATOMIC = {np.dtype(name) for name in ("int32", "int64", "float32", "float64")}
 _PARTS = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}
 
 #: Unsigned integers by their length: elements that are only moved are moved as these.
-_WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 _TOGETHER = {"set": indexing.later, "add": indexing.together, "multiply": indexing.multiplied}
 
@@ -105,14 +105,14 @@ class _Words:
     def __init__(self, rows: tuple[DeviceRow, ...], steps: tuple[int, ...], inner_steps: tuple[int, ...]):
         item = rows[0].dtype.itemsize
         self.times, self.parts = 1, 1
-        self.dtype = _WORDS.get(item, rows[0].dtype)
+        self.dtype = WORDS.get(item, rows[0].dtype)
         if all(step == 1 for step in inner_steps):
             if item > 8:
-                self.parts, self.dtype = item // 8, _WORDS[8]
+                self.parts, self.dtype = item // 8, WORDS[8]
             for times in (8 // item, 4 // item, 2 // item):
                 whole = all(step % times == 0 for step in steps) if times > 1 else False
                 if whole and all(row.address % (times * item) == 0 for row in rows):
-                    self.times, self.dtype = times, _WORDS[times * item]
+                    self.times, self.dtype = times, WORDS[times * item]
                     break
 
     def count(self, elements: int) -> int:
@@ -182,7 +182,7 @@ def _shared(out: DeviceRow, together: Any) -> tuple[DeviceRow | None, dict[str, 
         return None, {}
     if together is indexing.together:
         return out, {"put": indexing.add_together}
-    return out.view(_WORDS[out.itemsize]), {"put": indexing.fold_together, "together": together}
+    return out.view(WORDS[out.itemsize]), {"put": indexing.fold_together, "together": together}
 
 
 def _overwrite(values: DeviceRow, value_steps: tuple[int, int, int], places: Places, out: DeviceRow) -> None:
@@ -256,7 +256,7 @@ def gather_axis(flat: DeviceRow, indices: DeviceRow, length: int, width: int, in
     out = empty_row(count, flat.dtype, flat.device)
     if count:
         _check_sizes(count, indices, flat.size, length, width)
-        word = _WORDS.get(flat.dtype.itemsize, flat.dtype)
+        word = WORDS.get(flat.dtype.itemsize, flat.dtype)
         launch(
             indexing.gather_axis, word, flat.view(word), indices, count, length, width, inner, out.view(word),
             report_row(flat.device), blocks=blocks_for(count), **narrow(count),

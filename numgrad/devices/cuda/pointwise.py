@@ -16,11 +16,10 @@ from ..._layout import loop_nest, numel
 from ..cpu.launching import NUMBERS
 from ..rows import DeviceRow
 from .launching import Kernel, compile_kernel
-from .memory import empty_row, stream, zero_row
+from .memory import empty_row, stream
 
 __all__ = [
     "add_rows", "as_number", "copy", "filled", "flat_launcher", "layout_launcher", "run_pointwise", "share_elements",
-    "zeros",
 ]
 
 #: Elements from which rows are read four at a time, which takes another kernel.
@@ -166,11 +165,6 @@ def copy(program: Program, source: Any, target: Any) -> None:
         row.put(other)
     else:
         run_pointwise(program, [source], [target])
-
-
-def zeros(shape: tuple[int, ...], type: Any) -> DeviceRow:
-    """Zeroed memory for a tensor, as one row."""
-    return zero_row(numel(shape), type.numpy, type.device.index)
 
 
 def filled(shape: tuple[int, ...], value: Any, type: Any) -> DeviceRow:

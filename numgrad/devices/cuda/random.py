@@ -10,6 +10,7 @@ from numgrad_kernels.cuda import random
 
 from ..rows import DeviceRow
 from .launching import blocks_for, launch
+from .reductions import as_numbers
 
 __all__ = ["fill_random", "true_where_below"]
 
@@ -42,7 +43,7 @@ def fill_random(out: DeviceRow, distribution: str, seed: int, offset: int, first
     if wide:
         parts |= {"unit": random.unit_of_words, "positive": random.positive_of_words}
     kernel, served = (random.fill_wide, 2) if wide else (random.fill_narrow, 4)
-    target = out.view(np.uint8) if out.dtype == np.bool_ else out
+    target = as_numbers(out)
     blocks = blocks_for(-(-out.size // (32 * served)) * 32)
     launch(kernel, compute, target, out.size, _signed(seed), _signed(offset), first, second, blocks=blocks, **parts)
     return out
@@ -55,6 +56,6 @@ def _signed(number: int) -> int:
 
 def true_where_below(draws: DeviceRow, probabilities: DeviceRow, out: DeviceRow) -> DeviceRow:
     """Write whether each draw is below the probability in its place; returns ``out``, a row of any dtype."""
-    target = out.view(np.uint8) if out.dtype == np.bool_ else out
+    target = as_numbers(out)
     launch(random.below, draws.dtype, target, out.size, draws, probabilities, blocks=blocks_for(out.size))
     return out

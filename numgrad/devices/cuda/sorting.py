@@ -15,23 +15,18 @@ from ..._types import device, int64, tensor_type
 from ..rows import DeviceRow
 from .launching import THREADS, blocks_for, launch
 from .memory import empty_row, no_row
+from .reductions import as_numbers
 from .scans import scan_axis
 
 __all__ = ["consecutive_rows", "kth_axis", "median_axis", "mode_axis", "sort_axis", "unique_elements", "unique_rows"]
 
 _INT64 = np.dtype(np.int64)
-_UINT8 = np.dtype(np.uint8)
 
 #: Elements that one block sorts.
 TILE = 4 * THREADS
 
 #: Blocks among which one line is divided at most where its longest run is looked for.
 PARTS = 256
-
-
-def _ordered(flat: DeviceRow) -> DeviceRow:
-    """The row as numbers: false as 0 and true as 1."""
-    return flat.view(_UINT8) if flat.dtype.kind == "b" else flat
 
 
 def _empty_pair(size: int, flat: DeviceRow) -> tuple[DeviceRow, DeviceRow]:
@@ -85,7 +80,7 @@ def sort_axis(
     size = outer * count * inner
     if not size:
         return _empty_pair(0, flat)
-    values, places, kept = _sorted_lines(_ordered(flat), outer, length, inner, descending, count)
+    values, places, kept = _sorted_lines(as_numbers(flat), outer, length, inner, descending, count)
     if inner > 1 or kept > count:
         out, indices = _empty_pair(size, values)
         launch(
@@ -101,9 +96,9 @@ def kth_axis(flat: DeviceRow, outer: int, length: int, inner: int, k: int) -> tu
     lines = outer * inner
     out, indices = _empty_pair(lines, flat)
     if lines:
-        values, places, kept = _sorted_lines(_ordered(flat), outer, length, inner, count=int(k) + 1)
+        values, places, kept = _sorted_lines(as_numbers(flat), outer, length, inner, count=int(k) + 1)
         launch(
-            sorting.take_kth, values.dtype, values, places, lines, kept, int(k), _ordered(out), indices,
+            sorting.take_kth, values.dtype, values, places, lines, kept, int(k), as_numbers(out), indices,
             blocks=blocks_for(lines),
         )
     return out, indices
@@ -134,12 +129,12 @@ def mode_axis(flat: DeviceRow, outer: int, length: int, inner: int) -> tuple[Dev
     lines = outer * inner
     out, indices = _empty_pair(lines, flat)
     if lines:
-        values, places, _ = _sorted_lines(_ordered(flat), outer, length, inner)
+        values, places, _ = _sorted_lines(as_numbers(flat), outer, length, inner)
         parts = min(-(-length // TILE), PARTS)
         runs, ends = (empty_row(lines * parts, _INT64, flat.device) for _ in range(2))
         launch(sorting.longest_runs, values.dtype, values, length, parts, runs, ends, blocks=lines * parts)
         launch(
-            sorting.take_mode, values.dtype, values, places, lines, length, parts, runs, ends, _ordered(out), indices,
+            sorting.take_mode, values.dtype, values, places, lines, length, parts, runs, ends, as_numbers(out), indices,
             blocks=blocks_for(lines),
         )
     return out, indices
@@ -153,7 +148,7 @@ def unique_elements(flat: DeviceRow) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
     size = flat.size
     if not size:
         return _no_runs(flat)
-    values, places, _ = _sorted_lines(_ordered(flat), 1, size, 1)
+    values, places, _ = _sorted_lines(as_numbers(flat), 1, size, 1)
     found, inverse, counts = _runs(values, 1, size, 1, _numbers(size, flat.device), places)
     return found.view(flat.dtype), inverse, counts
 
@@ -162,7 +157,7 @@ def unique_rows(flat: DeviceRow, outer: int, length: int, inner: int) -> tuple[D
     """The same for the slices along the middle axis, sorted by their elements in turn."""
     if not length:
         return _no_runs(flat)
-    x, order, width = _ordered(flat), _numbers(length, flat.device), 1
+    x, order, width = as_numbers(flat), _numbers(length, flat.device), 1
     while width < length:
         merged = empty_row(length, _INT64, flat.device)
         launch(
@@ -180,7 +175,7 @@ def consecutive_rows(
     if not length:
         return _no_runs(flat)
     order = _numbers(length, flat.device)
-    found, inverse, counts = _runs(_ordered(flat), outer, length, inner, order, order)
+    found, inverse, counts = _runs(as_numbers(flat), outer, length, inner, order, order)
     return found.view(flat.dtype), inverse, counts
 
 
