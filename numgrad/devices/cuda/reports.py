@@ -35,7 +35,7 @@ _INT64 = np.dtype(np.int64)
 _Report = ctypes.c_int64 * LENGTH
 
 _report: Any = None
-_making = threading.Lock()
+_making = threading.RLock()  # what the collector of garbage runs here may report, too
 
 #: The row of each GPU, all on the same memory.
 _rows: dict[int, DeviceRow] = {}
