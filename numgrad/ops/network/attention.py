@@ -124,7 +124,7 @@ def attention_op(
         mask = _causal_mask(query, key) if is_causal else None
         return matmul(_weights(query, key, mask, scale), value)
     out = _like(query)
-    devices.attention(query, key, value, out, logsumexp, is_causal, scale)
+    devices.attention(*map(_in_rows, (query, key, value)), out, logsumexp, is_causal, scale)
     return out
 
 
@@ -132,10 +132,9 @@ def attention_op(
 def _(grad, query, key, value, out, logsumexp, is_causal, scale):
     if state.mode & TRACED or not _has_kernel(query, key):
         return _gradients(grad, query, key, value, is_causal, scale)
-    if grad._element_strides()[3] != 1:
-        grad = contiguous(grad)
     grads = [_like(x) for x in (query, key, value)]
-    devices.attention_backward((query, key, value, out, grad), grads, logsumexp, is_causal, scale)
+    tensors = [_in_rows(x) for x in (query, key, value, out, grad)]
+    devices.attention_backward(tensors, grads, logsumexp, is_causal, scale)
     return grads
 
 
@@ -150,6 +149,11 @@ def _gradients(
 
 def _has_kernel(query: Tensor, key: Tensor) -> bool:
     return devices.attention_is_fused(query._type) and numel(query._shape) > 0 and numel(key._shape) > 0
+
+
+def _in_rows(heads: Tensor) -> Tensor:
+    """The heads, or a copy, each row of which lies in one piece."""
+    return heads if heads._element_strides()[3] == 1 else contiguous(heads)
 
 
 def _new(like: Tensor, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
