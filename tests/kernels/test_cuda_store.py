@@ -1,6 +1,7 @@
 """Machine code for GPUs: made once, kept on disk, and made again when a file is damaged."""
 
 import pytest
+from cuda.bindings import nvjitlink
 from numba.core import types
 
 from numgrad_kernels.cuda import adapter, store
@@ -78,6 +79,14 @@ def test_a_gpu_of_a_later_generation_compiles_ptx_itself(compiled):
 
 def test_without_the_linker_the_driver_compiles_ptx(compiled, monkeypatch):
     monkeypatch.setattr(store, "_linker", lambda: None)
+    assert b".target sm_90" in store.machine_code("move", TEXT, ARGUMENTS, (9, 0))[1]
+
+
+def test_a_linker_older_than_the_compiler_leaves_it_to_the_driver(compiled, monkeypatch):
+    def refuse(handle):
+        raise nvjitlink.nvJitLinkError(int(nvjitlink.Result.ERROR_UNSUPPORTED_ARCH))
+
+    monkeypatch.setattr(nvjitlink, "complete", refuse)
     assert b".target sm_90" in store.machine_code("move", TEXT, ARGUMENTS, (9, 0))[1]
 
 

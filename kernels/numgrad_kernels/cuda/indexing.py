@@ -29,7 +29,7 @@ def narrow_over(number, divisor):
     return np.int64(quotient(np.uint64(number), np.uint64(divisor)))
 
 
-def _note(report, index, low, high):
+def note(report, index, low, high):
     """Report an index that is not in [low, high), unless there is a report already."""
     if report[0] == 0:
         report[1] = index
@@ -44,7 +44,7 @@ def find_outside(indices, count, low, high, report):
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         index = np.int64(indices[i])
         if index < low or index >= high:
-            _note(report, index, low, high)
+            note(report, index, low, high)
 
 
 def take_rows(
@@ -70,7 +70,7 @@ def take_rows(
                 out[target + c] = T(0)
                 c += lanes
             if lane == 0:
-                _note(report, place, -size, size)
+                note(report, place, -size, size)
 
 
 def put_rows(
@@ -93,7 +93,7 @@ def put_rows(
                 put(out, target + c * inner_step, values[source + c * value_inner])
                 c += lanes
         elif lane == 0:
-            _note(report, place, -size, size)
+            note(report, place, -size, size)
 
 
 def put(out, place, value):
@@ -144,7 +144,7 @@ def wrap_places(places, count, size, out, report):
             out[i] = index
         else:
             out[i] = size
-            _note(report, place, -size, size)
+            note(report, place, -size, size)
 
 
 def put_in_order(
@@ -230,7 +230,7 @@ def gather_axis(x, indices, count, length, width, inner, out, report):
             out[i] = x[(o * length + index) * inner + c]
         else:
             out[i] = T(0)
-            _note(report, index, 0, length)
+            note(report, index, 0, length)
 
 
 def scatter_axis(values, value_step, indices, count, length, width, inner, out, report):
@@ -242,7 +242,7 @@ def scatter_axis(values, value_step, indices, count, length, width, inner, out, 
         if index >= 0 and index < length:
             put(out, (o * length + index) * inner + c, values[i * value_step])
         else:
-            _note(report, index, 0, length)
+            note(report, index, 0, length)
 
 
 def scatter_places(indices, count, length, width, inner, size, out, report):
@@ -255,4 +255,4 @@ def scatter_places(indices, count, length, width, inner, size, out, report):
             out[i] = (o * length + index) * inner + c
         else:
             out[i] = size
-            _note(report, index, 0, length)
+            note(report, index, 0, length)

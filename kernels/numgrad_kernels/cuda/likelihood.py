@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from .adapter import cuda
-from .indexing import _note as note
+from .indexing import note
 from .lines import line_totals
 
 #: Placeholder: the dtype that the kernel computes in.

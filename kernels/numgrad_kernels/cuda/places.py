@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .adapter import cuda
-from .indexing import _note, over
+from .indexing import note, over
 from .language import atomic_add
 
 #: Placeholder: the dtype that the kernel computes in.
@@ -44,7 +44,7 @@ def place_offsets(places, count, total, step, size, stride, out, report):
             number = over(index, step)
             out[i] += (number - over(number, size) * size) * stride
         else:
-            _note(report, place, -total, total)
+            note(report, place, -total, total)
 
 
 def number_offsets(count, step, size, stride, out):
@@ -67,7 +67,7 @@ def count_places(places, count, size, totals, report):
         if place >= 0 and place < size:
             atomic_add(totals, place, np.int64(1))
         else:
-            _note(report, place, 0, size)
+            note(report, place, 0, size)
 
 
 def at_least(numbers, count, low):

@@ -89,7 +89,8 @@ def _linker() -> tuple[int, ...] | None:
 
 
 def _linked(name: str, ptx: bytes, target: tuple[int, int]) -> bytes | None:
-    """Machine code made of PTX, or None without a linker."""
+    """Machine code made of PTX, or None without a linker that can: one older than the compiler leaves it to the driver.
+    """
     if _linker() is None:
         return None
     from cuda.bindings import nvjitlink
@@ -100,6 +101,8 @@ def _linked(name: str, ptx: bytes, target: tuple[int, int]) -> bytes | None:
         nvjitlink.complete(handle)
         code = bytearray(nvjitlink.get_linked_cubin_size(handle))
         nvjitlink.get_linked_cubin(handle, code)
+    except nvjitlink.nvJitLinkError:
+        return None
     finally:
         nvjitlink.destroy(handle)
     return bytes(code)
