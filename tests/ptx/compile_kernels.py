@@ -3,8 +3,7 @@
 ``python compile_kernels.py`` runs the tests in ``tests/device`` on a GPU that makes kernels and runs none (see
 ``numgrad/devices/cuda/dry.py``), so that most fail: what counts is what they launch, with as many threads as on a real
 GPU.  Then each kernel is compiled, of a pointwise program one form: that over rows, over four elements at once or over
-any strides, by turns; with ``--all`` every form.  One line is printed for each fault, and at last how many kernels there
-were.
+any strides, by turns; with ``--all`` every form.  One line is printed for each fault, and at last how many there were.
 """
 
 from __future__ import annotations
