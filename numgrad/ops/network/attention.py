@@ -124,7 +124,7 @@ def attention_op(
         mask = _causal_mask(query, key) if is_causal else None
         return matmul(_weights(query, key, mask, scale), value)
     out = _like(query)
-    devices.attention(*map(_in_rows, (query, key, value)), out, logsumexp, is_causal, scale)
+    devices.attention(_in_rows(query), _in_rows(key), _in_rows(value), out, logsumexp, is_causal, scale)
     return out
 
 
