@@ -182,7 +182,10 @@ def test_importing_numgrad_takes_little_longer_than_importing_numba(tmp_path):
 
     seconds("numgrad")  # writes the bytecode
     taken = {"numba": [], "numgrad": []}
-    for turn in range(7):
+    for turn in range(24):
         for module in ("numba", "numgrad") if turn % 2 else ("numgrad", "numba"):
             taken[module].append(seconds(module))
-    assert 1 < min(taken["numgrad"]) / min(taken["numba"]) <= 1.4, taken  # the least disturbed of each
+        ratio = min(taken["numgrad"]) / min(taken["numba"])  # the least disturbed of each
+        if turn > 4 and ratio <= 1.4:
+            break  # where other processes disturb both, it takes more turns
+    assert 1 < ratio <= 1.4, taken
