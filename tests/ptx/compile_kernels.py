@@ -1,6 +1,6 @@
 """Compile every kernel that the tests of GPUs launch, and say what of the machine code is not as it should be.
 
-``python compile_kernels.py`` runs the tests in ``tests/gpu`` on a GPU that makes kernels and runs none (see
+``python compile_kernels.py`` runs the tests in ``tests/on_gpu`` on a GPU that makes kernels and runs none (see
 ``numgrad/devices/cuda/dry.py``), so that most fail: what counts is what they launch, with as many threads as on a real
 GPU.  Then each kernel is compiled, of a pointwise program one form: that over rows, over four elements at once or over
 any strides, by turns; with ``--all`` every form.  One line is printed for each fault, and at last how many there were.
@@ -41,7 +41,7 @@ def kernels_of_tests() -> list[tuple]:
     with contextlib.redirect_stdout(output):
         status = pytest.main([
             "-q", "-m", "gpu", "-n", "0", "--tb=no", "-p", "no:cacheprovider", "-W", "ignore",
-            str(Path(__file__).parents[1] / "gpu"),
+            str(Path(__file__).parents[1] / "on_gpu"),
         ])
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         raise SystemExit(f"the tests of GPUs do not run: {output.getvalue()[-2000:]}")

@@ -12,7 +12,7 @@ without("select_op slice_op unbind_op", "0-d")
 # They take over the memory of a result that nobody else holds, and that is contiguous.
 without("unsafe_view", "transposed", "stepped", "broadcast")
 without("squeeze_result", "transposed", "stepped", "broadcast", "0-d")
-# They need a second device, or one to be ready for: see tests/gpu/test_moving.py.
+# They need a second device, or one to be ready for: see tests/on_gpu/test_moving.py.
 without("move_op pin_op", *LAYOUTS)
 
 # -- copies ---------------------------------------------------------------------------------------------------

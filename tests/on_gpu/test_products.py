@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from gpu.product_cases import check, on_gpu, tensor
+from on_gpu.product_cases import check, on_gpu, tensor
 
 import numgrad
 from numgrad import devices

@@ -1,6 +1,6 @@
 """Tests that need a GPU, or Numba's simulator of one: every test here has the mark ``gpu``.
 
-Without a GPU they run as ``NUMBA_ENABLE_CUDASIM=1 python -m pytest -m gpu tests/gpu``.
+Without a GPU they run as ``NUMBA_ENABLE_CUDASIM=1 python -m pytest -m gpu tests/on_gpu``.
 """
 
 from pathlib import Path

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from gpu.product_cases import check, on_gpu, tensor
+from on_gpu.product_cases import check, on_gpu, tensor
 
 import numgrad as torch
 from numgrad.devices import cpu, launches
