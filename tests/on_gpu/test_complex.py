@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from on_gpu.comparison import check, on_device
 from ops.gradients import weights_for
 from ops.samples import SAMPLES
 from ops.test_complex_gradients import CASES as DIFFERENTIABLE
@@ -29,23 +30,6 @@ PLAIN = [
 ]
 
 
-def on_device(tensor):
-    """The tensor on the GPU, in memory with the same gaps."""
-    if not isinstance(tensor, numgrad.Tensor):
-        return tensor
-    memory = numgrad.from_numpy(tensor._storage.copy()).to("cuda")
-    moved = memory.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset()).detach()
-    moved.requires_grad = tensor.requires_grad
-    return moved
-
-
-def check(found, expected, tolerance):
-    """Raise unless a tensor on the GPU is as the one on the CPU."""
-    assert found.is_cuda
-    assert (found.shape, found.dtype, found.stride()) == (expected.shape, expected.dtype, expected.stride())
-    np.testing.assert_allclose(found.detach().cpu().numpy(), expected.detach().numpy(), tolerance, tolerance)
-
-
 def compare(function, *inputs):
     """Hold the outputs of a function, and their gradients, against each other."""
     moved = [on_device(x) for x in inputs]
@@ -61,7 +45,7 @@ def compare(function, *inputs):
             strict=True,
         )
     for found, expected in pairs:  # at last, so that a GPU that runs nothing gets all kernels to see
-        check(found, expected, tolerance)
+        check(found, expected, tolerance, tolerance)
 
 
 def gradients(outputs, inputs, weights):

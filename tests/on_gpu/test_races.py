@@ -9,7 +9,7 @@ import pytest
 
 from numgrad_kernels.cuda import adapter
 
-pytestmark = pytest.mark.skipif(not adapter.is_simulated(), reason="a GPU does not tell")
+pytestmark = pytest.mark.simulator  # a GPU does not tell
 
 BEGIN = """
 from numgrad_kernels.cuda.adapter import cuda

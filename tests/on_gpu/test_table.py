@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from on_gpu.comparison import check, on_device
 from ops.samples import SAMPLES
 
 import numgrad
@@ -42,24 +43,6 @@ def pointwise_cases():
     ]
 
 
-def on_device(tensor):
-    """The tensor on the GPU, in memory with the same gaps."""
-    if tensor is None:
-        return None
-    memory = numgrad.from_numpy(tensor._storage.copy()).to("cuda")
-    moved = memory.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset()).detach()
-    moved.requires_grad = tensor.requires_grad
-    return moved
-
-
-def check(found, expected, dtype):
-    """Raise unless a tensor on the GPU is as the one on the CPU."""
-    assert found.is_cuda
-    assert (found.shape, found.dtype, found.stride()) == (expected.shape, expected.dtype, expected.stride())
-    rtol, atol = TOLERANCE.get(dtype, TOLERANCE["float32"])
-    np.testing.assert_allclose(found.detach().cpu().numpy(), expected.detach().numpy(), rtol, atol)
-
-
 def compare(case, dtype):
     """Run a case on both devices, forward and backward."""
     leaves = case.leaves(dtype, requires_grad=dtype.startswith("float"))
@@ -79,7 +62,7 @@ def compare(case, dtype):
     for other, own in pairs:  # at last: the kernels of both are wanted where none is run
         assert (own is None) == (other is None)
         if own is not None:
-            check(other, own, dtype)
+            check(other, own, *TOLERANCE.get(dtype, TOLERANCE["float32"]))
 
 
 def wanted(leaves):

@@ -7,7 +7,7 @@ before begin a run.
 from __future__ import annotations
 
 from .adapter import cuda
-from .sorting import before
+from .sorting import before, other_run
 
 
 def count_up(out, size):
@@ -40,13 +40,7 @@ def _compared(x, left, right, outer, length, inner):
 def merge_slices(x, order, outer, length, inner, width, out):
     """Merge each two neighbouring runs of ``width`` slices, a power of two; see ``sorting.merge_runs``."""
     for index in range(cuda.grid(1), length, cuda.gridsize(1)):
-        low = index & (-2 * width)
-        middle, high = min(low + width, length), min(low + 2 * width, length)
-        left = index < middle
-        if left:
-            low, high = middle, high
-        else:
-            low, high = low, middle
+        left, low, high = other_run(index, width, length)
         own, begin = order[index], low
         while low < high:
             place = (low + high) >> 1

@@ -49,6 +49,14 @@ def _preceding(values, low, high, value, ties):
     return low
 
 
+def other_run(own, width, length):
+    """Whether a place lies in the left of two neighbouring runs of ``width``, and where the other begins and ends."""
+    low = own & (-2 * width)
+    middle, high = min(low + width, length), min(low + 2 * width, length)
+    left = own < middle
+    return left, middle if left else low, high if left else middle
+
+
 # -- tiles ------------------------------------------------------------------------------------------------------------
 
 
@@ -91,13 +99,7 @@ def sort_tiles(x, places, lines, length, inner, chunk, shift, keep, kept, out, o
             own = place & inside
             if own < count:
                 start = source + place - own
-                low = own & (-2 * width)
-                middle, high = min(low + width, count), min(low + 2 * width, count)
-                left = own < middle
-                if left:
-                    low, high = middle, high
-                else:
-                    low, high = low, middle
+                left, low, high = other_run(own, width, count)
                 value = values[np.uint64(source + place)]
                 rank = _preceding(values, start + low, start + high, value, not left) - start - low
                 target = TILE - source + place + rank - (0 if left else width)
@@ -125,13 +127,7 @@ def merge_runs(values, places, size, length, width, out, out_places):
     for index in range(cuda.grid(1), size, cuda.gridsize(1)):
         own = index % length
         start = index - own
-        low = own & (-2 * width)
-        middle, high = min(low + width, length), min(low + 2 * width, length)
-        left = own < middle
-        if left:
-            low, high = middle, high
-        else:
-            low, high = low, middle
+        left, low, high = other_run(own, width, length)
         value = values[index]
         rank = _preceding(values, start + low, start + high, value, not left) - start - low
         target = index + rank - (0 if left else width)

@@ -219,6 +219,19 @@ def take_rows(x: np.ndarray, places: Places, out: np.ndarray) -> None:
     check_report(report, places.row, -places.size, places.size)
 
 
+def check_values(available: int, value_steps: tuple[int, int, int], places: Places) -> None:
+    """Raise unless there are as many values as ``put_rows`` reads in ``value_steps``, on whatever device.
+
+    Raises:
+        RuntimeError: there are too few.
+    """
+    outer, count, inner = places.outer, places.row.size, places.inner
+    last = (outer - 1) * value_steps[0] + (count - 1) * value_steps[1] + (inner - 1) * value_steps[2]
+    if last >= available:
+        size = outer * count * inner
+        raise RuntimeError(f"shape mismatch: {available} values for {size} elements at {count} indices")
+
+
 def put_rows(
     values: np.ndarray, value_steps: tuple[int, int, int], places: Places, out: np.ndarray, accumulate: bool,
     distinct: bool,
@@ -236,9 +249,7 @@ def put_rows(
     if not size:
         return
     _check_indices(places.row, places.size)
-    last = (places.outer - 1) * value_steps[0] + (count - 1) * value_steps[1] + (inner - 1) * value_steps[2]
-    if last >= values.size:
-        raise RuntimeError(f"shape mismatch: {values.size} values for {size} elements at {count} indices")
+    check_values(values.size, value_steps, places)
     chunk, columns = (_chunk(inner), inner) if distinct else (count, _columns(inner, out.dtype.itemsize))
     if not distinct and columns >= inner and places.outer == 1:
         size = 0  # there is nothing to share among threads

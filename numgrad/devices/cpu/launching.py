@@ -209,7 +209,8 @@ def _sum_of(total, row):
 
 
 @functools.cache
-def _row_adder(dtype: np.dtype) -> Program:
+def row_adder(dtype: np.dtype) -> Program:
+    """The program that adds a row to another, on whatever device."""
     operands = Operand("total", dtype), Operand("row", dtype)
     return Program("add_rows", dtype, operands, (("out", dtype),), (_sum_of,))
 
@@ -218,14 +219,14 @@ def add_rows(total: np.ndarray, row: np.ndarray) -> None:
     """Add a row to another of its length and dtype, in place."""
     if total.size >= PARALLEL_FROM:
         parallel = worth_threads(total.size)
-        pointwise_kernel(_row_adder(total.dtype), 1, True, parallel).entry(total, row, total)
+        pointwise_kernel(row_adder(total.dtype), 1, True, parallel).entry(total, row, total)
     else:
         _serial_adder(total.dtype).entry(total, row, total)
 
 
 @functools.cache
 def _serial_adder(dtype: np.dtype) -> Kernel:
-    return pointwise_kernel(_row_adder(dtype), 1, True, False)
+    return pointwise_kernel(row_adder(dtype), 1, True, False)
 
 
 _hand_written: dict[Any, Kernel] = {}
@@ -273,7 +274,7 @@ def filled(shape: tuple[int, ...], value: Any, type: Any) -> np.ndarray:
         return filled_row(count, value, kind)
     row = empty_row(count, kind)
     number: Any = value.__class__
-    pointwise_kernel(_filler(number, kind), 1, True, True).entry(value, row)
+    pointwise_kernel(filler(number, kind), 1, True, True).entry(value, row)
     return row
 
 
@@ -282,7 +283,8 @@ def _same(value):
 
 
 @functools.cache
-def _filler(number: Any, dtype: np.dtype) -> Program:
+def filler(number: Any, dtype: np.dtype) -> Program:
+    """The program that fills a row with a number of a Python class, on whatever device."""
     return Program("fill", dtype, (Operand("value", np.dtype(number), scalar=True),), (("out", dtype),), (_same,))
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numgrad_kernels.cuda import indexing
 
 from ..._deterministic import are_deterministic_algorithms_enabled
-from ..cpu.indexing import Places
+from ..cpu.indexing import Places, check_values
 from ..rows import DeviceRow
 from .launching import THREADS, blocks_for, launch
 from .memory import empty_row
@@ -150,14 +150,10 @@ def put_rows(
     Raises:
         RuntimeError: there are too few values.
     """
-    count, inner = places.row.size, places.inner
-    size = places.outer * count * inner
-    if not size:
+    if not places.outer * places.row.size * places.inner:
         return
     _check_indices(places.row, places.size)
-    last = (places.outer - 1) * value_steps[0] + (count - 1) * value_steps[1] + (inner - 1) * value_steps[2]
-    if last >= values.size:
-        raise RuntimeError(f"shape mismatch: {values.size} values for {size} elements at {count} indices")
+    check_values(values.size, value_steps, places)
     if accumulate and not distinct:
         in_order = are_deterministic_algorithms_enabled()
         target, parts = (None, {}) if in_order else _shared(out, indexing.together)

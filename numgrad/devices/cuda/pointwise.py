@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from numgrad_kernels.cuda.pointwise import argument_types, may_be_quads, quads_text, row_text, strided_text
-from numgrad_kernels.pointwise import Operand, Program
+from numgrad_kernels.pointwise import Program
 
 from ..._layout import loop_nest, numel
-from ..cpu.launching import NUMBERS
+from ..cpu.launching import NUMBERS, filler, row_adder
 from ..rows import DeviceRow
 from .launching import Kernel, compile_kernel
 from .memory import empty_row, stream
@@ -143,19 +142,9 @@ def as_number(tensor: Any) -> None:
     """None: to know the value that a tensor on a GPU repeats is to wait for all that was launched before."""
 
 
-def _sum_of(total, row):
-    return total + row
-
-
-@functools.cache
-def _row_adder(dtype: np.dtype) -> Program:
-    operands = Operand("total", dtype), Operand("row", dtype)
-    return Program("add_rows", dtype, operands, (("out", dtype),), (_sum_of,))
-
-
 def add_rows(total: DeviceRow, row: DeviceRow) -> None:
     """Add a row to another of its length and dtype, in place."""
-    _run_rows(_row_adder(total.dtype), (total, row, total), total.size, total.device)
+    _run_rows(row_adder(total.dtype), (total, row, total), total.size, total.device)
 
 
 def copy(program: Program, source: Any, target: Any) -> None:
@@ -171,17 +160,8 @@ def filled(shape: tuple[int, ...], value: Any, type: Any) -> DeviceRow:
     """Memory for a tensor, as one row, filled with a number."""
     row = empty_row(numel(shape), type.numpy, type.device.index)
     number: Any = value if value.__class__ in NUMBERS else value.item()
-    _run_rows(_filler(number.__class__, type.numpy), (number, row), row.size, row.device)
+    _run_rows(filler(number.__class__, type.numpy), (number, row), row.size, row.device)
     return row
-
-
-def _same(value):
-    return value
-
-
-@functools.cache
-def _filler(number: Any, dtype: np.dtype) -> Program:
-    return Program("fill", dtype, (Operand("value", np.dtype(number), scalar=True),), (("out", dtype),), (_same,))
 
 
 def share_elements(left: Any, right: Any) -> bool:

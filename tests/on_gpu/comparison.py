@@ -1,0 +1,24 @@
+"""How tensors on a GPU are held against the CPU's."""
+
+import numpy as np
+
+import numgrad
+
+__all__ = ["check", "on_device"]
+
+
+def on_device(value):
+    """A tensor on the GPU, in memory with the same gaps; what is no tensor as it is."""
+    if not isinstance(value, numgrad.Tensor):
+        return value
+    memory = numgrad.from_numpy(value._storage.copy()).to("cuda")
+    moved = memory.as_strided(value.shape, value.stride(), value.storage_offset()).detach()
+    moved.requires_grad = value.requires_grad
+    return moved
+
+
+def check(found, expected, rtol, atol):
+    """Raise unless a tensor on the GPU is as the one on the CPU."""
+    assert found.is_cuda
+    assert (found.shape, found.dtype, found.stride()) == (expected.shape, expected.dtype, expected.stride())
+    np.testing.assert_allclose(found.detach().cpu().numpy(), expected.detach().numpy(), rtol, atol)
