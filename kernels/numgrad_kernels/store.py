@@ -3,8 +3,8 @@
 A kernel is a short Python module with a function ``kernel`` and *one* signature.  Its file is named after a
 digest of everything the machine code depends on, so a file is never out of date: another text, another Numba,
 another processor or another C library is another file.  Beside the text lies the compiled form, with a
-checksum: a truncated or damaged file is noticed, deleted and compiled again.  Where nothing can be written the
-kernels are compiled in memory, once per process.
+checksum: a truncated or damaged file is noticed and compiled again.  Where nothing can be written, or where others
+could have written, the kernels are compiled in memory, once per process (``cache.py``).
 
 Numba's own ``cache=True`` is not used because it keeps one index for all signatures of a function, which
 processes starting together overwrite for each other, and because loading through it first imports all of
@@ -18,11 +18,10 @@ import functools
 import gc
 import hashlib
 import linecache
-import os
 import pickle
 import platform
+import signal
 import sys
-import tempfile
 import threading
 import time
 import types as python_types
@@ -34,13 +33,18 @@ import llvmlite
 import numba
 from numba.core import types
 
-from . import libm, overloads
+from . import cache, libm, overloads
 
-__all__ = ["Kernel", "cache_directory", "compile_kernel", "compiled_kernels"]
+__all__ = ["Kernel", "compile_kernel", "compiled_kernels", "compiler_settings"]
 
 #: Every kernel is compiled so: IEEE results (division by zero gives infinity, NaN is never assumed away), except
 #: that a product may be fused with the sum it feeds.
 OPTIONS = {"error_model": "numpy", "fastmath": {"contract"}, "boundscheck": False, "no_cfunc_wrapper": True}
+
+#: Beginnings of the names of Numba's settings (``NUMBA_...``) that a kernel's machine code does not depend on: what
+#: concerns threads, Numba's own cache and GPUs, and the switch under which nothing is compiled at all.
+NO_MATTER = ("_", "NUMBA_", "THREADING_", "CACHE_", "FUNCTION_CACHE_", "DISABLE_JIT")
+_NO_MATTER_FOR_CPU = (*NO_MATTER, "CUDA_", "DISABLE_CUDA", "ENABLE_CUDASIM", "FORCE_CUDA_CC")
 
 _MODULE_PREFIX = "numgrad_kernels.compiled."
 _lock = threading.RLock()
@@ -91,7 +95,7 @@ class Kernel:
         return self._inspectable().get_asm_str()
 
     def _inspectable(self) -> Any:
-        with _lock:
+        with _lock, _interrupts_wait():
             if self._library is None:
                 stem = f"{self.name}_{_digest(self.name, self.text, self.arguments, self.parallel)}_again"
                 self._library = _compile(_module(stem), f"<{stem}>", self.text, self.arguments, self.parallel).library
@@ -107,9 +111,11 @@ def compile_kernel(
     ``prange`` loops in it run on Numba's threads, and the global interpreter lock is released meanwhile.
     """
     arguments = tuple(arguments)
-    digest = _digest(name, text, arguments, parallel)
-    kernel = _kernels.get(digest)
-    if kernel is None:
+    with _interrupts_wait():
+        digest = _digest(name, text, arguments, parallel)
+        kernel = _kernels.get(digest)
+        if kernel is not None:
+            return kernel
         with _lock:
             kernel = _kernels.get(digest)
             if kernel is None:
@@ -117,26 +123,12 @@ def compile_kernel(
                 if parallel and numba.threading_layer() == "workqueue":
                     kernel.entry = _one_at_a_time(kernel.entry)
                 _kernels[digest] = kernel
-    return kernel
+            return kernel
 
 
 def compiled_kernels() -> list[Kernel]:
     """The kernels this process has loaded or compiled, in that order."""
     return list(_kernels.values())
-
-
-def cache_directory() -> Path:
-    """Where kernels are kept: ``NUMGRAD_CACHE_DIR``, or a folder ``numgrad`` in the user's cache directory."""
-    chosen = os.environ.get("NUMGRAD_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or os.path.expanduser(r"~\AppData\Local")
-    elif sys.platform == "darwin":
-        base = os.path.expanduser("~/Library/Caches")
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return Path(base) / "numgrad"
 
 
 def _digest(name: str, text: str, arguments: tuple[types.Type, ...], parallel: bool) -> str:
@@ -151,12 +143,18 @@ def _environment() -> str:
     sources = hashlib.sha256()
     for file in sorted(Path(__file__).parent.glob("*.py")):
         sources.update(file.read_bytes())
-    optimisation = numba.config.OPT, numba.config.LOOP_VECTORIZE, numba.config.SLP_VECTORIZE
     return repr((
         sys.version_info[:3], platform.machine(), numba.__version__, llvmlite.__version__,
-        codegen.magic_tuple(), libm.fingerprint(), sorted(map(repr, OPTIONS.items())), optimisation,
-        sources.hexdigest(),
+        codegen.magic_tuple(), libm.fingerprint(), sorted(map(repr, OPTIONS.items())),
+        compiler_settings(_NO_MATTER_FOR_CPU), sources.hexdigest(),
     ))
+
+
+def compiler_settings(without: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Numba's settings and their values, without those whose names begin so: all others are taken to change the code.
+    """
+    values = sorted(vars(numba.config).items())
+    return [(name, repr(value)) for name, value in values if name.isupper() and not name.startswith(without)]
 
 
 @functools.cache
@@ -173,21 +171,23 @@ def _target() -> Any:
 def _load_or_compile(
     name: str, text: str, arguments: tuple[types.Type, ...], parallel: bool, digest: str
 ) -> Kernel:
+    from numba.core.compiler import CompileResult
+    from numba.core.serialize import dumps
+
     start = time.perf_counter()
     stem = f"{name}_{digest}"
-    directory = cache_directory()
-    binary = directory / f"{stem}.bin"
     module = _module(stem)
     if parallel:
         _start_threads()
-    compiled = _load(binary, digest)
-    if compiled is not None:
+    payload = cache.load(f"{stem}.bin", digest)
+    if payload is not None:
+        compiled = CompileResult._rebuild(_target(), *pickle.loads(payload))
         return Kernel(name, text, arguments, parallel, compiled, "loaded", time.perf_counter() - start)
-    source = directory / f"{stem}.py"
+    source = cache.cache_directory() / f"{stem}.py"
     compiled = _compile(module, str(source), text, arguments, parallel)
     seconds = time.perf_counter() - start
-    _save(source, text.encode())
-    _save(binary, _sealed(compiled, digest))
+    cache.save(source.name, text.encode())
+    cache.save(f"{stem}.bin", cache.sealed(dumps(compiled._reduce()), digest))
     return Kernel(name, text, arguments, parallel, compiled, "compiled", seconds)
 
 
@@ -199,6 +199,8 @@ def _module(stem: str) -> Any:
 
 
 def _compile(module: Any, source: str, text: str, arguments: tuple[types.Type, ...], parallel: bool) -> Any:
+    if numba.config.DISABLE_JIT:
+        raise RuntimeError("NUMBA_DISABLE_JIT is set, and numgrad computes with kernels that Numba compiles")
     overloads.register()
     module.__file__ = source
     linecache.cache[source] = (len(text), None, text.splitlines(keepends=True), source)
@@ -222,47 +224,27 @@ def _no_collections() -> Iterator[None]:
             gc.enable()
 
 
-def _sealed(compiled: Any, digest: str) -> bytes:
-    from numba.core.serialize import dumps
+@contextlib.contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Ctrl-C takes effect at the end of this.
 
-    payload = dumps(compiled._reduce())
-    return _checksum(payload, digest) + payload
-
-
-def _checksum(payload: bytes, digest: str) -> bytes:
-    """Covers the digest, too: another kernel's file, whole but under this one's name, is noticed."""
-    return hashlib.sha256(digest.encode() + payload).digest()
-
-
-def _load(binary: Path, digest: str) -> Any | None:
-    """The compile result in ``binary``, or None if there is none to be had; a damaged file is deleted."""
-    from numba.core.compiler import CompileResult
-
+    LLVM calls back into Python with the machine code; an exception raised there would be printed and dropped, and the
+    code with it.
+    """
+    pressed = []
+    handler = signal.getsignal(signal.SIGINT)
     try:
-        content = binary.read_bytes()
-    except OSError:
-        return None
-    checksum, payload = content[:32], content[32:]
-    if _checksum(payload, digest) == checksum:
-        return CompileResult._rebuild(_target(), *pickle.loads(payload))
-    with contextlib.suppress(OSError):  # a read-only directory: compile in memory
-        binary.unlink()
-    return None
-
-
-def _save(path: Path, content: bytes) -> None:
-    """Write the whole file or nothing: readers never see a part, and a full or read-only disk is no error."""
-    temporary = None
+        if callable(handler):
+            signal.signal(signal.SIGINT, lambda *_: pressed.append(True))
+    except ValueError:  # only the main thread may set it, and is interrupted
+        handler = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(temporary, path)
-    except OSError:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+        yield
+    finally:
+        if callable(handler):
+            signal.signal(signal.SIGINT, handler)
+            if pressed:
+                handler(signal.SIGINT, None)
 
 
 def _start_threads() -> None:

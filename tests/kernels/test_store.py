@@ -5,6 +5,8 @@ import io
 import os
 import pickle
 import shutil
+import subprocess
+import sys
 import threading
 
 import numba
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 from numba import types
 
+from numgrad_kernels import cache as files
 from numgrad_kernels import libm, store
 
 TEXT = """
@@ -86,16 +89,6 @@ def test_a_kernels_text_lies_beside_its_machine_code_and_nothing_else_does(cache
     assert len(list(cache.iterdir())) == 2
 
 
-def test_the_environment_says_where_kernels_are_kept(monkeypatch, tmp_path):
-    monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
-    assert store.cache_directory() == tmp_path
-    monkeypatch.delenv("NUMGRAD_CACHE_DIR")
-    assert store.cache_directory().name == "numgrad"
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    if os.name == "posix" and os.uname().sysname == "Linux":
-        assert store.cache_directory() == tmp_path / "numgrad"
-
-
 # -- what a file's name depends on ------------------------------------------------------------------------------------
 
 
@@ -145,6 +138,15 @@ ELSEWHERE = {
     "another C library, or libmvec gone": (libm, "fingerprint", lambda: "glibc 2.2, libmvec absent"),
     "another Python": (store.sys, "version_info", (3, 99, 0)),
     "another optimisation level": (numba.config, "OPT", 1),
+    "bounds are checked": (numba.config, "BOUNDSCHECK", 1),
+    "for a debugger": (numba.config, "DEBUGINFO_DEFAULT", 1),
+    "variables live longer": (numba.config, "EXTEND_VARIABLE_LIFETIMES", 1),
+    "no loops of vectors": (numba.config, "LOOP_VECTORIZE", 0),
+    "vectors of statements": (numba.config, "SLP_VECTORIZE", 1),
+    "no pruning of references": (numba.config, "LLVM_REFPRUNE_PASS", 0),
+    "printing what is run": (numba.config, "DEBUG_ARRAY_OPT_RUNTIME", 1),
+    "arrays of more dimensions": (numba.config, "PARFOR_MAX_TUPLE_SIZE", 7),
+    "for a profiler": (numba.config, "ENABLE_PROFILING", 1),
     "another option": (store, "OPTIONS", {**store.OPTIONS, "fastmath": set()}),
 }
 
@@ -159,6 +161,19 @@ def test_what_was_compiled_elsewhere_is_not_loaded(cache, monkeypatch, change):
     store._environment.cache_clear()
     assert other not in only(cache, "*.bin").name
     assert store._digest("axpy", TEXT, (FLOATS,) * 3, False) in only(cache, "*.bin").name
+
+
+@pytest.mark.parametrize(
+    "name", ["NUMBA_NUM_THREADS", "THREADING_LAYER", "CACHE_DIR", "ENABLE_CUDASIM", "CUDA_LOG_SIZE"]
+)
+def test_what_does_not_change_the_code_is_not_asked(cache, monkeypatch, name):
+    before = store._digest("axpy", TEXT, (FLOATS,) * 3, False)
+    with monkeypatch.context() as patch:
+        patch.setattr(numba.config, name, 3)
+        store._environment.cache_clear()
+        after = store._digest("axpy", TEXT, (FLOATS,) * 3, False)
+    store._environment.cache_clear()
+    assert after == before
 
 
 # -- files that went wrong --------------------------------------------------------------------------------------------
@@ -240,10 +255,9 @@ def read_only(cache, monkeypatch):
         cache.chmod(0o555)
         if os.access(cache, os.W_OK):
             for function in ("mkstemp", "NamedTemporaryFile"):
-                monkeypatch.setattr(store.tempfile, function, refuse)
+                monkeypatch.setattr(files.tempfile, function, refuse)
             monkeypatch.setattr(os, "unlink", refuse)
             monkeypatch.setattr(os, "replace", refuse)
-            monkeypatch.setattr(store.Path, "unlink", refuse)
 
     yield protect
     monkeypatch.undo()
@@ -287,7 +301,7 @@ def test_a_disk_that_fails_at_any_step_leaves_no_part(cache, monkeypatch, step):
         if step == "write":
             patch.setattr(os, "fdopen", FullDisk)
         else:
-            owner = {"mkdir": store.Path, "mkstemp": store.tempfile, "replace": os}[step]
+            owner = {"mkdir": files.Path, "mkstemp": files.tempfile, "replace": os}[step]
             patch.setattr(owner, step, full)
         assert compiled().origin == "compiled"
     assert list(cache.iterdir()) == []
@@ -302,6 +316,56 @@ def test_a_directory_deleted_meanwhile_is_made_again(cache):
     assert compiled(array=DOUBLES).origin == "compiled"
     assert len(list(cache.glob("*.bin"))) == 1
     assert reloaded().origin == "compiled"
+
+
+# -- what comes between -----------------------------------------------------------------------------------------------
+
+
+def test_an_interrupt_while_llvm_compiles(cache):
+    """In a process of its own, since LLVM knows the functions it calls back from its beginning."""
+    program = """
+import os, signal, sys
+import numpy as np
+from numba import types
+from numba.core.codegen import CPUCodeLibrary
+
+def interrupting(name):
+    hook = getattr(CPUCodeLibrary, name)
+    def interrupted(cls, *arguments):
+        if presses[name]:
+            presses[name] -= 1
+            os.kill(os.getpid(), signal.SIGINT)
+            for _ in range(1000): pass
+        return hook(*arguments)
+    setattr(CPUCodeLibrary, name, classmethod(interrupted))
+
+presses = {"_object_compiled_hook": 0, "_object_getbuffer_hook": 0}
+for name in presses: interrupting(name)
+
+from numgrad_kernels import store
+signature = [types.Array(types.float32, 1, "C")] * 3
+x = np.arange(9, dtype="float32")
+for name, origin in (("_object_compiled_hook", "compiled"), ("_object_getbuffer_hook", "loaded")):
+    presses[name] = 1
+    store._kernels.clear()
+    try:
+        store.compile_kernel("axpy", sys.argv[1], signature)
+    except KeyboardInterrupt:
+        kernel = store.compile_kernel("axpy", sys.argv[1], signature)
+        out = np.zeros_like(x)
+        kernel.entry(x, x, out)
+        print(kernel.origin, presses[name], bool((out == 4 * x).all()), signal.getsignal(signal.SIGINT).__name__)
+"""
+    done = subprocess.run([sys.executable, "-c", program, TEXT], capture_output=True, text=True, timeout=120)
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert done.stdout.splitlines() == [f"{origin} 0 True default_int_handler" for origin in ("compiled", "loaded")]
+
+
+def test_numba_switched_off_is_said(cache, monkeypatch):
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    with pytest.raises(RuntimeError, match="NUMBA_DISABLE_JIT is set"):
+        compiled()
+    monkeypatch.undo()
 
 
 # -- threads --------------------------------------------------------------------------------------------------------

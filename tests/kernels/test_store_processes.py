@@ -132,7 +132,7 @@ SEVERAL = KERNEL + "print(json.dumps([axpy(), axpy(parallel=True), axpy('float64
 
 def full_disk(directory):
     """The start of a command that sees a disk in ``directory`` with room for one small file; None if not allowed."""
-    script = f'mount -t tmpfs -o size=8k tmpfs "{directory}" && exec "$@"'
+    script = f'mount -t tmpfs -o size=8k,mode=700 tmpfs "{directory}" && exec "$@"'
     for unshare in (["unshare", "--mount"], ["unshare", "--map-root-user", "--mount"]):
         if shutil.which("unshare"):
             command = [*unshare, "sh", "-c", script, "sh"]
@@ -142,7 +142,7 @@ def full_disk(directory):
 
 
 def test_a_full_disk(tmp_path):
-    program = SEVERAL + "; import os; print(os.listdir(store.cache_directory()), file=sys.stderr)"
+    program = SEVERAL + "; import os; print(os.listdir(store.cache.cache_directory()), file=sys.stderr)"
     before = full_disk(tmp_path)
     if before is None:  # then files that may not grow
         program = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))\n" + program

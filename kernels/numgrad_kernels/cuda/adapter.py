@@ -20,6 +20,7 @@ import numpy as np
 from numba.core import config, types
 
 from .. import overloads, scalar
+from ..store import NO_MATTER, compiler_settings
 
 __all__ = [
     "CAPABILITY", "compile_ptx", "compile_ptx_for", "compilers", "complete_simulator", "cuda", "entry_name",
@@ -48,6 +49,9 @@ CAPABILITY = (9, 0)
 
 #: How every kernel is compiled: as on the CPU, IEEE results, but a product may be fused with the sum it feeds.
 _OPTIONS: dict[str, Any] = {"device": False, "abi": "numba"}
+
+#: Beginnings of the names of Numba's settings that code for GPUs does not depend on; the processor is one of them.
+_NO_MATTER_FOR_GPU = (*NO_MATTER, "CPU_", "ENABLE_AVX")
 
 #: Threads of a block in the simulator, where each is a thread of Python's.
 simulated_threads = 4
@@ -115,7 +119,7 @@ def newest_capability(capability: tuple[int, int]) -> tuple[int, int]:
 
 
 def compilers() -> str:
-    """The versions of all that takes part in compiling a kernel."""
+    """The versions of all that takes part in compiling a kernel, and the settings."""
     import llvmlite
     import numba
     import numba_cuda
@@ -123,7 +127,8 @@ def compilers() -> str:
     from numba.cuda.cudadrv import nvvm
 
     versions = numba_cuda.__version__, numba.__version__, llvmlite.__version__, sys.version_info[:2]
-    return repr((versions, nvvm.NVVM().get_ir_version(), nvrtc.nvrtcVersion(), _OPTIONS))
+    settings = compiler_settings(_NO_MATTER_FOR_GPU)
+    return repr((versions, nvvm.NVVM().get_ir_version(), nvrtc.nvrtcVersion(), _OPTIONS, settings))
 
 
 def entry_name(ptx: str) -> str:

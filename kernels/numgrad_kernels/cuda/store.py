@@ -7,14 +7,13 @@ found.  For a GPU of a later generation than the compiler knows, PTX it is: its 
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..store import _checksum, _save, cache_directory
+from .. import cache
 from . import adapter
 
 __all__ = ["machine_code"]
@@ -36,15 +35,15 @@ def machine_code(name: str, text: str, arguments: Sequence[Any], capability: tup
     target = adapter.newest_capability(capability)
     linked = target[0] == capability[0]  # machine code runs on later GPUs of its generation
     digest = _digest(name, text, arguments, target, linked)
-    path = cache_directory() / f"{name}_{digest}.gpu"
-    found = _load(path, digest)
-    if found is None:
+    file = f"{name}_{digest}.gpu"
+    payload = cache.load(file, digest)
+    if payload is None:
         ptx = adapter.compile_ptx(name, text, arguments, target)
-        code = _linked(name, ptx.encode(), target) if linked else None
-        found = adapter.entry_name(ptx), code or ptx.encode() + b"\0"
-        payload = found[0].encode() + b"\0" + found[1]
-        _save(path, _checksum(payload, digest) + payload)
-    return found
+        made = _linked(name, ptx.encode(), target) if linked else None
+        payload = adapter.entry_name(ptx).encode() + b"\0" + (made or ptx.encode() + b"\0")
+        cache.save(file, cache.sealed(payload, digest))
+    entry, _, code = payload.partition(b"\0")
+    return entry.decode(), code
 
 
 def _digest(name: str, text: str, arguments: Sequence[Any], target: tuple[int, int], linked: bool) -> str:
@@ -60,21 +59,6 @@ def _environment() -> str:
     for file in (*sorted(here.parent.glob("*.py")), here / "adapter.py", here / "language.py", Path(__file__)):
         sources.update(file.read_bytes())
     return f"{adapter.compilers()} {sources.hexdigest()}"
-
-
-def _load(path: Path, digest: str) -> tuple[str, bytes] | None:
-    """What the file holds, or None if there is none to be had; a damaged file is deleted."""
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-    checksum, payload = content[:32], content[32:]
-    if _checksum(payload, digest) == checksum:
-        entry, _, code = payload.partition(b"\0")
-        return entry.decode(), code
-    with contextlib.suppress(OSError):
-        path.unlink()
-    return None
 
 
 @functools.cache

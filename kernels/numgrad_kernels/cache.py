@@ -1,0 +1,153 @@
+"""The kernel cache on disk: where it is, whose files are taken from it, and how files are written whole.
+
+What is read here runs as machine code, so a file counts only if nobody but this user or the super-user can have written
+it: it belongs to one of the two, is closed to writing by others, and is a regular file of a sensible size.  The same
+holds of the directory.  Systems without owners of that kind (Windows) guard the user's own folders by themselves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import sys
+import tempfile
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+__all__ = ["LARGEST", "cache_directory", "fault", "load", "save", "sealed"]
+
+#: Bytes of the largest file that is read: the largest kernels have a hundredth of this.
+LARGEST = 1 << 26
+
+#: Nothing blocks (a FIFO nobody writes to) and no link is followed; systems without these flags have no such files.
+_READ = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_NONBLOCK", "O_NOFOLLOW", "O_BINARY"))
+
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+_reported: set[Path] = set()
+
+
+def cache_directory(system: str = sys.platform, variables: Mapping[str, str] = os.environ) -> Path:
+    """Where kernels are kept: ``NUMGRAD_CACHE_DIR``, or a folder ``numgrad`` in the user's cache directory.
+
+    Args:
+        system: ``sys.platform``, which decides where users have their caches.
+        variables: the environment.
+    """
+    chosen = variables.get("NUMGRAD_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    if system == "win32":
+        base = variables.get("LOCALAPPDATA") or os.path.join(os.path.expanduser("~"), "AppData", "Local")
+    elif system == "darwin":
+        base = os.path.expanduser("~/Library/Caches")
+    else:
+        base = variables.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(base) / "numgrad"
+
+
+def load(name: str, digest: str) -> bytes | None:
+    """What was sealed with this digest and saved in this file; None if there is no such file, whole and trusted."""
+    path = cache_directory() / name
+    try:
+        content = _content(path) if _is_trusted_directory(path.parent) else None
+    except OSError:
+        return None
+    if content is None or content != sealed(content[32:], digest):
+        return None
+    return content[32:]
+
+
+def sealed(payload: bytes, digest: str) -> bytes:
+    """The payload behind its checksum, which covers the digest, too: another kernel's file under this one's name is
+    noticed."""
+    return hashlib.sha256(digest.encode() + payload).digest() + payload
+
+
+def save(name: str, content: bytes) -> None:
+    """Write the whole file or nothing: readers never see a part, and a full or read-only disk is no error."""
+    path = cache_directory() / name
+    temporary = None
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not _is_trusted_directory(path.parent):
+            return
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=name)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except OSError:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+
+
+def _content(path: Path) -> bytes | None:
+    """The content of a trusted file, None of another.
+
+    Raises:
+        OSError: there is none that can be read.
+    """
+    descriptor = os.open(path, _READ)
+    try:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size > LARGEST or not _is_trusted(path, facts):
+            return None
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(LARGEST)
+    finally:
+        os.close(descriptor)
+
+
+def _is_trusted_directory(path: Path) -> bool:
+    """Whether nobody else can put files there; a directory of the user's own is closed to others.
+
+    Raises:
+        OSError: there is no such directory.
+    """
+    user = _user()
+    if not _is_trusted(path, os.lstat(path), link=True):
+        return False
+    facts = os.stat(path)
+    if not stat.S_ISDIR(facts.st_mode):
+        return False
+    if facts.st_uid == user and facts.st_mode & _OTHERS_WRITE and not facts.st_mode & stat.S_ISVTX:  # not /tmp itself
+        with contextlib.suppress(OSError):
+            os.chmod(path, stat.S_IMODE(facts.st_mode) & ~_OTHERS_WRITE)
+        facts = os.stat(path)
+    return _is_trusted(path, facts)
+
+
+def _is_trusted(path: Path, facts: os.stat_result, link: bool = False) -> bool:
+    """Whether a file or directory can only have been made by this user or the super-user; said once if not."""
+    found = fault(facts.st_uid, 0 if link else facts.st_mode, _user())  # anybody may write to a link, as its mode says
+    if found and path not in _reported:
+        _reported.add(path)
+        warnings.warn(
+            f"{path} is not used: {found}, and what it holds would be run. Kernels are compiled in each process "
+            "instead; NUMGRAD_CACHE_DIR names a directory to keep them in",
+            RuntimeWarning, stacklevel=2,
+        )
+    return not found
+
+
+def fault(owner: int, mode: int, user: int | None) -> str:
+    """Why somebody else than this user and the super-user may have written a file or directory; empty if nobody can.
+
+    Args:
+        owner, mode: whose it is, and what others may do with it.
+        user: this user's number, None on systems that have none.
+    """
+    if user is None:
+        return ""
+    if owner not in (user, 0):
+        return f"it belongs to another user ({owner})"
+    return "other users can write to it" if mode & _OTHERS_WRITE else ""
+
+
+def _user() -> int | None:
+    """The user's number; None on systems that have none."""
+    return os.geteuid() if hasattr(os, "geteuid") else None
