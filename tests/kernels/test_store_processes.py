@@ -258,3 +258,20 @@ print(json.dumps(wrong))
 def test_threads_run_the_same_kernels_at_once(tmp_path):
     for layer in ("default", "workqueue"):
         assert run(THREADS, tmp_path, NUMBA_THREADING_LAYER=layer) == [], layer
+
+
+WITHOUT_THREADS = """
+import json, warnings
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    import numgrad
+words = [str(warning.message).split("(")[0] for warning in caught]
+print(json.dumps([words, numgrad.ones(300_000).add(1).sum().item()]))
+"""
+
+
+def test_a_threading_layer_that_is_not_there_is_said_at_once(tmp_path):
+    words, total = run(WITHOUT_THREADS, tmp_path, NUMBA_THREADING_LAYER="braid")
+    assert words == ["Numba has no threading layer 'braid' here "]
+    assert total == 600_000
+    assert run(WITHOUT_THREADS, tmp_path, NUMBA_THREADING_LAYER="workqueue") == [[], 600_000]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -37,7 +38,24 @@ PARALLEL_FROM = 65536
 #: The class of the rows that tensors keep their elements in.
 Row = np.ndarray
 
-_threads_allowed = True
+def _threads_start() -> bool:
+    """Whether Numba has the threading layer that was asked for, if one was; said here if not, before much is computed.
+    """
+    if numba.config.THREADING_LAYER == "default":  # one there always is, and the threads start when they are needed
+        return True
+    try:
+        numba.get_num_threads()
+    except ValueError as error:
+        warnings.warn(
+            f"Numba has no threading layer {numba.config.THREADING_LAYER!r} here (NUMBA_THREADING_LAYER), so all is "
+            f"computed on one thread. {error}",
+            RuntimeWarning, stacklevel=2,
+        )
+        return False
+    return True
+
+
+_threads_allowed = _threads_start()
 
 
 def worth_threads(size: int) -> bool:
