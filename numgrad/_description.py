@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._layout import normal_dim, numel
+from ._layout import is_contiguous, normal_dim, numel
 from ._types import Size, contiguous_format, device, dtype, layout, memory_format, size_of, strided
 
 __all__ = ["Description"]
@@ -56,7 +56,7 @@ class Description:
         """Whether the elements lie in row-major order without gaps."""
         if memory_format is not contiguous_format:
             raise RuntimeError(f"is_contiguous() does not support memory format {memory_format}")
-        return self._flat is not None
+        return self._flat is not None or is_contiguous(self._shape, self._element_strides())  # examples have no row
 
     @property
     def dtype(self) -> dtype:

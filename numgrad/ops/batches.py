@@ -22,13 +22,20 @@ from ..autograd.levels import Level, enter, outside, share_tangents
 from ..autograd.operations import operations
 
 __all__ = [
-    "Batched", "Mapped", "batch_level", "below", "cut", "empty_beside", "expanded", "is_batched", "is_mapped", "lifted",
-    "like_examples", "mapped", "physical_of", "requires_below", "take_on", "unmapped", "zeros_beside",
+    "DYNAMIC", "Batched", "Mapped", "batch_level", "below", "cut", "empty_beside", "expanded", "is_batched",
+    "is_mapped", "lifted", "like_examples", "mapped", "physical_of", "requires_below", "same_for_all", "take_on",
+    "unmapped", "zeros_beside",
 ]
 
 _ITEM = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
     "please try to rewrite what you're doing with other operations."
+)
+
+#: What is said of an operation whose results would differ in shape from example to example.
+DYNAMIC = (
+    "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{}: its "
+    "result has another size for each example."
 )
 
 
@@ -209,6 +216,18 @@ def unmapped(level: Batched, tensor: Tensor) -> tuple[Tensor, bool]:
 def physical_of(tensor: Tensor) -> Tensor:
     """The tensor with the elements of all examples, at all levels; itself if it stands for none."""
     return physical_of(tensor._mapped.tensor) if is_mapped(tensor) else tensor
+
+
+def same_for_all(tensor: Tensor, name: str) -> Tensor:
+    """The physical tensor of one that all examples have in common; itself if it stands for none.
+
+    Raises:
+        RuntimeError: it differs from example to example, so that the result of the operation of this name would differ
+            in shape.
+    """
+    if is_batched(tensor):
+        raise RuntimeError(DYNAMIC.format(name))
+    return physical_of(tensor)
 
 
 def cut(tensor: Tensor) -> Tensor:

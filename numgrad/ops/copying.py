@@ -174,8 +174,20 @@ def repeated_zero(shape: tuple[int, ...], type: TensorType) -> Tensor:
 
 
 def row_of(tensor: Tensor) -> Any:
-    """The elements in order, as the bare row that kernels take."""
-    return contiguous(tensor)._flat if tensor._flat is None else tensor._flat
+    """The elements in order, as the bare row that kernels take.
+
+    Raises:
+        RuntimeError: the tensor stands for others, whose elements an operation at its level would have taken.
+    """
+    row = tensor._flat
+    if row is None:
+        row = contiguous(tensor)._flat
+        if row is None:
+            raise RuntimeError(
+                f"Cannot access the elements of a tensor of shape {list(tensor._shape)} that stands for a batch: it is "
+                "used outside of the vmap that it belongs to, or by a function that does not support vmap"
+            )
+    return row
 
 
 def row_or_none(tensor: Tensor | None) -> Any:
@@ -201,7 +213,7 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor if its elements lie in row-major order, else a copy of which that is true."""
     if memory_format is not None:
         check_memory_format(memory_format)
-    return input if input._flat is not None else contiguous_op(input)
+    return input if input.is_contiguous() else contiguous_op(input)
 
 
 def convert(input: Tensor, kind: dtype) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..autograd.grad_mode import LEVELS, WATCHED, state
 from ..autograd.levels import tensors_in
-from .batches import Batched, batch_level, below, is_batched, lifted, mapped
+from .batches import DYNAMIC, Batched, batch_level, below, is_batched, lifted, mapped
 from .transforms import FreeCall, transformed
 
 __all__ = ["check_drawing", "drawn", "dynamic", "each", "free", "refused"]
@@ -46,14 +46,21 @@ def free(function: Function) -> Function:
 
 
 def refused(message: str) -> Callable[[Function], Function]:
-    """Decorate a function that cannot be called under ``vmap``; calling it raises RuntimeError with this message."""
+    """Decorate a function, without derivatives, that cannot be called for examples that differ.
+
+    Calling it with such raises RuntimeError with this message.
+    """
 
     def decorate(function: Function) -> Function:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             mode = state.mode
-            if mode & LEVELS and any(map(is_batched, tensors_in((args, tuple(kwargs.values()))))):
-                raise RuntimeError(message)
+            if mode & LEVELS:
+                if any(map(is_batched, tensors_in((args, tuple(kwargs.values()))))):
+                    raise RuntimeError(message)
+                level = _level(args, kwargs)
+                if level is not None:
+                    return _each(level, call, args, kwargs)
             if mode & WATCHED:
                 return transformed(FreeCall(function, args, kwargs))
             return function(*args, **kwargs)
@@ -65,10 +72,7 @@ def refused(message: str) -> Callable[[Function], Function]:
 
 def dynamic(name: str) -> Callable[[Function], Function]:
     """Decorate a function whose results would differ in shape from example to example."""
-    return refused(
-        "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
-        f"aten::{name}: its result has another size for each example."
-    )
+    return refused(DYNAMIC.format(name))
 
 
 def drawn(function: Function) -> Function:

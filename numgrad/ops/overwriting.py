@@ -15,9 +15,10 @@ from ..autograd.grad_mode import GRAD, TRANSFORMED, state
 from ..autograd.node import Node, edge_of
 from ..autograd.operations import operations
 from ..autograd.views import check_writable, record_inplace
-from .copying import copy_program, placed, same
+from .batches import physical_of
+from .copying import clone_op, copy_program, placed, same
 from .numbers import check_fits, plain_number
-from .sharing import check_overlap
+from .sharing import check_overlap, overlaps
 from .table import attach
 from .transforms import OverwriteCall, transformed
 
@@ -126,6 +127,8 @@ def fill_(input: Tensor, value: Any) -> Tensor:
             raise RuntimeError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
             )
+        if overlaps(physical_of(input), physical_of(value)):
+            value = clone_op(value)  # it is read for every element
         return _overwritten_with(input, value, FillBackward3)
     return _filled(input, _fitting(value, input._type.dtype), FillBackward2)
 

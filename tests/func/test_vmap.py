@@ -241,6 +241,32 @@ def test_changes_in_place_reach_the_batch(x):
     assert x.tolist() == [[9, 2, 4], [9, 8, 10]]
 
 
+def test_rows_are_overwritten_with_one_of_them():
+    def change(rows):
+        rows = rows.clone()
+        rows[:] = rows[1]
+        rows[0].fill_(rows[0, 2])
+        return rows
+
+    batch = arange(12.0).view(2, 2, 3)
+    assert vmap(change)(batch).tolist() == [change(rows).tolist() for rows in batch]
+    assert change(batch[0]).tolist() == [[5, 5, 5], [3, 4, 5]]
+
+
+def test_a_contiguous_example_is_not_copied():
+    seen = []
+
+    def look(row):
+        seen.append((row.is_contiguous(), row.contiguous() is row, row.contiguous().stride()))
+        return row
+
+    x = arange(24.0).view(2, 3, 4)
+    vmap(look)(x)
+    vmap(look, in_dims=1)(x)
+    vmap(vmap(look, in_dims=1))(x)
+    assert seen == [(True, True, (4, 1)), (False, False, (4, 1)), (False, False, (1,))]
+
+
 def test_a_change_of_what_was_saved_is_noticed(x):
     def wrong(row):
         y = row * 1

@@ -16,7 +16,7 @@ from ...autograd.grad_mode import GRAD, TRANSFORMED, no_grad, state
 from ...autograd.node import Node, edge_of
 from ...autograd.operations import operations
 from ..batches import is_batched
-from ..copying import contiguous, convert, write
+from ..copying import contiguous, convert, row_of, write
 from ..examples import check_drawing, drawn
 from ..new import empty_of
 from ..overwriting import FillBackward2, copy_, overwritten, recorded_edges
@@ -346,9 +346,10 @@ def _bernoulli(probabilities: Tensor, source: Any, **out: Any) -> Any:
     if not probabilities.is_floating_point():
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{probabilities.dtype.legacy}'")
     message = "Expected p_in >= 0 && p_in <= 1 to be true, but got false"
-    if devices.improbable(probabilities._flat, message):
+    row = row_of(probabilities)
+    if devices.improbable(row, message):
         raise RuntimeError(f"{message} (shape {list(probabilities._shape)})")
-    return source.bernoulli(probabilities.numel(), probabilities._flat, **out)
+    return source.bernoulli(probabilities.numel(), row, **out)
 
 
 @drawn

@@ -14,8 +14,8 @@ from ..._device import CPU
 from ..._layout import broadcast_shapes, numel
 from ..._tensor import Tensor, fresh
 from ..._types import bool_, int32, int64, tensor_type, uint8
-from ..batches import is_mapped, physical_of
-from ..copying import contiguous, contiguous_op, convert, placed, row_of
+from ..batches import is_batched, physical_of
+from ..copying import contiguous_op, convert, placed, row_of
 from ..examples import refused
 from ..new import zeros_of
 from ..one_device import check_one_device
@@ -105,7 +105,7 @@ class Selection(NamedTuple):
 )
 def mask_places(mask: Tensor) -> Tensor:
     """The places of the elements of a tensor that are not zero, as one row."""
-    row = devices.nonzero_places(contiguous(mask)._flat)
+    row = devices.nonzero_places(row_of(mask))
     return fresh(row, (row.size,), tensor_type(int64, mask._type.device))
 
 
@@ -172,28 +172,25 @@ def _check_mask(mask: Tensor, shape: Ints, dim: int) -> None:
 def _check_bounds(index: Tensor, shape: Ints, dim: int, alone: bool) -> None:
     size, own = shape[dim], physical_of(index)
     again = alone and own is index  # where places are the indices themselves
-    wrong = devices.outside(contiguous(own)._flat, -size, size, again)
+    wrong = devices.outside(row_of(own), -size, size, again)
     if wrong is not None:
         raise IndexError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
 
 
 def _combined(shape: Ints, given: list[tuple[Tensor, int]]) -> Selection:
     """Several indices as places over all their dimensions."""
-    if any(is_mapped(index) for index, _ in given):
-        return _combined_by_operations(shape, given)
-    parts: list[tuple[Tensor, int]] = []
-    dims: list[int] = []
+    parts: list[tuple[Tensor, int]] = []  # an index for each dimension
     for index, dim in given:
         if index._type.dtype in (bool_, uint8):
-            sizes, places = index._shape, mask_places(index)
-            parts += [
-                (fresh(row, places._shape, places._type), size)
-                for row, size in zip(devices.coordinates(places._flat, sizes), sizes, strict=True)
-            ]
-            dims += range(dim, dim + len(sizes))
+            places = physical_of(mask_places(index))
+            rows = devices.coordinates(row_of(places), index._shape)
+            parts += [(fresh(row, places._shape, places._type), dim + n) for n, row in enumerate(rows)]
         else:
-            parts.append((convert(index, int64), shape[dim]))
-            dims.append(dim)
+            parts.append((convert(index, int64), dim))
+    dims = tuple([dim for _, dim in parts])
+    if any(is_batched(index) for index, _ in parts):
+        return Selection(_folded_by_operations(shape, parts), dims, False)
+    parts = [(physical_of(index), dim) for index, dim in parts]
     shapes = [index._shape for index, _ in parts]
     try:
         together = broadcast_shapes(*shapes)
@@ -202,8 +199,8 @@ def _combined(shape: Ints, given: list[tuple[Tensor, int]]) -> Selection:
             "shape mismatch: indexing tensors could not be broadcast together with shapes "
             + ", ".join([str(list(s)) for s in shapes])
         ) from None
-    row = devices.fold_indices(numel(together), [(_broadcast_row(index, together), size) for index, size in parts])
-    return Selection(fresh(row, together, tensor_type(int64, given[0][0]._type.device)), tuple(dims), False)
+    row = devices.fold_indices(numel(together), [(_broadcast_row(index, together), shape[dim]) for index, dim in parts])
+    return Selection(fresh(row, together, tensor_type(int64, given[0][0]._type.device)), dims, False)
 
 
 def _broadcast_row(index: Tensor, shape: Ints) -> Any:
@@ -211,16 +208,13 @@ def _broadcast_row(index: Tensor, shape: Ints) -> Any:
     return row_of(index if index._shape == shape else contiguous_op.function(expand_op.function(index, shape)))
 
 
-def _combined_by_operations(shape: Ints, given: list[tuple[Tensor, int]]) -> Selection:
-    """The same under ``vmap``, where the indices may differ from example to example."""
+def _folded_by_operations(shape: Ints, parts: list[tuple[Tensor, int]]) -> Tensor:
+    """The places under ``vmap``, where the indices differ from example to example."""
     places: Any = None
-    for index, dim in given:
-        if index._type.dtype in (bool_, uint8):
-            mask_places(index)  # which says that it cannot be done
-        index = convert(index, int64)
+    for index, dim in parts:
         index = choose(lt(index, 0), add(index, shape[dim]), index)
         places = index if places is None else add(mul(places, shape[dim]), index)
-    return Selection(places, tuple([dim for _, dim in given]), False)
+    return places
 
 
 def _checked_values(input: Tensor, indices: Sequence[Tensor | None], selection: Selection, values: Tensor) -> Tensor:

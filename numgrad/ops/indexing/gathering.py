@@ -9,7 +9,7 @@ from ..._layout import broadcast_shapes, normal_dim, numel
 from ..._tensor import Tensor, fresh
 from ..._types import TensorType, int32, int64
 from ..batches import physical_of
-from ..copying import contiguous, convert, write
+from ..copying import contiguous, convert, row_of, write
 from ..examples import each
 from ..new import filled_of, zeros_of
 from ..pointwise.arithmetic import mul, reciprocal
@@ -45,7 +45,7 @@ def gather_op(input: Tensor, index: Tensor, dim: int) -> Tensor:
     part = contiguous(narrowed(input, index._shape, dim))
     length, inner = along(part._shape, dim)
     width, _ = along(index._shape, dim)
-    row = devices.gather_axis(part._flat, contiguous(index)._flat, length, width, inner)
+    row = devices.gather_axis(part._flat, row_of(index), length, width, inner)
     return fresh(row, index._shape, input._type)
 
 
@@ -77,8 +77,8 @@ def scatter_into(target: Tensor, index: Tensor, src: Tensor, dim: int, mode: str
     length, inner = along(part._shape, dim)
     width, _ = along(index._shape, dim)
     sizes = length, width, inner
-    places = contiguous(index)._flat
-    values = contiguous(src)._flat
+    places = row_of(index)
+    values = row_of(src)
     if mode in ("amax", "amin"):
         devices.scatter_extremes(values, places, whole._flat, *sizes, mode == "amax")
     else:
@@ -105,7 +105,7 @@ def check_within(index: Tensor, dim: int, size: int, low: int = 0) -> None:
     Raises:
         RuntimeError: one is not.
     """
-    wrong = devices.outside(contiguous(physical_of(index))._flat, low, size, again=True)
+    wrong = devices.outside(row_of(physical_of(index)), low, size, again=True)
     if wrong is not None:
         raise RuntimeError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
 
@@ -219,7 +219,7 @@ def _scaled(rows: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq:
 @each
 def _frequencies(indices: Tensor, count: int, type: TensorType) -> Tensor:
     """A column with 1 divided by how often each of ``count`` indices occurs."""
-    counts = devices.counts(contiguous(indices)._flat, count)
+    counts = devices.counts(row_of(indices), count)
     return reciprocal(convert(fresh(counts, (count, 1), indices._type), type.dtype))
 
 
@@ -248,7 +248,7 @@ def embedding(
             f"{indices._type.name} instead (while checking arguments for embedding)"
         )
     indices = convert(indices, int64)
-    wrong = devices.outside(contiguous(physical_of(indices))._flat, 0, weight._shape[0])
+    wrong = devices.outside(row_of(physical_of(indices)), 0, weight._shape[0])
     if wrong is not None:
         raise IndexError(f"index out of range in self: {wrong}, of a weight of shape {list(weight._shape)}")
     return embedding_op(weight, indices, padding_idx, scale_grad_by_freq)

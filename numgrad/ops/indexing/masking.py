@@ -9,7 +9,7 @@ from ... import devices
 from ..._layout import all_dims, broadcast_shapes, numel
 from ..._tensor import Tensor, fresh
 from ..._types import bool_, int32, int64, tensor_type, to_device, to_dtype, uint8
-from ..copying import contiguous, convert, write
+from ..copying import convert, row_of, write
 from ..examples import dynamic
 from ..new import empty_of, zeros_of
 from ..numbers import check_fits
@@ -121,7 +121,7 @@ def _(grad, mask, input_shape):
 def masked_scatter_op(input: Tensor, mask: Tensor, source: Tensor) -> None:
     places = mask_places(expand(mask, input._shape))
     _check_enough(source, numel(places._shape))
-    values = fresh(contiguous(source)._flat[: numel(places._shape)], places._shape, source._type)
+    values = fresh(row_of(source)[: numel(places._shape)], places._shape, source._type)
     put(input, places, all_dims(input._shape), values, False, True)
 
 
@@ -260,7 +260,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """
     if as_tuple and not input._shape:
         input = unsqueeze(input.detach(), 0)
-    rows, count = devices.nonzero_rows(contiguous(input.detach())._flat, input._shape)
+    rows, count = devices.nonzero_rows(row_of(input.detach()), input._shape)
     found = fresh(rows, (len(input._shape), count), tensor_type(int64, input._type.device))
     return found.unbind(0) if as_tuple else public_functions["t"](found)
 

@@ -7,7 +7,7 @@ from ..._layout import numel
 from ..._tensor import Tensor, fresh
 from ..._types import int64
 from ..batches import is_batched
-from ..copying import contiguous
+from ..copying import row_of
 from ..examples import each
 
 __all__ = ["one_hot"]
@@ -43,7 +43,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 
 @each
 def _one_hot(tensor: Tensor, num_classes: int) -> Tensor:
-    row = contiguous(tensor)._flat
+    row = row_of(tensor)
     if row.size and (num_classes <= 0 or not tensor.is_cuda):  # a GPU looks where it puts the ones
         low, high = [devices.extreme_axis(row, 1, row.size, 1, largest)[0].item(0) for largest in (False, True)]
         if low < 0:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ... import devices
 from ..._layout import contiguous_strides, numel, output_strides
 from ..._tensor import Tensor, fresh, strided
-from ..copying import contiguous
+from ..copying import contiguous, row_of
 from ..shapes.views import expand
 
 __all__ = ["part_shape", "pick", "put"]
@@ -109,7 +109,7 @@ def _as_one(run: list[int], extents: Sequence[int], steps: Sequence[int]) -> tup
 
 
 def _located(tensor: Tensor, walk: _Walk, places: Tensor) -> devices.Places:
-    row, step, size = contiguous(places)._flat, walk.step, numel(walk.sizes)
+    row, step, size = row_of(places), walk.step, numel(walk.sizes)
     if step is None:
         row = devices.offsets(row, places._shape, walk.sizes, walk.steps, walk.middle)
         step, size = 1, walk.reach

@@ -10,7 +10,7 @@ from ..._layout import all_dims, normal_dim, numel
 from ..._tensor import Tensor, fresh
 from ..._types import int64
 from ..batches import is_mapped, physical_of
-from ..copying import contiguous, repeated_zero
+from ..copying import contiguous, repeated_zero, row_of
 from ..new import zeros_of
 from ..pointwise.arithmetic import conj, mul
 from ..pointwise.comparison import choose, ne
@@ -82,7 +82,7 @@ def _(grad, index, dim):
     if is_mapped(index) or index._type.device is not CPU:  # a GPU would have to be waited for to say how many there are
         filled = index_fill_number(zeros_of(grad._shape, grad._type), index, dim, 1)
         return public_functions["sum"](choose(ne(filled, 0), grad, 0))
-    row = devices.distinct_places(contiguous(index)._flat, _extent(grad, dim))
+    row = devices.distinct_places(row_of(index), _extent(grad, dim))
     distinct = fresh(row, (row.size,) if index._shape else (), index._type)
     return public_functions["sum"](index_select_op(grad, distinct, dim))
 
@@ -136,7 +136,7 @@ def _vector(input: Tensor, index: Tensor, message: str) -> Tensor:
 
 
 def _check_range(index: Tensor, size: int, error: type[Exception], message: str, low: int = 0) -> None:
-    wrong = devices.outside(contiguous(physical_of(index))._flat, low, size)
+    wrong = devices.outside(row_of(physical_of(index)), low, size)
     if wrong is not None:
         raise error(message.format(wrong))
 

@@ -18,7 +18,7 @@ from ..._types import bool_, int64, tensor_type, uint8
 from ...autograd.grad_mode import GRAD, TRANSFORMED, state
 from ...autograd.node import MAYBE, edge_of
 from ...autograd.views import View
-from ..batches import is_batched
+from ..batches import is_batched, physical_of
 from ..copying import clone, convert
 from ..creation.from_data import tensor
 from ..new import zeros_of
@@ -265,11 +265,11 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
     if value._shape == part._shape:
         copy_(part, value)
         return
-    if overlaps(part, value):
-        value = clone(value)  # it is read several times: from elements that are not yet overwritten
     if not value._shape:
         fill_(part, value)
     else:
+        if overlaps(physical_of(part), physical_of(value)):
+            value = clone(value)  # it is read several times: from elements that are not yet overwritten
         copy_(part, expand(view_as_shape(value, _inner_shape(value._shape)), part._shape))
 
 

@@ -7,7 +7,7 @@ from ..._layout import numel
 from ..._tensor import Tensor, fresh
 from ...autograd.grad_mode import LEVELS, state
 from ..batches import is_batched, physical_of
-from ..copying import contiguous, convert, row_of, row_or_none
+from ..copying import convert, row_of, row_or_none
 from ..indexing.advanced import index_op
 from ..indexing.gathering import gather_op
 from ..pointwise.arithmetic import div, mul, neg
@@ -46,8 +46,7 @@ def _by_operations(
     dim = 1 if len(input._shape) > 1 else 0
     counted = ne(target, ignored)
     index = choose(counted, target, 0)
-    classes = contiguous(physical_of(index))
-    wrong = devices.outside(classes._flat, 0, input._shape[dim])
+    wrong = devices.outside(row_of(physical_of(index)), 0, input._shape[dim])
     if wrong is not None:
         raise IndexError(
             f"Target {wrong} is out of bounds: input of shape {list(input._shape)} has {input._shape[dim]} classes."

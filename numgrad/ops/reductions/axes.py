@@ -10,7 +10,7 @@ from typing import Any
 from ..._layout import normal_dim, numel
 from ..._tensor import Tensor, fresh
 from ..._types import int64, tensor_type
-from ..copying import contiguous
+from ..copying import row_of
 from ..indexing.gathering import scatter_zeros
 from ..shapes.views import permute_op, unsqueeze_op
 
@@ -28,8 +28,7 @@ def axis_view(input: Tensor, dims: tuple[int, ...]) -> tuple[Any, int, int, int]
     if dims and dims[-1] - dims[0] + 1 != len(dims):
         rest = tuple(d for d in range(len(input._shape)) if d not in dims)
         return axis_view(permute_op(input, rest + dims), tuple(range(len(rest), len(input._shape))))
-    row = input._flat
-    return contiguous(input)._flat if row is None else row, *_sizes(input._shape, dims)
+    return row_of(input), *_sizes(input._shape, dims)
 
 
 @functools.lru_cache(maxsize=4096)

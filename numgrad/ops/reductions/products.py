@@ -12,7 +12,7 @@ from ..._layout import all_dims
 from ..._tensor import Tensor, fresh
 from ..._types import bool_, dtype, to_dtype
 from ..batches import is_mapped
-from ..copying import contiguous, convert
+from ..copying import convert, row_of
 from ..pointwise.arithmetic import conj, div, mul
 from ..shapes.views import reshape
 from ..table import operation, public
@@ -134,7 +134,7 @@ def linear_recurrence(input: Tensor, factors: Tensor, dim: int, backwards: bool)
     """
     row, _, length, inner = axis_view(input, (dim,))
     return fresh(
-        devices.recurrence_axis(row, contiguous(factors)._flat, length, inner, backwards), input._shape, input._type
+        devices.recurrence_axis(row, row_of(factors), length, inner, backwards), input._shape, input._type
     )
 
 

@@ -9,7 +9,7 @@ from ... import devices
 from ..._layout import numel
 from ..._tensor import Tensor, fresh
 from ..._types import float32, float64, int32, int64, tensor_type
-from ..copying import contiguous, convert
+from ..copying import convert, row_of
 from ..creation.from_data import tensor
 from ..examples import dynamic, each
 from ..promotion import promote_types
@@ -73,7 +73,7 @@ def unique(
     input = input.detach()
     if dim is not None:
         return _along("unique", devices.unique_rows, input, dim, return_inverse, return_counts)
-    found = devices.unique_elements(contiguous(input)._flat)
+    found = devices.unique_elements(row_of(input))
     return _chosen(input, (found[0].size,), found, input._shape, return_inverse, return_counts)
 
 
@@ -86,7 +86,7 @@ def unique_consecutive(
     input = input.detach()
     if dim is not None:
         return _along("unique_consecutive", devices.consecutive_rows, input, dim, return_inverse, return_counts)
-    found = devices.consecutive_rows(contiguous(input)._flat, 1, numel(input._shape), 1)
+    found = devices.consecutive_rows(row_of(input), 1, numel(input._shape), 1)
     return _chosen(input, (found[0].size,), found, input._shape, return_inverse, return_counts)
 
 
@@ -115,8 +115,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
                 f"{list(weights._shape)} and {list(input._shape)}"
             )
         counted = weights._type.dtype if weights._type.dtype is float32 else float64
-        row = contiguous(convert(weights.detach(), counted))._flat
-    counts = devices.bincount(contiguous(input)._flat, row, minlength) if len(input._shape) == 1 else None
+        row = row_of(convert(weights.detach(), counted))
+    counts = devices.bincount(row_of(input), row, minlength) if len(input._shape) == 1 else None
     if counts is None:
         raise RuntimeError(
             f"bincount only supports 1-d non-negative integral inputs (shape {list(input._shape)})."
@@ -139,7 +139,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{kind.legacy}' (shape {list(input._shape)})")
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
-    row = contiguous(input.detach())._flat
+    row = row_of(input.detach())
     low, high = float(min), float(max)
     if low == high and row.size:
         low, high = devices.value_range(row)
@@ -202,7 +202,7 @@ def searchsorted(
     count = numel(wanted) if len(own) == 1 else wanted[-1]
     kinds = rows._type.dtype, values._type.dtype
     found = devices.search_rows(
-        contiguous(rows)._flat, length, contiguous(values.detach())._flat, count, right or side == "right",
+        row_of(rows), length, row_of(values.detach()), count, right or side == "right",
         promote_types(*kinds).numpy,
     )
     result = index_tensor(found, wanted, rows)

@@ -8,7 +8,7 @@ from ... import devices
 from ..._layout import numel
 from ..._tensor import Tensor, fresh, strided
 from ..._types import bool_, int32, int64, tensor_type
-from ..copying import contiguous, kept_strides
+from ..copying import kept_strides, row_of
 from ..indexing.gathering import scatter_zeros
 from ..shapes.views import permute_op
 from ..table import operation, public
@@ -215,7 +215,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, **name
 def _median_of_all(input: Tensor, past_nan: bool) -> Tensor:
     if numel(input._shape) == 0:
         return input.new_full((), float("nan") if input.is_floating_point() else _NAN_AS.get(input.dtype, 0))
-    values, _ = devices.median_axis(contiguous(input)._flat, 1, numel(input._shape), 1, past_nan)
+    values, _ = devices.median_axis(row_of(input), 1, numel(input._shape), 1, past_nan)
     return fresh(values, (), input._type)
 
 

@@ -11,7 +11,8 @@ from ... import devices
 from ..._layout import normal_dim, numel
 from ..._tensor import Tensor, fresh
 from ..._types import int32, int64, tensor_type
-from ..copying import contiguous, contiguous_op, convert, write
+from ..batches import same_for_all
+from ..copying import contiguous, contiguous_op, convert, row_of, write
 from ..new import empty_of
 from ..reductions.sums import sum_dims
 from ..table import attach, check_tensors, operation, public, public_functions
@@ -217,7 +218,7 @@ def _checked_repeats(repeats: Any) -> Tensor:
 
 def _repeated_indices(repeats: Tensor, output_size: int | None) -> Tensor:
     """Each index as often as the counts say."""
-    row = devices.repeated_places(contiguous(_checked_repeats(repeats).detach())._flat)
+    row = devices.repeated_places(row_of(same_for_all(_checked_repeats(repeats), "repeat_interleave").detach()))
     if row is None:
         raise RuntimeError(f"repeats can not be negative (shape {list(repeats._shape)})")
     if output_size not in (None, row.size):
