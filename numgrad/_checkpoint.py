@@ -80,6 +80,8 @@ def read_header(
             if _checksum(row) != checksums[name]:
                 raise ValueError(f"tensor {name!r} does not agree with its checksum")
         state, records = content["state"], content["tensors"]
+        for record in records:
+            _check_kinds(record)
         named = {record.get("device", "cpu") for record in records}
     except (AttributeError, IndexError, KeyError, RuntimeError, TypeError) as error:
         raise ValueError(f"its header makes no sense ({error!r})") from error
@@ -88,6 +90,22 @@ def read_header(
         return _Reader(rows, records, places).decoded(state)
     except (AttributeError, IndexError, KeyError, RuntimeError, TypeError) as error:
         raise ValueError(f"its header makes no sense ({error!r})") from error
+
+
+#: What is said of a tensor, and as what.
+_FIELDS: dict[str, type] = {
+    "dtype": str, "shape": list, "stride": list, "offset": int, "data": str, "device": str, "requires_grad": bool,
+    "parameter": bool, "attributes": list,
+}
+
+
+def _check_kinds(record: dict[str, Any]) -> None:
+    """Raise TypeError, KeyError or RuntimeError if something else is said of a tensor, or as something else."""
+    for name, value in record.items():
+        extents = value if name in ("shape", "stride") else []
+        if type(value) is not _FIELDS[name] or any(type(extent) is not int for extent in extents):
+            raise TypeError(f"{name} is {value!r}")
+    device(record.get("device", "cpu"))
 
 
 def _checksum(data: Any) -> int:
@@ -250,6 +268,12 @@ def _covers(tensor: Tensor, start: int, end: int) -> bool:
     return tensor.is_contiguous() and tensor.storage_offset() == start and tensor.numel() == end - start
 
 
+def _listed(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError(f"{value!r} stands for a list")
+    return value
+
+
 class _Reader:
     """Makes values again of what the writer made of them."""
 
@@ -268,7 +292,7 @@ class _Reader:
             return value
         kind, *parts = value
         if kind in ("list", "tuple", "Size"):
-            items = [self.decoded(item) for item in parts[0]]
+            items = [self.decoded(item) for item in _listed(parts[0])]
             return items if kind == "list" else tuple(items) if kind == "tuple" else Size(items)
         if kind in _MAPPINGS:
             result = _MAPPINGS[kind](dict(self._pairs(parts[0])))
@@ -292,11 +316,13 @@ class _Reader:
         raise ValueError(f"unknown kind {kind!r}")
 
     def _pairs(self, pairs: Any) -> list[tuple[Any, Any]]:
-        return [(self.decoded(key), self.decoded(item)) for key, item in pairs]
+        return [(self.decoded(key), self.decoded(item)) for key, item in _listed(pairs)]
 
     def _tensor(self, number: int) -> Tensor:
         """The tensor with this number among the records, the same one each time."""
         if number not in self._tensors:
+            if type(number) is not int or number < 0:
+                raise TypeError(f"{number!r} is the number of a tensor")
             record = self._records[number]
             tensor = self._placed(record)
             if record.get("parameter"):

@@ -153,7 +153,7 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True, mmap: 
                 _Entry(key, np.frombuffer(entry["data"], np.uint8), entry["dtype"], entry["shape"])
                 for key, entry in library.deserialize(data)
             ]
-            metadata = _header(data).get("__metadata__", {})
+            metadata = _header(data).get("__metadata__") or {}
     except library.SafetensorError as error:
         raise RuntimeError(f"{name} is damaged or truncated: {error}") from None
     if _KEY not in metadata and _FORMAT not in metadata.items():
@@ -230,7 +230,7 @@ def _mapped(path: Any) -> tuple[list[_Entry], dict[str, str]]:
     """The entries on the memory of the file, and its metadata."""
     memory = np.memmap(path, np.uint8, "c").view(np.ndarray)
     header = _header(memory)
-    metadata = header.pop("__metadata__", {})
+    metadata = header.pop("__metadata__", None) or {}
     start = 8 + _header_size(memory)
     entries = []
     for name, entry in header.items():

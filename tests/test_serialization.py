@@ -2,10 +2,12 @@
 
 import builtins
 import io
+import json
 import math
 import os
 import pickle
 import sys
+import zlib
 from collections import Counter, OrderedDict
 
 import numpy as np
@@ -299,10 +301,54 @@ def test_a_header_that_reaches_out_of_its_tensors():
             read_header(forged, rows, test=False)
 
 
-def _with_record(header, changes):
-    import json
-    import zlib
+#: A JSON value of each kind, with what means something else.
+KINDS = [None, True, -1, 2**70, 1.5, "x", [[]], {"a": 1}, ["tensor", -1]]
 
+
+def _replaced(value):
+    """The value with each part of it in turn replaced by each of ``KINDS``."""
+    yield from KINDS
+    for key, part in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        for other in _replaced(part):
+            yield {**value, key: other} if isinstance(value, dict) else [*value[:key], other, *value[key + 1 :]]
+
+
+def test_a_header_with_a_value_of_another_kind(tmp_path):
+    """Each value in the headers, safetensors' and ours, replaced by each other kind: it is damaged, or can be read."""
+    path = tmp_path / "file.safetensors"
+    weight = Parameter(tensor([[1.0, 2.0, 3.0]]))
+    weight.note = "x"
+    save({"w": weight, "part": arange(6)[1::2]}, path)
+    data = path.read_bytes()
+    end = 8 + int.from_bytes(data[:8], "little")
+    outer = json.loads(data[8:end])
+    version, _, text = outer["__metadata__"]["numgrad"].split(" ", 2)
+    inner = json.loads(text)
+    for record in inner["tensors"]:
+        record["device"] = "cpu"
+
+    def damaged(header, mmap):
+        text = json.dumps(header).encode()
+        path.write_bytes(len(text).to_bytes(8, "little") + text + data[end:])
+        try:
+            load(path, mmap=mmap)
+        except RuntimeError as error:
+            if "damaged" not in str(error):
+                raise
+            return True
+        return False
+
+    assert sum(damaged(header, mmap=True) for header in _replaced(outer)) > 100
+    assert not damaged({**outer, "__metadata__": None}, mmap=None)
+    changed = 0
+    for content in _replaced(inner):
+        text = json.dumps(content)
+        metadata = {"numgrad": f"{version} {zlib.crc32(text.encode())} {text}"}
+        changed += damaged({**outer, "__metadata__": metadata}, mmap=None)
+    assert changed > 200
+
+
+def _with_record(header, changes):
     version, _, text = header.split(" ", 2)
     content = json.loads(text)
     content["tensors"][0].update(changes)
