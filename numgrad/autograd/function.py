@@ -141,11 +141,11 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             args = cls._parameters_of_forward().after_context(args, kwargs)
         if state.mode & TRANSFORMED:
             return operations.transformed(FunctionCall(cls, args))
-        return cls._call(args)[0]
+        return cls._call(args)
 
     @classmethod
-    def _call(cls, args: tuple[Any, ...]) -> tuple[Any, Any, tuple[Any, ...]]:
-        """What ``apply`` returns, the context, and what was saved for ``jvp``."""
+    def _call(cls, args: tuple[Any, ...], call: FunctionCall | None = None) -> Any:
+        """What ``apply`` returns; ``call`` takes note of what ``jvp`` needs."""
         separate = cls.setup_context is not Function.setup_context
         node = cls._backward_cls(args)
         context = node.context
@@ -160,10 +160,11 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
                 output = cls.forward(context, *args)
         finally:
             state.mode = before
-        saved = context.__dict__.get("saved_for_forward") or ()
+        if call is not None:
+            call.take_note(context, output)
         if isinstance(output, tuple):
-            return tuple(finish(node, args, output, record)), context, saved
-        return finish(node, args, (output,), record)[0], context, saved
+            return tuple(finish(node, args, output, record))
+        return finish(node, args, (output,), record)[0]
 
     @classmethod
     def _parameters_of_forward(cls) -> Parameters:

@@ -58,7 +58,7 @@ def finish(node: BackwardCFunction, inputs: tuple[Any, ...], outputs: tuple[Any,
                     output = _passed_on(output, differentiable, identity in dirty)
                 if differentiable:
                     _record(output, node, len(results))
-                elif output._edge is not None or output._requires_grad:
+                elif (output._edge is not None or output._requires_grad) and identity not in dirty:
                     output = _cut_off(output)
             if differentiable:
                 origin_of.append((len(results), output))

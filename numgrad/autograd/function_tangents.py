@@ -21,6 +21,7 @@ class FunctionCall:
     closed = False  # watchers and levels have to do with what forward calls, too
     context: Any  # the Function's, when it has run
     saved: tuple[Any, ...]
+    constants: frozenset[int]  # the numbers of the outputs that have no derivative
 
     def __init__(self, function: type[Function], args: tuple[Any, ...]):
         self.function = function
@@ -29,8 +30,18 @@ class FunctionCall:
 
     def run(self) -> Any:
         """Do it, as the levels that are left want it."""
-        result, self.context, self.saved = self.function._call(self.args)
-        return result
+        return self.function._call(self.args, self)
+
+    def take_note(self, context: Any, output: Any) -> None:
+        """Keep what ``jvp`` and its result are going to be judged by, of what ``forward`` left and returned."""
+        self.context = context
+        self.saved = context.saved_for_forward or ()
+        marked = context.non_differentiable
+        identities = set(map(id, marked)) if isinstance(marked, tuple) else set()
+        outputs = output if isinstance(output, tuple) else (output,)
+        self.constants = frozenset(
+            number for number, value in enumerate(outputs) if not _differentiable(value) or id(value) in identities
+        )
 
     def with_tangents(self, level: Level) -> Any:
         """Run forward, then ``jvp`` on the tangents of the inputs, for those of the outputs.
@@ -51,20 +62,31 @@ class FunctionCall:
             finally:
                 context.__dict__.pop("saved_for_forward", None)
         found = found if isinstance(found, tuple) else (found,)
+        for number, tangent in enumerate(found):
+            if tangent is not None and not is_tensor(tangent):
+                raise RuntimeError(
+                    f"expected Variable or None (got {type(tangent).__name__}) for grad output {number}."
+                )
         if len(found) != len(outputs):
             raise RuntimeError(
-                f"{self.name}'s jvp returned an invalid number of forward gradients "
-                f"(expected {len(outputs)} but got {len(found)})"
+                f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got "
+                f"{len(found)}). (The function is {self.name}.)"
             )
         for number, (output, tangent) in enumerate(zip(outputs, found, strict=True)):
-            if is_tensor(output) and output._type.dtype.differentiable:
+            if number not in self.constants:
                 self._give(output, tangent, number, level, tangents, versions)
+            elif tangent is not None and is_tensor(output):
+                raise RuntimeError(
+                    f"Function's jvp returned a gradient at position {number}, but the corresponding forward output is "
+                    "not a differentiable Tensor.You should return None at that position instead. "
+                    f"(The function is {self.name}.)"
+                )
         return result
 
     def _materialized(self, tangents: list[Any]) -> list[Any]:
-        """The tangents, and zeros for the tensors that have none."""
+        """The tangents, and zeros for the differentiable tensors that have none."""
         return [
-            operations.zeros(value._shape, value._type) if tangent is None and is_tensor(value) else tangent
+            operations.zeros(value._shape, value._type) if tangent is None and _differentiable(value) else tangent
             for value, tangent in zip(self.args, tangents, strict=True)
         ]
 
@@ -72,25 +94,34 @@ class FunctionCall:
         self, output: Any, tangent: Any, number: int, level: Level, tangents: list[Any], versions: list[Any]
     ) -> None:
         """Give an output the tangent that ``jvp`` returned for it."""
+        changed = [
+            (own, version)
+            for value, own, version in zip(self.args, tangents, versions, strict=True)
+            if output is value
+        ]
+        for own, version in changed:
+            if own is not None and (tangent is not own or own._counter[0] == version):
+                raise RuntimeError(
+                    "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
+                    "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
+                )
         if tangent is None:
             return
-        if not is_tensor(tangent):
-            raise RuntimeError(f"expected Variable or None (got {type(tangent).__name__}) for grad output {number}.")
+        if not _differentiable(tangent):
+            raise RuntimeError(
+                "Expected both tensor and its forward grad to be floating point or complex, but the tangent "
+                f"{number} that the jvp of {self.name} returned is of {tangent.dtype}"
+            )
         if tangent._shape != output._shape:
             raise RuntimeError(
                 "Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
                 f"not supported. Tensor is of size {list(output._shape)} while the given forward gradient is of size "
                 f"{list(tangent._shape)}."
             )
-        for value, own, version in zip(self.args, tangents, versions, strict=True):
-            if output is value and own is not None:  # changed in place
-                if tangent is not own or own._counter[0] == version:
-                    raise RuntimeError(
-                        "An inplace custom Function is not modifying the forward mode gradients inplace. If the "
-                        "forward is modifying an input inplace, then the jvp function must modify the corresponding "
-                        "gradient inplace."
-                    )
-                return
+        if changed:
+            if changed[0][0] is None:
+                operations.give_tangent(output, level, tangent)
+            return
         shares = any(is_tensor(value) and output._storage is value._storage for value in self.args)
         if shares and tangent._view is None:
             raise RuntimeError(
@@ -98,3 +129,7 @@ class FunctionCall:
                 "view."
             )
         set_tangent(output, level, tangent)
+
+
+def _differentiable(value: Any) -> bool:
+    return is_tensor(value) and value._type.dtype.differentiable

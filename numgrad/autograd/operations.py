@@ -33,6 +33,8 @@ class Operations:
     add_rows: Callable[[Any, Any], None] = None  # type: ignore[assignment]
     #: ``laid_out_as(tensor, tangent)``: the tangent with the tensor's strides, itself if it has them.
     laid_out_as: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
+    #: ``give_tangent(tensor, level, tangent)``: overwrite the tangent of a tensor that was changed, or give it one.
+    give_tangent: Callable[[Any, Any, Any], None] = None  # type: ignore[assignment]
     #: ``overwrite(view, value)``: copy ``value`` (zeros for None) into a view, recorded where recording is on.
     overwrite: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
     #: ``primal(tensor)``: a view of it that does not have its tangents.

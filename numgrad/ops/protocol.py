@@ -129,6 +129,12 @@ def _laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
     return laid_out_as(tensor, tangent)
 
 
+def _give_tangent(tensor: Tensor, level: Any, tangent: Tensor) -> None:
+    from .forward import write_tangent  # which few programs need
+
+    write_tangent(tensor, level, tangent)
+
+
 def _elements(tensor: Tensor) -> np.ndarray:
     return physical_of(tensor)._host_array()
 
@@ -141,6 +147,7 @@ operations.copy = copying.contiguous_op
 operations.elements = _elements
 operations.fit = _fit
 operations.for_each = _for_each
+operations.give_tangent = _give_tangent
 operations.gpu_count = devices.gpu_count
 operations.kernel_listeners = devices.kernel_listeners
 operations.laid_out_as = _laid_out_as

@@ -370,3 +370,12 @@ def test_the_gradient_of_a_result_written_in_place(x):
     y.mul_(y.detach().clone())
     (gradient,) = grad(y.sum(), x)  # 2x · 2x with the second factor held fixed
     assert gradient.tolist() == [4.0, 8.0]
+
+
+def test_a_view_changed_without_need_of_gradients_stays_the_view_that_it_was():
+    base, factor = ones(3), tensor([1.0, 2.0], requires_grad=True)
+    part = base[1:]
+    assert Double.apply(part) is part
+    part.mul_(factor)
+    base.sum().backward()
+    assert factor.grad.tolist() == [2.0, 2.0]

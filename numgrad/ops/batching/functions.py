@@ -71,10 +71,11 @@ def _as_tuple(value: Any, each: Any) -> list[Any]:
 def _recorded(call: FunctionCall, args: tuple[Any, ...], outputs: tuple[Any, ...], several: bool) -> Any:
     """The outputs with a node of the Function, for derivatives taken at this level."""
     node = call.function._backward_cls(args)
-    context = call.context = node.context
+    context = node.context
+    result = outputs if several else outputs[0]
     with no_grad():
-        call.function.setup_context(context, args, outputs if several else outputs[0])
-    call.saved = context.__dict__.get("saved_for_forward") or ()
+        call.function.setup_context(context, args, result)
+    call.take_note(context, result)
     record = bool(state.mode & GRAD) and True in context.needs_input_grad
     results = finish(node, args, outputs, record)
     return tuple(results) if several else results[0]
