@@ -15,7 +15,8 @@ from ._deterministic import (
     use_deterministic_algorithms,
 )
 from ._device import get_default_device, set_default_device
-from ._missing import found_later, say_what_is_missing
+from ._missing import found_later as _found_later
+from ._missing import say_what_is_missing as _say_what_is_missing
 from ._print import set_printoptions
 from ._tensor import Tensor
 from ._type_info import finfo, iinfo
@@ -50,12 +51,12 @@ from .autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from .ops import public_functions
+from .ops import public_functions as _public_functions
 from .random import Generator, default_generator, initial_seed, manual_seed, seed
 
 # The operations: each is exported where it is defined (``numgrad.ops``).
-globals().update(public_functions)
-say_what_is_missing(Tensor)
+globals().update(_public_functions)
+_say_what_is_missing(Tensor)
 
 from ._interchange import from_dlpack, to_dlpack  # noqa: E402 - this uses the operations
 
@@ -77,7 +78,7 @@ __all__ = [
     "nn", "no_grad", "optim", "pi", "preserve_format", "profiler", "random", "save", "seed", "set_anomaly_enabled",
     "set_default_device", "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "special", "strided",
     "to_dlpack", "uint8", "use_deterministic_algorithms", "utils", "viz", "vmap",
-    *public_functions,
+    *_public_functions,
 ]
 
 #: What is imported when it is first asked for, to keep ``import numgrad`` fast: each name with the module that it is
@@ -102,7 +103,7 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Any: ...
 
 else:
-    __getattr__, __dir__ = found_later(globals(), "torch", _LATER)
+    __getattr__, __dir__ = _found_later(globals(), "torch", _LATER)
 
 if "NUMGRAD_DEBUG" in _environ:
     from . import _debug

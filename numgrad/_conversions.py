@@ -10,6 +10,7 @@ import numpy as np
 from ._device import CPU
 from ._layout import numel
 from ._plotting import read_only, wanted_for_a_picture
+from .autograd.grad_mode import GRAD, state
 from .devices.rows import DeviceRow
 
 __all__ = ["Conversions"]
@@ -72,12 +73,12 @@ class Conversions:
         """The elements as a NumPy array on the same memory.
 
         Raises:
-            RuntimeError: the tensor requires a gradient, which the array could not pass on.
+            RuntimeError: the tensor requires a gradient, which the array could not pass on (unless recording is off).
             TypeError: it lies on a GPU.  With ``force`` neither is raised, and of a tensor on a GPU a copy is returned.
         """
         if force:
             return self._host_array()
-        if self.requires_grad:
+        if self.requires_grad and state.mode & GRAD:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
             )

@@ -125,13 +125,41 @@ class GradientHooks:
 
     @property
     def _backward_hooks(self) -> Hooks | None:
-        """The hooks of :meth:`register_hook` by number, None if there never were any."""
+        """The hooks of :meth:`register_hook` by number, None if there never were any; others may be assigned.
+
+        Raises:
+            TypeError: what is assigned is neither a dictionary nor None.
+        """
         node = self.grad_fn
         if node is None:
             return None if self._hooks is None else self._hooks.hooks.get(0)
         return None if node.attached is None else node.attached.tensor_hooks.hooks.get(self.output_nr)
 
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks: Hooks | None) -> None:
+        _check_hooks("_backward_hooks", hooks)
+        node = self.grad_fn
+        by_output = (self._leaf_hooks() if node is None else node.attachments().tensor_hooks).hooks
+        if hooks is None:
+            by_output.pop(self.output_nr, None)
+        else:
+            by_output[self.output_nr] = hooks
+
+    @_backward_hooks.deleter
+    def _backward_hooks(self) -> None:
+        raise RuntimeError("Deletion of _backwards_hooks not allowed!")
+
     @property
     def _post_accumulate_grad_hooks(self) -> Hooks | None:
         """The hooks of :meth:`register_post_accumulate_grad_hook` by number, None if there never were any."""
         return None if self._hooks is None else self._hooks.post_accumulate
+
+    @_post_accumulate_grad_hooks.setter
+    def _post_accumulate_grad_hooks(self, hooks: Hooks | None) -> None:
+        _check_hooks("_post_accumulate_grad_hooks", hooks)
+        self._leaf_hooks().post_accumulate = hooks
+
+
+def _check_hooks(name: str, hooks: Any) -> None:
+    if not (hooks is None or isinstance(hooks, dict)):
+        raise TypeError(f"{name} must be a dictionary of hooks by number or None, not {type(hooks).__name__}")

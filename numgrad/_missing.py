@@ -6,9 +6,10 @@ import functools
 import importlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-__all__ = ["found_later", "missing", "missing_from", "say_what_is_missing"]
+__all__ = ["found_later", "say_what_is_missing"]
 
 #: What to use in place of names that have no like-named neighbour.
 _INSTEAD = {
@@ -26,21 +27,46 @@ def _names() -> dict[str, frozenset[str]]:
     return {owner: frozenset(names.split()) for owner, _, names in (section.partition("]") for section in sections)}
 
 
-def missing(owner: str, name: str, present: Iterable[str]) -> AttributeError:
-    """The error for the attribute ``name`` of ``owner``: "Tensor", or a module without "numgrad.", such as "nn".
+class _AbsentError(AttributeError):
+    """Raised for a name that there is not, with the arguments of ``_text``: the text is made when it is shown.
 
-    ``present`` are the names that there are.
+    Programs ask with ``hasattr`` for what there may not be, some at every step: raising must be quick (an ``__init__``
+    of its own would be half of the time).
+    """
+
+    def __str__(self) -> str:
+        return _text(*super().args)
+
+    def __repr__(self) -> str:
+        return f"AttributeError({str(self)!r})"
+
+    @property
+    def args(self) -> tuple[Any, ...]:  # type: ignore[override]
+        return (str(self),)
+
+    def __reduce__(self) -> Any:
+        return AttributeError, self.args
+
+
+# Tracebacks name it as what it is to those who read them.
+_AbsentError.__module__ = "builtins"
+_AbsentError.__name__ = _AbsentError.__qualname__ = "AttributeError"
+
+
+def _text(owner: str, name: str, present: Callable[[], Iterable[str]]) -> str:
+    """What is said of the attribute ``name`` of ``owner``: "Tensor", or a module without "numgrad.", such as "nn".
+
+    ``present`` gives the names that there are.
     """
     where = "Tensor" if owner == "Tensor" else f"numgrad.{owner}".removesuffix(".torch")
-    known = not name.startswith("_") and name in _names().get(owner, ())
-    if not known:
-        return AttributeError(f"module '{where}' has no attribute '{name}'")
+    if name.startswith("_") or name not in _names().get(owner, ()):
+        return f"module '{where}' has no attribute '{name}'"
     import difflib  # which nothing else needs
 
-    present = [other for other in present if not other.startswith("_")]
-    near = [_INSTEAD[name]] if name in _INSTEAD else difflib.get_close_matches(name, present, 1, 0.65)
-    hint = f"; the nearest that there is: {where}.{near[0]}" if near and near[0] in present else ""
-    return AttributeError(f"PyTorch has '{name}', but {where} has it not yet{hint}")
+    others = [other for other in present() if not other.startswith("_")]
+    near = [_INSTEAD[name]] if name in _INSTEAD else difflib.get_close_matches(name, others, 1, 0.65)
+    hint = f"; the nearest that there is: {where}.{near[0]}" if near and near[0] in others else ""
+    return f"PyTorch has '{name}', but {where} has it not yet{hint}"
 
 
 class _Missing:
@@ -55,53 +81,50 @@ class _Missing:
     def __get__(self, instance: Any, cls: type) -> Any:
         if instance is None:
             raise AttributeError(f"type object '{cls.__name__}' has no attribute '{self.name}'")
-        raise missing(self.owner, self.name, dir(instance))
+        raise _AbsentError(self.owner, self.name, functools.partial(dir, instance))
 
 
 def say_what_is_missing(cls: type) -> None:
-    """Have instances of a class of PyTorch's raise the error of :func:`missing` for the names that it lacks.
+    """Have instances of a class of PyTorch's say of the names that it lacks whether PyTorch has them.
 
-    They are attributes that raise it, and not a ``__getattr__``: with one, Python looks up all others more slowly.
+    They are attributes that raise that error, and not a ``__getattr__``: with one, Python looks up all others more
+    slowly.
     """
     absent = frozenset(name for name in _names()[cls.__name__] if not hasattr(cls, name))
     for name in absent:
         setattr(cls, name, _Missing(cls.__name__, name))
+    listed: Callable[[Any], list[str]] = cls.__dir__  # type: ignore[assignment]
 
     def __dir__(self: Any) -> list[str]:  # noqa: N807 - the name that Python looks for
-        return [name for name in object.__dir__(self) if name not in absent]
+        return [name for name in listed(self) if name not in absent]
 
     cls.__dir__ = __dir__  # type: ignore[method-assign, assignment]
 
 
 def found_later(
-    namespace: dict[str, Any], owner: str, modules: Mapping[str, str]
+    namespace: dict[str, Any], owner: str, modules: Mapping[str, str] = {}
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package some names of which are imported when they are first asked for.
+    """``__getattr__`` and ``__dir__`` of a public module, some names of which may be imported when first asked for.
 
-    ``modules`` has each of these names with the module of the package that it is, or that has it.  For any other name
-    the error of :func:`missing` is raised.
+    ``modules`` has each of these names with the module of the package that it is, or that has it.  Of any other name
+    it is said whether PyTorch has it.  What the module itself imports for its own use is not listed.
     """
-    raise_missing = missing_from(namespace, owner)
+    module_name = namespace["__name__"]
 
     def __getattr__(name: str) -> Any:  # noqa: N807 - the name that Python looks for
-        if name not in modules:
-            return raise_missing(name)
-        module = importlib.import_module(f".{modules[name]}", namespace["__name__"])
-        value = namespace[name] = module if name == modules[name] else getattr(module, name)
-        return value
+        if name in modules:
+            module = importlib.import_module(f".{modules[name]}", module_name)
+            value = namespace[name] = module if name == modules[name] else getattr(module, name)
+            return value
+        if name.startswith("__"):
+            raise AttributeError(f"module '{module_name}' has no attribute '{name}'")
+        raise _AbsentError(owner, name, __dir__)
 
     def __dir__() -> list[str]:  # noqa: N807
-        return sorted({*namespace, *modules})
+        own = [name for name, value in namespace.items() if name.startswith("_") or _is_part(name, value)]
+        return sorted({*own, *modules, *namespace["__all__"]})
+
+    def _is_part(name: str, value: Any) -> bool:
+        return isinstance(value, ModuleType) and value.__name__ == f"{module_name}.{name}"
 
     return __getattr__, __dir__
-
-
-def missing_from(namespace: dict[str, Any], owner: str) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a module with this namespace, which raises the error of :func:`missing`."""
-
-    def __getattr__(name: str) -> Any:  # noqa: N807 - the name that Python looks for
-        if name.startswith("__"):
-            raise AttributeError(f"module '{namespace['__name__']}' has no attribute '{name}'")
-        raise missing(owner, name, {*namespace, *namespace.get("__all__", ())})  # some are not imported yet
-
-    return __getattr__

@@ -312,6 +312,11 @@ class Tensor(Description, Conversions, GradientHooks):
             tensor._mapped = self._mapped
         return tensor
 
+    def __dir__(self) -> list[str]:
+        """The names that there are: not every tensor has every field, and only those on a GPU lend it to others."""
+        uncertain = {*Tensor.__slots__, "__cuda_array_interface__"}
+        return [name for name in object.__dir__(self) if name not in uncertain or hasattr(self, name)]
+
     # Comparison gives a tensor, identity decides membership in sets and dictionaries.
     def __hash__(self) -> int:
         return id(self)

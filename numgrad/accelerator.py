@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._missing import missing_from
-from ._types import device
+from ._missing import found_later as _found_later
+from ._types import device as _device
 from .cuda import current_device as current_device_index
 from .cuda import (
     current_stream,
@@ -41,14 +41,14 @@ __all__ = [
 ]
 
 
-def current_accelerator(check_available: bool = False) -> device | None:
+def current_accelerator(check_available: bool = False) -> _device | None:
     """The kind of device that computes faster than the CPU: "cuda", without a number; None where there is none.
 
     Args:
         check_available: taken as PyTorch does; here it is always looked whether there is a GPU.
     """
-    return device("cuda") if is_available() else None
+    return _device("cuda") if is_available() else None
 
 
 if not TYPE_CHECKING:
-    __getattr__ = missing_from(globals(), "accelerator")
+    __getattr__, __dir__ = _found_later(globals(), "accelerator")

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ._layout import normal_dim
-from ._missing import missing_from
+from ._layout import normal_dim as _normal_dim
+from ._missing import found_later as _found_later
 from ._tensor import Tensor
-from ._types import to_dtype
-from .ops.copying import convert
-from .ops.pointwise.arithmetic import abs
-from .ops.reductions.extremes import amax, amin
+from ._types import to_dtype as _to_dtype
+from .ops.copying import convert as _convert
+from .ops.pointwise.arithmetic import abs as _abs
+from .ops.reductions.extremes import amax as _amax
+from .ops.reductions.extremes import amin as _amin
 from .ops.reductions.norms import vector_norm
-from .ops.reductions.sums import sum
+from .ops.reductions.sums import sum as _sum
 
 __all__ = ["matrix_norm", "norm", "vector_norm"]
 
@@ -34,7 +35,7 @@ def matrix_norm(
     rank = len(A._shape)
     if rank < 2:
         raise RuntimeError(f"linalg.matrix_norm: The input tensor A must have at least 2 dimensions, not {rank}.")
-    row, column = [normal_dim(one, rank) for one in dim]
+    row, column = [_normal_dim(one, rank) for one in dim]
     if row == column:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({row}, {column})")
     if ord == "fro":
@@ -46,8 +47,8 @@ def matrix_norm(
         )
     assert not isinstance(ord, str)
     summed, chosen = (row, column) if ord in (1, -1) else (column, row)
-    extreme = amax if ord > 0 else amin
-    sums = sum(abs(A if dtype is None else convert(A, to_dtype(dtype))), summed, True)
+    extreme = _amax if ord > 0 else _amin
+    sums = _sum(_abs(A if dtype is None else _convert(A, _to_dtype(dtype))), summed, True)
     result = extreme(sums, chosen, True)
     return result if keepdim else result.squeeze((row, column))
 
@@ -80,4 +81,4 @@ def norm(
 
 
 if not TYPE_CHECKING:
-    __getattr__ = missing_from(globals(), "linalg")
+    __getattr__, __dir__ = _found_later(globals(), "linalg")

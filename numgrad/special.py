@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ._missing import missing_from
+from ._missing import found_later as _found_later
 from ._tensor import Tensor
-from .ops import public_functions
+from .ops import public_functions as _public_functions
 from .ops.network.softmax import log_softmax, softmax
 from .ops.pointwise.special import entr, erfc
 
@@ -16,16 +16,16 @@ __all__ = [
     "sinc", "softmax", "xlogy",
 ]
 
-erf = public_functions["erf"]
-exp2 = public_functions["exp2"]
-expit = public_functions["sigmoid"]
-expm1 = public_functions["expm1"]
-log1p = public_functions["log1p"]
-logit = public_functions["logit"]
-logsumexp = public_functions["logsumexp"]
-round = public_functions["round"]
-sinc = public_functions["sinc"]
-xlogy = public_functions["xlogy"]
+erf = _public_functions["erf"]
+exp2 = _public_functions["exp2"]
+expit = _public_functions["sigmoid"]
+expm1 = _public_functions["expm1"]
+log1p = _public_functions["log1p"]
+logit = _public_functions["logit"]
+logsumexp = _public_functions["logsumexp"]
+round = _public_functions["round"]
+sinc = _public_functions["sinc"]
+xlogy = _public_functions["xlogy"]
 
 
 def ndtr(input: Tensor) -> Tensor:
@@ -34,4 +34,4 @@ def ndtr(input: Tensor) -> Tensor:
 
 
 if not TYPE_CHECKING:
-    __getattr__ = missing_from(globals(), "special")
+    __getattr__, __dir__ = _found_later(globals(), "special")

@@ -1,8 +1,27 @@
-"""What is said of names that there are not."""
+"""What is said of names that there are not, and that there are none but those that are meant."""
+
+import contextlib
+import difflib
+import importlib
+import pickle
+import traceback
+import types
+import warnings
 
 import pytest
 
 import numgrad
+
+#: Modules that only gather names, and those that have code of their own as well.
+GATHERING = [
+    "", "accelerator", "autograd", "cuda", "data", "func", "linalg", "nn", "nn.functional", "nn.utils", "optim",
+    "optim.lr_scheduler", "special", "utils", "utils.checkpoint", "utils.data", "viz",
+]
+LISTING = [*GATHERING, "nn.init"]
+
+
+def module_of(name):
+    return importlib.import_module(f"numgrad.{name}".removesuffix("."))
 
 
 @pytest.mark.parametrize(
@@ -40,6 +59,63 @@ def test_what_is_missing_is_not_listed():
     assert "half" not in dir(numgrad.ones(2))
     assert {"relu", "backward", "shape"} <= set(dir(numgrad.ones(2)))
     assert not hasattr(numgrad.ones(2), "half")
+
+
+@pytest.mark.parametrize("tensor", [
+    numgrad.ones(2), numgrad.tensor(3), numgrad.ones(2, 2, dtype=numgrad.complex64),
+    numgrad.ones(1, requires_grad=True) * 2, numgrad.nn.Parameter(numgrad.ones(2)),
+], ids=["float", "integer", "complex", "result", "parameter"])
+def test_whatever_a_tensor_lists_is_there(tensor):
+    with warnings.catch_warnings(action="ignore"):
+        for name in dir(tensor):
+            with contextlib.suppress(RuntimeError):  # it is there, but not for a tensor like this
+                getattr(tensor, name)
+
+
+def test_asking_for_what_is_missing_does_not_search_for_what_is_near(monkeypatch):
+    def searched(*args):
+        raise AssertionError("searched")
+
+    monkeypatch.setattr(difflib, "get_close_matches", searched)
+    for owner, name in (numgrad, "quantile"), (numgrad.nn, "Conv3d"), (numgrad.ones(2), "quantile"):
+        assert not hasattr(owner, name)
+        assert getattr(owner, name, None) is None
+        with pytest.raises(AttributeError) as caught:
+            getattr(owner, name)
+        with pytest.raises(AssertionError, match="searched"):
+            str(caught.value)
+
+
+def test_the_error_is_one_like_any_other():
+    with pytest.raises(AttributeError) as caught:
+        numgrad.nn.Conv2d  # noqa: B018
+    error = caught.value
+    text = "PyTorch has 'Conv2d', but numgrad.nn has it not yet; the nearest that there is: numgrad.nn.Linear"
+    assert (str(error), error.args, repr(error)) == (text, (text,), f'AttributeError("{text}")')
+    assert (error.name, error.obj) == ("Conv2d", numgrad.nn)
+    assert traceback.format_exception_only(error)[-1].startswith(f"AttributeError: {text}")
+    stored = pickle.loads(pickle.dumps(error))
+    assert (type(stored), str(stored)) == (AttributeError, text)
+
+
+@pytest.mark.parametrize("name", LISTING)
+def test_a_public_module_lists_what_it_exports_and_its_parts(name):
+    module = module_of(name)
+    parts = {other for other in dir(module) if isinstance(getattr(module, other), types.ModuleType)}
+    listed = {other for other in dir(module) if not other.startswith("_")}
+    assert listed - parts == set(module.__all__) - parts
+    assert set(module.__all__) <= listed
+
+
+@pytest.mark.parametrize("name", GATHERING)
+def test_helpers_cannot_be_reached_through_public_modules(name):
+    module = module_of(name)
+    private = {
+        other for other, value in vars(module).items()
+        if not (other.startswith("_") or other in module.__all__ or isinstance(value, types.ModuleType))
+        and (getattr(value, "__module__", None) or "numgrad").partition(".")[0] in ("numgrad", "numgrad_kernels")
+    }
+    assert private <= {"TYPE_CHECKING", "Tensor"}
 
 
 def test_missing_names_cost_the_others_nothing():

@@ -214,6 +214,15 @@ def test_an_array_that_would_lose_a_gradient_is_refused(matrix):
     assert matrix.detach().numpy()[1, 2] == 6
 
 
+@pytest.mark.parametrize("mode", [numgrad.no_grad, numgrad.inference_mode])
+def test_where_nothing_is_recorded_no_gradient_is_lost(matrix, mode):
+    matrix.requires_grad_()
+    with mode():
+        for make in (Tensor.numpy, np.asarray):
+            assert np.shares_memory(make(matrix), matrix.detach().numpy())
+        assert (matrix * 2).numpy()[1, 2] == 12
+
+
 def test_array_protocol(matrix):
     shared = np.asarray(matrix)
     assert np.shares_memory(shared, matrix.numpy())

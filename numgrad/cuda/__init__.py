@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._missing import missing_from
+from .._missing import found_later as _found_later
 from ..devices.needs import OutOfMemoryError
 from . import memory, random, streams
 from .gpus import (
@@ -69,4 +69,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = missing_from(globals(), "cuda")
+    __getattr__, __dir__ = _found_later(globals(), "cuda")

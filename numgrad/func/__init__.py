@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._missing import missing_from
+from .._missing import found_later as _found_later
 from .forward import jvp
 from .functional_call import functional_call, stack_module_state
 from .jacobians import hessian, jacfwd, jacrev
@@ -21,4 +21,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = missing_from(globals(), "func")
+    __getattr__, __dir__ = _found_later(globals(), "func")

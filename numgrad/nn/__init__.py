@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .._missing import missing_from
+from .._missing import found_later as _found_later
 from . import functional, init, modules, parameter, utils
 from .modules import *  # noqa: F403 - every module by its name
 from .parameter import Buffer, Parameter
@@ -13,4 +13,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = missing_from(globals(), "nn")
+    __getattr__, __dir__ = _found_later(globals(), "nn")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._missing import missing_from
+from .._missing import found_later as _found_later
 from .._tensor import Tensor
 from ..autograd.grad_mode import no_grad
 from ..ops.creation.filled import empty, empty_like, eye, ones_like
@@ -283,4 +283,4 @@ def _check_matrix(tensor: Tensor) -> None:
 
 
 if not TYPE_CHECKING:
-    __getattr__ = missing_from(globals(), "nn.init")
+    __getattr__, __dir__ = _found_later(globals(), "nn.init")

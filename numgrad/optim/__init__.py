@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .._missing import missing_from
+from .._missing import found_later as _found_later
 from . import lr_scheduler
 from .adagrad import Adagrad
 from .adam import Adam
@@ -14,4 +14,4 @@ from .sgd import SGD
 __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
 
 if not TYPE_CHECKING:
-    __getattr__ = missing_from(globals(), "optim")
+    __getattr__, __dir__ = _found_later(globals(), "optim")

@@ -234,3 +234,14 @@ def test_only_integers_and_bools_have_no_gradients():
         with pytest.raises(RuntimeError, match="only Tensors of floating point"):
             numgrad.zeros(1, dtype=dtype).requires_grad_()
     assert numgrad.zeros(1, dtype=complex64).requires_grad_().requires_grad
+
+
+def test_conjugates_and_negatives_are_computed_at_once():
+    z = leaf(1 + 2j)
+    for value in (z, z.conj(), z.conj().imag, z.real, -z):
+        for module in (numgrad, numgrad.Tensor):
+            assert not module.is_conj(value)
+            assert not module.is_neg(value)
+            assert module.resolve_conj(value) is value
+            assert module.resolve_neg(value) is value
+    assert grad(z.conj().imag.resolve_neg().resolve_conj().sum(), z)[0].tolist() == [-1j]

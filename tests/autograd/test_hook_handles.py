@@ -129,3 +129,43 @@ def test_hooks_of_results_are_warned_of():
     y.register_hook(print)
     with pytest.warns(UserWarning, match="will not be serialized"):
         warn_if_has_hooks(y)
+
+
+def test_hooks_can_be_assigned():
+    def grad_of(x):
+        x.grad = None
+        x.sum().backward()
+        return x.grad.item()
+
+    x, y = tensor([1.0], requires_grad=True), tensor([1.0], requires_grad=True)
+    hooks = OrderedDict({0: lambda g: g * 3})
+    x._backward_hooks = hooks
+    assert x._backward_hooks is hooks
+    handle = x.register_hook(lambda g: g * 5)
+    y._backward_hooks = x._backward_hooks
+    assert (grad_of(x), grad_of(y)) == (15.0, 15.0)
+    handle.remove()
+    assert (grad_of(x), grad_of(y)) == (3.0, 3.0)
+    x._backward_hooks = None
+    assert (grad_of(x), x._backward_hooks) == (1.0, None)
+    result = x * 2
+    result._backward_hooks = hooks
+    assert numgrad.autograd.grad(result.sum(), x)[0].item() == 6.0
+    plain = numgrad.ones(1)
+    plain._backward_hooks = hooks
+    assert grad_of(plain.requires_grad_()) == 3.0
+    with pytest.raises(TypeError, match="_backward_hooks must be a dictionary of hooks by number or None, not int"):
+        x._backward_hooks = 3
+    with pytest.raises(RuntimeError, match="Deletion of _backwards_hooks not allowed!"):
+        del x._backward_hooks
+
+
+def test_post_accumulate_hooks_can_be_assigned():
+    x, seen = tensor([1.0], requires_grad=True), []
+    x._post_accumulate_grad_hooks = {0: lambda leaf: seen.append(leaf.grad.item())}
+    x.sum().backward()
+    x._post_accumulate_grad_hooks = None
+    x.sum().backward()
+    assert seen == [1.0]
+    with pytest.raises(TypeError, match="_post_accumulate_grad_hooks must be a dictionary"):
+        x._post_accumulate_grad_hooks = [print]

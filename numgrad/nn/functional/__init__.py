@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..._missing import missing_from
+from ..._missing import found_later as _found_later
 from ...ops.indexing.one_hot import one_hot
 from ...ops.matrices.addmm import linear
 from ...ops.network.attention import scaled_dot_product_attention
@@ -76,4 +76,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = missing_from(globals(), "nn.functional")
+    __getattr__, __dir__ = _found_later(globals(), "nn.functional")

@@ -222,6 +222,16 @@ def is_conj(input: Tensor) -> bool:
     return False
 
 
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: what is negated is computed at once, not when it is read."""
+    return input
+
+
+def is_neg(input: Tensor) -> bool:
+    """False: what is negated is computed at once, not when it is read."""
+    return False
+
+
 public(real, method=False)
 public(imag, method=False)
 public(complex, method=False)
@@ -231,5 +241,7 @@ for _function in (view_as_real, view_as_complex):
 public(isreal)
 public(resolve_conj)
 public(is_conj)
+public(resolve_neg)
+public(is_neg)
 attach("real", property(real, _set_real))
 attach("imag", property(imag, _set_imag))

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..._missing import missing_from
+from ..._missing import found_later as _found_later
 from .base import LRScheduler
 from .chained import ConstantLR, CosineAnnealingLR, ExponentialLR, LambdaLR, LinearLR, MultiStepLR, StepLR
 from .one_cycle import OneCycleLR
@@ -15,4 +15,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = missing_from(globals(), "optim.lr_scheduler")
+    __getattr__, __dir__ = _found_later(globals(), "optim.lr_scheduler")

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..._missing import missing_from
+from ..._missing import found_later as _found_later
 from .errors import CheckpointError
 from .groups import GraphExecGroup
 from .random_states import DefaultDeviceType, get_device_states, set_device_states
@@ -18,4 +18,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = missing_from(globals(), "utils.checkpoint")
+    __getattr__, __dir__ = _found_later(globals(), "utils.checkpoint")

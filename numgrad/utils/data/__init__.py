@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..._missing import missing_from
+from ..._missing import found_later as _found_later
 from .collate import default_collate, default_convert
 from .dataloader import DataLoader, get_worker_info
 from .dataset import (
@@ -31,4 +31,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = missing_from(globals(), "utils.data")
+    __getattr__, __dir__ = _found_later(globals(), "utils.data")
