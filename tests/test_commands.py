@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from environments import python_with
 
 from numgrad.__main__ import main
 from numgrad.data import digits, load_digits
@@ -34,7 +35,7 @@ def accuracy(output: str) -> float:
 
 
 def test_train_digits_reaches_its_accuracy_and_shows_progress():
-    command = [sys.executable, "-m", "numgrad", "train", "digits"]
+    command = [python_with("core"), "-m", "numgrad", "train", "digits"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert result.returncode == 0, result.stderr
     assert accuracy(result.stdout.strip()) >= 95
@@ -81,7 +82,9 @@ def test_a_directory_that_does_not_exist_is_noticed_before_the_training(run, tmp
 
 def test_runs_are_drawn(run, tmp_path):
     picture = tmp_path / "runs.svg"
-    result = run("train", "digits", "--epochs", "2", "--seeds", "2", "--hidden", "16", "--plot", str(picture))
+    options = ["--epochs", "2", "--seeds", "2", "--hidden", "16", "--plot", str(picture)]
+    command = [python_with("plot"), "-m", "numgrad", "train", "digits", *options]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert result.returncode == 0, result.stderr
     assert f"drawn in {picture}" in result.stdout
     assert "<svg" in picture.read_text(encoding="utf-8")

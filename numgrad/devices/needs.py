@@ -27,13 +27,15 @@ def check() -> int:
     """Look whether there is all that is needed; returns the number of GPUs.
 
     Raises:
-        ImportError: the extra "cuda" is not installed.
+        ImportError: the extra "cuda" is not installed, or "simulator" where the simulator is on.
         RuntimeError: there is no driver, or no GPU.
     """
     for package in ("numba_cuda", "cuda", "cuda.bindings"):
         if importlib.util.find_spec(package) is None:
+            from numgrad_kernels.cuda import how_to_install
+
             name = "numba-cuda" if package == "numba_cuda" else "cuda-bindings"
-            raise ImportError(f'computing on a GPU needs the package {name}: pip install -e ".[cuda]"')
+            raise ImportError(f"computing on a GPU needs the package {name}: {how_to_install()}")
     if is_simulated():
         return 1
     _load_driver()

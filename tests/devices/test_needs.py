@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
 from cuda.bindings import driver as real
 from driver_stub import Driver
@@ -19,6 +20,7 @@ ROOT = Path(numgrad.__file__).parent.parent
 @pytest.fixture
 def machine(monkeypatch):
     """A machine with a driver and two GPUs."""
+    importlib.import_module("numgrad_kernels.cuda.adapter")  # which takes types from the real driver
     stub = Driver(gpus=2)
     monkeypatch.setattr("cuda.bindings.driver", stub)
     monkeypatch.setattr(needs, "_load_driver", lambda: None)
@@ -43,6 +45,16 @@ def test_the_extra_is_not_installed(machine, monkeypatch, module, package):
     with pytest.raises(ImportError, match=rf'needs the package {package}: pip install -e "\.\[cuda\]"'):
         needs.check()
     assert not numgrad.cuda.is_available()
+
+
+def test_the_simulator_needs_nothing_of_nvidias(monkeypatch):
+    monkeypatch.setattr(numba.config, "ENABLE_CUDASIM", 1)
+    monkeypatch.setattr(importlib.util, "find_spec", without("numba_cuda"))
+    monkeypatch.delitem(sys.modules, "numgrad_kernels.cuda.adapter", raising=False)
+    with pytest.raises(ImportError, match=r'needs the package numba-cuda: pip install -e "\.\[simulator\]"'):
+        numgrad.zeros(2, device="cuda")
+    with pytest.raises(ImportError, match=r'need the package numba-cuda: pip install -e "\.\[simulator\]"'):
+        importlib.import_module("numgrad_kernels.cuda.adapter")
 
 
 def test_there_is_no_driver(monkeypatch):

@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -45,13 +46,29 @@ def solutions(notebook: Any) -> list[str]:
     return [code for text in texts for code in _SOLUTION.findall(text)]
 
 
-def run(notebook: Any, directory: str | Path, more: list[str] | None = None) -> Any:
+class _Client(NotebookClient):
+    """Runs a notebook in a kernel of the environment of this Python."""
+
+    def __init__(self, notebook: Any, python: str, **options: Any) -> None:
+        super().__init__(notebook, **options)
+        self._python = python
+
+    def create_kernel_manager(self) -> Any:
+        manager = super().create_kernel_manager()
+        manager.kernel_spec.argv[0] = self._python
+        return manager
+
+
+def run(
+    notebook: Any, directory: str | Path, more: list[str] | None = None, python: str = sys.executable
+) -> Any:
     """A copy of the notebook with the outputs of a fresh run.
 
     Args:
         notebook: as nbformat reads it.
         directory: where the kernel runs.
         more: further code to run after the notebook, each in a cell at its end.
+        python: of the environment that the kernel runs in.
 
     Raises:
         nbclient.exceptions.CellExecutionError: a cell without the tag `raises-exception` failed.
@@ -60,8 +77,9 @@ def run(notebook: Any, directory: str | Path, more: list[str] | None = None) -> 
     fresh.cells = [nbformat.from_dict(cell) for cell in notebook.cells]
     fresh.cells += [nbformat.v4.new_code_cell(code) for code in more or []]
     with tempfile.TemporaryDirectory() as profile:
-        client = NotebookClient(
+        client = _Client(
             fresh,
+            python,
             timeout=_LONGEST_CELL,
             record_timing=False,
             store_widget_state=False,

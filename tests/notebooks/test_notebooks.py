@@ -9,6 +9,7 @@ import sys
 
 import nbformat
 import pytest
+from environments import python_with
 from notebooks.execute import NOTEBOOKS, ROOT, comparable, error_text, run, solutions
 
 # written here and there when something is used for the first time on a machine
@@ -47,7 +48,7 @@ def code_cells(notebook):
 def test_runs_and_prints_what_is_stored(path, tmp_path):
     stored = nbformat.read(path, as_version=4)
     cells = code_cells(stored)
-    fresh = code_cells(run(stored, tmp_path, more=solutions(stored)))
+    fresh = code_cells(run(stored, tmp_path, solutions(stored), python_with("notebooks")))
     for cell, old in zip(fresh, cells, strict=False):
         if "raises-exception" in tags(cell):
             assert any(output.output_type == "error" for output in cell.outputs), f"no error from:\n{cell.source}"

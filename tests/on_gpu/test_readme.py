@@ -1,14 +1,36 @@
-"""The README's example of a kernel of one's own does what it says."""
+"""What the README says of GPUs: its kernel of one's own, and what the extra ``simulator`` is enough for."""
 
+import os
 import re
+import shlex
+import subprocess
 from pathlib import Path
 
-README = Path(__file__).parents[2] / "README.md"
+import pytest
+from environments import python_with
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def run(*arguments):
+    """The output of a Python that has the simulator and nothing else beside the package."""
+    given = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
+    command = [python_with("simulator"), *arguments]
+    done = subprocess.run(command, env=given, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
 
 
 def test_a_kernel_of_ones_own(capsys):
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
+    blocks = re.findall(r"```python\n(.*?)```", README, re.S)
     (program,) = [block for block in blocks if "@cuda.jit" in block]
-    exec(compile(program, str(README), "exec"), {})
+    exec(compile(program, "README.md", "exec"), {})
     promised = re.search(r"^print\(.*?\) +# (.*)$", program, re.M)[1]
     assert capsys.readouterr().out.strip() == promised
+
+
+@pytest.mark.simulator
+def test_a_network_learns_to_read_in_the_simulator():
+    (command,) = re.findall(r"^NUMBA_ENABLE_CUDASIM=1 python (-m numgrad train digits .*)$", README, re.M)
+    found = re.match(r"([\d.]+)% of 60 held-out digits read correctly", run(*shlex.split(command)))
+    assert float(found[1]) > 85

@@ -21,6 +21,7 @@ from numba.core import config, types
 
 from .. import overloads, scalar
 from ..store import NO_MATTER, compiler_settings
+from . import how_to_install
 
 __all__ = [
     "CAPABILITY", "compile_ptx", "compile_ptx_for", "compilers", "complete_simulator", "cuda", "entry_name",
@@ -31,7 +32,7 @@ __all__ = [
 NEWEST_NUMPY = (2, 4)
 
 if importlib.util.find_spec("numba_cuda") is None:
-    raise ImportError('kernels for GPUs need the package numba-cuda: pip install -e ".[cuda]"')
+    raise ImportError(f"kernels for GPUs need the package numba-cuda: {how_to_install()}")
 
 try:
     from numba import cuda
