@@ -8,13 +8,10 @@ from typing import Any
 
 from numgrad.ops import ops, public_functions
 from numgrad.ops.elementwise import Pointwise
-from numgrad.ops.formulas import formula
+from numgrad.ops.formulas import KINDS, formula, rule_formula
 from numgrad.ops.table import Op
 
 __all__ = ["entry", "print_ops"]
-
-#: How the names end of several entries that serve one public function.
-_KINDS = ("all", "dim", "dims", "number", "tensor", "complex")
 
 #: How a docstring's paragraph on differences begins.
 _DIFFERENCE = "Unlike PyTorch"
@@ -34,7 +31,7 @@ def print_ops(names: list[str]) -> bool:
         if name not in known and name in public_functions:
             function = public_functions[name]
             print(f"{_signature(name, function)}\n    {(inspect.getdoc(function) or '').partition(chr(10))[0]}")
-            for op in [op for kind in _KINDS for op in known.get(f"{name}_{kind}", ())]:
+            for op in [op for kind in KINDS for op in known.get(f"{name}_{kind}", ())]:
                 print("\n".join(entry(op)))
         elif name not in known:
             print(f"{name}: the table has no such operation")
@@ -55,7 +52,7 @@ def entry(op: Op) -> Iterator[str]:
         yield f"    = {formula(op.function)}"
     for name in op.inputs:
         rule = op.rules.get(name)
-        yield f"    gradient of {name}: {'none' if rule is None else formula(rule)}"
+        yield f"    gradient of {name}: {'none' if rule is None else rule_formula(rule)}"
     for text in {inspect.getdoc(op.function), inspect.getdoc(public_functions.get(public_name(op)))}:
         for paragraph in (text or "").split("\n\n"):
             if paragraph.startswith(_DIFFERENCE):

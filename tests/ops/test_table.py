@@ -11,6 +11,7 @@ from ops.sampling import LAYOUTS
 
 import numgrad
 from numgrad.ops.elementwise import Pointwise
+from numgrad.ops.formulas import rule_formula
 from numgrad.ops.table import operation, ops, parameters
 
 CASES = [case for sample in SAMPLES for case in sample.cases(shape=(2, 3))]
@@ -80,6 +81,14 @@ def test_names_in_rules_resolve(op):
             assert set(parameters(rule)) <= names_for(op)
         used = {i.argval for i in dis.get_instructions(rule) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
         assert [name for name in used if name not in rule.__globals__ and not hasattr(builtins, name)] == []
+
+
+@pytest.mark.parametrize("op", [op for op in ops.values() if op.rules], ids=lambda op: op.name)
+def test_each_rule_has_a_formula_that_can_be_read(op):
+    for rule in [rule for rule in op.rules.values() if rule is not None]:
+        text = rule_formula(rule, real=True)
+        assert not re.search(r"\b_\w|\b(if|for|devices|isinstance|state|conj|passed_on|scalar)\b|_op\b", text), text
+        assert len(text) <= 200, text
 
 
 @pytest.mark.parametrize("op", ops.values(), ids=lambda op: op.name)

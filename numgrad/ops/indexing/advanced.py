@@ -83,6 +83,7 @@ def index_put_op(input: Tensor, places: Tensor, values: Tensor, dims: Ints, accu
 
 @index_put_op.gradient("input")
 def _(grad, places, dims, accumulate, distinct):
+    """``index_put(grad, places, 0)``; ``grad`` itself where values were added."""
     return grad if accumulate else index_put_op(grad, places, number_as(0, grad), dims, False, distinct)
 
 

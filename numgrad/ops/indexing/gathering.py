@@ -198,6 +198,7 @@ def embedding_dense_backward(
 
 @embedding_dense_backward.gradient("grad_output")
 def _(grad, indices, padding_idx, scale_grad_by_freq):
+    """``grad[indices]``, without the rows of the padding, each over how often it occurs if ``scale_grad_by_freq``."""
     return index_op(_scaled(grad, indices, padding_idx, scale_grad_by_freq), indices, (0,), False)
 
 

@@ -60,6 +60,7 @@ def _(grad, mask):
 
 @masked_fill_tensor.gradient("value")
 def _(grad, mask):
+    """``sum(where(mask, grad, 0))``."""
     return public_functions["sum"](choose(mask, grad, number_as(0, grad)))
 
 
@@ -112,6 +113,7 @@ def masked_select_op(input: Tensor, mask: Tensor) -> Tensor:
 
 @masked_select_op.gradient("input")
 def _(grad, mask, input_shape):
+    """``masked_scatter(zeros(input_shape), mask, grad)``."""
     shape = broadcast_shapes(input_shape, mask._shape)
     zeros = zeros_of(shape, grad._type)
     return masked_scatter_op(zeros, mask, grad)  # the engine sums over what was repeated
@@ -149,6 +151,7 @@ def masked_scatter_backward(grad_output: Tensor, mask: Tensor, shape: tuple[int,
 
 @masked_scatter_backward.gradient("grad_output")
 def _(grad, mask, grad_output_shape):
+    """``masked_scatter(zeros(grad_output_shape), mask, grad)``."""
     zeros = zeros_of(grad_output_shape, grad._type)
     return masked_scatter_op(zeros, mask, grad)
 

@@ -103,6 +103,9 @@ def _without_self(grad: Tensor, index: Tensor, dim: int, include_self: bool) -> 
 
 @scatter_reduce_op.gradient("input")
 def _(grad, input, index, src, out, dim, reduce, include_self):
+    """``grad * d(out) / d(input)``: 1 for sums, 1 / count for means, the other factors for products, a share for
+    extremes.
+    """
     if reduce == "mean":
         grad = div(grad, _counts(grad, index, dim, include_self))
     elif reduce == "prod":
@@ -117,6 +120,7 @@ def _(grad, input, index, src, out, dim, reduce, include_self):
 
 @scatter_reduce_op.gradient("src")
 def _(grad, input, index, src, out, dim, reduce, include_self):
+    """``gather(grad, index, dim) * d(out) / d(src)``, as for ``input``."""
     if reduce == "sum":
         return gather_op(grad, index, dim)
     if reduce == "mean":

@@ -37,6 +37,7 @@ def index_select_op(input: Tensor, index: Tensor, dim: int) -> Tensor:
 
 @index_select_op.gradient("input")
 def _(grad, dim, index, input_shape):
+    """``index_add(zeros(input_shape), index, grad, dim)``."""
     return index_add_op(repeated_zero(input_shape, grad._type), index, grad, dim, 1)
 
 
@@ -53,6 +54,7 @@ def _(grad):
 
 @index_add_op.gradient("source")
 def _(grad, dim, index, alpha):
+    """``alpha * index_select(grad, index, dim)``."""
     picked = index_select_op(grad, index, dim)
     return picked if alpha == 1 else mul(picked, conj(alpha))
 
@@ -79,6 +81,7 @@ def index_fill_tensor(input: Tensor, index: Tensor, value: Tensor, dim: int) -> 
 
 @index_fill_tensor.gradient("value")
 def _(grad, index, dim):
+    """``sum(index_select(grad, index, dim))``, each index once."""
     if is_mapped(index) or index._type.device is not CPU:  # a GPU would have to be waited for to say how many there are
         filled = index_fill_number(zeros_of(grad._shape, grad._type), index, dim, 1)
         return public_functions["sum"](choose(ne(filled, 0), grad, 0))
@@ -101,6 +104,7 @@ def take_op(input: Tensor, index: Tensor) -> Tensor:
 
 @take_op.gradient("input")
 def _(grad, index, input_shape):
+    """``put(zeros(input_shape), index, grad, accumulate=True)``."""
     return put_op(repeated_zero(input_shape, grad._type), index, grad, True)
 
 
@@ -111,6 +115,7 @@ def put_op(input: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> No
 
 @put_op.gradient("input")
 def _(grad, index, accumulate):
+    """``put(grad, index, 0)``; ``grad`` itself where values were added."""
     return grad if accumulate else put_op(grad, index, zeros_of(index._shape, grad._type), False)
 
 

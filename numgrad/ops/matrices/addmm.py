@@ -118,11 +118,13 @@ def _(grad, beta):
 
 @addmm_op.gradient("mat1")
 def _(grad, mat2, alpha, columns):
+    """``alpha * grad @ t(conj(mat2))``."""
     return times(left_gradient(grad, mat2, columns[0]), conj(alpha))
 
 
 @addmm_op.gradient("mat2")
 def _(grad, mat1, alpha, columns):
+    """``alpha * t(conj(mat1)) @ grad``."""
     return times(right_gradient(grad, mat1, columns[1]), conj(alpha))
 
 
@@ -283,12 +285,14 @@ def _(grad, beta):
 @baddbmm_op.gradient("batch1")
 @addbmm_op.gradient("batch1")
 def _(grad, batch2, alpha):
+    """``alpha * grad @ transpose(conj(batch2), 1, 2)``."""
     return times(bmm_op(_stacked(grad, batch2), passed_on(transpose_op, conj(batch2), 1, 2)), conj(alpha))
 
 
 @baddbmm_op.gradient("batch2")
 @addbmm_op.gradient("batch2")
 def _(grad, batch1, alpha):
+    """``alpha * transpose(conj(batch1), 1, 2) @ grad``."""
     return times(bmm_op(passed_on(transpose_op, conj(batch1), 1, 2), _stacked(grad, batch1)), conj(alpha))
 
 

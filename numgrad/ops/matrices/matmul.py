@@ -55,11 +55,13 @@ def mm_op(input: Tensor, mat2: Tensor, columns: tuple[bool, bool]) -> Tensor:
 
 @mm_op.gradient("input")
 def _(grad, mat2, columns):
+    """``grad @ t(conj(mat2))``."""
     return left_gradient(grad, mat2, columns[0])
 
 
 @mm_op.gradient("mat2")
 def _(grad, input, columns):
+    """``t(conj(input)) @ grad``."""
     return right_gradient(grad, input, columns[1])
 
 
@@ -249,11 +251,13 @@ def bmm_op(input: Tensor, mat2: Tensor) -> Tensor:
 
 @bmm_op.gradient("input")
 def _(grad, mat2):
+    """``grad @ transpose(conj(mat2), 1, 2)``."""
     return _turned_product(grad, False, conj(mat2), True)
 
 
 @bmm_op.gradient("mat2")
 def _(grad, input):
+    """``transpose(conj(input), 1, 2) @ grad``."""
     return _turned_product(conj(input), True, grad, False)
 
 

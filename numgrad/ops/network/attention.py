@@ -130,6 +130,9 @@ def attention_op(
 
 @attention_op.gradient("tensors")
 def _(grad, query, key, value, out, logsumexp, is_causal, scale):
+    """``P = exp(scale * query @ transpose(key) - logsumexp); S = scale * P * (grad @ transpose(value) - sum(grad * out,
+    -1)); (S @ key, transpose(S) @ query, transpose(P) @ grad)``.
+    """
     if state.mode & TRACED or not _has_kernel(query, key):
         return _gradients(grad, query, key, value, is_causal, scale)
     grads = [_like(x) for x in (query, key, value)]

@@ -128,6 +128,7 @@ def nll_loss_backward(
 
 @nll_loss_backward.gradient("grad_output")
 def _(grad, target, weight, total_weight, ignored, reduction):
+    """``-grad[target] * weight[target]``, over the total weight for a mean."""
     return _averaged(grad, target, weight, total_weight, ignored, reduction)
 
 
@@ -158,4 +159,5 @@ def nll_loss_2d_backward(
 
 @nll_loss_2d_backward.gradient("grad_output")
 def _(grad, target, weight, total_weight, ignored, reduction):
+    """``-grad[target] * weight[target]``, over the total weight for a mean."""
     return _averaged(grad, target, weight, total_weight, ignored, reduction)

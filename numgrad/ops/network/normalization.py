@@ -54,6 +54,9 @@ def layer_norm_op(
 
 @layer_norm_op.gradient("tensors")
 def _(grad, input, weight, mean, scale, shape, eps):
+    """``y = (input - mean) * scale; g = grad * weight; (scale * (g - mean(g) - y * mean(g * y)), sum(grad * y),
+    sum(grad))``.
+    """
     if state.mode & TRACED:
         normal = fused_layer_norm(input, None, None, shape, eps)
         of_input = layer_norm_backward(grad, input, mean, scale, weight, shape, eps)
@@ -82,6 +85,7 @@ def layer_norm_backward(
 
 @layer_norm_backward.gradient("grad_output")
 def _(grad, input, mean, scale, weight, shape, eps):
+    """``g = grad * scale; y = (input - mean) * scale; weight * (g - mean(g) - y * mean(g * y))``."""
     projected = layer_norm_backward(grad, input, mean, scale, None, shape, eps)
     return projected if weight is None else mul(projected, weight)
 
@@ -93,6 +97,7 @@ def _(grad, grad_output, input, mean, scale, shape, eps):
 
 @layer_norm_backward.gradient("input")
 def _(grad, grad_output, input, mean, scale, weight, shape, eps):
+    """``-(y * mean(P(c) * g) + P(c) * mean(g * y) + P(g) * mean(c * y)) * scale ** 2``."""
     # With P(v) = v - mean(v) - y * mean(v * y), which projects, the gradient is P(g) / s, of which the derivative is
     # -(y * mean(P(c) * g) + P(c) * mean(g * y) + P(g) * mean(c * y)) / s^2, c being the incoming gradient.  The
     # divisor s is computed anew, as a function of the input, lest further derivatives miss a part.

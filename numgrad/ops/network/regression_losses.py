@@ -64,11 +64,13 @@ def mse_loss_op(input: Tensor, target: Tensor, reduction: str) -> Tensor:
 
 @mse_loss_op.gradient("input")
 def _(grad, input, target, reduction):
+    """``mse_backward(grad, input, target)``, over the number of elements for a mean."""
     return mse_backward(spread(grad, input._shape, reduction), input, target)
 
 
 @mse_loss_op.gradient("target")
 def _(grad, input, target, reduction):
+    """``mse_backward(grad, target, input)``, over the number of elements for a mean."""
     return mse_backward(spread(grad, input._shape, reduction), target, input)
 
 
@@ -122,11 +124,13 @@ def smooth_l1_loss_op(input: Tensor, target: Tensor, reduction: str, beta: float
 
 @smooth_l1_loss_op.gradient("input")
 def _(grad, input, target, reduction, beta):
+    """``smooth_l1_backward(grad, input, target, beta=beta)``, over the number of elements for a mean."""
     return smooth_l1_backward(spread(grad, input._shape, reduction), input, target, beta=beta)
 
 
 @smooth_l1_loss_op.gradient("target")
 def _(grad, input, target, reduction, beta):
+    """``smooth_l1_backward(grad, target, input, beta=beta)``, over the number of elements for a mean."""
     return smooth_l1_backward(spread(grad, input._shape, reduction), target, input, beta=beta)
 
 
@@ -180,9 +184,11 @@ def huber_loss_op(input: Tensor, target: Tensor, reduction: str, delta: float) -
 
 @huber_loss_op.gradient("input")
 def _(grad, input, target, reduction, delta):
+    """``huber_backward(grad, input, target, delta=delta)``, over the number of elements for a mean."""
     return huber_backward(spread(grad, input._shape, reduction), input, target, delta=delta)
 
 
 @huber_loss_op.gradient("target")
 def _(grad, input, target, reduction, delta):
+    """``huber_backward(grad, target, input, delta=delta)``, over the number of elements for a mean."""
     return huber_backward(spread(grad, input._shape, reduction), target, input, delta=delta)

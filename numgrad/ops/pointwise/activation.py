@@ -240,6 +240,7 @@ def elu_op(input, *, alpha=1, scale=1, input_scale=1):
 
 @elu_op.gradient("input")
 def _(grad, input, alpha, scale, input_scale):
+    """``grad * where(input <= 0, scale * alpha * input_scale * exp(input * input_scale), scale)``."""
     slope = alpha * scale * input_scale
     negative = where(input <= 0, input, 0)  # elsewhere the exponential may overflow, and 0 times infinity is NaN
     at_most_0 = where(input == 0, grad * slope, grad * exp(negative * input_scale) * slope)  # at 0 it does not bend

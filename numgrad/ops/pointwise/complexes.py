@@ -32,6 +32,7 @@ def view_as_real_op(input: Tensor) -> Tensor:
 
 @view_as_real_op.gradient("input")
 def _(grad):
+    """``view_as_complex(grad)``."""
     pairs = contiguous(grad)
     return passed_on(view_as_complex_op, clone(pairs) if pairs._offset % 2 else pairs)
 
@@ -167,6 +168,7 @@ def polar_op(abs: Tensor, angle: Tensor) -> Tensor:
 
 @polar_op.gradient("abs")
 def _(grad, angle):
+    """``real(conj(grad) * polar(1, angle))``."""
     return real(mul(conj(grad), polar_op(filled_of((), 1, angle._type), angle)))
 
 

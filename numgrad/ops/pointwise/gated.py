@@ -148,6 +148,7 @@ def glu_op(input: Tensor, dim: int) -> Tensor:
 
 @glu_op.gradient("input")
 def _(grad, input, dim):
+    """``s = sigmoid(gate); cat((grad * s, grad * value * s * (1 - s)), dim)``, of the two halves of ``input``."""
     value, gate = _halves(input, dim)
     step = sigmoid(gate)
     passed = mul(grad, step)

@@ -196,6 +196,7 @@ def aminmax_op(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> tuple[Ten
 
 @aminmax_op.gradient("input")
 def _(grad, input, min, max, dims, keepdim):
+    """``(input == min) * grad[0] / sum(input == min) + (input == max) * grad[1] / sum(input == max)``."""
     parts = [
         _shared_evenly_over(part, input, out, dims, keepdim)
         for part, out in zip(grad, (min, max), strict=True) if part is not None

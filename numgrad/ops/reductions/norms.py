@@ -32,6 +32,7 @@ def vector_norm_op(input: Tensor, order: float, dims: tuple[int, ...], keepdim: 
 
 @vector_norm_op.gradient("input")
 def _(grad, input, out, order, dims, keepdim):
+    """``grad * sign(input) * (abs(input) / out) ** (order - 1)``; an extreme's is shared evenly."""
     grad, out = restored(grad, dims, keepdim), restored(out, dims, keepdim)
     sign_of = sgn if input._type.dtype.is_complex else sign
     if order == 0:

@@ -36,6 +36,7 @@ def prod_all(input: Tensor, kind: dtype | None = None) -> Tensor:
 
 @prod_all.gradient("input")
 def _(grad, input, out):
+    """``grad * conj(out / input)``; where an element is 0, the product of the others."""
     input = convert(input, grad.dtype)
     if not is_mapped(input) and all(input):
         return div(mul(grad, conj(out)), conj(input))
@@ -50,6 +51,7 @@ def prod_dim(input: Tensor, dim: int, keepdim: bool, kind: dtype | None = None) 
 
 @prod_dim.gradient("input")
 def _(grad, input, out, dim, keepdim):
+    """``grad * conj(out / input)``; where an element is 0, the product of the others."""
     if not input._shape:
         return grad
     grad, input = restored(grad, (dim,), keepdim), convert(input, grad.dtype)
@@ -92,6 +94,7 @@ def cumprod_op(input: Tensor, dim: int, backwards: bool, kind: dtype | None = No
 
 @cumprod_op.gradient("input")
 def _(grad, input, out, dim, backwards):
+    """``previous(conj(out)) * linear_recurrence(grad, next(conj(input)), dim, not backwards)``."""
     # With P the products, dP[j] / dx[k] = P[k-1] * x[k+1] * ... * x[j], so the gradient is P[k-1] * S[k] with
     # S[k] = grad[k] + x[k+1] * S[k+1].
     input = conj(convert(input, grad.dtype))
@@ -123,6 +126,7 @@ def shift(input: Tensor, dim: int, backwards: bool, fill: float) -> Tensor:
 
 @shift.gradient("input")
 def _(grad, dim, backwards):
+    """``shift(grad, dim, not backwards, 0)``."""
     return shift(grad, dim, not backwards, 0)
 
 
@@ -144,11 +148,13 @@ def _through_recurrence(grad: Tensor, factors: Tensor, dim: int, backwards: bool
 
 @linear_recurrence.gradient("input")
 def _(grad, factors, dim, backwards):
+    """``linear_recurrence(grad, next(factors), dim, not backwards)``."""
     return _through_recurrence(grad, factors, dim, backwards)
 
 
 @linear_recurrence.gradient("factors")
 def _(grad, factors, out, dim, backwards):
+    """``linear_recurrence(grad, next(factors), dim, not backwards) * previous(conj(out))``."""
     return mul(_through_recurrence(grad, factors, dim, backwards), conj(shift(out, dim, backwards, 0)))
 
 

@@ -48,6 +48,7 @@ def logcumsumexp_op(input: Tensor, dim: int) -> Tensor:
 
 @logcumsumexp_op.gradient("input")
 def _(grad, input, out, dim):
+    """``exp(input - out) * linear_recurrence(grad, exp(out - next(out)), dim, True)``."""
     # dout[j] / dx[k] = exp(x[k] - out[j]), so the gradient is exp(x[k] - out[k]) * S[k] with
     # S[k] = grad[k] + exp(out[k] - out[k+1]) * S[k+1]: no exponential is larger than 1.
     factors = exp(sub(out, shift(out, dim, True, float("inf"))))
@@ -89,6 +90,7 @@ def cummin_op(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 @cummax_op.gradient("input")
 @cummin_op.gradient("input")
 def _(grad, indices, input_shape, dim):
+    """``scatter_zeros(grad, indices, input_shape, dim)``."""
     return scatter_zeros(grad, indices, input_shape, dim) if input_shape else grad
 
 

@@ -59,6 +59,7 @@ def stable_sort_op(input: Tensor, dim: int, descending: bool) -> tuple[Tensor, T
 @sort_op.gradient("input")
 @stable_sort_op.gradient("input")
 def _(grad, indices, input_shape, dim):
+    """``scatter_zeros(grad, indices, input_shape, dim)``."""
     return scatter_zeros(grad, indices, input_shape, dim) if input_shape else grad
 
 
@@ -114,6 +115,7 @@ def topk_op(input: Tensor, k: int, dim: int, largest: bool) -> tuple[Tensor, Ten
 
 @topk_op.gradient("input")
 def _(grad, indices, input_shape, dim):
+    """``scatter_zeros(grad, indices, input_shape, dim)``."""
     return scatter_zeros(grad, indices, input_shape, dim) if input_shape else grad
 
 

@@ -64,6 +64,7 @@ def var_op(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: boo
 
 @var_op.gradient("input")
 def _(grad, input, dims, correction, keepdim):
+    """``grad * 2 * (input - mean(input)) / (count - correction)``."""
     return _var_gradient(grad, input, dims, correction, keepdim)
 
 
@@ -74,6 +75,7 @@ def std_op(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: boo
 
 @std_op.gradient("input")
 def _(grad, input, out, dims, correction, keepdim):
+    """``grad * (input - mean(input)) / (out * (count - correction))``."""
     return _std_gradient(grad, input, out, dims, correction, keepdim)
 
 
@@ -84,6 +86,7 @@ def var_mean_op(input: Tensor, dims: tuple[int, ...], correction: float, keepdim
 
 @var_mean_op.gradient("input")
 def _(grad, input, dims, correction, keepdim):
+    """``grad[0] * 2 * (input - mean(input)) / (count - correction) + grad[1] / count``."""
     spread, mean = grad
     if mean is None:
         return _var_gradient(spread, input, dims, correction, keepdim)
@@ -98,6 +101,7 @@ def std_mean_op(input: Tensor, dims: tuple[int, ...], correction: float, keepdim
 
 @std_mean_op.gradient("input")
 def _(grad, input, std, dims, correction, keepdim):
+    """``grad[0] * (input - mean(input)) / (std * (count - correction)) + grad[1] / count``."""
     spread, mean = grad
     if mean is None:
         return _std_gradient(spread, input, std, dims, correction, keepdim)

@@ -156,6 +156,7 @@ def mean_dims(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype |
 
 @mean_dims.gradient("input")
 def mean_gradient(grad, input_shape, dims, keepdim):
+    """``expand(grad / count, input_shape)``, ``count`` elements to each mean."""
     count = numel(tuple([input_shape[d] for d in dims]))
     return expand(div(restored(grad, dims, keepdim), float(count)), input_shape)
 

@@ -112,6 +112,7 @@ def block_diag_op(tensors: tuple[Tensor, ...], shapes: tuple[tuple[int, ...], ..
 
 @block_diag_op.gradient("tensors")
 def _(grad, shapes):
+    """``grad[rows, columns]``, the block that the tensor was put at."""
     return [reshape(block, shape) for block, shape in zip(_blocks(grad, shapes, slice_op), shapes, strict=True)]
 
 

@@ -31,6 +31,7 @@ def unbind_op(input: Tensor, dim: int) -> tuple[Tensor, ...]:
 
 @unbind_op.gradient("input")
 def _(grad, input_shape, dim):
+    """``stack(grad, dim)``, zeros in place of gradients that did not come."""
     grads = grad if isinstance(grad, list) else [grad]
     given = next(g for g in grads if g is not None)
     missing = zeros_of(given._shape, given._type)
@@ -73,6 +74,7 @@ def _without_empty_rows(tensors: Any, extents: Any) -> Any:
 
 @cat_op.gradient("tensors")
 def _(grad, dim, extents):
+    """``narrow(grad, dim, start, extent)``, the part that the tensor was put at."""
     starts = [sum([e or 0 for e in extents[:i]]) for i in range(len(extents))]
     return [
         zeros_of((0,), grad._type) if extent is None else passed_on(slice_op, grad, dim, start, start + extent, 1)
@@ -152,6 +154,7 @@ def stack_op(tensors: tuple[Tensor, ...], dim: int) -> Tensor:
 
 @stack_op.gradient("tensors")
 def _(grad, dim):
+    """``unbind(grad, dim)``."""
     return list(unbind_op(grad, dim))
 
 

@@ -42,6 +42,7 @@ def constant_pad(input: Tensor, pad: tuple[int, ...], value: Any) -> Tensor:
 
 @constant_pad.gradient("input")
 def _(grad, pad):
+    """``constant_pad(grad, -pad, 0)``."""
     return constant_pad(grad, tuple([-n for n in pad]), 0)
 
 

@@ -54,6 +54,7 @@ def _total_shifts(shape: tuple[int, ...], shifts: tuple[int, ...], dims: tuple[i
 
 @roll_op.gradient("input")
 def _(grad, shifts, dims):
+    """``roll(grad, -shifts, dims)``."""
     return roll_op(grad, tuple([-shift for shift in shifts]), dims)
 
 
@@ -132,6 +133,7 @@ def repeat_op(input: Tensor, repeats: tuple[int, ...]) -> Tensor:
 
 @repeat_op.gradient("input")
 def _(grad, input_shape, repeats):
+    """``sum(copies(grad), 0)``."""
     pairs = _interleaved(input_shape, repeats)
     if not pairs:
         return grad

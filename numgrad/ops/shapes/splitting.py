@@ -57,6 +57,7 @@ def unsafe_split_op(input: Tensor, split_size: int, dim: int) -> tuple[Tensor, .
 @split_op.gradient("input")
 @unsafe_split_op.gradient("input")
 def _(grad, input_shape, split_size, dim):
+    """``cat(grad, dim)``."""
     return _joined(grad, _even(input_shape[dim], split_size), dim)
 
 
@@ -74,6 +75,7 @@ def unsafe_split_sizes_op(input: Tensor, sizes: tuple[int, ...], dim: int) -> tu
 @split_sizes_op.gradient("input")
 @unsafe_split_sizes_op.gradient("input")
 def _(grad, sizes, dim):
+    """``cat(grad, dim)``."""
     return _joined(grad, sizes, dim)
 
 

@@ -135,6 +135,7 @@ def reshape_alias(input: Tensor, shape: tuple[int, ...], strides: tuple[int, ...
 @view_as_shape.gradient("input")
 @reshape_alias.gradient("input")
 def _(grad, input_shape):
+    """``reshape(grad, input_shape)``."""
     return _restored(grad, input_shape)
 
 
@@ -146,6 +147,7 @@ def unsafe_view(input: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 @unsafe_view.gradient("input")
 def _(grad, input_shape):
+    """``reshape(grad, input_shape)``."""
     return _restored(grad, input_shape)
 
 
@@ -194,6 +196,7 @@ def permute_op(input: Tensor, dims: tuple[int, ...]) -> Tensor:
 
 @permute_op.gradient("input")
 def _(grad, dims):
+    """``permute(grad, argsort(dims))``."""
     return passed_on(permute_op, grad, tuple([dims.index(d) for d in range(len(dims))]))
 
 
@@ -294,6 +297,7 @@ def squeeze_result(input: Tensor, dim: int) -> Tensor:
 @squeeze_dims.gradient("input")
 @squeeze_result.gradient("input")
 def _(grad, input_shape):
+    """``reshape(grad, input_shape)``."""
     return _restored(grad, input_shape)
 
 

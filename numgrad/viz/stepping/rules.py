@@ -17,7 +17,7 @@ from ...autograd.saved import SavingNode
 from ...autograd.views import CopySlices
 from ...ops import public_functions
 from ...ops.elementwise import Pointwise
-from ...ops.formulas import formula
+from ...ops.formulas import formula, rule_formula
 from ...ops.nodes import OpNode, public_name
 from ...ops.table import parameters
 from ..saved import acting
@@ -33,23 +33,28 @@ class Rule(NamedTuple):
 
     Attributes:
         input: the name of the input.
-        formula: the rule as it is written in the op table; None for a node that has no rule there.
-        function: the rule.
+        function: the rule in the op table; None for a node that has none there.
+        real: whether it is a rule of real numbers, of which conjugates are not worth mentioning.
     """
 
     input: str
-    formula: str | None
     function: Callable[..., Any] | None = None
+    real: bool = False
+
+    @property
+    def formula(self) -> str | None:
+        """The rule as it is written in the op table."""
+        return None if self.function is None else rule_formula(self.function, self.real)
 
     @property
     def meaning(self) -> str | None:
         """The formula of the backward operation that the rule calls, if there is one: ``relu_backward(...) = ...``."""
-        if self.formula is None or self.function is None:
+        if self.function is None:
             return None
-        for name in re.findall(r"\b\w+_backward\b", self.formula):
+        for name in re.findall(r"\b\w+_backward\b", rule_formula(self.function)):
             op = getattr(self.function.__globals__.get(name), "op", None)
             if isinstance(op, Pointwise) and name not in public_functions:
-                return f"{name}({', '.join(parameters(op.function))}) = {formula(op.function)}"
+                return f"{name}({', '.join(parameters(op.function))}) = {formula(op.function, self.real)}"
         return None
 
 
@@ -58,13 +63,13 @@ def rules_of(node: Node) -> list[Rule]:
     if isinstance(node, OpNode):
         return _rules_of_op(node)
     if isinstance(node, BackwardCFunction):
-        return [Rule(name, None) for name in _inputs(node)]
+        return [Rule(name) for name in _inputs(node)]
     if isinstance(node, CopySlices) and isinstance(node.operation, Node):
         rules = rules_of(node.operation)
         if rules[0].function is None and len(rules) == 2:
-            return [Rule("the tensor before", None), Rule("what was written", None)]
+            return [Rule("the tensor before"), Rule("what was written")]
         return [rules[node.place], *rules[: node.place], *rules[node.place + 1 :]]
-    return [Rule(f"input {place}" if len(node.edges) > 1 else "input", None) for place in range(len(node.edges))]
+    return [Rule(f"input {place}" if len(node.edges) > 1 else "input") for place in range(len(node.edges))]
 
 
 def _rules_of_op(node: OpNode) -> list[Rule]:
@@ -73,14 +78,20 @@ def _rules_of_op(node: OpNode) -> list[Rule]:
         names: Sequence[str] = op.inputs
     elif op.sequence:
         (rule,) = op.rules.values()
-        text = formula(rule)
-        return [Rule(f"{op.inputs[0]}[{place}]", text, rule) for place in range(len(node.edges))]
+        return [Rule(f"{op.inputs[0]}[{place}]", rule, _is_real(node)) for place in range(len(node.edges))]
     else:
         names = op.differentiable
+    real = _is_real(node)
     return [
-        Rule(name, None) if edge is None else Rule(name, formula(op.rules[name]), op.rules[name])
+        Rule(name) if edge is None else Rule(name, op.rules[name], real)
         for name, edge in zip(names, node.edges, strict=True)
     ]
+
+
+def _is_real(node: Node) -> bool:
+    """Whether the node's result and the inputs that need a gradient are real."""
+    outputs = [(node, 0), *[edge for edge in node.edges if edge is not None]]
+    return not any(other.output(number)[1].dtype.is_complex for other, number in outputs)
 
 
 def saved_by(node: Node) -> dict[str, Any]:
