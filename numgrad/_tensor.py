@@ -18,6 +18,7 @@ from ._types import TensorType
 from .autograd.grad_mode import LEVELS, inference_blocks, state
 from .autograd.inference_tensors import check_may_require_grad, is_inference, new_counter
 from .autograd.node import MAYBE, gradient_type
+from .autograd.origins import DETACHED
 from .autograd.variable import reshaped_gradient
 from .autograd.views import check_writable
 
@@ -40,10 +41,11 @@ class Tensor(Description, Conversions, GradientHooks):
     # ``_accumulator`` a leaf's weak reference to its AccumulateGrad; ``_view`` what a view knows of its base;
     # ``_counter`` a list of one int, counting in-place changes, that all tensors on the same memory share;
     # ``_shared`` says that a gradient's memory is somebody else's too; ``_duals`` has the tangents by level;
-    # ``_mapped`` says what a tensor without memory stands for (see ``ops/batches.py``).
+    # ``_mapped`` says what a tensor without memory stands for (see ``ops/batches.py``); ``_origin`` how
+    # one came about that requires no gradient (see ``autograd/origins.py``).
     __slots__ = (
         "__dict__", "__weakref__", "_accumulator", "_counter", "_duals", "_edge", "_flat", "_grad", "_grad_type",
-        "_hooks", "_mapped", "_offset", "_requires_grad", "_shape", "_shared", "_storage", "_strides", "_type",
+        "_hooks", "_mapped", "_offset", "_origin", "_requires_grad", "_shape", "_shared", "_storage", "_strides", "_type",
         "_view",
     )
 
@@ -59,6 +61,7 @@ class Tensor(Description, Conversions, GradientHooks):
     _hooks: Any
     _mapped: Any  # under ``vmap``, else absent
     _offset: int
+    _origin: str  # where it is known, else absent
     _requires_grad: int
     _shape: tuple[int, ...]
     _shared: bool
@@ -212,6 +215,8 @@ class Tensor(Description, Conversions, GradientHooks):
     def detach(self) -> Tensor:
         """The same elements without the graph; in-place changes are seen, and noticed, by both."""
         alias = self._alias()
+        if self._requires_grad:
+            alias._origin = DETACHED
         if self._flat is None and state.mode & LEVELS and hasattr(self, "_mapped"):
             alias._mapped = self._mapped._replace(tensor=self._mapped.tensor.detach())
         return alias
@@ -222,6 +227,8 @@ class Tensor(Description, Conversions, GradientHooks):
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead."
             )
+        if self._requires_grad:
+            self._origin = DETACHED
         self._edge = None
         self._requires_grad = False
         if state.mode & LEVELS:

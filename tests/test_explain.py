@@ -3,10 +3,11 @@
 import gc
 import re
 
+import numpy as np
 import pytest
 
 import numgrad
-from numgrad import arange, explain, nn, ones, tensor
+from numgrad import arange, explain, from_numpy, nn, ones, tensor
 from numgrad.autograd import Function, grad, set_detect_anomaly
 
 
@@ -58,11 +59,18 @@ def unrecorded(x):
     (lambda x: x > 1, "False. There are no derivatives of bool"),
     (inference, "False. It was made under inference_mode()"),
     (frozen, "False. It is a parameter that is frozen"),
-    (lambda x: x.detach(), "False. It lies on the memory of another tensor, which requires one (tensor of shape [2]"),
-    (lambda x: x.data[:1], "False. It lies on the memory of another tensor"),
-    (lambda x: ones(2), "False. Nobody has asked for one with requires_grad_(), or it was computed from tensors that"),
-    (unrecorded, "False. Nobody has asked for one"),
-    (Fixed.apply, "False. Nobody has asked for one"),
+    (lambda x: x.detach(), "False. It was cut off the graph of another tensor (tensor of shape [2], float32, a leaf)"),
+    (lambda x: x.data[:1], "False. It is a view of a tensor that was cut off the graph of another tensor"),
+    (lambda x: (x * 2).detach(), "False. It was cut off the graph by detach() or .data."),
+    (lambda x: (x * 2).detach_(), "False. It was cut off the graph by detach() or .data."),
+    (lambda x: ones(2).detach(), "False. It was computed from tensors that require none"),
+    (lambda x: ones(2), "False. Nobody has asked for one: requires_grad_() does"),
+    (lambda x: tensor([1.0]), "False. Nobody has asked for one: requires_grad_() does"),
+    (lambda x: from_numpy(np.ones(2)), "False. It lies on memory of NumPy's or another library"),
+    (lambda x: arange(3) / 2, "False. It was computed from tensors that require none, such as integers"),
+    (unrecorded, "False. It was computed where nothing is recorded: under no_grad()"),
+    (lambda x: unrecorded(x.sum()), "False. It was computed where nothing is recorded: under no_grad()"),
+    (Fixed.apply, "False. It was computed where nothing is recorded: under no_grad(), in the forward of a Function"),
     (lambda x: ones(2, 2)[0], "False. It is a view of a tensor that requires none."),
     (lambda x: x, "True, so that backward adds to its grad."),
     (lambda x: x * 2, "True, since it was computed from tensors that require gradients."),
@@ -154,6 +162,35 @@ def test_what_has_added_to_it(x):
     sources = r"ExpBackward0 \(test_explain.py, line \d+\) and MulBackward0 \(test_explain.py, line \d+\) \(2 times\)"
     assert re.search(rf"{at('frees', 'total.backward()')}\n    3 times, from {sources}\n", text)
     assert re.search(rf"{at('.*', 'last.backward()')}\n    from SumBackward0 \(test_explain.py, line \d+\)$", text)
+
+
+def test_zeros_and_nan_in_a_gradient(x):
+    frees((x * 0).sum())
+    assert explain(x)["grad"].startswith("shape [2], float32, all zeros. Each backward pass")
+    x.grad[0] = float("nan")
+    assert explain(x)["grad"].startswith("shape [2], float32, 1 of 2 elements NaN. ")
+    x.grad[:] = float("inf")
+    assert explain(x)["grad"].startswith("shape [2], float32, 2 of 2 elements infinite. ")
+
+
+def doubled(gradient):
+    return gradient * 2
+
+
+def test_what_a_hook_changed(x):
+    handle = x.register_hook(hook)
+    with set_detect_anomaly(True):
+        frees(x.sum())
+        assert "changed by" not in explain(x)["grad"]
+        handle.remove()
+        x.register_hook(doubled)
+        x.register_hook(lambda gradient: gradient.mul_(2))
+        frees(x.sum())
+    text = explain(x)["grad"]
+    assert "changed by its hooks (doubled and " in text
+    assert text.count("changed by its hooks") == 1
+    x.grad = ones(2)
+    assert "What arrives passes its hooks (doubled and " in explain(x)["grad"]
 
 
 def test_a_gradient_that_was_reset_or_set(x):
@@ -268,6 +305,13 @@ def test_memory(x):
     place = at(".*", "base.mul_(3)")
     assert re.search(rf"3 times \(its version is 3\), the last time here:\n{place}", explain(view)["memory"])
     assert explain(inference(x))["memory"] == "its own, without a version."
+    detached = x.detach()
+    assert explain(detached)["memory"].startswith("shared with another tensor (tensor of shape [2], float32, a leaf)")
+    assert explain(x)["memory"].startswith("shared with another tensor (tensor of shape [2], float32, made by no")
+    array = np.ones((2, 3))
+    for foreign in (from_numpy(array), from_numpy(array.T).requires_grad_(), numgrad.from_dlpack(array)):
+        assert explain(foreign)["memory"].startswith("that of a NumPy array or of another library's, which sees what")
+    assert explain(tensor(array))["memory"].startswith("its own")
 
 
 def hook(*anything):
@@ -345,8 +389,48 @@ def test_it_changes_nothing(x):
     assert x.grad.tolist() == [2.0, 4.0]
 
 
-def test_it_explains_tensors_only(x):
-    with pytest.raises(TypeError, match=r"explain\(\): argument 'tensor' must be Tensor, not int"):
+def test_none_is_told_where_it_may_come_from(x):
+    explanation = explain(x.grad)
+    assert explanation.summary == "None: there is no tensor."
+    assert list(explanation.topics) == [
+        "a grad", "a grad_fn", "a result of autograd.grad", "a result of a function"
+    ]
+
+
+def test_nodes(x):
+    y = x.exp()
+    explanation = explain(y.grad_fn)
+    assert explanation.summary.startswith("ExpBackward0, a node: it turns the gradient of its result, of shape [2], in")
+    assert explanation["gradients go to"] == "torch::autograd::AccumulateGrad."
+    assert explanation["saved"] == "result."
+    assert explanation["graph"].endswith("Nothing is freed: backward can go through it.")
+    frees(y.sum())
+    assert explain(y.grad_fn)["saved"] == "nothing, or it was freed."
+    assert "had saved was freed here" in explain(y.grad_fn)["graph"]
+    explanation = explain(y.grad_fn.next_functions[0][0])
+    assert explanation.summary.endswith("it adds what arrives to the grad of a leaf of shape [2], float32.")
+    assert explanation["grad"] == "shape [2], float32."
+
+
+def test_modules():
+    model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
+    model[0].bias.requires_grad_(False)
+    explanation = explain(model)
+    assert explanation.summary == "A Sequential with 4 parameters, 13 elements."
+    assert explanation["requires_grad"] == "3 of 4 learn; frozen: 0.bias."
+    assert explanation["grad"].startswith("0 of 3 have one. None: 0.weight, 2.weight and 2.bias; explain one of them")
+    frees((model(ones(1, 2)) * 0).sum())
+    text = "0.weight, all zeros, 2.weight, all zeros and 2.bias, all zeros"
+    assert explain(model)["grad"] == f"3 of 3 have one. Striking: {text}."
+    assert explain(model.eval())["mode"] == "evaluation."
+
+
+def test_it_explains_nothing_else(x):
+    with pytest.raises(TypeError, match=r"explain\(\): argument 'tensor' must be Tensor, not int$"):
         explain(3)
+    with pytest.raises(TypeError, match="not function: call it, and explain what it returns"):
+        explain(hook)
+    with pytest.raises(TypeError, match="not list: explain the tensors in it one by one"):
+        explain([x])
     with pytest.raises(TypeError, match=r"explain\(\): argument 'output' must be Tensor, not float"):
         explain(x, 3.0)

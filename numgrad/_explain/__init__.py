@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .._rich import shown_by
 from .._tensor import Tensor
-from . import gradient, graph, memory, requires
+from ..autograd.node import Node
+from . import gradient, graph, memory, others, requires
 from .subject import Subject, listed
+
+if TYPE_CHECKING:
+    from ..nn import Module
 
 __all__ = ["Explanation", "explain"]
 
@@ -32,15 +38,18 @@ class Explanation:
     _repr_html_ = shown_by("explanations")
 
 
-def explain(tensor: Tensor, output: Tensor | None = None) -> Explanation:
+def explain(tensor: Tensor | Node | Module | None, output: Tensor | None = None) -> Explanation:
     """Say in words why a tensor has a gradient or none, what became of its graph, and who uses it.
+
+    Of a node (a ``grad_fn``) it says what lies behind it and what it has saved, of a module which of its parameters
+    learn and have gradients; of None where that may have come from.
 
     Some of it is known only of what happened under :class:`numgrad.autograd.detect_anomaly`: which calls of backward
     have added to ``grad``, and which lines recorded an operation or changed a tensor in place.  To find who uses the
     tensor, all objects of the process are looked at, which takes some time; nothing is changed.
 
     Args:
-        tensor: of any shape and dtype.
+        tensor: of any shape and dtype; or a node, a module or None.
         output: a tensor, such as a loss, of which to say whether and how it depends on ``tensor``.
 
     Returns:
@@ -48,7 +57,7 @@ def explain(tensor: Tensor, output: Tensor | None = None) -> Explanation:
         ``requires_grad``, ``grad``, ``graph``, ``used by``, ``memory``, ``hooks`` and, where one is given, ``output``.
 
     Raises:
-        TypeError: one of the arguments is no tensor.
+        TypeError: one of the arguments is nothing of these, or ``output`` no tensor.
 
     Example:
         >>> import numgrad
@@ -76,9 +85,10 @@ def explain(tensor: Tensor, output: Tensor | None = None) -> Explanation:
         False. It lies on the memory of another tensor, which requires one (tensor of shape [2], float32, a leaf):
         detach() or .data made it, which cut it off the graph.
     """
-    for name, value in (("tensor", tensor), ("output", output)):
-        if not isinstance(value, Tensor) and (name == "tensor" or value is not None):
-            raise TypeError(f"explain(): argument '{name}' must be Tensor, not {type(value).__name__}")
+    if output is not None and not isinstance(output, Tensor):
+        raise TypeError(f"explain(): argument 'output' must be Tensor, not {type(output).__name__}")
+    if not isinstance(tensor, Tensor):
+        return Explanation(*others.account(tensor))
     subject = Subject(tensor)
     topics = {
         "requires_grad": requires.text(subject),

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
+
 from .._quantities import counted
+from .._tensor import Tensor
 from ..autograd.contributions import Contributions, contributions_to
+from ..autograd.operations import operations
+from .memory import hook_names
 from .subject import Subject, described, listed
 
-__all__ = ["text"]
+__all__ = ["remarkable", "text"]
 
 #: Calls of backward that are shown, the latest.
 SHOWN = 3
@@ -20,12 +25,27 @@ def text(subject: Subject) -> str:
     if tensor._grad is None:
         return f"None. {_why_none(subject)}"
     known = contributions_to(tensor)
+    start = f"{described(tensor._grad)}{remarkable(tensor._grad)}."
     if known is not None and known.made(tensor._grad):
-        return f"{described(tensor._grad)}. {_account(known)}"
+        return f"{start} {_account(known)}"
+    hooks = hook_names(tensor)
+    changed = f"What arrives passes its hooks ({listed(hooks)}) first, which may change it. " if hooks else ""
     return (
-        f"{described(tensor._grad)}. Each backward pass adds to it, until zero_grad() or grad = None starts it afresh. "
+        f"{start} Each backward pass adds to it, until zero_grad() or grad = None starts it afresh. {changed}"
         "Under numgrad.autograd.detect_anomaly() this says which calls have added to it, and from where."
     )
+
+
+def remarkable(gradient: Tensor) -> str:
+    """What is striking about the elements: zeros alone, NaN or infinities."""
+    try:
+        elements = operations.elements(gradient)
+    except RuntimeError:  # one example of many, under vmap
+        return ""
+    if elements.size and not elements.any():
+        return ", all zeros"
+    found = [(int(np.isnan(elements).sum()), "NaN"), (int(np.isinf(elements).sum()), "infinite")]
+    return "".join(f", {count:,} of {counted(elements.size, 'element')} {word}" for count, word in found if count)
 
 
 def _account(known: Contributions) -> str:
@@ -35,11 +55,12 @@ def _account(known: Contributions) -> str:
     groups = [[next(same), *same] for _, same in itertools.groupby(known.latest)]
     lines = [f"{start}, the latest here:" if len(groups) > SHOWN else f"{start}, here:"]
     for group in groups[-SHOWN:]:
-        call, sources = group[0]
+        call, sources, changed_by = group[0]
         lines.append(str(call))
         names = [f"{name} ({place.brief})" if place is not None else name for name, place in sources]
         often = [f"{len(group)} times"] if len(group) > 1 else []
-        lines.append("    " + ", ".join([*often, f"from {listed(names) or 'the call itself'}"]))
+        hooked = [f"changed by its hooks ({listed(changed_by)})"] if changed_by else []
+        lines.append("    " + ", ".join([*often, f"from {listed(names) or 'the call itself'}", *hooked]))
     return "\n".join(lines)
 
 

@@ -11,7 +11,7 @@ from ..autograd.saved import SavingNode
 from . import requires
 from .subject import NAMED, Subject, listed, nodes_behind
 
-__all__ = ["dependence_text", "text"]
+__all__ = ["dependence_text", "text", "text_of_node"]
 
 #: From how many paths on their number is not told.
 MANY = 1000
@@ -24,6 +24,11 @@ def text(subject: Subject) -> str:
     node = subject.node
     if node is None:
         return "nothing lies behind it."
+    return text_of_node(node)
+
+
+def text_of_node(node: Node) -> str:
+    """What backward would find from this node on."""
     nodes, leaves = nodes_behind(node)
     shapes = f" (of {_shapes(leaves)})" if leaves else ""
     verb = "lies" if len(nodes) == 1 and not leaves else "lie"

@@ -6,9 +6,10 @@ from .._quantities import counted
 from .._tensor import Tensor
 from ..autograd.changes import changes_since
 from ..autograd.hooks import hook_name
-from .subject import Subject, alive, listed
+from ..autograd.origins import FOREIGN
+from .subject import Subject, described_best, listed, on_the_same_memory
 
-__all__ = ["hooks_text", "text"]
+__all__ = ["hook_names", "hooks_text", "text"]
 
 
 def text(subject: Subject) -> str:
@@ -16,17 +17,18 @@ def text(subject: Subject) -> str:
     tensor = subject.tensor
     view = tensor._view
     if view is not None:
-        base = Subject(view.base).described()
-        found = f"it is a view of another tensor ({base[2:]})"
+        return f"it is a view of another tensor ({described_best([view.base])}), {_changes(tensor)}"
+    others = on_the_same_memory(tensor)
+    views = [other for other in others if other._view is not None and other._view.base is tensor]
+    shared = [other for other in others if other._view is None]
+    if getattr(tensor, "_origin", None) == FOREIGN:
+        found = "that of a NumPy array or of another library's, which sees what is changed here"
+    elif shared:
+        found = f"shared with another tensor ({described_best(shared)}), which sees what is changed here"
     else:
-        views = [other for other in alive(Tensor) if _is_view_of(other, tensor)]
-        found = f"its own, with {counted(len(views), 'view')} of it" if views else "its own"
-    return f"{found}, {_changes(tensor)}"
-
-
-def _is_view_of(other: Tensor, base: Tensor) -> bool:
-    view = getattr(other, "_view", None)
-    return view is not None and view.base is base
+        found = "its own"
+    of_it = f", with {counted(len(views), 'view')} of it" if views else ""
+    return f"{found}{of_it}, {_changes(tensor)}"
 
 
 def _changes(tensor: Tensor) -> str:
@@ -38,6 +40,11 @@ def _changes(tensor: Tensor) -> str:
     changes = changes_since(tensor, 0)
     where = f", the last time here:\n{list(changes.values())[-1]}" if changes else "."
     return f"changed in place {counted(version, 'time')} (its version is {version}){where}"
+
+
+def hook_names(tensor: Tensor) -> list[str]:
+    """What the hooks on a tensor's gradient are called, in their order."""
+    return [hook_name(hook) for hook in (tensor._backward_hooks or {}).values()]
 
 
 def hooks_text(subject: Subject) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .._tensor import Tensor
-from ..autograd.origins import origin_of
-from .subject import Subject, alive
+from ..autograd.origins import DETACHED, FOREIGN, GIVEN, UNRECORDED, origin_of
+from .subject import Subject, described_best, on_the_same_memory
 
 __all__ = ["text"]
 
@@ -31,29 +31,31 @@ def _why_not(tensor: Tensor) -> str:
         return "It was made under inference_mode(), where nothing is ever recorded; clone() it to compute with it."
     if type(tensor).__name__ == "Parameter":  # numgrad.nn need not be loaded to find that out
         return "It is a parameter that is frozen: requires_grad_() has it learn again."
-    view = tensor._view
-    others = [other for other in _on_the_same_memory(tensor) if other.requires_grad]
-    if others:
-        origin = Subject(min(others, key=Tensor._is_view)).described()  # rather the base than a view of it
-        return (
-            f"It lies on the memory of another tensor, which requires one ({origin[2:]}): detach() or .data made it, "
-            "which cut it off the graph."
-        )
-    if view is not None:
+    base = tensor if tensor._view is None else tensor._view.base
+    origin = getattr(base, "_origin", None)
+    of = "It" if base is tensor else "It is a view of a tensor that"
+    if origin == DETACHED:
+        others = [other for other in on_the_same_memory(tensor) if other.requires_grad]
+        of_what = f" of another tensor ({described_best(others)})" if others else ""
+        return f"{of} was cut off the graph{of_what} by detach() or .data."
+    if base is not tensor:
         return "It is a view of a tensor that requires none."
     maker = origin_of(tensor)
     if maker is not None:
         return f"It was made by '{maker.name}', {maker.reason}, here:\n{maker.place}"
-    return (
-        "Nobody has asked for one with requires_grad_(), or it was computed from tensors that require none, under "
-        "no_grad(), or by detach(). Under numgrad.autograd.detect_anomaly(check_forward=True) this says which "
-        "operation made it."
-    )
+    return f"{_ORIGINS[origin]} {'' if origin in (GIVEN, FOREIGN) else _WHO}".rstrip()
 
 
-def _on_the_same_memory(tensor: Tensor) -> list[Tensor]:
-    """The other tensors on a tensor's memory."""
-    memory = tensor._storage
-    return [
-        other for other in alive(Tensor) if other is not tensor and getattr(other, "_storage", None) is memory
-    ]
+_WHO = "Under numgrad.autograd.detect_anomaly(check_forward=True) this says which operation made it."
+
+_ORIGINS = {
+    GIVEN: "Nobody has asked for one: requires_grad_() does, or requires_grad=True where it is made.",
+    FOREIGN: "It lies on memory of NumPy's or another library, and nobody has asked for one with requires_grad_().",
+    UNRECORDED: (
+        "It was computed where nothing is recorded: under no_grad(), in the forward of a Function, or by backward()."
+    ),
+    None: (
+        "It was computed from tensors that require none, such as integers, by what has no derivative, or by backward() "
+        "without create_graph=True."
+    ),
+}

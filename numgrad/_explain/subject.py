@@ -11,7 +11,7 @@ from .._tensor import Tensor
 from ..autograd import walk
 from ..autograd.node import AccumulateGrad, DeadEnd, Node
 
-__all__ = ["NAMED", "Subject", "alive", "described", "listed", "nodes_behind"]
+__all__ = ["NAMED", "Subject", "alive", "described", "described_best", "listed", "nodes_behind", "on_the_same_memory"]
 
 
 class Subject:
@@ -63,12 +63,23 @@ def described(tensor: Tensor) -> str:
     return f"shape {list(tensor._shape)}, {tensor._type.dtype.name}{place}"
 
 
+def described_best(tensors: Sequence[Tensor]) -> str:
+    """One of several tensors on the same memory, rather a base than a view, without the article."""
+    return Subject(min(tensors, key=Tensor._is_view)).described()[2:]
+
+
 _Kind = TypeVar("_Kind")
 
 
 def alive(kind: type[_Kind]) -> list[_Kind]:
     """All objects of a class in this process."""
     return [thing for thing in gc.get_objects() if issubclass(type(thing), kind)]
+
+
+def on_the_same_memory(tensor: Tensor) -> list[Tensor]:
+    """The other tensors on a tensor's memory."""
+    memory = tensor._storage
+    return [other for other in alive(Tensor) if other is not tensor and getattr(other, "_storage", None) is memory]
 
 
 def nodes_behind(node: Node | None) -> tuple[list[Node], list[Tensor]]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 from weakref import ref
 
+from .hooks import hook_name
 from .places import Place
 
 __all__ = ["Contribution", "Contributions", "contributions_to", "note_contribution"]
@@ -21,10 +22,12 @@ class Contribution(NamedTuple):
     Attributes:
         call: who asked for the pass.
         sources: the nodes whose gradients were summed, by name, with the calls that recorded them.
+        changed_by: the names of the leaf's hooks, if these changed the sum.
     """
 
     call: Place
     sources: tuple[tuple[str, Place | None], ...]
+    changed_by: tuple[str, ...]
 
 
 class Contributions:
@@ -53,13 +56,17 @@ class Contributions:
 _noted: dict[int, Contributions] = {}
 
 
-def note_contribution(leaf: Any, before: Any, call: Place, sources: Sequence[Any]) -> None:
-    """Note that a backward pass has added to the ``grad`` of a leaf, which was ``before`` until then."""
+def note_contribution(leaf: Any, before: Any, call: Place, sources: Sequence[Any], hooked: bool) -> None:
+    """Note that a backward pass has added to the ``grad`` of a leaf, which was ``before`` until then.
+
+    ``hooked`` says whether the leaf's hooks changed what was added.
+    """
     known = contributions_to(leaf)
     if known is None or not known.made(before):
         known = _noted[id(leaf)] = Contributions(leaf, id(leaf), before is None)
     places = [(node.name(), None if node.attached is None else node.attached.place) for node in sources]
-    known.latest.append(Contribution(call, tuple(places)))
+    names = tuple([hook_name(hook) for hook in leaf._backward_hooks.values()]) if hooked else ()
+    known.latest.append(Contribution(call, tuple(places), names))
     known.count += 1
     known.grad = None if leaf._grad is None else ref(leaf._grad)  # a hook may have taken it
 

@@ -361,15 +361,18 @@ class _Pass:
         if gradient.__class__ is tuple or gradient.__class__ in operations.row_classes:
             gradient = as_tensor(gradient, node)
         hooks = node.variable._hooks
+        hooked = False
         try:
             if hooks is not None:
                 self.node = node
+                arrived, version = gradient, 0 if gradient is None else gradient._counter[0]
                 gradient = hooks.run(node, gradient)
+                hooked = gradient is not arrived or (gradient is not None and gradient._counter[0] != version)
             if self.accumulate:
                 if node.attached is None and not self.mode & (ANOMALY | WATCHED):
                     node.apply(gradient)
                 else:
-                    self._accumulate_with_hooks(node, gradient)
+                    self._accumulate_with_hooks(node, gradient, hooked)
             else:
                 self._capture(node, gradient)
         except Exception as error:
@@ -377,12 +380,12 @@ class _Pass:
             raise
         state.mode = self.mode
 
-    def _accumulate_with_hooks(self, node: AccumulateGrad, gradient: Any) -> None:
+    def _accumulate_with_hooks(self, node: AccumulateGrad, gradient: Any, hooked: bool) -> None:
         before = node.variable._grad
         with turn_told(node):
             self._apply(node, gradient)
         if self.sources is not None and gradient is not None:
-            note_contribution(node.variable, before, self.place, self.sources.get(node, ()))
+            note_contribution(node.variable, before, self.place, self.sources.get(node, ()), hooked)
 
     def _capture(self, node: Node, gradient: Any) -> None:
         for number in self.wanted[node]:

@@ -1,4 +1,4 @@
-"""Who made a tensor that requires no gradient.  It is noted where anomaly mode watches operations."""
+"""How a tensor came about that requires no gradient: a word on it and, where anomaly mode watches, who made it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from weakref import ref
 
 from .places import Place, calling_place
 
-__all__ = ["Origin", "note_origin", "origin_of"]
+__all__ = ["DETACHED", "FOREIGN", "GIVEN", "UNRECORDED", "Origin", "note_origin", "origin_of"]
+
+#: What a tensor's ``_origin`` may be: cut off a graph; on another library's memory; made of data, or filled; computed
+#: where nothing is recorded.  What was computed from tensors that require no gradient has none.
+DETACHED, FOREIGN, GIVEN, UNRECORDED = "detached", "foreign", "given", "unrecorded"
 
 
 class Origin(NamedTuple):

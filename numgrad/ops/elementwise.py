@@ -26,6 +26,7 @@ from .._types import (
 )
 from ..autograd.grad_mode import GRAD, TRANSFORMED, state
 from ..autograd.node import Node, edge_of
+from ..autograd.origins import UNRECORDED
 from ..autograd.saved import keep
 from ..autograd.views import record_inplace
 from .calls import Call, Calls, kind_of, layout_key
@@ -232,6 +233,8 @@ class Pointwise(Op):
                 saved, versions = plan.save(operands, statics, into)
         if into is None:
             out = call.result(operands, statics)
+            if not state.mode & GRAD:
+                out._origin = UNRECORDED
         else:
             out = into
             self._overwrite(into, operands, statics, call.compute)

@@ -17,6 +17,7 @@ from .._tensor import Tensor, fresh
 from .._types import default_dtype_changed, tensor_type
 from ..autograd.grad_mode import GRAD, ORDINARY, state
 from ..autograd.node import edge_of
+from ..autograd.origins import UNRECORDED
 from .calls import kind_of
 from .flat import Recipe
 from .outputs import write_out
@@ -148,7 +149,9 @@ def _choice(op: Pointwise) -> Callable[..., Any]:
         if launch is None:
             return op.run(operands, op.statics)
         out = fresh(launch(*rows), shape, result)
-        if needed:
+        if not mode & GRAD:
+            out._origin = UNRECORDED
+        elif needed:
             (recipes[needed] or shortcut.recipe(key, needed, operands)).record(out, tuple(edges), operands)
         return out
 
@@ -189,9 +192,12 @@ def unary(op: Pointwise, statics: Mapping[str, Any]) -> Callable[[Any], Any]:
         mode = state.mode
         if mode > ORDINARY:
             return run((input,), statics)
-        if not (mode & GRAD and input._requires_grad and recorded):
-            return fresh(launch(input._flat), input._shape, result)
         out = fresh(launch(input._flat), input._shape, result)
+        if not mode & GRAD:
+            out._origin = UNRECORDED
+            return out
+        if not (input._requires_grad and recorded):
+            return out
         edge = input._edge
         if edge is None or input._view is not None:
             edge = edge_of(input)
@@ -236,9 +242,12 @@ def operator(op: Pointwise) -> Callable[[Tensor, Any], Any]:
         mode = state.mode
         if mode > ORDINARY:
             return run(input, other)
-        if not (mode & GRAD and (needs or input._requires_grad) and recorded):
-            return fresh(launch(first, second), input._shape, result)
         out = fresh(launch(first, second), input._shape, result)
+        if not mode & GRAD:
+            out._origin = UNRECORDED
+            return out
+        if not ((needs or input._requires_grad) and recorded):
+            return out
         needed = 0
         first_edge = second_edge = None
         if input._requires_grad:

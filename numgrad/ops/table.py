@@ -20,6 +20,7 @@ from typing import Any
 from .._tensor import Tensor
 from ..autograd.grad_mode import GRAD, TRANSFORMED, state
 from ..autograd.node import MAYBE, Node, edge_of
+from ..autograd.origins import UNRECORDED
 from ..autograd.saved import keep
 from ..autograd.views import SEVERAL, View
 from .nodes import OpNode
@@ -245,6 +246,8 @@ class _Operation(Op):
                 self._record_several(edges, args, out)
             else:
                 self._record(edges, args, out)
+        elif not mode & GRAD and out.__class__ is Tensor:
+            out._origin = UNRECORDED
         return out
 
     def _edges(self, args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -25,6 +25,7 @@ from ..._types import (
     to_dtype,
 )
 from ...autograd.grad_mode import no_grad
+from ...autograd.origins import GIVEN
 from ..batches import is_mapped, like_examples
 from ..copying import pin_memory as to_pinned_memory
 from ..examples import drawn
@@ -71,6 +72,7 @@ def finished(result: Tensor, requires_grad: bool, pinned: bool = False) -> Tenso
     """A new tensor, made a leaf that requires a gradient if that is asked for, or put into pinned memory."""
     if pinned:
         result = to_pinned_memory(result)
+    result._origin = GIVEN
     if requires_grad:
         check_differentiable(result, "Only Tensors of floating point and complex dtype")
         result.requires_grad = True

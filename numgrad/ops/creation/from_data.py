@@ -23,6 +23,7 @@ from ..._types import (
     to_device,
     to_dtype,
 )
+from ...autograd.origins import FOREIGN
 from ..copying import placed
 from ..new import empty_of
 from ..promotion import number_dtype, promote_types
@@ -39,7 +40,9 @@ def from_array(array: np.ndarray) -> Tensor:
         raise ValueError(f"given numpy array has a byte order that is not this machine's: {array.dtype}")
     type = tensor_type(to_dtype(array.dtype))
     if array.flags.c_contiguous:
-        return fresh(array.reshape(-1), array.shape, type)
+        made = fresh(array.reshape(-1), array.shape, type)
+        made._origin = FOREIGN
+        return made
     if any(step < 0 for step in array.strides):
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
@@ -50,7 +53,9 @@ def from_array(array: np.ndarray) -> Tensor:
     steps = tuple(step // array.itemsize for step in array.strides)
     reach = sum((extent - 1) * step for extent, step in zip(array.shape, steps, strict=True)) if array.size else -1
     row = np.lib.stride_tricks.as_strided(array, (reach + 1,), (array.itemsize,))
-    return strided(row, array.shape, steps, 0, type)
+    made = strided(row, array.shape, steps, 0, type)
+    made._origin = FOREIGN
+    return made
 
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:
