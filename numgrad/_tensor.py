@@ -45,8 +45,8 @@ class Tensor(Description, Conversions, GradientHooks):
     # one came about that requires no gradient (see ``autograd/origins.py``).
     __slots__ = (
         "__dict__", "__weakref__", "_accumulator", "_counter", "_duals", "_edge", "_flat", "_grad", "_grad_type",
-        "_hooks", "_mapped", "_offset", "_origin", "_requires_grad", "_shape", "_shared", "_storage", "_strides", "_type",
-        "_view",
+        "_hooks", "_mapped", "_offset", "_origin", "_requires_grad", "_shape", "_shared", "_storage", "_strides",
+        "_type", "_view",
     )
 
     __array_priority__ = 1000  # array * tensor is the tensor's business
