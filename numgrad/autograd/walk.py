@@ -6,12 +6,18 @@ from collections.abc import Collection, Iterable
 
 from .node import DeadEnd, Node
 
-__all__ = ["edges_of", "nodes_behind"]
+__all__ = ["edges_of", "nodes_behind", "numbered_edges_of"]
 
 
 def edges_of(node: Node) -> list[tuple[Node, int]]:
     """The edges along which gradients flow."""
     return [edge for edge in node.edges if edge is not None and not isinstance(edge[0], DeadEnd)]
+
+
+def numbered_edges_of(node: Node) -> list[tuple[int, tuple[Node, int]]]:
+    """The edges along which gradients flow, each with the number of the input that it belongs to."""
+    edges = enumerate(node.edges)
+    return [(n, edge) for n, edge in edges if edge is not None and not isinstance(edge[0], DeadEnd)]
 
 
 def nodes_behind(roots: Iterable[Node], ends: Collection[Node] = ()) -> list[Node]:

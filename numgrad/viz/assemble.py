@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from .._quantities import counted
 from .._tensor import Tensor
 from ..autograd.node import AccumulateGrad, Node
-from ..autograd.walk import edges_of, nodes_behind
+from ..autograd.walk import edges_of, nodes_behind, numbered_edges_of
 from ..nn.modules.module import Module
 from .describe import Describer
 from .folding import Fold, folding
@@ -183,11 +184,12 @@ class Assembly:
 
     def _arrows(self, describer: Describer, shown: set[str]) -> list[Arrow]:
         arrows: dict[Any, Arrow] = {}
+        edges: dict[Any, list[tuple[int, int]]] = {}
         for node in self.nodes:
             head = self.unit[node.sequence]
             if head not in shown:
                 continue
-            for place, (other, number) in enumerate(edges_of(node)):
+            for place, (other, number) in numbered_edges_of(node):
                 tail = self.unit[other.sequence]
                 if tail == head:
                     continue
@@ -198,7 +200,8 @@ class Assembly:
                 if key not in arrows:
                     label = "" if isinstance(other, AccumulateGrad) else describer.flowing(other, number)
                     arrows[key] = Arrow(tail, head, label)
-        return list(arrows.values())
+                edges.setdefault(key, []).append((node.sequence, place))
+        return [replace(arrow, edges=tuple(edges.get(key, ()))) for key, arrow in arrows.items()]
 
     def _summary(self, boxes: Sequence[Box], hidden: Sequence[Node]) -> str:
         names = [box.name for box in boxes if box.kind == "output"] or [self.roots[0].node.name()]

@@ -16,7 +16,7 @@ from ..autograd.views import CopySlices
 from .module_calls import Call
 from .names import Names, printable, readable
 from .numbers import values_text
-from .picture import Box, Row, Run
+from .picture import Box, Row, Run, Slot, gradient_row, leaves_row
 from .saved import is_spoiled, saved_rows, saves_tensors
 
 __all__ = ["Describer"]
@@ -41,7 +41,7 @@ class Describer:
     def leaf(self, key: str, node: AccumulateGrad, group: str | None) -> Box:
         """The box of a leaf, which stands for its AccumulateGrad, too."""
         leaf = node.variable
-        rows = [*self._tensor_rows(leaf), *self._gradient_rows("grad", leaf._grad)]
+        rows = [*self._tensor_rows(leaf), *self._gradient_rows("grad", leaf._grad, (node.sequence, 0))]
         if leaf._hooks is not None:
             rows += _hook_rows([*leaf._hooks.hooks.values(), leaf._hooks.post_accumulate])
         rows += _node_hook_rows(node)
@@ -58,8 +58,8 @@ class Describer:
         rows = self._tensor_rows(tensor)
         if not tensor.is_inference() and tensor._version:
             rows.append(Row("", f"version {tensor._version}: changed in place", "quiet"))
-        if tensor._grad is not None:
-            rows += self._gradient_rows("grad", tensor._grad)
+        if tensor._grad is not None and tensor.grad_fn is not None:
+            rows += self._gradient_rows("grad", tensor._grad, (tensor.grad_fn.sequence, tensor.output_nr))
         return Box(key, "output", _title(name or self.names.of(tensor), "output"), tuple(rows))
 
     def flowing(self, node: Node, number: int) -> str:
@@ -82,10 +82,10 @@ class Describer:
     def _value_rows(self, tensor: Tensor) -> list[Row]:
         return [Row("", line) for line in values_text(tensor)] if self.values else []
 
-    def _gradient_rows(self, label: str, gradient: Tensor | None) -> list[Row]:
+    def _gradient_rows(self, label: str, gradient: Tensor | None, slot: Slot) -> list[Row]:
         if gradient is None:
-            return [Row("", f"{label} None", "quiet")]
-        return [Row("", f"{label} {list(gradient._shape)}"), *self._value_rows(gradient)]
+            return [gradient_row(label, slot, None)]
+        return [gradient_row(label, slot, str(list(gradient._shape))), *self._value_rows(gradient)]
 
     # -- operations -----------------------------------------------------------------------------------------
 
@@ -113,7 +113,8 @@ class Describer:
             tensor = weak()
             if tensor is not None:
                 name = self.names.of(tensor) or self.names.of_output(node.sequence, number)
-                rows += self._gradient_rows(f"{name}.grad" if name else "retained grad", tensor._grad)
+                label = f"{name}.grad" if name else "retained grad"
+                rows += self._gradient_rows(label, tensor._grad, (node.sequence, number))
         if attached.place is not None:
             rows.append(Row("", f"recorded at {attached.place.brief}", "quiet"))
         return rows
@@ -124,6 +125,7 @@ class Describer:
         """The box of a module's call, which stands for all nodes that the call recorded."""
         operations = [node for node in nodes if not isinstance(node, AccumulateGrad)]
         leaves = [node.variable for node in nodes if isinstance(node, AccumulateGrad)]
+        slots = tuple([(node.sequence, 0) for node in nodes if isinstance(node, AccumulateGrad)])
         rows = [Row("", type(call.module).__name__, "quiet")] if title != type(call.module).__name__ else []
         rows.append(Row("", counted(len(operations), "operation")))
         if leaves:
@@ -131,7 +133,7 @@ class Describer:
             rows.append(Row("", f"{counted(len(leaves), 'parameter')}, {counted(count, 'element')}"))
             have = sum(leaf._grad is not None for leaf in leaves)
             if have:
-                rows.append(Row("", f"{'all' if have == len(leaves) else f'{have:,}'} have a gradient", "quiet"))
+                rows.append(leaves_row(slots, have))
         freed = sum(node.freed_by is not None for node in operations)
         whole = bool(freed) and all(node.freed_by is not None or not saves_tensors(node) for node in operations)
         if freed:
@@ -140,7 +142,7 @@ class Describer:
         if changed:
             rows.append(Row("", f"{changed[0].name()} has saved a tensor that was changed since", "alarm"))
         tip = printable(call.name)
-        return Box(key, "module", _title(title, "module"), tuple(rows), group, whole, bool(changed), tip)
+        return Box(key, "module", _title(title, "module"), tuple(rows), group, whole, bool(changed), tip, slots)
 
 
 def _title(name: str | None, otherwise: str) -> tuple[Run, ...]:

@@ -46,6 +46,15 @@ class Drawing:
         self._picture = picture
         self._layout = layout or _Later(picture)
 
+    @property
+    def picture(self) -> Picture:
+        """What is in it."""
+        return self._picture
+
+    def with_picture(self, picture: Picture) -> Drawing:
+        """Another picture of the same boxes and arrows, each in its place here."""
+        return Drawing(picture, self._layout)
+
     # -- forms ----------------------------------------------------------------------------------------------
 
     @functools.cached_property
@@ -159,7 +168,7 @@ class Drawing:
             key = self._place(subject, "highlighted")
             text = "\n".join(map(printable, (note or "").split("\n")))
             lit[key] = "\n".join(part for part in (lit.get(key), text) if part)
-        return Drawing(replace(self._picture, lit=lit), self._layout)
+        return self.with_picture(replace(self._picture, lit=lit))
 
     def _place(self, subject: Any, asked: str) -> str:
         """The key of the box that shows a node or a tensor."""

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Arrow", "Box", "Group", "Picture", "Row", "Run"]
+__all__ = ["Arrow", "Box", "GradientRow", "Group", "Picture", "Row", "Run", "Slot", "gradient_row", "leaves_row"]
+
+#: Where a gradient is kept: the number of the node at which it arrives, and that of the node's output.
+Slot = tuple[int, int]
 
 #: A piece of a title, and whether it is what the eye should find first.
 Run = tuple[str, bool]
@@ -30,6 +33,31 @@ class Row:
 
 
 @dataclass(frozen=True)
+class GradientRow(Row):
+    """A line about gradients that are kept, which changes while backward runs.
+
+    Attributes:
+        slots: whose gradients.
+        name: what one alone is called.
+        have: of several, how many there are.
+    """
+
+    slots: tuple[Slot, ...] = ()
+    name: str = ""
+    have: int = 0
+
+
+def gradient_row(name: str, slot: Slot, value: str | None) -> GradientRow:
+    """The line about one gradient: its shape or its elements as ``value``, None if there is none."""
+    return GradientRow("", f"{name} {value}", "quiet" if value is None else "plain", (slot,), name)
+
+
+def leaves_row(slots: tuple[Slot, ...], have: int) -> GradientRow:
+    """The line about the gradients of several leaves, of which so many have one."""
+    return GradientRow("", f"{'all' if have == len(slots) else f'{have:,}'} have a gradient", "quiet", slots, have=have)
+
+
+@dataclass(frozen=True)
 class Box:
     """A box of the picture.
 
@@ -42,6 +70,7 @@ class Box:
         freed: whether what it had saved is gone.
         alarm: whether backward would refuse to go through it.
         tip: what is shown where the mouse rests; the title, if it is empty.
+        leaves: the slots of the leaves that lie in it, if it stands for a module.
     """
 
     key: str
@@ -52,6 +81,7 @@ class Box:
     freed: bool = False
     alarm: bool = False
     tip: str = ""
+    leaves: tuple[Slot, ...] = ()
 
     @property
     def is_tensor(self) -> bool:
@@ -72,12 +102,14 @@ class Arrow:
         tail, head: the keys of the boxes.
         label: name and shape of the tensor, in lines; empty where a box at one end says so.
         dashed: whether no gradient comes back.
+        edges: the edges of the graph that it stands for: the number of a node, and which of its inputs.
     """
 
     tail: str
     head: str
     label: str = ""
     dashed: bool = False
+    edges: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,6 +140,7 @@ class Picture:
         summary: what there is to see, in a sentence or two.
         places: for the number of each node of the graph, the key of the box that shows it.
         lit: by the keys of boxes, what is written at those that are highlighted.
+        trail: the keys of boxes that backward has come by, and the numbers of arrows on which a gradient has gone.
     """
 
     boxes: tuple[Box, ...]
@@ -118,6 +151,7 @@ class Picture:
     summary: str
     places: Mapping[int, str] = field(repr=False, default_factory=dict)
     lit: Mapping[str, str] = field(default_factory=dict)
+    trail: frozenset[str | int] = frozenset()
 
     def nested(self) -> Iterator[Box | Group | None]:
         """Boxes and groups as they lie in one another: what follows a group is inside, until None ends the group."""

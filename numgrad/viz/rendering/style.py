@@ -39,6 +39,7 @@ STYLES = {
     "module": Style("#cfe8e4", "#4f9a90", 3, False, 2),
     "rest": Style("#f3f2ee", "#8a9099", 3, True),
     "freed": Style("#f4f5f6", "#a2a7ae", 3, True, 1.2, "#5f6670"),
+    "trail": Style("#fff1c2", LIGHT_UP, 3, False, 1.2),
     "lit": Style("#ffdb66", LIGHT_UP, 3, False, 2.6),
 }
 
@@ -50,6 +51,6 @@ def style_of(picture: Picture, box: Box) -> Style:
         style = STYLES["freed"]
     if box.alarm:
         style = style._replace(stroke=ALARM, width=2.2)
-    if box.key in picture.lit:
-        style = STYLES["lit"]._replace(radius=style.radius)
+    if box.key in picture.lit or box.key in picture.trail:
+        style = STYLES["lit" if box.key in picture.lit else "trail"]._replace(radius=style.radius)
     return style

@@ -51,8 +51,9 @@ def svg_text(picture: Picture, layout: Layout, window: Window | None = None) -> 
             f'fill="{GREY}"><tspan font-weight="bold">{escape(group.title)}</tspan>'
             f"{escape(group.caption[len(group.title):])}</text></g>"
         )
-    for arrow, curve in zip(picture.arrows, layout.curves, strict=True):
-        lines += _arrow(curve, arrow.label, arrow.dashed, arrow.tail in picture.lit)
+    for number, (arrow, curve) in enumerate(zip(picture.arrows, layout.curves, strict=True)):
+        width = 2.0 if arrow.tail in picture.lit else 1.2
+        lines += _arrow(curve, arrow.label, arrow.dashed, width, width == 2 or number in picture.trail)
     for box in picture.boxes:
         lines += _box(box, layout.boxes[box.key], style_of(picture, box))
     for note in notes:
@@ -117,8 +118,8 @@ def _mono(text: str, x: float, y: float, size: float, fill: str, anchor: str = "
     )
 
 
-def _arrow(curve: Curve, label: str, dashed: bool, lit: bool) -> Iterator[str]:
-    colour, width = (LIGHT_UP, 2) if lit else (GREY, 1.2)
+def _arrow(curve: Curve, label: str, dashed: bool, width: float, lit: bool) -> Iterator[str]:
+    colour = LIGHT_UP if lit else GREY
     start, *rest = curve.points
     way = f"M{_xy(start)}C{' '.join(map(_xy, rest))}"
     dashes = ' stroke-dasharray="3 3"' if dashed else ""
@@ -128,7 +129,7 @@ def _arrow(curve: Curve, label: str, dashed: bool, lit: bool) -> Iterator[str]:
         near, tip = _short_of(rest[0], start), start
     yield f'<path d="{way}" fill="none" stroke="{colour}" stroke-width="{width:g}"{dashes}/>'
     yield f'<path d="{_head(near, tip)}" fill="{colour}"/>'
-    if curve.label is not None:
+    if curve.label is not None and label:
         x, y = curve.label
         lines = label.split("\n")
         for number, line in enumerate(lines):
@@ -169,10 +170,18 @@ def _note(text: str, key: str, picture: Picture, layout: Layout) -> tuple[Rectan
     centred = max(min(middle - width / 2, rightmost), leftmost)
     for left in (middle + 7, middle - 7 - width, centred):
         where = Rectangle(left, max(top, -MARGIN / 2), width, height)
-        others = [other for name, other in layout.boxes.items() if name != key]
+        others = [*[other for name, other in layout.boxes.items() if name != key], *_labels(picture, layout)]
         if leftmost <= left <= rightmost and not any(_overlap(where, other) for other in others):
             break
     return where, text.split("\n")
+
+
+def _labels(picture: Picture, layout: Layout) -> Iterator[Rectangle]:
+    """Where the labels of arrows stand."""
+    for arrow, curve in zip(picture.arrows, layout.curves, strict=True):
+        if curve.label is not None and arrow.label:
+            (x, y), (width, height) = curve.label, label_size(arrow.label)
+            yield Rectangle(x - width / 2, y - height / 2, width, height)
 
 
 def _overlap(one: Rectangle, other: Rectangle) -> bool:

@@ -11,19 +11,14 @@ from collections.abc import Sequence
 from html import escape
 
 from ..._rich.html import Html, element
-from ..._tensor import Tensor
 from ..drawing import Drawing
-from ..numbers import values_text
+from .frames import Frames
 from .step import Step
-from .values import Value
 
 __all__ = ["picture", "step_html", "steps_html"]
 
 #: Steps that a page shows, and characters up to which it shows a picture of each.
 MANY, ROOM = 100, 120_000
-
-#: Lines and characters of what is written at a node.
-LINES, WIDTH = 3, 24
 
 #: Lines of text that are seen at once.
 HEIGHT = 32
@@ -37,19 +32,19 @@ _FRAME = "border:1px solid rgba(128,128,128,0.35);border-radius:4px;margin:2px 0
 _groups = itertools.count()
 
 
-def steps_html(steps: Sequence[Step]) -> str:
+def steps_html(steps: Sequence[Step], frames: Frames | None) -> str:
     """All steps, each to be opened by itself."""
     if not steps:
         return "<div>no steps</div>"
     shown = steps[:MANY]
     drawing = steps[0].run.drawing
-    drawn = picture(shown[0])
+    drawn = picture(shown[0], frames)
     each = drawn is not None and len(drawn) * len(shown) <= ROOM
     group = f"numgrad-steps-{next(_groups)}"
     parts = []
     for step in shown:
         title = element("summary", f"{step.number}. {step.title}", style="cursor:pointer")
-        content = _beside(_image(picture(step), drawing), text_html(step)) if each else text_html(step)
+        content = _beside(_image(picture(step, frames), drawing), text_html(step)) if each else text_html(step)
         is_open = {"open": ""} if step is shown[0] else {}
         parts.append(element("details", title, content, name=group, **is_open, style=_FRAME))
     if drawing is not None and drawn is not None and not each:
@@ -60,9 +55,9 @@ def steps_html(steps: Sequence[Step]) -> str:
     return element("div", *parts, class_="numgrad-steps")
 
 
-def step_html(step: Step, lines: int = 0) -> Html:
+def step_html(step: Step, frames: Frames | None, lines: int = 0) -> Html:
     """One step: picture and text, beside each other where there is room.  The text is so many lines high at least."""
-    svg = picture(step)
+    svg = picture(step, frames)
     return _beside(None if svg is None else Html(svg), text_html(step, lines))
 
 
@@ -93,38 +88,17 @@ def text_html(step: Step, lines: int = 0) -> Html:
     ))
 
 
-def picture(step: Step) -> str | None:
-    """The graph with the node of the step lit and its gradient written there; None if it cannot be drawn.
+def picture(step: Step, frames: Frames | None) -> str | None:
+    """The frame of the step; None if it cannot be drawn.
 
-    Of a large one it is the part around the node, always of the same size.
+    Of a large graph it is the part around the node, always of the same size.
     """
-    drawing = step.run.drawing
-    if drawing is None:
+    if frames is None:
         return None
     lit = step
-    while lit.outer is not None:  # its own node belongs to a graph that was made in backward
+    while lit.outer is not None:
         lit = lit.outer
     try:
-        return drawing.highlighted({lit.node: _note(step)}).part(lit.node, WIDEST, TALLEST)
+        return frames.at(step).part(lit.node, WIDEST, TALLEST)
     except (ImportError, ValueError):
         return None
-
-
-def _note(step: Step) -> str:
-    """What is written at the node: which step it is, and the gradient, if there is room for that."""
-    lines = [f"step {step.number}"]
-    for gradient in step.gradients[:1]:
-        if gradient is not None:
-            lines += _in_short(gradient)
-    if len(step.gradients) > 1:
-        lines.append(f"and {len(step.gradients) - 1} more")
-    return "\n".join(lines)
-
-
-def _in_short(gradient: Value) -> list[str]:
-    """A gradient in few lines."""
-    if isinstance(gradient, Tensor):
-        lines = values_text(gradient)
-        if len(lines) <= LINES and all(len(line) <= WIDTH for line in lines):
-            return lines
-    return [f"{list(gradient.shape)} {gradient.dtype.name}"]

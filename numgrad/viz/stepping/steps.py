@@ -39,6 +39,7 @@ from ...nn.modules.module import Module
 from ..draw_graph import draw
 from ..drawing import Drawing
 from ..names import known_names
+from .frames import Frames
 from .html import steps_html
 from .recording import StepRecording
 from .step import Run, Step
@@ -106,7 +107,8 @@ def backward_steps(
     finally:
         unwatch(recording)
     _find_names(run, recording.steps, names, module)
-    return Steps(run, recording.steps)
+    frames = None if run.drawing is None else Frames(run.drawing, recording.steps)
+    return Steps(run, recording.steps, frames)
 
 
 def _drawing(loss: Tensor, module: Module | None, names: Mapping[str, Tensor] | None) -> Drawing | None:
@@ -139,9 +141,10 @@ class Steps(Sequence[Step]):
     Jupyter shows a drawing with buttons to go through them if ipywidgets and pygraphviz are installed.
     """
 
-    def __init__(self, run: Run, steps: Sequence[Step]):
+    def __init__(self, run: Run, steps: Sequence[Step], frames: Frames | None):
         self._run = run
         self._steps = list(steps)
+        self._frames = frames
 
     def __len__(self) -> int:
         return len(self._steps)
@@ -156,7 +159,9 @@ class Steps(Sequence[Step]):
     def __getitem__(self, index: slice) -> Steps: ...
 
     def __getitem__(self, index: int | slice) -> Step | Steps:
-        return Steps(self._run, self._steps[index]) if isinstance(index, slice) else self._steps[index]
+        if isinstance(index, slice):
+            return Steps(self._run, self._steps[index], self._frames)
+        return self._steps[index]
 
     def __str__(self) -> str:
         return "\n".join(map(str, self._steps))
@@ -173,11 +178,12 @@ class Steps(Sequence[Step]):
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         """What Jupyter shows: buttons and a slider, where ipywidgets is installed, else HTML or text."""
         bundle: dict[str, Any] = {
-            "text/plain": str(self) if len(self) <= MANY else repr(self), "text/html": steps_html(self._steps)
+            "text/plain": str(self) if len(self) <= MANY else repr(self),
+            "text/html": steps_html(self._steps, self._frames),
         }
         try:
             from .widget import Stepper
         except ImportError:  # ipywidgets is not installed
             return bundle
-        return Stepper(self._steps).box._repr_mimebundle_() | bundle if self._steps else bundle
+        return Stepper(self._steps, self._frames).box._repr_mimebundle_() | bundle if self._steps else bundle
 

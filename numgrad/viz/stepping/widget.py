@@ -11,6 +11,7 @@ from typing import Any
 
 import ipywidgets
 
+from .frames import Frames
 from .html import HEIGHT, step_html
 from .step import Step
 
@@ -30,8 +31,9 @@ class Stepper:
         view: what is shown of the step.
     """
 
-    def __init__(self, steps: Sequence[Step]):
+    def __init__(self, steps: Sequence[Step], frames: Frames | None):
         self.steps = steps
+        self.frames = frames
         count = len(steps)
         few = count <= LOOKED_AT
         self._lines = max([str(step).count("\n") + 1 for step in steps]) if few else HEIGHT
@@ -65,7 +67,7 @@ class Stepper:
         self.next.disabled = number == len(self.steps)
 
     def _made(self, place: int) -> str:
-        return step_html(self.steps[place], self._lines)
+        return step_html(self.steps[place], self.frames, self._lines)
 
 
 def _button(text: str, icon: str, tooltip: str) -> Any:

@@ -7,6 +7,7 @@ import pytest
 
 import numgrad
 from numgrad.viz import backward_steps
+from numgrad.viz.stepping.frames import Frames
 from numgrad.viz.stepping.html import picture
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -21,7 +22,13 @@ def steps():
 def stepper():
     from numgrad.viz.stepping.widget import Stepper
 
-    return Stepper(list(steps()))
+    recorded = steps()
+    return Stepper(list(recorded), recorded._frames)
+
+
+def frames(recorded):
+    """The picture of each step."""
+    return [picture(step, recorded._frames) for step in recorded]
 
 
 def headings(html):
@@ -45,6 +52,40 @@ def test_slider_buttons_and_player_show_the_step(stepper):
         (["Step 2 of 3: MulBackward0"], ["step 2"]),
     ]
     assert (stepper.play.min, stepper.play.max) == (stepper.slider.min, stepper.slider.max) == (1, 3)
+
+
+def texts(svg):
+    """What is written in a picture."""
+    return re.findall(r">([^<>\n]+)</(?:text|tspan)>", svg)
+
+
+def test_frames_have_the_gradients_that_there_are_by_then_and_where_they_went():
+    x = numgrad.tensor([2.0, 3.0], requires_grad=True)
+    b = numgrad.tensor(1.0, requires_grad=True)
+    recorded = backward_steps((x * b).sum())  # to the sum, the product, and both leaves
+    pictures = frames(recorded)
+    gradients = [[text for text in texts(svg) if text.startswith("grad ")] for svg in pictures]
+    assert sorted(gradients[1]) == ["grad None", "grad None"]
+    assert "grad None" in gradients[2]
+    assert sorted(gradients[3]) == ["grad 5", "grad [1, 1]"]
+    flowing = [texts(svg).count("[1, 1]") + texts(svg).count("5") for svg in pictures]
+    assert flowing == [1, 4, 4, 4]  # beside arrows, and in the note of the step that has it
+    colours = [svg.count(' fill="none" stroke="#c2590a"') for svg in pictures]
+    assert colours == [1, 3, 3, 3]  # the arrows on which a gradient has gone stay coloured
+    walked = [svg.count('fill="#fff1c2"') for svg in pictures]
+    assert walked == [0, 1, 2, 3]
+
+
+def test_frames_count_the_gradients_in_folded_modules():
+    model = numgrad.nn.Sequential(numgrad.nn.Linear(2, 3), numgrad.nn.Linear(3, 1))
+    loss = model(numgrad.ones(4, 2)).sum()
+    drawing = numgrad.viz.draw(loss, model, fold=1)
+    steps = backward_steps(loss, module=model)
+    folded = Frames(drawing, list(steps))
+    ends = [step for step in steps if step.accumulated]
+    found = [re.findall(r">(\w+ have a gradient)<", folded.at(step).svg) for step in ends]
+    assert found[0] == ["1 have a gradient"]
+    assert found[-1] == ["all have a gradient"] * 2
 
 
 def test_buttons_end_at_the_ends(stepper):
@@ -71,7 +112,7 @@ def test_of_a_large_graph_the_part_around_the_node_is_shown():
     for _ in range(30):
         y = y.sin()
     views = [
-        re.search(r'viewBox="\S+ (\S+) (\S+) (\S+)"', picture(step)).groups() for step in backward_steps(y)
+        re.search(r'viewBox="\S+ (\S+) (\S+) (\S+)"', svg).groups() for svg in frames(backward_steps(y))
     ]
     starts = [int(start) for start, _, _ in views]
     assert len({(width, height) for _, width, height in views}) == 1
@@ -85,8 +126,9 @@ def test_a_step_within_a_step_lights_the_outer_node():
     x = numgrad.tensor([1.0], requires_grad=True)
     recorded = backward_steps(checkpoint(lambda x: x.exp() * x, x, use_reentrant=True))
     inner = next(step for step in recorded if step.depth)
-    assert lit(picture(inner)) == [f"step {inner.number}"]
-    assert re.search(r'stroke="#\w+" stroke-width="2.6"', picture(inner))
+    svg = frames(recorded)[inner.number - 1]
+    assert lit(svg) == [f"step {inner.number}"]
+    assert re.search(r'stroke="#\w+" stroke-width="2.6"', svg)
 
 
 def test_jupyter_gets_widget_html_and_text():
