@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from .._rich import shown_by
 from .._tensor import Tensor
 from ..autograd.node import Node
-from . import gradient, graph, memory, others, requires
+from . import gradient, graph, memory, requires
 from .subject import Subject, listed
 
 if TYPE_CHECKING:
@@ -82,13 +82,14 @@ def explain(tensor: Tensor | Node | Module | None, output: Tensor | None = None)
         A tensor of shape [], float32, made by SumBackward0. 1 path leads back to the tensor:
         SumBackward0 <- TanhBackward0 <- MulBackward0 <- torch::autograd::AccumulateGrad
         >>> print(numgrad.explain(x.detach())["requires_grad"])
-        False. It lies on the memory of another tensor, which requires one (tensor of shape [2], float32, a leaf):
-        detach() or .data made it, which cut it off the graph.
+        False. It was cut off the graph of another tensor (tensor of shape [2], float32, a leaf) by detach() or .data.
     """
     if output is not None and not isinstance(output, Tensor):
         raise TypeError(f"explain(): argument 'output' must be Tensor, not {type(output).__name__}")
     if not isinstance(tensor, Tensor):
-        return Explanation(*others.account(tensor))
+        from .others import account  # which needs numgrad.nn
+
+        return Explanation(*account(tensor))
     subject = Subject(tensor)
     topics = {
         "requires_grad": requires.text(subject),

@@ -11,15 +11,15 @@ Example:
     Step 1 of 3: SumBackward0
       grad = tensor(1.)  <- given to backward
       input_shape = (2,)  (saved as self_sym_sizes)
-      gradient of input: expand_op(grad, input_shape)
+      gradient of input: expand(grad, input_shape)
         = tensor([1., 1.])  -> step 2 (MulBackward0)
     Step 2 of 3: MulBackward0
       grad = tensor([1., 1.])  <- step 1
       input = tensor([2., 3.])  (saved as self)
       other = tensor([2., 3.])
-      gradient of input: grad * conj(other)
+      gradient of input: grad * other
         = tensor([2., 3.])  -> step 3 (x)
-      gradient of other: grad * conj(input)
+      gradient of other: grad * input
         = tensor([2., 3.])  -> step 3 (x)
     Step 3 of 3: AccumulateGrad of x
       grad = tensor([4., 6.])  <- step 2 + step 2
@@ -91,7 +91,7 @@ def backward_steps(
         >>> [step.name for step in steps]
         ['PowBackward0', 'MulBackward0', 'torch::autograd::AccumulateGrad']
         >>> steps[0].rule
-        {'input': 'grad * conj(where(exponent == 0, 0, exponent * pow_number(input, exponent=exponent - 1)))'}
+        {'input': 'grad * where(exponent == 0, 0, exponent * input ** (exponent - 1))'}
         >>> steps[1].gradients
         (tensor(12.),)
     """
