@@ -75,7 +75,7 @@ def test_only_devices_import_kernels():
 
 
 def test_the_compiler_for_gpus_can_be_another():
-    adapter = {f"numgrad_kernels.cuda.{name}" for name in ("adapter", "language", "simulator")}
+    adapter = {f"numgrad_kernels.cuda.{name}" for name in ("adapter", "language", "simulator", "users")}
     for package in PACKAGES:
         assert violations(package, lambda module, name: within(name, "numba.cuda") and module not in adapter) == []
 

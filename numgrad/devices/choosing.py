@@ -181,3 +181,7 @@ def _mixed(*places: int) -> RuntimeError:
     return RuntimeError(
         f"Expected all tensors to be on the same device, but found at least two devices, {first} and {second}!"
     )
+
+
+if needs.is_simulated():
+    needs.found()  # loads the simulator, so that it runs whatever kernels a program writes

@@ -89,11 +89,12 @@ def run(program, **environment):
 
 TOO_NEW = """
 import sys
-import numgrad
+import numba
 import numpy
 
 numpy.__version__ = "9.1.0"
 sys.modules["numba.cuda"] = None  # what does not go together with NumPy fails as it is imported
+import numgrad
 try:
     numgrad.zeros(2, device="cuda")
 except ImportError as error:
@@ -106,6 +107,27 @@ def test_numpy_is_too_new_for_numba_cuda():
     message, rest = run(TOO_NEW, NUMBA_ENABLE_CUDASIM="1").splitlines()
     assert message.startswith("NumPy 9.1.0 is too new for this numba-cuda, which was tried with NumPy up to 2.4: pip")
     assert rest == "False [0.0, 0.0]"
+
+
+WATCHED = """
+import numgrad
+import numpy
+from numba import cuda
+
+@cuda.jit
+def turn(x):
+    thread = cuda.threadIdx.x
+    x[thread] = x[3 - thread]
+
+try:
+    turn[1, 4](numpy.arange(4))
+except RuntimeError as error:
+    print(error)
+"""
+
+
+def test_kernels_of_users_are_watched_in_the_simulator_as_soon_as_numgrad_is_imported():
+    assert "is cuda.syncthreads() missing?" in run(WATCHED, NUMBA_ENABLE_CUDASIM="1")
 
 
 ASKED = """

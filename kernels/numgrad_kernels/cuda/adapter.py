@@ -24,8 +24,8 @@ from ..store import NO_MATTER, compiler_settings
 from . import how_to_install
 
 __all__ = [
-    "CAPABILITY", "compile_ptx", "compile_ptx_for", "compilers", "complete_simulator", "cuda", "entry_name",
-    "is_simulated", "newest_capability", "pointer_type", "simulated_kernel",
+    "CAPABILITY", "compile_ptx", "compile_ptx_for", "compilers", "cuda", "entry_name", "is_simulated",
+    "newest_capability", "pointer_type", "simulated_kernel",
 ]
 
 #: The newest NumPy that kernels for GPUs were compiled with.
@@ -139,44 +139,15 @@ def entry_name(ptx: str) -> str:
 
 def simulated_kernel(name: str, text: str) -> Callable[..., None]:
     """The kernel as ``run(blocks, threads, *arguments)``, in the simulator; arrays are changed in place."""
-    from .simulator import run
+    from . import simulator
 
     function = _function(name, text)
 
     def launch(blocks: Any, threads: Any, *arguments: Any) -> None:
         with _lock:  # the kernel's module knows one launch at a time
-            run(function, _three(blocks), _three(threads), arguments)
+            simulator.run(function, _three(blocks), _three(threads), arguments)
 
     return launch
-
-
-def complete_simulator(array_of: Callable[[Any], np.ndarray | None]) -> None:
-    """Have Numba's simulator share arrays with others as a GPU does.
-
-    Kernels that it runs take whatever ``array_of`` has an array for, and its own arrays get what tells other libraries
-    of their memory, which on a GPU Numba's have: ``__cuda_array_interface__``.
-    """
-    from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
-    from numba.cuda.simulator.kernel import FakeCUDAKernel
-
-    run = FakeCUDAKernel.__call__
-
-    def call(kernel: Any, *arguments: Any) -> Any:
-        arrays = map(array_of, arguments)
-        return run(kernel, *[
-            value if array is None else FakeCUDAArray(array) for value, array in zip(arguments, arrays, strict=True)
-        ])
-
-    FakeCUDAKernel.__call__ = call
-    FakeCUDAArray.__cuda_array_interface__ = property(_interface)
-
-
-def _interface(simulated: Any) -> dict[str, Any]:
-    array = simulated._ary
-    return {
-        "shape": array.shape, "typestr": array.dtype.str, "data": (array.ctypes.data, False), "strides": array.strides,
-        "stream": None, "version": 3,
-    }
 
 
 def _three(extents: Any) -> tuple[int, ...]:
@@ -226,3 +197,9 @@ def _isinf(x):  # Numba compares its signature with the lambda's: no annotations
     if isinstance(x, types.Complex):
         return lambda x: scalar.isinf(x.real) | scalar.isinf(x.imag)
     return lambda x: x == x and x - x != x - x
+
+
+if is_simulated():
+    from . import users
+
+    users.complete_simulator()

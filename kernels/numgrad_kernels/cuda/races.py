@@ -1,7 +1,12 @@
 """Races in the simulator: two threads at one element, one of them writing, with nothing that orders them.
 
 Between two threads of a block a barrier orders what they did before it and do after it: ``syncthreads`` for all of
-them, ``syncwarp`` for those of a warp, which are 32 as on a GPU.  Nothing orders threads of different blocks.
+them, ``syncwarp`` for those of a warp, which are 32 as on a GPU.  Nothing orders threads of different blocks.  What a
+thread did before a fence, and told of by an atomic instruction after it, comes before what others do that have used an
+atomic instruction since.
+
+Threads that write the same number are no race, nor are atomic instructions beside one another, nor is the read of a
+number that the same thread then updates atomically (``compare and swap`` begins so).
 """
 
 from __future__ import annotations
@@ -11,10 +16,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Accesses", "RaceError", "Watched"]
+__all__ = ["Accesses", "RaceError", "Row", "Watched", "WatchedRow"]
 
 #: Threads of a warp.
 WARP = 32
+
+#: Uses of memory by a thread until others get their turn: it may wait for what they do.
+PATIENCE = 10_000
+
+_PAST = {"reads": "read", "writes": "wrote", "updates": "updated"}
 
 
 class RaceError(RuntimeError):
@@ -22,20 +32,63 @@ class RaceError(RuntimeError):
 
 
 class _Access(NamedTuple):
-    """Which thread of which block, and how often it had waited for its block and for its warp."""
+    """Which thread, how often it had waited for its block and for its warp, the time, and the line of the text."""
 
-    block: Any
-    thread: int
+    thread: Any
     waits: int
     warp_waits: int
+    time: int
+    line: int
 
-    def is_apart(self, other: _Access) -> bool:
+    def is_apart(self, later: _Access) -> bool:
         """Whether nothing orders the two."""
-        if self.block is not other.block:
-            return True
-        if self.thread == other.thread or self.waits != other.waits:
+        thread, other = self.thread, later.thread
+        if thread.block is not other.block:
+            return not (thread.block.published > self.time and other.block.acquired > self.time)
+        if thread is other or self.waits != later.waits:
             return False
-        return self.thread // WARP != other.thread // WARP or self.warp_waits == other.warp_waits
+        if thread.warp == other.warp and self.warp_waits != later.warp_waits:
+            return False
+        return not (thread.published > self.time and other.acquired > self.time)
+
+
+class _Uses:
+    """The last use of an element by each thread of the newest block, and by one of an older block."""
+
+    __slots__ = ("latest", "older")
+
+    def __init__(self) -> None:
+        self.latest: dict[int, _Access] = {}
+        self.older: _Access | None = None
+
+    def add(self, now: _Access) -> None:
+        before = self.latest.get(now.thread.number)
+        if before is not None and before.thread.block is not now.thread.block:
+            self.older = before
+        self.latest[now.thread.number] = now
+
+
+def _apart(uses: _Uses | None, now: _Access) -> _Access | None:
+    """One of the uses, which nothing orders with ``now``."""
+    if uses is None:
+        return None
+    if uses.older is not None and uses.older.is_apart(now):
+        return uses.older
+    for use in uses.latest.values():
+        if use.is_apart(now):
+            return use
+    return None
+
+
+class _Element:
+    """Who wrote an element last, and the reads and atomic updates since."""
+
+    __slots__ = ("reads", "updates", "written")
+
+    def __init__(self) -> None:
+        self.written: _Access | None = None
+        self.reads: _Uses | None = None
+        self.updates: _Uses | None = None
 
 
 class Accesses:
@@ -43,60 +96,205 @@ class Accesses:
 
     def __init__(self, module: Any):
         self.module = module
-        self.written: dict[Any, _Access] = {}
-        self.read: dict[Any, set[_Access]] = {}
-        self.kept: list[np.ndarray] = []  # so that no memory is at the address of what was there before
+        self.elements: dict[int, _Element] = {}
+        self.pending: dict[Any, RaceError] = {}  # reads of what others update, unless the reader does so, too
+        self.time = 0  # counts fences and atomic instructions
 
-    def _now(self) -> _Access:
+    def _use(self, address: int, frame: Any) -> tuple[_Element, _Access]:
+        element = self.elements.get(address)
+        if element is None:
+            element = self.elements[address] = _Element()
         thread = self.module.current
-        return _Access(self.module.blockIdx, thread.number, thread.waits, thread.warp_waits)
+        thread.uses += 1
+        if not thread.uses % PATIENCE:
+            self.module.let_others()
+        return element, _Access(thread, thread.waits, thread.warp_waits, self.time, frame.f_lineno)
 
-    def note_read(self, address: Any) -> None:
-        """A thread reads what is at an address."""
-        now, written = self._now(), self.written.get(address)
-        if written is not None and now.is_apart(written):
-            raise _race("reads", now, "wrote", written)
-        self.read.setdefault(address, set()).add(now)
+    def read(self, array: Watched, index: Any, frame: Any) -> None:
+        """A thread reads an element, in this frame."""
+        address = array.address(index)
+        element, now = self._use(address, frame)
+        written, updated = element.written, _apart(element.updates, now)
+        if written is not None and written.is_apart(now):
+            raise _race(array, index, frame, now, "reads", written, "writes")
+        if updated is not None:
+            self.pending[address, now.thread] = _race(array, index, frame, now, "reads", updated, "updates")
+        if element.reads is None:
+            element.reads = _Uses()
+        element.reads.add(now)
 
-    def note_written(self, address: Any) -> None:
-        """A thread writes there."""
-        now, written = self._now(), self.written.get(address)
-        if written is not None and now.is_apart(written):
-            raise _race("writes", now, "wrote", written)
-        for read in self.read.pop(address, ()):
-            if now.is_apart(read):
-                raise _race("writes", now, "read", read)
-        self.written[address] = now
+    def write(self, array: Watched, index: Any, frame: Any, before: Any) -> None:
+        """A thread has written to an element what is there now, ``before`` was there before."""
+        element, now = self._use(array.address(index), frame)
+        for uses, did in ((element.reads, "reads"), (element.updates, "updates")):
+            other = _apart(uses, now)
+            if other is not None:
+                raise _race(array, index, frame, now, "writes", other, did)
+        written = element.written
+        if written is not None and written.is_apart(now):
+            if array.unwatched[index].tobytes() != before.tobytes():
+                raise _race(array, index, frame, now, "writes", written, "writes")
+            return  # the first stays for the others to be compared with
+        element.written, element.reads, element.updates = now, None, None
+
+    def update(self, array: Watched, index: Any, frame: Any) -> None:
+        """A thread is about to run an atomic instruction on an element."""
+        address = array.address(index)
+        element, now = self._use(address, frame)
+        thread, written = now.thread, element.written
+        if written is not None and written.is_apart(now):
+            raise _race(array, index, frame, now, "updates", written, "writes")
+        self.pending.pop((address, thread), None)
+        if element.reads is not None:
+            element.reads.latest.pop(thread.number, None)
+            read = _apart(element.reads, now)
+            if read is not None:
+                self.pending[address, read.thread] = _race(array, index, frame, now, "updates", read, "reads")
+        if element.updates is None:
+            element.updates = _Uses()
+        element.updates.add(now)
+        thread.published = thread.fenced
+        thread.block.published = max(thread.block.published, thread.fenced)
+        self.time += 1
+        thread.acquired = thread.block.acquired = self.time
+
+    def fence(self) -> None:
+        """What the thread has done comes before what it does from now on, for whoever sees the latter."""
+        self.time += 1
+        self.module.current.fenced = self.time
+
+    def forget(self, array: np.ndarray) -> None:
+        """The memory of an array will be another's."""
+        start = array.__array_interface__["data"][0]
+        for address in range(start, start + array.nbytes):
+            self.elements.pop(address, None)
+
+    def end_interval(self) -> None:
+        """The threads of a block have all come to a barrier, or to the end."""
+        for error in self.pending.values():
+            raise error
 
 
-def _race(does: str, now: _Access, did: str, other: _Access) -> RaceError:
-    frame = sys._getframe(3)  # of the kernel
+def _race(array: Watched, index: Any, frame: Any, now: _Access, does: str, other: _Access, did: str) -> RaceError:
+    name = next((name for name, value in frame.f_locals.items() if value is array), "memory")
+    place = ", ".join(map(str, index)) if isinstance(index, tuple) else index
+    if now.thread.block is other.thread.block:
+        who, order = str(other.thread), "with no barrier between the two: is cuda.syncthreads() missing?"
+    else:
+        who, order = f"{other.thread} of block {other.thread.block}", "and blocks run in no certain order"
     return RaceError(
-        f"{frame.f_code.co_filename}, line {frame.f_lineno}: thread {now.thread} of block {now.block.x} {does} what "
-        f"thread {other.thread} of block {other.block.x} {did}, in no certain order"
+        f"{frame.f_code.co_filename}, line {now.line}: {now.thread} of block {now.thread.block} {does} "
+        f"{name}[{place}], which {who} {_PAST[did]} in line {other.line}, {order}"
     )
 
 
 class Watched:
-    """A row, or memory that a block's threads share.  What is done to ``unwatched`` is no race: atomic instructions."""
+    """An array as a kernel sees it: an argument, or memory that the threads of a block share."""
 
     __slots__ = ("_accesses", "_start", "unwatched")
+
+    #: How many calls a kernel has made when it comes to an access.
+    _depth = 1
 
     def __init__(self, array: np.ndarray, accesses: Accesses):
         self.unwatched = array
         self._accesses = accesses
-        self._start = array.ctypes.data
+        self._start = array.__array_interface__["data"][0]
 
-    def _address(self, place: Any) -> int:
-        array = self.unwatched
-        if not 0 <= place < array.size:
-            raise IndexError(f"a kernel reaches for element {place} of a row of {array.size}")
-        return self._start + int(place) * array.itemsize
+    def address(self, index: Any) -> int:
+        """That of an element."""
+        address, array = self._start, self.unwatched
+        given = index if isinstance(index, tuple) else (index,)
+        for place, size, stride in zip(given, array.shape, array.strides, strict=True):
+            address += (int(place) + size if place < 0 else int(place)) * stride
+        return address
+
+    def updated(self, index: Any, depth: int) -> np.ndarray:
+        """The array, for an atomic instruction on an element; the kernel has made so many calls."""
+        self._accesses.update(self, index, sys._getframe(depth))
+        return self.unwatched
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self.unwatched[index]
+        if isinstance(found, np.ndarray):
+            return Watched(found, self._accesses)
+        self._accesses.read(self, index, sys._getframe(self._depth))
+        return found
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        frame, before = sys._getframe(self._depth), self.unwatched[index]
+        if not isinstance(before, np.ndarray):
+            self.unwatched[index] = value
+            self._accesses.write(self, index, frame, before)
+            return
+        part, old = Watched(before, self._accesses), before.copy()
+        part.unwatched[...] = value.all_read(frame) if isinstance(value, Watched) else value
+        part._all_written(frame, old)
+
+    def all_read(self, frame: Any) -> np.ndarray:
+        """The array, all of which is read in this frame."""
+        for index in np.ndindex(self.unwatched.shape):
+            self._accesses.read(self, index, frame)
+        return self.unwatched
+
+    def _all_written(self, frame: Any, before: np.ndarray) -> None:
+        for index in np.ndindex(self.unwatched.shape):
+            self._accesses.write(self, index, frame, before[index])
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
+        frame = sys._getframe(1)
+        inputs = tuple(value.all_read(frame) if isinstance(value, Watched) else value for value in inputs)
+        written = [value for value in out if isinstance(value, Watched)]
+        before = [value.unwatched.copy() for value in written]
+        if out:
+            options["out"] = tuple(value.unwatched if isinstance(value, Watched) else value for value in out)
+        result = getattr(function, method)(*inputs, **options)
+        for value, old in zip(written, before, strict=True):
+            value._all_written(frame, old)
+        return result
+
+    def __len__(self) -> int:
+        return len(self.unwatched)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.unwatched, name)
+        if callable(value):
+            return lambda *arguments, **options: self._part(value(*arguments, **options))
+        return self._part(value)
+
+    def _part(self, value: Any) -> Any:
+        return Watched(value, self._accesses) if isinstance(value, np.ndarray) else value
+
+
+def _within(array: np.ndarray, place: Any) -> Any:
+    if not 0 <= place < array.size:
+        raise IndexError(f"a kernel reaches for element {place} of a row of {array.size}")
+    return place
+
+
+class Row:
+    """A row of elements as one of numgrad's kernels sees it: it may reach no others."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: np.ndarray):
+        self._array = array
 
     def __getitem__(self, place: Any) -> Any:
-        self._accesses.note_read(self._address(place))
-        return self.unwatched[place]
+        return self._array[_within(self._array, place)]
 
     def __setitem__(self, place: Any, value: Any) -> None:
-        self._accesses.note_written(self._address(place))
-        self.unwatched[place] = value
+        self._array[_within(self._array, place)] = value
+
+
+class WatchedRow(Watched):
+    """Such a row, watched."""
+
+    __slots__ = ()
+    _depth = 2
+
+    def __getitem__(self, place: Any) -> Any:
+        return super().__getitem__(_within(self.unwatched, place))
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        super().__setitem__(_within(self.unwatched, place), value)

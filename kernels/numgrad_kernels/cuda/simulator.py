@@ -1,113 +1,168 @@
 """Kernels for GPUs run in plain Python, by Numba's simulator with another way of running a block's threads.
 
-Numba's runs them all at once, and asks again and again which of them wait at a barrier, which takes milliseconds.  Here
-one thread runs at a time, until it ends or comes to a barrier; the order is another between any two barriers, so that
-what depends on it, because a barrier is missing, comes out differently.  Shared memory begins as garbage; an index
-outside of a row raises an error, and so does a barrier that not all come to, and, if they are watched, a race: in this
-the simulator is stricter than a GPU.
+Numba's runs them all at once, asks again and again which of them wait at a barrier, and as most threads are through
+before the next one begins, a missing barrier does not show.  Here one thread runs at a time, until it ends or comes to
+a barrier, in an order that is another between any two barriers; and every access to memory is watched in kernels of
+users, so that two threads at one element, one of them writing, with no barrier between them, are an error (``races``).
+Shared memory begins as garbage, an index outside of an array raises an error, and so does a barrier that not all
+come to: in this the simulator is stricter than a GPU.
 """
 
 from __future__ import annotations
 
+import contextlib
 import random
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
-from numba.cuda.simulator.kernelapi import Dim3, FakeCUDAModule
+from numba.core import types
+from numba.cuda.np import numpy_support
+from numba.cuda.simulator.kernelapi import Dim3, FakeCUDAAtomic, FakeCUDAModule
 
-from .races import Accesses, Watched
+from .races import WARP, Accesses, RaceError, Row, Watched, WatchedRow
 
-__all__ = ["run"]
+__all__ = ["Module", "run", "runs_a_kernel"]
 
-#: Whether races are looked for, which takes three times as long; see ``races.py``.
+#: Whether races are looked for in numgrad's own kernels, which takes some five times as long; in users' they are.
 watch_races = False
 
 #: Whose order the threads of a block run in.
 _order = random.Random(0)
 
+_barriers = frozenset({"syncthreads", "syncthreads_and", "syncthreads_count", "syncthreads_or", "syncwarp"})
+
 
 def run(function: Callable[..., None], blocks: Sequence[int], threads: Sequence[int], arguments: Sequence[Any]) -> None:
-    """Run a kernel in ``blocks`` blocks of ``threads`` threads, three numbers each; arrays are changed in place."""
-    module = _Module(blocks, threads)
+    """Run a kernel of numgrad's in ``blocks`` blocks of ``threads`` threads, three numbers each.
+
+    Its rows are given as arrays, which are changed in place.
+    """
+    module = Module(blocks, threads, watch_races)
     function.__globals__["cuda"] = module
-    given = [module.row(value) if isinstance(value, np.ndarray) else value for value in arguments]
-    waits = not {"syncthreads", "syncwarp"}.isdisjoint(function.__code__.co_names)
+    accesses = module.accesses
+    rows = [
+        value if not isinstance(value, np.ndarray) else Row(value) if accesses is None else WatchedRow(value, accesses)
+        for value in arguments
+    ]
 
     def work() -> None:
         with np.errstate(all="ignore"):
-            function(*given)
+            function(*rows)
 
-    for z, y, x in np.ndindex(blocks[2], blocks[1], blocks[0]):
-        module.begin_block(Dim3(x, y, z))
-        indices = np.ndindex(threads[2], threads[1], threads[0])
-        everyone = [_Thread(Dim3(i, j, k), number) for number, (k, j, i) in enumerate(indices)]
-        _order.shuffle(everyone)
-        if waits:
-            _take_turns(module, everyone, work)
-        else:
-            for thread in everyone:
-                module.current = thread
-                work()
+    module.work = work
+    module.run(waits=not _barriers.isdisjoint(function.__code__.co_names))
 
 
-class _Row:
-    """A row of elements as a kernel sees it: it may reach no others."""
+def runs_a_kernel() -> bool:
+    """Whether the caller is a kernel."""
+    return isinstance(threading.current_thread(), _Worker)
 
-    __slots__ = ("_array",)
 
-    def __init__(self, array: np.ndarray):
-        self._array = array
+class _Block:
+    """A block of threads; its fences and atomic instructions, see ``races``."""
 
-    def _place(self, place: Any) -> Any:
-        if not 0 <= place < self._array.size:
-            raise IndexError(f"a kernel reaches for element {place} of a row of {self._array.size}")
-        return place
+    def __init__(self, index: Dim3, name: str):
+        self.index = index
+        self.name = name
+        self.arrays: dict[Any, np.ndarray] = {}  # of shared memory
+        self.votes: dict[int, list[bool]] = {}
+        self.published = self.acquired = 0
 
-    def __getitem__(self, place: Any) -> Any:
-        return self._array[self._place(place)]
-
-    def __setitem__(self, place: Any, value: Any) -> None:
-        self._array[self._place(place)] = value
+    def __str__(self) -> str:
+        return self.name
 
 
 class _Thread:
-    """A thread of a block; ``turn`` is held while it must wait."""
+    """A thread of a block, and how often it has waited, for its block and for its warp."""
 
-    def __init__(self, index: Dim3, number: int):
+    def __init__(self, block: _Block, index: Dim3, number: int, name: str):
+        self.block = block
         self.index = index
         self.number = number
-        self.waits = 0  # how often it has waited for its block, and for its warp
-        self.warp_waits = 0
-        self.barrier: Any = None  # that it last came to
-        self.arrays = 0  # of shared memory that it has asked for
-        self.turn = threading.Lock()
-        self.waiting = False
-        self.error: BaseException | None = None
+        self.warp = number // WARP
+        self.name = name
+        self.waits = self.warp_waits = 0
+        self.barrier: Any = None  # that it waits at: whose, which threads come to it, and the line
+        self.worker: _Worker | None = None  # that runs it, once it has begun and until it ends
+        self.uses = 0  # of memory
+        self.fenced = self.published = self.acquired = 0
+
+    def __str__(self) -> str:
+        return f"thread {self.name}"
 
 
-class _Module(FakeCUDAModule):
-    """What ``cuda`` is in a kernel."""
+class Module(FakeCUDAModule):
+    """What ``cuda`` is in a kernel that is run in so many blocks of so many threads."""
 
     current: _Thread
+    work: Callable[[], None]
+    _block: _Block | None = None
 
-    def __init__(self, blocks: Sequence[int], threads: Sequence[int]):
-        super().__init__(blocks, threads, 0)
-        self.back = threading.Lock()
-        self.back.acquire()
-        self.stopping = False
-        self.accesses = Accesses(self) if watch_races else None
+    def __init__(self, blocks: Sequence[int], threads: Sequence[int], watches: bool, dynamic: int = 0):
+        super().__init__(blocks, threads, dynamic)
+        self.blocks, self.threads = _positions(blocks), _positions(threads)
+        self.dynamic = dynamic
+        self.workers: list[_Worker] = []
+        self.idle: list[_Worker] = []
+        self.fresh: list[_Thread] = []  # that have not begun
+        self.back: SimpleQueue[bool] = SimpleQueue()
+        self.error: BaseException | None = None
+        self.accesses = Accesses(self) if watches else None
 
-    def row(self, array: np.ndarray) -> Any:
-        """What stands for a row in a kernel."""
-        return _Row(array) if self.accesses is None else Watched(array, self.accesses)
+    def run(self, waits: bool) -> None:
+        """Run the threads of all blocks; where none ``waits``, that takes no threads of Python's."""
+        try:
+            for at, block_name in self.blocks:
+                block = self._begin_block(_Block(at, block_name))
+                everyone = [_Thread(block, at, number, name) for number, (at, name) in enumerate(self.threads)]
+                _order.shuffle(everyone)
+                if waits:
+                    self._take_turns(everyone)
+                    continue
+                for self.current in everyone:
+                    self.work()
+                self._end_interval()
+        finally:
+            for worker in self.workers:
+                worker.stop()
 
-    def begin_block(self, index: Dim3) -> None:
-        """Go on with a new block, whose shared memory nobody has written to."""
-        self.block = index
-        self.arrays: list[np.ndarray] = []
+    def _begin_block(self, block: _Block) -> _Block:
+        if self._block is not None and self.accesses is not None:
+            for array in self._block.arrays.values():
+                self.accesses.forget(array)
+        self._block = block
+        return block
+
+    def _end_interval(self) -> None:
+        if self.accesses is not None:
+            self.accesses.end_interval()
+
+    def _take_turns(self, everyone: list[_Thread]) -> None:
+        """Run the threads of a block, one at a time, from barrier to barrier."""
+        self.fresh = everyone.copy()
+        while self.fresh:
+            self._go_on(self.idle.pop() if self.idle else _Worker(self))
+        alive = [thread for thread in everyone if thread.worker is not None]
+        while alive:
+            ready = _released(alive)
+            if ready[0].barrier[0] == "block":
+                self._end_interval()
+            _order.shuffle(ready)
+            for self.current in ready:
+                self._go_on(self.current.worker)
+            alive = [thread for thread in alive if thread.worker is not None]
+        self._end_interval()
+
+    def _go_on(self, worker: Any) -> None:
+        worker.turns.put(True)
+        self.back.get()
+        if self.error is not None:
+            raise self.error
 
     @property
     def threadIdx(self) -> Dim3:
@@ -115,81 +170,223 @@ class _Module(FakeCUDAModule):
 
     @property
     def blockIdx(self) -> Dim3:
-        return self.block
+        return self.current.block.index
+
+    @property
+    def laneid(self) -> int:
+        return self.current.number % WARP
 
     @property
     def shared(self) -> Any:
+        return _Memory(self._shared_array)
+
+    @property
+    def local(self) -> Any:
+        return _Memory(_garbage)
+
+    @property
+    def cg(self) -> Any:
         return self
 
-    def array(self, shape: Any, dtype: Any, alignment: int | None = None) -> Any:
-        """Shared memory: the same for the first array that each thread of a block asks for, and so on."""
-        thread = self.current
-        if thread.arrays == len(self.arrays):
-            fresh = np.empty(shape, dtype)
-            fresh.view(np.uint8).fill(0xA5)
-            self.arrays.append(fresh)
-            if self.accesses is not None:
-                self.accesses.kept.append(fresh)
-        thread.arrays += 1
-        own = self.arrays[thread.arrays - 1]
-        return own if self.accesses is None else Watched(own, self.accesses)
+    @property
+    def atomic(self) -> Any:
+        return _atomic
+
+    def this_grid(self) -> Any:
+        """The group of all threads, which are those of one block where they wait for one another."""
+        return self
+
+    def sync(self) -> None:
+        """Wait for the other threads of the grid."""
+        self._wait("block", None)
+
+    def watched(self, array: np.ndarray) -> Any:
+        """What stands for an array in a kernel."""
+        return array if self.accesses is None else Watched(array, self.accesses)
+
+    def _shared_array(self, shape: Any, dtype: Any) -> Any:
+        """Shared memory: the same for all threads of a block that ask for it in the same place of the text.
+
+        What is asked for without a size is all the memory that the launch has given the block beside it.
+        """
+        frame, arrays = sys._getframe(2), self.current.block.arrays
+        if shape != 0:
+            array = arrays.get((frame.f_code, frame.f_lasti))
+            if array is None:
+                array = arrays[frame.f_code, frame.f_lasti] = _garbage(shape, dtype)
+            return self.watched(array)
+        array = arrays.get(None)
+        if array is None:
+            array = arrays[None] = _garbage(self.dynamic, np.uint8)
+        kind = _dtype(dtype)
+        return self.watched(array[: self.dynamic // kind.itemsize * kind.itemsize].view(kind))
 
     def syncthreads(self) -> None:
         """Wait for the other threads of the block."""
-        self.current.waits += 1
-        self._wait("block", sys._getframe(1).f_lineno)
+        self._wait("block", None)
 
-    def syncwarp(self) -> None:
-        """Wait for the other threads of the warp: for those of the block, all of which come to such a barrier."""
-        self._wait("warp", sys._getframe(1).f_lineno)
+    def syncwarp(self, mask: int = 0xFFFFFFFF) -> None:
+        """Wait for the other threads of the warp, those of a mask."""
+        self._wait("warp", (self.current.warp, int(mask)))
 
-    def _wait(self, others: str, line: int) -> None:
+    def syncthreads_count(self, value: Any) -> int:
+        """Wait for the other threads of the block; the number of those whose value is true."""
+        return sum(self._votes(value))
+
+    def syncthreads_and(self, value: Any) -> int:
+        """Wait for the other threads of the block; whether all their values are true."""
+        return int(all(self._votes(value)))
+
+    def syncthreads_or(self, value: Any) -> int:
+        """Wait for the other threads of the block; whether one of their values is true."""
+        return int(any(self._votes(value)))
+
+    def _votes(self, value: Any) -> list[bool]:
+        votes = self.current.block.votes.setdefault(self.current.waits, [])
+        votes.append(bool(value))
+        self._wait("block", None, 3)
+        return votes
+
+    def _wait(self, others: str, which: Any, depth: int = 2) -> None:
         thread = self.current
+        thread.waits += others == "block"
         thread.warp_waits += 1
-        thread.barrier = others, line
-        thread.waiting = True
-        self.back.release()
-        thread.turn.acquire()
-        if self.stopping:
-            raise SystemExit
+        self._pause((others, which, sys._getframe(depth).f_lineno))
+
+    def let_others(self) -> None:
+        """Let other threads run, which this one may be waiting for without a barrier."""
+        if runs_a_kernel():
+            self._pause(("nobody", None, 0))
+
+    def _pause(self, barrier: Any) -> None:
+        worker: Any = threading.current_thread()
+        self.current.barrier = barrier
+        self.back.put(True)
+        worker.wait()
+
+    def threadfence(self) -> None:
+        """What this thread has done comes before what it does from now on, for all others."""
+        if self.accesses is not None:
+            self.accesses.fence()
+
+    threadfence_block = threadfence_system = threadfence
 
 
-def _take_turns(module: _Module, everyone: list[_Thread], work: Callable[[], None]) -> None:
-    """Run the threads of a block, one at a time, from barrier to barrier."""
+class _Memory:
+    """What arrays in a kernel are made by: ``cuda.shared`` and ``cuda.local``."""
 
-    def live(thread: _Thread) -> None:
-        thread.turn.acquire()
-        try:
-            if not module.stopping:
-                work()
-        except SystemExit:
-            pass
-        except BaseException as error:
-            thread.error = error
-        thread.waiting = False
-        module.back.release()
+    def __init__(self, make: Callable[[Any, Any], Any]):
+        self._make = make
 
-    def step(thread: _Thread) -> None:
-        module.current = thread
-        thread.turn.release()
-        module.back.acquire()
+    def array(self, shape: Any, dtype: Any, alignment: int | None = None) -> Any:
+        """An array, of which nobody knows what is in it."""
+        return self._make(shape, dtype)
 
-    for thread in everyone:
-        thread.turn.acquire()
-        threading.Thread(target=live, args=(thread,), daemon=True).start()
-    alive = everyone
-    error: BaseException | None = None
-    while alive:
-        for thread in alive:
-            step(thread)
-            error = error or thread.error
-            module.stopping = error is not None
-        alive = [thread for thread in alive if thread.waiting]
-        barriers = {thread.barrier for thread in alive}
-        if len(barriers) > 1 and error is None:
-            lines = sorted(line for _, line in barriers)
-            error = RuntimeError(f"the threads of a block wait in different lines of the kernel's text: {lines}")
-            module.stopping = True
-        _order.shuffle(alive)
-    if error is not None:
-        raise error
+
+class _Atomic:
+    """The atomic instructions that users' kernels have."""
+
+    def __getattr__(self, name: str) -> Any:
+        instruction = getattr(_instructions, name)
+
+        def run(array: Any, *rest: Any) -> Any:
+            if isinstance(array, Watched):
+                index = (0,) * array.ndim if name == "compare_and_swap" else rest[0]
+                array = array.updated(index, 2)
+            return instruction(array, *rest)
+
+        return run
+
+
+_instructions, _atomic = FakeCUDAAtomic(), _Atomic()
+
+
+class _Stopped(BaseException):
+    """Another thread has failed."""
+
+
+class _Worker(threading.Thread):
+    """A thread of Python's, which runs threads of a block until one of them comes to a barrier, and then that one."""
+
+    def __init__(self, module: Module):
+        super().__init__(daemon=True)
+        self.module = module
+        self.turns: SimpleQueue[bool] = SimpleQueue()
+        module.workers.append(self)
+        self.start()
+
+    def run(self) -> None:
+        module = self.module
+        with contextlib.suppress(_Stopped):
+            while True:
+                self.wait()
+                while module.fresh and module.error is None:
+                    thread = module.current = module.fresh.pop()
+                    thread.worker = self
+                    try:
+                        module.work()
+                    except _Stopped:
+                        raise
+                    except BaseException as error:
+                        if not isinstance(error, RaceError):
+                            error.add_note(f"in {thread} of block {thread.block}")
+                        module.error = error
+                    thread.worker = None
+                module.idle.append(self)
+                module.back.put(True)
+
+    def wait(self) -> None:
+        """Wait for a turn."""
+        if not self.turns.get():
+            raise _Stopped
+
+    def stop(self) -> None:
+        """Let the thread end, where it waits."""
+        self.turns.put(False)
+        self.join(1)
+
+
+def _released(waiting: list[_Thread]) -> list[_Thread]:
+    """Those of the threads of a block that wait who may go on: all for whom they wait have come to the same barrier.
+
+    Raises:
+        RuntimeError: nobody may.
+    """
+    come = Counter(thread.barrier for thread in waiting)
+    complete = {barrier for barrier, number in come.items() if number == _awaited(barrier, waiting, number)}
+    if waiting and not complete:
+        lines = sorted({line for _, _, line in come})
+        raise RuntimeError(f"the threads of a block wait in different lines of the kernel's text: {lines}")
+    return [thread for thread in waiting if thread.barrier in complete]
+
+
+def _awaited(barrier: Any, waiting: list[_Thread], come: int) -> int:
+    """How many threads must come to a barrier."""
+    others, which, _ = barrier
+    if others == "block":
+        return len(waiting)
+    if others == "warp":
+        warp, mask = which
+        return sum(thread.warp == warp and mask >> thread.number % WARP & 1 for thread in waiting)
+    return come
+
+
+def _garbage(shape: Any, dtype: Any) -> np.ndarray:
+    """An array of what nobody would take for a number: NaN, or integers far from zero."""
+    kind = _dtype(dtype)
+    if kind.kind in "fc":
+        return np.full(shape, np.nan, kind)
+    size = int(np.prod(shape)) * kind.itemsize
+    return np.full(size, 0xA5, np.uint8).view(kind).reshape(shape)
+
+
+def _dtype(dtype: Any) -> np.dtype:
+    return np.dtype(numpy_support.as_dtype(dtype) if isinstance(dtype, types.Type) else dtype)
+
+
+def _positions(extents: Sequence[int]) -> list[tuple[Dim3, str]]:
+    """The indices in a block or a grid, x first, and what each is called in messages."""
+    flat = extents[1] == extents[2] == 1
+    return [
+        (Dim3(x, y, z), str(x) if flat else f"({x}, {y}, {z})") for z, y, x in np.ndindex(*reversed(extents))
+    ]

@@ -236,25 +236,3 @@ def _array(row: DeviceRow) -> np.ndarray:
     if not row.size:
         return np.empty(0, dtype)
     return np.frombuffer(memoryview((ctypes.c_char * row.nbytes).from_address(row.address)), dtype)
-
-
-class _Seen:
-    """The memory of an array that says of itself where it lies, for NumPy to take, and to keep the array."""
-
-    def __init__(self, array: Any, interface: dict[str, Any]):
-        self.array = array
-        wanted = ("shape", "typestr", "data", "strides", "version")
-        self.__array_interface__ = {name: interface[name] for name in wanted}
-
-
-def _foreign_array(value: Any) -> np.ndarray | None:
-    """A tensor, or another library's array, as an array of NumPy's for kernels of users; None for anything else."""
-    if not hasattr(type(value), "__cuda_array_interface__"):
-        return None
-    interface = value.__cuda_array_interface__
-    if 0 in interface["shape"]:
-        return np.empty(interface["shape"], interface["typestr"])
-    return np.asarray(_Seen(value, interface))
-
-
-adapter.complete_simulator(_foreign_array)

@@ -1,0 +1,104 @@
+"""Kernels that users write with Numba's ``@cuda.jit``, in its simulator: they run as numgrad's own, and are watched."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numba.cuda.errors import normalize_kernel_dimensions
+from numba.cuda.simulator.args import ArgHint, InOut
+from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray, FakeWithinKernelCUDAArray
+from numba.cuda.simulator.kernel import FakeCUDAKernel, _push_kernel_context
+from numba.cuda.simulator.kernelapi import swapped_cuda_module
+
+from .simulator import Module, runs_a_kernel
+
+__all__ = ["complete_simulator"]
+
+_lock = threading.Lock()
+
+
+def complete_simulator() -> None:
+    """Have Numba's simulator run kernels as ``simulator.py`` does, and share arrays with others as a GPU does.
+
+    Kernels take whatever says by ``__cuda_array_interface__`` where its memory is, and its own arrays say so, too.
+    """
+    run = FakeCUDAKernel.__call__
+
+    def call(kernel: Any, *arguments: Any) -> Any:
+        if kernel._device or runs_a_kernel():
+            return run(kernel, *arguments)
+        with _lock:  # one launch at a time
+            _run(kernel, arguments)
+
+    FakeCUDAKernel.__call__ = call
+    FakeCUDAArray.__cuda_array_interface__ = property(_interface)
+
+
+def _interface(simulated: Any) -> dict[str, Any]:
+    array = simulated._ary
+    return {
+        "shape": array.shape, "typestr": array.dtype.str, "data": (array.ctypes.data, False), "strides": array.strides,
+        "stream": None, "version": 3,
+    }
+
+
+def _run(kernel: Any, arguments: Sequence[Any]) -> None:
+    """Run a kernel that Numba's decorator made, with the extents that it was given by ``kernel[blocks, threads]``.
+
+    It takes what Numba's simulator takes, and whatever says by ``__cuda_array_interface__`` where its memory is.
+    """
+    blocks, threads = normalize_kernel_dimensions(kernel.grid_dim, kernel.block_dim)
+    module = Module(blocks, threads, True, kernel.dynshared_size)
+    ends: list[Callable[[], Any]] = []
+    given = [_argument(value, kernel, module, ends) for value in arguments]
+
+    def work() -> None:
+        with np.errstate(divide="raise") if kernel._debug else contextlib.nullcontext():
+            kernel.fn(*given)
+
+    with _push_kernel_context(module), swapped_cuda_module(kernel.fn, module):
+        module.work = work
+        module.run(waits=True)
+    for copy_back in ends:
+        copy_back()
+
+
+def _argument(value: Any, kernel: Any, module: Module, ends: list[Callable[[], Any]]) -> Any:
+    """What stands for an argument in the kernel; arrays of the host are copied there, and back in the end."""
+    for extension in kernel.extensions:
+        _, value = extension.prepare_args(None, value, stream=0, retr=ends)
+    if isinstance(value, tuple):
+        parts = [_argument(part, kernel, module, ends) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if not isinstance(value, FakeCUDAArray) and hasattr(type(value), "__cuda_array_interface__"):
+        value = FakeCUDAArray(_foreign_array(value))
+    if isinstance(value, np.ndarray) and value.ndim:
+        value = InOut(value)
+    if isinstance(value, ArgHint):
+        value = value.to_device(ends)
+    if isinstance(value, np.void):
+        value = FakeCUDAArray(value)
+    if not isinstance(value, FakeCUDAArray):
+        return value
+    return FakeWithinKernelCUDAArray(value) if value._ary.dtype.names else module.watched(value._ary)
+
+
+class _Seen:
+    """The memory of an array that says of itself where it lies, for NumPy to take, and to keep the array."""
+
+    def __init__(self, array: Any, interface: dict[str, Any]):
+        self.array = array
+        wanted = ("shape", "typestr", "data", "strides", "version")
+        self.__array_interface__ = {name: interface[name] for name in wanted}
+
+
+def _foreign_array(value: Any) -> np.ndarray:
+    """A tensor, or another library's array, as one of NumPy's on the same memory."""
+    interface = value.__cuda_array_interface__
+    if 0 in interface["shape"]:
+        return np.empty(interface["shape"], interface["typestr"])
+    return np.asarray(_Seen(value, interface))
