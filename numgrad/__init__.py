@@ -87,7 +87,7 @@ _LATER = {
     "OutOfMemoryError": "cuda", "accelerator": "accelerator", "cuda": "cuda", "data": "data", "explain": "_explain",
     "func": "func", "inspect": "_inspect", "linalg": "linalg", "load": "serialization", "nn": "nn", "optim": "optim",
     "profiler": "profiler", "save": "serialization", "serialization": "serialization", "special": "special",
-    "utils": "utils", "viz": "viz", "vmap": "func",
+    "utils": "utils", "viz": "viz", "vmap": "func", "_vmap_internals": "_vmap_internals",
 }
 
 if TYPE_CHECKING:

@@ -228,11 +228,7 @@ def laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
     That of a tensor that stands for examples is one for each: it may be overwritten with what differs among them.
     """
     strides = tensor._element_strides()
-    same = (
-        tangent._element_strides() == strides
-        and tangent._offset == tensor._offset
-        and len(tangent._storage) == len(tensor._storage)
-    )
+    same = _lies_like(tangent, tensor) and _extent(tangent) == _extent(tensor)
     has_room = is_batched(tangent) or not is_batched(tensor)
     if (same and has_room) or overlaps_itself(tensor._shape, strides):
         return tangent
@@ -241,6 +237,19 @@ def laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
     storage = devices.zeros((len(tensor._storage),), tangent._type)
     laid_out = strided(storage, tensor._shape, strides, tensor._offset, tangent._type)
     return copy_(laid_out, tangent)
+
+
+def _lies_like(tensor: Tensor, other: Tensor) -> bool:
+    """Whether a tensor is laid out as another, in the same part of its memory."""
+    return tensor._element_strides() == other._element_strides() and tensor._offset == other._offset
+
+
+def _extent(tensor: Tensor) -> int:
+    """How many elements a tensor's memory has; for each example, if it stands for examples."""
+    if not is_mapped(tensor):
+        return len(tensor._storage)
+    own = tensor._mapped
+    return _extent(own.tensor) // (max(own.level.size, 1) if own.batched else 1)
 
 
 # -- changes in place -------------------------------------------------------------------------------------------
@@ -339,6 +348,9 @@ def write_tangent(target: Tensor, level: Level, tangent: Tensor) -> None:
             zeros = zeros_beside((base, tangent), base._shape, base._type, base._element_strides())
         else:
             zeros = filled_of(base._shape, 0, base._type)
-        set_tangent(base, level, laid_out_as(base, zeros))
+        whole = laid_out_as(base, zeros)
+        set_tangent(base, level, whole)
+        if target._type is base._type and target._shape == base._shape and _lies_like(target, base):
+            set_tangent(target, level, whole)
         present = tangent_of(target, level)
     copy_(present, tangent)

@@ -67,9 +67,9 @@ def mismatch_error(
             difference = np.abs(np.subtract(*jacobians)).max(initial=0.0)
         text += (
             "\nThe above quantities relating the numerical and analytical jacobians are computed \n"
-            "in fast mode, where the jacobians are multiplied with random vectors. Below, we recompute \n"
-            f"numerical and analytical jacobians in slow mode:\n\nNumerical:\n {_shown(whole[0], place)}\n"
-            f"Analytical:\n{_shown(whole[1], place)}\n\n"
+            "in fast mode. See: https://github.com/pytorch/pytorch/issues/53876 for more background \n"
+            "about fast mode. Below, we recompute numerical and analytical jacobians in slow mode:\n\n"
+            f"Numerical:\n {_shown(whole[0], place)}\nAnalytical:\n{_shown(whole[1], place)}\n\n"
             f"The max per-element difference (slow mode) is: {difference}.\n"
         )
         if close(whole[1], whole[0], atol, rtol).all():
