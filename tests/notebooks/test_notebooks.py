@@ -68,9 +68,9 @@ def test_is_complete(path):
     assert "You will be able to" in first, "the first cell says what the reader will be able to do"
     words = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     exercises = re.findall(r"^### Exercise (\d)", "\n".join(words).partition("\n## Exercises\n")[2], re.MULTILINE)
-    assert exercises == ["1", "2", "3"]
     codes = solutions(notebook)
-    assert len(codes) == 3
+    assert len(codes) >= 3
+    assert exercises == [str(number) for number in range(1, len(codes) + 1)]
     assert all(re.search(r"^\s*assert ", code, re.MULTILINE) for code in codes), "a solution checks itself"
     links = re.findall(r"\]\((\w+\.ipynb)\)", "\n".join(words))
     neighbours = [other.name for other in NOTEBOOKS if abs(NOTEBOOKS.index(other) - NOTEBOOKS.index(path)) == 1]
