@@ -70,7 +70,9 @@ class _AnomalyMode:
         self._outside.append(self._checks.switch())
 
     def __exit__(self, *exception: Any) -> None:
-        self._outside.pop().switch()
+        outside = self._outside
+        if outside:  # the last stays: who leaves twice switches back to the same again
+            (outside.pop() if len(outside) > 1 else outside[0]).switch()
 
 
 class detect_anomaly(_AnomalyMode):  # noqa: N801 - PyTorch's name

@@ -23,7 +23,7 @@ from .bad_values import check_gradients
 from .contributions import note_contribution
 from .errors import note_node
 from .fitting import as_tensor, fit
-from .grad_mode import ANOMALY, LEVELS, TRACED, WATCHED, state, with_recording
+from .grad_mode import ANOMALY, LEVELS, TRACED, WATCHED, state, switch_back, thread_state, with_recording
 from .nesting import NESTING, in_thread
 from .node import AccumulateGrad, DeadEnd, Edge, Node
 from .node_hooks import lend, run_post_hooks, run_pre_hooks
@@ -88,6 +88,8 @@ class _Pass:
         self.annotated = False
         #: What hooks that wait for several gradients have seen so far.
         self.waiting: dict[Any, Any] = {}
+        #: What the thread is switched to during the pass: see ``_before_hooks``.
+        self.modes: dict[str, Any] | None = None
 
     def run(self) -> list[Any]:
         before = state.mode
@@ -109,8 +111,12 @@ class _Pass:
             else:
                 self._walk(order)
             for callback in self.callbacks:  # which may queue others
+                self._before_hooks()
                 callback()
         finally:
+            if self.modes is not None:
+                switch_back(self.modes)
+                self.modes = None  # which has this pass
             state.depth -= 1
             state.current_pass = outer
             state.mode = before
@@ -219,6 +225,7 @@ class _Pass:
                     self._capture(node, gradient)  # as in PyTorch, without what the hooks of its tensors make of it
                 if attached is not None:
                     self.node = node
+                    modes = self._before_hooks()
                     gradient = attached.tensor_hooks.run(node, gradient)
                 if capturing and node not in self.leading:
                     self._capture(node, gradient)
@@ -227,8 +234,8 @@ class _Pass:
                     self._skip(node)
                     continue
                 gradients = node.apply(gradient) if plain and attached is None else self._apply(node, gradient)
-                if attached is not None:
-                    state.mode = self.mode  # whatever hooks have switched
+                if attached is not None and switch_back(modes):
+                    lend(gradients)  # they may be inference tensors
                 if release is not None:
                     node.release(release)
                 shared = not node.makes_fresh_gradients
@@ -361,8 +368,11 @@ class _Pass:
         if gradient.__class__ is tuple or gradient.__class__ in operations.row_classes:
             gradient = as_tensor(gradient, node)
         hooks = node.variable._hooks
+        user_code = hooks is not None or node.attached is not None
         hooked = False
         try:
+            if user_code:
+                modes = self._before_hooks()
             if hooks is not None:
                 self.node = node
                 arrived, version = gradient, 0 if gradient is None else gradient._counter[0]
@@ -378,7 +388,14 @@ class _Pass:
         except Exception as error:
             self._note(error, node, gradient)
             raise
-        state.mode = self.mode
+        if user_code:
+            switch_back(modes)
+
+    def _before_hooks(self) -> dict[str, Any]:
+        """What the thread is switched to before any hook of this pass has run, to switch back to after each node's."""
+        if self.modes is None:
+            self.modes = thread_state()
+        return self.modes
 
     def _accumulate_with_hooks(self, node: AccumulateGrad, gradient: Any, hooked: bool) -> None:
         before = node.variable._grad

@@ -81,10 +81,16 @@ class dual_level(ModeDecorator):  # noqa: N801 - PyTorch's name
     """
 
     def __enter__(self) -> int:
-        return enter_dual_level()
+        number = enter_dual_level()
+        self._level = state.level
+        return number
 
     def __exit__(self, *exception: Any) -> None:
-        exit_dual_level()
+        level = self._level
+        if level.active and level is not _current():  # it ended for this thread with the hook that entered it
+            level.abandon()
+        else:
+            exit_dual_level()
 
 
 def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:

@@ -12,7 +12,7 @@ from .function_arguments import Parameters
 from .function_node import BackwardCFunction, FunctionCtx
 from .function_outputs import finish
 from .function_tangents import FunctionCall
-from .grad_mode import GRAD, TRANSFORMED, no_grad, state, with_recording
+from .grad_mode import GRAD, TRANSFORMED, no_grad, state, switch_back, thread_state, with_recording
 from .node import Node
 from .operations import operations
 
@@ -149,9 +149,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         separate = cls.setup_context is not Function.setup_context
         node = cls._backward_cls(args)
         context = node.context
-        before = state.mode
-        record = bool(before & GRAD) and True in context.needs_input_grad
-        state.mode = with_recording(before, False)
+        before = thread_state()
+        mode = state.mode
+        record = bool(mode & GRAD) and True in context.needs_input_grad
+        state.mode = with_recording(mode, False)
         try:
             if separate:
                 output = cls.forward(*args)
@@ -159,7 +160,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             else:
                 output = cls.forward(context, *args)
         finally:
-            state.mode = before
+            switch_back(before)
         if call is not None:
             call.take_note(context, output)
         if isinstance(output, tuple):

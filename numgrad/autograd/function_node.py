@@ -7,12 +7,13 @@ In PyTorch the two are one object.  Here they are two, since users give any name
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from .checks import is_tensor
 from .errors import freed_error
-from .grad_mode import GRAD, state
+from .grad_mode import GRAD, state, switch_back, thread_state
 from .node import Edge, edge_of
 from .operations import operations
 from .places import Place
@@ -91,7 +92,7 @@ class Context(FunctionCtx):
     _failure: AttributeError | None  # of an unpack hook, on its way to the user
 
     def __init__(self, node: BackwardCFunction, needs_input_grad: tuple[bool, ...]):
-        self._node = ref(node)
+        self._node: Callable[[], BackwardCFunction | None] = ref(node)  # when that is dropped it is held from here
         self.needs_input_grad = needs_input_grad
 
     @property
@@ -132,7 +133,10 @@ class Context(FunctionCtx):
 
 
 #: What a context passes on of its node, which in PyTorch is the same object.
-_OF_THE_NODE = frozenset({"metadata", "name", "next_functions", "register_hook", "register_prehook"})
+_OF_THE_NODE = frozenset({
+    "_input_metadata", "_raw_saved_tensors", "_sequence_nr", "metadata", "name", "next_functions", "register_hook",
+    "register_prehook",
+})
 
 
 class BackwardCFunction(SavingNode):
@@ -176,6 +180,22 @@ class BackwardCFunction(SavingNode):
         self.context = Context(self, tuple(needs))
         self.cleared = False
         self.saved = self.versions = self.numbers = ()
+
+    def __del__(self) -> None:
+        """Live on with the context, if somebody still holds that."""
+        try:
+            context = ref(self.context)
+        except AttributeError:
+            return  # an error kept it from being completed
+        del self.context
+        held = context()
+        if held is not None:
+            self.context = held
+            held._node = self.itself
+
+    def itself(self) -> BackwardCFunction:
+        """The node."""
+        return self
 
     def __getattr__(self, name: str) -> Any:
         if name == "__dict__":
@@ -244,7 +264,7 @@ class BackwardCFunction(SavingNode):
             RuntimeError: backward has run and freed them.
         """
         self.kept()
-        return tuple([SavedTensor(self, None if v is None else n) for n, v in enumerate(self.versions)])
+        return tuple([SavedTensor.of(self, None if v is None else n) for n, v in enumerate(self.versions)])
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         context = self.context
@@ -265,9 +285,11 @@ class BackwardCFunction(SavingNode):
             for g in gradients
             if g is not None and (g._shared is True or g._view is not None)
         ]
-        before = state.mode
-        results = self.function._run_backward(context, gradients)
-        state.mode = before  # whatever the user's code has switched
+        before = thread_state()
+        try:
+            results = self.function._run_backward(context, gradients)
+        finally:
+            switch_back(before)
         for given_shape, counter, version in lent:
             if counter[0] != version:
                 raise RuntimeError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .checks import is_tensor
+from .grad_mode import switch_back, thread_state
 from .levels import Level, outside, set_tangent, tangent_of, with_duals
 from .operations import operations
 
@@ -57,9 +58,11 @@ class FunctionCall:
             outputs = result if isinstance(result, tuple) else (result,)
             given = self._materialized(tangents) if context.materialize_grads else tangents
             context.saved_for_forward = self.saved
+            before = thread_state()
             try:
                 found = self.function.jvp(context, *given)
             finally:
+                switch_back(before)
                 context.__dict__.pop("saved_for_forward", None)
         found = found if isinstance(found, tuple) else (found,)
         for number, tangent in enumerate(found):

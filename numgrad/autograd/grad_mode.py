@@ -44,6 +44,7 @@ class _State(threading.local):
     check_inf = False  # and whether for infinities
     current_pass: Any = None  # the innermost of them
     multithreading = True
+    inference_entered = 0  # how many of the inference modes in ``inference_blocks`` are this thread's
     warn_of_layouts = True  # of gradients that lie in memory in other ways than their leaves
     #: The pairs of hooks that pack and unpack what is saved, the innermost last, and the error for entering one.
     saved_hooks: tuple[Any, ...] = ()
@@ -81,6 +82,27 @@ def with_recording(mode: int, on: bool) -> int:
     return mode | (GRAD_WANTED if mode & INFERENCE else GRAD)
 
 
+def thread_state() -> dict[str, Any]:
+    """Everything that this thread is switched to, to go back to with :func:`switch_back`."""
+    return state.__dict__.copy()
+
+
+def switch_back(before: dict[str, Any]) -> bool:
+    """Undo what a user's code has switched in this thread and left so; returns whether there was anything."""
+    own = state.__dict__
+    if own == before:
+        return False
+    surplus = state.inference_entered - before.get("inference_entered", 0)
+    if surplus > 0:
+        del inference_blocks[-surplus:]
+    else:
+        inference_blocks.extend([None] * -surplus)
+    own.update(before)
+    for name in own.keys() - before.keys():
+        del own[name]
+    return True
+
+
 class _BareDecorator(ModeDecorator):
     """A mode that may also decorate without parentheses: ``@no_grad``."""
 
@@ -90,7 +112,9 @@ class _BareDecorator(ModeDecorator):
         return object.__new__(cls) if orig_func is None else cls()(orig_func)
 
     def __exit__(self, *exception: Any) -> None:
-        before, self._before = self._before
+        before, outer = self._before or (0, None)
+        if outer is not None:  # the last stays: who leaves twice goes back to the same word again
+            self._before = outer
         mode = state.mode
         if before & _RECORDING:
             state.mode = mode | (GRAD_WANTED if mode & INFERENCE else GRAD)
@@ -199,16 +223,20 @@ class inference_mode(ModeDecorator):  # noqa: N801 - PyTorch's name
         self._before = mode, self._before
         if self.mode:
             inference_blocks.append(None)
+            state.inference_entered += 1
             state.mode = mode & _OTHERS | INFERENCE
         else:
             state.mode = mode & ~(INFERENCE | GRAD_WANTED) | GRAD
 
     def __exit__(self, *exception: Any) -> None:
+        if self._before is None:
+            return  # it was left already
         before, self._before = self._before
         bits = _RECORDING | INFERENCE
         state.mode = state.mode & ~bits | before & bits
-        if self.mode:
+        if self.mode and state.inference_entered:
             inference_blocks.pop()
+            state.inference_entered -= 1
 
     def clone(self) -> inference_mode:
         return self.__class__(self.mode)

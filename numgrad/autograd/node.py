@@ -16,9 +16,11 @@ from .._rich import picture_of_node
 from .._types import Size, device, dtype, size_of
 from .accumulation import accumulate, accumulating
 from .anomaly_mode import note_forward
-from .checks import check_gradient, mismatch
+from .checks import is_tensor, mismatch
+from .errors import freed_error
 from .grad_mode import ANOMALY, state
 from .hooks import Hooks, RemovableHandle, add_hook
+from .node_hooks import lend
 from .places import Place
 from .tensor_hooks import TensorHooks, run_post_accumulate_hooks
 
@@ -131,19 +133,28 @@ class Node:
             self.attached = Attachments()
         return self.attached
 
-    def __call__(self, *gradients: Any) -> Any:
+    def __call__(self, *gradients: Any, **keywords: Any) -> Any:
         """The gradients of the inputs, given those of the outputs (None for one that is not there).
 
         Raises:
-            TypeError: there are not as many as outputs, or one is no tensor.
-            RuntimeError: one does not have its output's shape.
+            TypeError: there are not as many as outputs, one is no tensor, or one is given by name.
+            RuntimeError: one does not have its output's shape, or what was saved is freed.
         """
+        if keywords:
+            raise TypeError("keyword arguments are not supported")
         count = 1 + len(self.more_outputs or ())
         if len(gradients) != count:
-            raise TypeError(f"{self.name()} takes {count} gradients, not {len(gradients)}")
+            raise TypeError(f"expected {count} arguments, got {len(gradients)} instead")
         for number, gradient in enumerate(gradients):
-            if gradient is not None and check_gradient(gradient)._shape != self.output(number)[0]:
+            if gradient is None:
+                continue
+            if not is_tensor(gradient):
+                raise TypeError(f"argument {number} is not a Variable (it is of type {type(gradient).__name__})")
+            if gradient._shape != self.output(number)[0]:
                 raise mismatch(number, gradient._shape, self.output(number)[0])
+        lend(gradients)
+        if self.freed_by is not None:
+            raise freed_error(self, self.freed_by)
         if not self.wants_undefined and all(gradient is None for gradient in gradients):
             results: tuple[Any, ...] = (None,) * len(self.edges)
         else:

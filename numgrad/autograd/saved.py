@@ -14,7 +14,7 @@ from weakref import ref
 
 from .checks import is_tensor
 from .errors import freed_error, modified_error
-from .grad_mode import DUAL, LEVELS, SAVED_HOOKS, no_grad, state
+from .grad_mode import DUAL, LEVELS, SAVED_HOOKS, state, switch_back, thread_state, with_recording
 from .levels import share_tangents
 from .node import AccumulateGrad, Node, edge_of
 from .operations import operations
@@ -37,7 +37,12 @@ def keep(tensor: Any, number: int | None = None) -> tuple[Any, int]:
     if number is not None and state.mode & DUAL:
         share_tangents(tensor, value)
     if state.mode & SAVED_HOOKS:
-        return PackedTensor(value, number, state.saved_hooks[-1]), PACKED
+        if number is None:
+            return PackedTensor(value, None, state.saved_hooks[-1]), PACKED
+        value._edge, value._requires_grad = tensor._edge, tensor._requires_grad  # while the pack hook looks at it
+        packed = PackedTensor(value, number, state.saved_hooks[-1])
+        value._edge, value._requires_grad = None, False
+        return packed, PACKED
     return value, value._counter[0]
 
 
@@ -91,8 +96,12 @@ class PackedTensor:
         self.tangents = getattr(tensor, "_duals", None)  # of which hooks know nothing
         self.beneath = operations.beneath(tensor) if state.mode & LEVELS else ()
         version = tensor._counter[0]
-        with no_grad():
+        before = thread_state()
+        state.mode = with_recording(state.mode, False)
+        try:
             self.packed = pack_hook(tensor.detach() if detached else tensor)
+        finally:
+            switch_back(before)
         if tensor._counter[0] != version:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
@@ -102,7 +111,11 @@ class PackedTensor:
 
     def tensor(self, node: Any) -> Any:
         """What the unpack hook returns, in the place in the graph that the saved tensor had."""
-        value = self.unpack_hook(self.packed)
+        before = thread_state()
+        try:
+            value = self.unpack_hook(self.packed)
+        finally:
+            switch_back(before)
         if not is_tensor(value):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
@@ -117,6 +130,8 @@ class PackedTensor:
             raise RuntimeError(f"a saved {self.type.name} was packed, but unpack_hook returned a {value._type.name}")
         if self.number is not None and value._type.dtype.differentiable:
             tensor = restored_output(node, value, self.number)
+        elif self.edge is None and self.tangents is None and not self.beneath:
+            return value
         else:
             tensor = value._alias()
         if self.tangents is not None:
@@ -215,7 +230,7 @@ class SavingNode(Node):
 
     def raw(self, place: int) -> SavedTensor:
         """What was saved at one place as it is kept, to attach hooks to."""
-        return SavedTensor(self, place if self.is_freed() or self.has_tensor(place) else None)
+        return SavedTensor.of(self, place if self.is_freed() or self.has_tensor(place) else None)
 
 
 class SavedTensor:
@@ -223,9 +238,18 @@ class SavedTensor:
 
     __slots__ = ("_node", "_place")
 
-    def __init__(self, node: SavingNode, place: int | None):
-        self._node = node
-        self._place = place  # None where there is no tensor
+    _node: SavingNode
+    _place: int | None  # None where there is no tensor
+
+    def __init__(self) -> None:
+        raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
+
+    @classmethod
+    def of(cls, node: SavingNode, place: int | None) -> SavedTensor:
+        """What a node has saved at one place."""
+        saved = cls.__new__(cls)
+        saved._node, saved._place = node, place
+        return saved
 
     def register_hooks(
         self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]

@@ -51,7 +51,9 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
 
     def __exit__(self, *exception: Any) -> None:
         pairs = list(reversed(state.saved_hooks))
-        pairs.remove((self.pack_hook, self.unpack_hook))  # not simply the last: blocks may end in any order
+        own = self.pack_hook, self.unpack_hook
+        if own in pairs:  # or else the block was left already, as when a hook that entered it ended
+            pairs.remove(own)  # not simply the last: blocks may end in any order
         state.saved_hooks = tuple(reversed(pairs))
         if not state.saved_hooks:
             state.mode &= ~SAVED_HOOKS

@@ -67,7 +67,7 @@ class OpNode(SavingNode):
             if key in self.constants and kind == "_":
                 return self.constants[key]
             if key in self.op.saveable:
-                return None if kind == "_" else SavedTensor(self, None)
+                return None if kind == "_" else SavedTensor.of(self, None)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __dir__(self) -> list[str]:

@@ -276,9 +276,9 @@ class _Operation(Op):
         if not out._type.dtype.differentiable:
             return
         node = self.node_class(edges, out._shape, out._type)
-        self._save(node, args, (out,))
         out._edge = (node, 0)
         out._requires_grad = True
+        self._save(node, args, (out,))
 
     def _record_several(self, edges: tuple[Any, ...], args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         """Make a node the origin of the outputs that have derivatives."""
@@ -288,10 +288,10 @@ class _Operation(Op):
         node = self.node_class(edges, differentiable[0]._shape, differentiable[0]._type)
         if len(differentiable) > 1:
             node.more_outputs = tuple([(o._shape, o._type) for o in differentiable[1:]])
-        self._save(node, args, outputs)
         for number, output in enumerate(differentiable):
             output._edge = (node, number)
             output._requires_grad = True
+        self._save(node, args, outputs)
 
     def _save(self, node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         """Keep what the rules of the inputs that need a gradient ask for."""

@@ -1,9 +1,12 @@
 """What ``forward`` and ``backward`` of a Function share: attributes, saved tensors, who needs a gradient."""
 
+import gc
+from weakref import ref
+
 import pytest
 from autograd_functions import Cube, Exp
 
-from numgrad import ones, tensor
+from numgrad import no_grad, ones, tensor
 from numgrad.autograd import Function
 
 
@@ -130,3 +133,40 @@ def test_a_saved_tensor_must_not_be_modified(function):
     changed.add_(1)
     with pytest.raises(RuntimeError, match=r"modified by an inplace operation: .* is at version 1; expected version 0"):
         result.sum().backward()
+
+
+def test_a_context_is_whole_when_its_graph_is_gone(x):
+    class Keep(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.note = "kept"
+            contexts.append(ctx)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * 2
+
+    contexts = []
+    Keep.apply(x)
+    with no_grad():
+        Keep.apply(x)
+    first, unrecorded = contexts
+    assert first.saved_tensors[0] is x
+    assert (first.note, first.name(), first.needs_input_grad) == ("kept", "KeepBackward", (True,))
+    assert first.next_functions[0][0].variable is x
+    first.metadata["seen"] = True
+    assert first.metadata == {"seen": True}
+    first.register_hook(lambda *gradients: None).remove()
+    assert (unrecorded.saved_tensors, unrecorded.name()) == ((), "KeepBackward")
+    y = Keep.apply(x)
+    y.sum().backward()
+    del y
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        _ = contexts[2].saved_tensors
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        _ = contexts[2]._raw_saved_tensors
+    gone = ref(contexts.pop())
+    gc.collect()
+    assert gone() is None

@@ -334,3 +334,29 @@ def test_an_attribute_error_of_a_hook_in_a_function_is_shown(x):
         with pytest.raises(AttributeError, match="of the hook"):
             read()
     assert not hasattr(result.grad_fn, "saved_for_nobody")
+
+
+def test_saved_tensors_are_made_by_nodes_only(x):
+    with pytest.raises(RuntimeError, match="Trying to create a SavedTensor object from Python is forbidden"):
+        type((x * x).grad_fn._raw_saved_self)()
+
+
+def test_a_pack_hook_sees_a_result_in_its_place_in_the_graph(x):
+    seen = []
+
+    def pack(t):
+        seen.append((t.requires_grad, t.is_leaf, t.grad_fn and t.grad_fn.name()))
+        return t
+
+    with saved_tensors_hooks(pack, lambda t: t):
+        x.exp(), x.softmax(0), (x * 1).tanh_(), x.sum().reshape(1).cumprod(0)
+    assert seen[:3] == [(True, False, f"{name}Backward0") for name in ("Exp", "Softmax", "Tanh")]
+
+
+def test_what_needs_no_gradient_comes_back_as_the_very_object_that_was_unpacked(x):
+    constant = ones(3)
+    with saved_tensors_hooks(lambda t: t, lambda t: t):
+        assert (x * constant).grad_fn._saved_other is constant
+    with saved_tensors_hooks(lambda t: None, lambda _: constant):
+        assert (x * constant.clone()).grad_fn._saved_other is constant
+        assert (x * x).grad_fn._saved_self is not constant

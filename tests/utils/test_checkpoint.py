@@ -219,3 +219,10 @@ def test_threads_go_through_one_graph_at_once():
     for thread in threads:
         thread.join()
     assert [result.tolist() for result in results] == [expected.tolist()] * 80
+
+
+def test_a_leaf_without_gradient_comes_back_itself():
+    x, constant = leaf(), numgrad.ones(2)
+    y = kept(lambda x: x * constant, x)
+    assert y.grad_fn._saved_other is constant
+    assert kept(lambda x: x * x, x).grad_fn._saved_self.is_leaf

@@ -249,7 +249,7 @@ class _Recomputation:
         if position < len(handles):
             handle = handles[position]()
             if handle is not None:
-                kept = tensor.detach()
+                kept = tensor.detach() if tensor.requires_grad else tensor
                 self.tensors[handle] = kept, kept._counter[0]
             if frame.stops_early and self._count == len(handles):
                 raise _Stop
