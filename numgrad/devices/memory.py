@@ -9,14 +9,25 @@ holds is free.
 from __future__ import annotations
 
 import functools
+import math
 import os
 import sys
 import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["LARGE", "Pool", "empty_row", "filled_row", "no_row", "pool", "zero_row"]
+from .needs import OutOfMemoryError
+
+__all__ = [
+    "LARGE", "NO_MEMORY", "Pool", "empty_row", "filled_row", "from_numpy", "no_row", "out_of_memory", "pool",
+    "reports_memory", "shape_told", "zero_row",
+]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Bytes from which memory comes from the pool.
 LARGE = 1 << 18
@@ -29,6 +40,10 @@ IDLE_LIMIT = 1 << 28
 
 #: Elements start at multiples of this, the length of a cache line.
 ALIGNMENT = 64
+
+
+#: What NumPy raises where there is not enough memory, or could not be on any machine.
+NO_MEMORY = (MemoryError, ValueError, OverflowError)
 
 
 @dataclass(eq=False)  # a block is itself; comparing arrays would compare elements
@@ -65,23 +80,25 @@ class Pool:
         """An uninitialised row of ``count`` elements, in a block that nothing else uses.
 
         Raises:
-            MemoryError: there is not enough, even without what lay idle.
+            OutOfMemoryError: there is not enough, even without what lay idle.
         """
         size = -(-count * dtype.itemsize // GRAIN) * GRAIN
         with self._lock:
             self._clock += 1
-            blocks = self._blocks.setdefault(size, [])
-            for block in blocks:
+            for block in self._blocks.get(size, ()):
                 if _references(block) == _UNUSED:
                     break
             else:
-                self._held += size
                 self._release_idle(self.idle_limit - size)
                 try:
                     block = _new_block(size, self._clock)
-                except MemoryError:
+                except NO_MEMORY:
                     self._release_idle(0)
-                    block = _new_block(size, self._clock)
+                    try:
+                        block = _new_block(size, self._clock)
+                    except NO_MEMORY:
+                        raise out_of_memory((count,), dtype) from None
+                self._held += size
                 self._blocks.setdefault(size, []).append(block)
             block.used = self._clock
             if self._held > self.idle_limit:
@@ -153,3 +170,48 @@ def filled_row(count: int, value: float, dtype: np.dtype) -> np.ndarray:
     row = empty_row(count, dtype)
     row.fill(value)
     return row
+
+
+def out_of_memory(shape: Sequence[int], dtype: np.dtype) -> RuntimeError:
+    """The error for a tensor that there is no memory for."""
+    size = math.prod(shape) * dtype.itemsize
+    if size >= 2**63:
+        return RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+    return OutOfMemoryError(
+        f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {size} bytes. The tensor is of shape "
+        f"{list(shape)}, {dtype}"
+    )
+
+
+@contextmanager
+def shape_told(shape: Sequence[int], type: Any) -> Iterator[None]:
+    """Missing memory in here is memory for a tensor of this shape and type, whatever row or temporary it was for."""
+    if math.prod(shape) * type.numpy.itemsize >= 2**63:
+        raise out_of_memory(shape, type.numpy)
+    try:
+        yield
+    except (MemoryError, OutOfMemoryError):
+        if type.device.type != "cpu":  # which says more itself
+            raise
+        raise out_of_memory(shape, type.numpy) from None
+
+
+def reports_memory(function: Function) -> Function:
+    """Decorate a function that lets NumPy allocate: what NumPy raises where there is no memory becomes our error."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        try:
+            return function(*arguments, **keywords)
+        except MemoryError as error:
+            raise from_numpy(error) from None
+
+    return call  # type: ignore[return-value]
+
+
+def from_numpy(error: MemoryError) -> RuntimeError:
+    """NumPy's error as ours: it knows the shape and the dtype of the array; Python's own knows nothing."""
+    told = vars(error)
+    if "shape" in told:
+        return out_of_memory(told["shape"], told["dtype"])
+    return OutOfMemoryError("DefaultCPUAllocator: can't allocate memory")

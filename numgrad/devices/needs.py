@@ -15,7 +15,7 @@ _LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 
 
 class OutOfMemoryError(RuntimeError):
-    """A GPU has not enough free memory for a tensor, even without what was kept for later tensors."""
+    """A device has not enough free memory for a tensor, even without what was kept for later tensors."""
 
 
 def is_simulated() -> bool:

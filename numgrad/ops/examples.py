@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .. import devices
 from ..autograd.grad_mode import LEVELS, WATCHED, state
 from ..autograd.levels import tensors_in
 from .batches import DYNAMIC, Batched, batch_level, below, is_batched, lifted, mapped
@@ -77,6 +78,8 @@ def dynamic(name: str) -> Callable[[Function], Function]:
 
 def drawn(function: Function) -> Function:
     """Decorate a function that draws a new tensor at random: for each example another one, or for all the same."""
+
+    function = devices.reports_memory(function)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -17,6 +17,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .. import devices
 from .._tensor import Tensor
 from ..autograd.grad_mode import GRAD, TRANSFORMED, state
 from ..autograd.node import MAYBE, Node, edge_of
@@ -231,14 +232,17 @@ class _Operation(Op):
                         edge = edge_of(tensor)
                     if edge is not None:
                         edges = (edge,)
-        if edges and not self.view:  # views are made without calling other operations
-            state.mode = mode & ~GRAD
-            try:
+        try:
+            if edges and not self.view:  # views are made without calling other operations
+                state.mode = mode & ~GRAD
+                try:
+                    out = self.function(*args)
+                finally:
+                    state.mode = mode
+            else:
                 out = self.function(*args)
-            finally:
-                state.mode = mode
-        else:
-            out = self.function(*args)
+        except MemoryError as error:
+            raise devices.from_numpy(error) from None
         if self.view:
             self._connect_views(args, out)
         if edges:

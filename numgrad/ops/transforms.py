@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .. import devices
 from .._tensor import Tensor
 from ..autograd.grad_mode import LEVELS, TRANSFORMED, WATCHED, state
 from ..autograd.levels import level_of
@@ -155,6 +156,7 @@ class FreeCall(Call):
     def title(self) -> str:
         return f"aten::{self.name}"
 
+    @devices.reports_memory
     def run(self) -> Any:
         return self.function(*self.positional, **self.keywords)
 

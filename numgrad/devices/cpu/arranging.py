@@ -12,8 +12,7 @@ from numgrad_kernels.cpu import copying
 
 from ..._layout import loop_nest, numel
 from ..launches import by_numpy
-from ..memory import empty_row
-from .launching import launch, run_pointwise, worth_threads
+from .launching import empty, launch, run_pointwise, worth_threads
 
 __all__ = ["clear_triangle", "copy", "joined"]
 
@@ -70,7 +69,7 @@ def joined(tensors: Sequence[Any], dim: int, shape: tuple[int, ...], size: int) 
     """The elements, as one row, of tensors of one dtype joined along a dimension; None if threads should copy them."""
     if worth_threads(size):
         return None
-    out = empty_row(size, tensors[0]._type.numpy)
+    out = empty(shape, tensors[0]._type)
     if dim == 0 and all(tensor._flat is not None for tensor in tensors):
         return _concatenate([tensor._flat for tensor in tensors], out=out)
     _concatenate([tensor._array() for tensor in tensors], dim, out=out.reshape(shape))

@@ -12,8 +12,8 @@ import numpy as np
 
 from numgrad_kernels.cpu import indexing
 
-from ..memory import empty_row, zero_row
-from .launching import launch
+from ..memory import empty_row, reports_memory, zero_row
+from .launching import empty, launch
 
 __all__ = [
     "Places", "check_inside", "check_report", "coordinates", "counts", "distinct_places", "fold_indices",
@@ -123,11 +123,13 @@ def coordinates(places: np.ndarray, shape: tuple[int, ...]) -> list[np.ndarray]:
     return [np.ascontiguousarray(indices) for indices in np.unravel_index(places, shape)]
 
 
+@reports_memory
 def nonzero_places(array: np.ndarray) -> np.ndarray:
     """The places of the elements that are not zero, counted in row-major order."""
     return np.flatnonzero(array).astype(INT64, copy=False)
 
 
+@reports_memory
 def repeated_places(counts: np.ndarray) -> np.ndarray | None:
     """The place of each count as often as it says; None if one is negative."""
     return None if (counts < 0).any() else np.repeat(np.arange(counts.size), counts)
@@ -142,11 +144,17 @@ def nonzero_rows(row: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, i
     return rows.reshape(-1), places.size
 
 
+@reports_memory
 def triangle_rows(height: int, width: int, offset: int, upper: bool, type: Any) -> tuple[np.ndarray, int]:
     """The rows, then the columns, of the elements of a matrix above, or below, a diagonal and on it; and how many."""
-    rows, columns = np.ogrid[:height, :width]
-    kept = columns - rows >= offset if upper else columns - rows <= offset
-    return nonzero_rows(kept.reshape(-1), (height, width))
+    diagonal = np.arange(height) + offset
+    first: Any = np.clip(diagonal, 0, width) if upper else 0
+    lengths = width - first if upper else np.clip(diagonal + 1, 0, width)
+    count = int(lengths.sum())
+    out = empty((2, count), type)
+    out[:count] = np.repeat(np.arange(height), lengths)
+    out[count:] = np.arange(count) - np.repeat(lengths.cumsum() - lengths - first, lengths)
+    return out, count
 
 
 def distinct_places(places: np.ndarray, size: int) -> np.ndarray:

@@ -20,7 +20,7 @@ from numgrad_kernels.store import Kernel
 from ..._layout import loop_nest, numel
 from ..compiling import compile_kernel
 from ..launches import bind
-from ..memory import empty_row, filled_row, zero_row
+from ..memory import empty_row, filled_row, out_of_memory, zero_row
 
 __all__ = [
     "NUMBERS", "PARALLEL_FROM", "Row", "add_rows", "as_number", "empty", "filled", "flat_launcher", "launch",
@@ -74,7 +74,10 @@ if hasattr(os, "register_at_fork"):
 
 def empty(shape: tuple[int, ...], type: Any) -> np.ndarray:
     """Uninitialised memory for a tensor, as one row."""
-    return empty_row(numel(shape), type.numpy)
+    try:
+        return empty_row(numel(shape), type.numpy)
+    except RuntimeError:
+        raise out_of_memory(shape, type.numpy) from None
 
 
 def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) -> None:
@@ -282,15 +285,18 @@ def _argument_type(kind: Any) -> types.Type:
 def zeros(shape: tuple[int, ...], type: Any) -> np.ndarray:
     """Zeroed memory for a tensor, as one row."""
     count = numel(shape)
-    return filled(shape, 0, type) if worth_threads(count) else zero_row(count, type.numpy)
+    return filled(shape, 0, type) if count >= PARALLEL_FROM else zero_row(count, type.numpy)
 
 
 def filled(shape: tuple[int, ...], value: Any, type: Any) -> np.ndarray:
     """Memory for a tensor, as one row, filled with a number."""
     count, kind = numel(shape), type.numpy
-    if not worth_threads(count) or value.__class__ not in NUMBERS:
+    if count < PARALLEL_FROM:
         return filled_row(count, value, kind)
-    row = empty_row(count, kind)
+    row = empty(shape, type)
+    if not worth_threads(count) or value.__class__ not in NUMBERS:
+        row.fill(value)
+        return row
     number: Any = value.__class__
     pointwise_kernel(filler(number, kind), 1, True, True).entry(value, row)
     return row

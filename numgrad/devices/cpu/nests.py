@@ -11,7 +11,7 @@ from numgrad_kernels.pointwise import Program
 
 from ..._layout import loop_nest, numel
 from ..launches import bind
-from ..memory import empty_row
+from ..memory import empty_row, out_of_memory
 from .launching import inner_strides, pointwise_kernel, worth_threads
 
 __all__ = ["Layout", "layout_launcher"]
@@ -33,7 +33,7 @@ def layout_launcher(
     dtypes = [dtype for _, dtype in program.outputs]
     layouts = [layout for layout in operands if layout is not None]
     if all(strides is None for strides in outs) and all(layout == (shape, None) for layout in layouts):
-        return _flat(program, size, dtypes)
+        return _flat(program, shape, dtypes)
     arrays = [operand for operand in program.arguments if not operand.scalar]
     itemsizes = [operand.dtype.itemsize for operand in arrays if operand.dtype] + [d.itemsize for d in dtypes]
     sizes, steps = loop_nest(shape, (*layouts, *[(shape, strides) for strides in outs]), tuple(itemsizes))
@@ -47,7 +47,10 @@ def layout_launcher(
         serial = pointwise_kernel(program, rank, False, False, inner).entry
 
     def launch(values: Sequence[Any]) -> list[np.ndarray]:
-        rows = [empty_row(size, dtype) for dtype in dtypes]
+        try:
+            rows = [empty_row(size, dtype) for dtype in dtypes]
+        except RuntimeError:
+            raise out_of_memory(shape, dtypes[0]) from None
         if not size:
             return rows
         arguments = []
@@ -70,12 +73,18 @@ def layout_launcher(
     return launch
 
 
-def _flat(program: Program, size: int, dtypes: Sequence[np.dtype]) -> Callable[[Sequence[Any]], list[np.ndarray]]:
+def _flat(
+    program: Program, shape: tuple[int, ...], dtypes: Sequence[np.dtype]
+) -> Callable[[Sequence[Any]], list[np.ndarray]]:
     """The function for tensors that all lie in rows."""
+    size = numel(shape)
     numbers, work = [operand.scalar for operand in program.arguments], size * program.weight
 
     def launch(values: Sequence[Any]) -> list[np.ndarray]:
-        rows = [empty_row(size, dtype) for dtype in dtypes]
+        try:
+            rows = [empty_row(size, dtype) for dtype in dtypes]
+        except RuntimeError:
+            raise out_of_memory(shape, dtypes[0]) from None
         given = [v if number else v._flat for v, number in zip(values, numbers)]  # noqa: B905
         pointwise_kernel(program, 1, True, worth_threads(work)).entry(*given, *rows)
         return rows

@@ -13,13 +13,12 @@ from numgrad_kernels.cpu.products import products
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import Kernel
 
-from ..._layout import numel
 from .. import launches
 from ..compiling import compile_kernel
 from ..factors import factor, product_sizes
-from ..memory import empty_row, no_row
+from ..memory import empty_row, no_row, out_of_memory
 from .blas import MANY, blas_name, gemm_addresses, one_thread, one_thread_for
-from .launching import PARALLEL_FROM, worth_threads
+from .launching import PARALLEL_FROM, empty, worth_threads
 
 __all__ = ["add_to", "blas_name", "matrix_product", "product"]
 
@@ -37,7 +36,8 @@ class _Plan(NamedTuple):
     """How to multiply matrices of given shapes and strides."""
 
     numbers: np.ndarray  # what the kernel asks for
-    size: int  # elements of the result
+    shape: tuple[int, ...]  # of the result
+    size: int  # elements of it
     work: int  # multiplications
     one_thread: bool  # whether BLAS must be told not to use several
     copies: tuple[bool, bool]  # which factors BLAS cannot read as they lie
@@ -57,8 +57,11 @@ def matrix_product(left: Any, right: Any, turned: tuple[bool, bool] = (False, Fa
     address = gemm_addresses().get(kind)
     plan = _plan(left._shape, left._strides, right._shape, right._strides, turned)
     if address is None or not plan.work:
-        return _by_numpy(left, right, turned, plan.size, bias)
-    out = empty_row(plan.size, kind)
+        return _by_numpy(left, right, turned, plan.shape, bias)
+    try:
+        out = empty_row(plan.size, kind)
+    except RuntimeError:
+        raise out_of_memory(plan.shape, kind) from None
     x, x_start, y, y_start = left._storage, left._offset, right._storage, right._offset
     if plan.copies[0]:
         x, x_start = np.ascontiguousarray(left._array()).reshape(-1), 0
@@ -88,7 +91,8 @@ def _plan(left: Any, left_strides: Any, right: Any, right_strides: Any, turned: 
     work = count * m * n * k
     rows, columns = _piece(count, m, n, k, second.turned)
     numbers = np.array([count, m, n, k, *first[:3], *second[:3], rows, columns], np.int64)
-    return _Plan(numbers, count * m * n, work, m * n * k > MANY, (first.copied, second.copied))
+    shape = (m, n) if len(left) == 2 else (count, m, n)
+    return _Plan(numbers, shape, count * m * n, work, m * n * k > MANY, (first.copied, second.copied))
 
 
 def _piece(count: int, m: int, n: int, k: int, turned: bool) -> tuple[int, int]:
@@ -114,13 +118,12 @@ def _piece(count: int, m: int, n: int, k: int, turned: bool) -> tuple[int, int]:
     return rows, columns
 
 
-def _by_numpy(left: Any, right: Any, turned: tuple[bool, bool], size: int, bias: Any) -> np.ndarray:
-    out = empty_row(size, left._type.numpy)
+def _by_numpy(left: Any, right: Any, turned: tuple[bool, bool], shape: tuple[int, ...], bias: Any) -> np.ndarray:
+    out = empty(shape, left._type)
     one, other = (
         array.swapaxes(-1, -2) if swap else array
         for array, swap in zip((left._array(), right._array()), turned, strict=True)
     )
-    shape = (*one.shape[:-1], other.shape[-1])
     with one_thread_for(one.shape[-2], one.shape[-1], other.shape[-1]):
         if len(shape) == 2:
             (_dot_told if launches.listeners else np.dot)(one, other, out.reshape(shape))
@@ -137,7 +140,7 @@ def product(left: Any, right: Any, shape: tuple[int, ...]) -> np.ndarray:
 
     A transposed matrix is given to BLAS as it lies; one with gaps is copied.
     """
-    out = empty_row(numel(shape), left._type.numpy)
+    out = empty(shape, left._type)
     one, other = left._array(), right._array()
     with one_thread_for(one.size // max(one.shape[-1], 1), one.shape[-1], 1):
         (_dot_told if launches.listeners else np.dot)(one, other, out.reshape(shape))

@@ -6,12 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from ..memory import NO_MEMORY, out_of_memory
+
 __all__ = ["counted", "evenly_spaced", "spread"]
 
 
 def counted(start: float, step: float, count: int, type: Any) -> np.ndarray:
     """A row of ``count`` numbers from ``start``, ``step`` apart."""
-    return (start + np.arange(count) * step).astype(type.numpy)
+    try:
+        return (start + np.arange(count) * step).astype(type.numpy)
+    except NO_MEMORY:
+        raise out_of_memory((count,), type.numpy) from None
 
 
 def spread(start: Any, end: Any, count: int, type: Any) -> np.ndarray:
@@ -26,7 +31,10 @@ def evenly_spaced(start: Any, end: Any, steps: int, kind: np.dtype) -> np.ndarra
     compute = kind if kind.kind in "fc" else np.dtype(np.float64)
     first, last = compute.type(start), compute.type(end)
     step = (last - first) / compute.type(steps - 1)
-    places = np.arange(steps)
-    upward = first + step * places.astype(compute)
-    downward = last - step * places[::-1].astype(compute)
-    return np.where(places < steps // 2, upward, downward)
+    try:
+        places = np.arange(steps)
+        upward = first + step * places.astype(compute)
+        downward = last - step * places[::-1].astype(compute)
+        return np.where(places < steps // 2, upward, downward)
+    except NO_MEMORY:
+        raise out_of_memory((steps,), kind) from None

@@ -8,7 +8,7 @@ import numpy as np
 
 from numgrad_kernels.cpu import searching
 
-from ..memory import empty_row
+from ..memory import empty_row, reports_memory
 from .launching import launch
 
 __all__ = ["bincount", "histogram", "search_rows", "value_range"]
@@ -29,6 +29,7 @@ def value_range(flat: np.ndarray) -> tuple[Any, Any]:
     return flat.min().item(), flat.max().item()
 
 
+@reports_memory
 def bincount(flat: np.ndarray, weights: np.ndarray | None, minlength: int) -> np.ndarray | None:
     """How often each number from 0 occurs, or the sum of the weights where it does; None if a number is negative."""
     if (flat < 0).any():
@@ -37,6 +38,7 @@ def bincount(flat: np.ndarray, weights: np.ndarray | None, minlength: int) -> np
     return counts if weights is None or weights.dtype != np.float32 else counts.astype(np.float32)
 
 
+@reports_memory
 def histogram(flat: np.ndarray, bins: int, low: float, high: float) -> np.ndarray:
     """How many elements there are in each of equally wide bins; the last one takes ``high``, too."""
     kind = flat.dtype.type

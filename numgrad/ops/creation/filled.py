@@ -177,7 +177,7 @@ def arange(
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: {start} -> {end} by {step}")
-    count = max(0, math.ceil((end - start) / step)) if not whole else len(range(start, end, step))
+    count = -((start - end) // step) if whole else max(0, math.ceil((end - start) / step))
     return finished(fresh(devices.counted(start, step, count, type), (count,), type), requires_grad)
 
 
@@ -236,17 +236,18 @@ def _random(
     if type.dtype.kind in "bi":
         raise NotImplementedError(f'"{draw}" not implemented for \'{type.dtype.legacy}\' (shape {list(size)})')
     source = random.given_or_default(generator, type.device)
-    if not type.dtype.is_complex:
-        row = getattr(source, draw)(numel(size), type.numpy)
-    elif draw == "uniform":  # the real and imaginary parts in turn
-        row = source.uniform(2 * numel(size), real_of(type.dtype).numpy).view(type.numpy)
-    else:  # each has half the variance
-        parts, kind = 2 * numel(size), real_of(type.dtype).numpy
-        if type.device is CPU:
-            row = source.normal(parts, kind) * kind.type(math.sqrt(0.5))
-        else:
-            row = source.normal(parts, kind, 0.0, math.sqrt(0.5))
-        row = row.view(type.numpy)
+    with devices.shape_told(size, type):
+        if not type.dtype.is_complex:
+            row = getattr(source, draw)(numel(size), type.numpy)
+        elif draw == "uniform":  # the real and imaginary parts in turn
+            row = source.uniform(2 * numel(size), real_of(type.dtype).numpy).view(type.numpy)
+        else:  # each has half the variance
+            parts, kind = 2 * numel(size), real_of(type.dtype).numpy
+            if type.device is CPU:
+                row = source.normal(parts, kind) * kind.type(math.sqrt(0.5))
+            else:
+                row = source.normal(parts, kind, 0.0, math.sqrt(0.5))
+            row = row.view(type.numpy)
     return finished(fresh(row, size, type), requires_grad, pinned)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import devices
 from ..._cuda_arrays import from_interface, is_cuda_array
 from ..._device import CPU
 from ..._layout import numel
@@ -125,6 +126,7 @@ def _check_regular(data: Any) -> None:
         raise TypeError(f"expected a number at dim {dim}, but got a list")
 
 
+@devices.reports_memory
 def _array_of(data: Any, kind: dtype | None) -> np.ndarray:
     """New memory with the data, in the dtype asked for or the one PyTorch infers."""
     with np.errstate(over="ignore", invalid="ignore"):  # a number too large for float32 becomes infinity

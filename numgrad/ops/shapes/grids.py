@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
 
+from ... import devices
+from ..._device import CPU
 from ..._layout import numel
 from ..._tensor import Tensor
 from ..._types import int64, tensor_type
@@ -96,9 +99,11 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r == 0:
         return zeros_of((0,), input._type)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    row = np.fromiter(itertools.chain.from_iterable(choose(range(count), r)), np.int64)
+    rows = math.comb(count + r - 1, r) if with_replacement and count else math.comb(count, r)
+    with devices.shape_told((rows, r), tensor_type(int64, CPU)):  # which are all allocated before the first is found
+        row = np.fromiter(itertools.chain.from_iterable(choose(range(count), r)), np.int64, rows * r)
     chosen = public_functions["index_select"](input, 0, from_row(row, row.shape, tensor_type(int64, input.device)))
-    return reshape(chosen, (-1, r) if row.size else (0, r))
+    return reshape(chosen, (rows, r))
 
 
 @operation("BlockDiagBackward0", inputs=["tensors"], sequence=True, linear=True)
