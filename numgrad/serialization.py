@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import IO, Any, NamedTuple
 
 import numpy as np
+import safetensors.numpy
 
 from ._checkpoint import read_header, write_header
 from ._tensor import Tensor
@@ -28,17 +29,6 @@ _KEY = "numgrad"
 _FORMAT = ("format", "numgrad")
 
 File = str | os.PathLike[str] | IO[bytes]
-
-
-def _library() -> Any:
-    try:
-        import safetensors.numpy
-    except ImportError as error:
-        raise ImportError(
-            "numgrad.save and numgrad.load need the package safetensors, 0.5 or newer: install numgrad with its extra "
-            "'checkpoint', or that package"
-        ) from error
-    return safetensors
 
 
 # -- saving -----------------------------------------------------------------------------------------------------
@@ -61,13 +51,11 @@ def save(obj: Any, f: File) -> None:
     Raises:
         TypeError, ValueError: something in ``obj`` cannot be stored; the message says where in the nesting it is.
         RuntimeError: the directory does not exist.
-        ImportError: the package safetensors is missing.
     """
     if not isinstance(f, str | os.PathLike) and not hasattr(f, "write"):
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
-    library = _library()
     header, arrays = write_header(obj)
-    data = library.numpy.save(arrays, dict([_FORMAT, (_KEY, header)]))
+    data = safetensors.numpy.save(arrays, dict([_FORMAT, (_KEY, header)]))
     if isinstance(f, str | os.PathLike):
         _replace(os.path.realpath(f), data)
     else:
@@ -128,10 +116,8 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True, mmap: 
     Raises:
         RuntimeError: the file is damaged, or of another format, or a tensor lay on a GPU and there is none.
         ValueError: ``mmap`` with a file that is not given by name.
-        ImportError: the package safetensors is missing.
     """
     place = _placing(map_location)
-    library = _library()
     if isinstance(f, str | os.PathLike):
         name = f"file {os.fspath(f)!r}"
         with open(f, "rb") as file:
@@ -146,15 +132,15 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True, mmap: 
     _check_format(name, data[:_HEAD])
     try:
         if mmap:
-            with library.safe_open(f, framework="np"):  # which tests that nothing is missing
+            with safetensors.safe_open(f, framework="np"):  # which tests that nothing is missing
                 entries, metadata = _mapped(f)
         else:
             entries = [
                 _Entry(key, np.frombuffer(entry["data"], np.uint8), entry["dtype"], entry["shape"])
-                for key, entry in library.deserialize(data)
+                for key, entry in safetensors.deserialize(data)
             ]
             metadata = _header(data).get("__metadata__") or {}
-    except library.SafetensorError as error:
+    except safetensors.SafetensorError as error:
         raise RuntimeError(f"{name} is damaged or truncated: {error}") from None
     if _KEY not in metadata and _FORMAT not in metadata.items():
         return {entry.name: _tensor(entry, name).to(place("cpu")) for entry in entries}

@@ -34,11 +34,14 @@ def accuracy(output: str) -> float:
     return float(found[1])
 
 
-def test_train_digits_reaches_its_accuracy_and_shows_progress():
-    command = [python_with("core"), "-m", "numgrad", "train", "digits"]
+def test_train_digits_reaches_its_accuracy_shows_progress_and_saves(tmp_path):
+    file = tmp_path / "model.safetensors"
+    command = [python_with("core"), "-m", "numgrad", "train", "digits", "--save", str(file)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert result.returncode == 0, result.stderr
-    assert accuracy(result.stdout.strip()) >= 95
+    scored, saved = result.stdout.strip().splitlines()
+    assert accuracy(scored) >= 95
+    assert saved == f"saved in {file}"
     assert "100%" in result.stderr
     assert "loss=" in result.stderr
     assert "accuracy=" in result.stderr

@@ -6,7 +6,6 @@ import json
 import math
 import os
 import pickle
-import sys
 import zlib
 from collections import Counter, OrderedDict
 
@@ -486,11 +485,3 @@ def test_map_location():
         load(io.BytesIO(data), map_location="tpu")
     with pytest.raises(TypeError, match="argument 'map_location' must be a device, its name or a dict"):
         load(io.BytesIO(data), map_location=len)
-
-
-def test_without_safetensors(monkeypatch):
-    monkeypatch.setitem(sys.modules, "safetensors.numpy", None)
-    with pytest.raises(ImportError, match="extra 'checkpoint'"):
-        save(1, io.BytesIO())
-    with pytest.raises(ImportError, match="extra 'checkpoint'"):
-        load(io.BytesIO())
