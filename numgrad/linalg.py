@@ -9,16 +9,20 @@ from ._layout import normal_dim as _normal_dim
 from ._missing import found_later as _found_later
 from ._tensor import Tensor
 from ._types import to_dtype as _to_dtype
+from .ops.arguments import checked as _checked
 from .ops.copying import convert as _convert
 from .ops.pointwise.arithmetic import abs as _abs
 from .ops.reductions.extremes import amax as _amax
 from .ops.reductions.extremes import amin as _amin
-from .ops.reductions.norms import vector_norm
+from .ops.reductions.norms import vector_norm as _vector_norm
 from .ops.reductions.sums import sum as _sum
 
 __all__ = ["matrix_norm", "norm", "vector_norm"]
 
+vector_norm = _checked(_vector_norm)
 
+
+@_checked
 def matrix_norm(
     A: Tensor, ord: float | str = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
@@ -39,7 +43,7 @@ def matrix_norm(
     if row == column:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({row}, {column})")
     if ord == "fro":
-        return vector_norm(A, 2, (row, column), keepdim, dtype=dtype)
+        return _vector_norm(A, 2, (row, column), keepdim, dtype=dtype)
     if ord not in (1, -1, float("inf"), float("-inf")):
         raise RuntimeError(
             f"linalg.matrix_norm: Order {ord} not supported: numgrad has 'fro', 1, -1, inf and -inf "
@@ -53,6 +57,7 @@ def matrix_norm(
     return result if keepdim else result.squeeze((row, column))
 
 
+@_checked
 def norm(
     A: Tensor, ord: float | str | None = None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *,
     dtype: Any = None,
@@ -63,7 +68,7 @@ def norm(
         RuntimeError: the dimensions do not fit ``ord``, or numgrad does not have it.
     """
     if ord is None:
-        return vector_norm(A, 2, dim, keepdim, dtype=dtype)
+        return _vector_norm(A, 2, dim, keepdim, dtype=dtype)
     rank = len(A._shape)
     if dim is None:
         if rank not in (1, 2):
@@ -77,7 +82,7 @@ def norm(
         return matrix_norm(A, ord, dims, keepdim, dtype=dtype)
     if isinstance(ord, str):
         raise RuntimeError(f"linalg.norm: Order {ord} is one of matrices, but dim names {len(dims)} dimensions")
-    return vector_norm(A, ord, dims, keepdim, dtype=dtype)
+    return _vector_norm(A, ord, dims, keepdim, dtype=dtype)
 
 
 if not TYPE_CHECKING:

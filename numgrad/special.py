@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ._missing import found_later as _found_later
 from ._tensor import Tensor
 from .ops import public_functions as _public_functions
-from .ops.network.softmax import log_softmax, softmax
+from .ops.arguments import checked as _checked
 from .ops.pointwise.special import entr, erfc
 
 __all__ = [
@@ -21,13 +21,16 @@ exp2 = _public_functions["exp2"]
 expit = _public_functions["sigmoid"]
 expm1 = _public_functions["expm1"]
 log1p = _public_functions["log1p"]
+log_softmax = _public_functions["log_softmax"]
 logit = _public_functions["logit"]
 logsumexp = _public_functions["logsumexp"]
 round = _public_functions["round"]
 sinc = _public_functions["sinc"]
+softmax = _public_functions["softmax"]
 xlogy = _public_functions["xlogy"]
 
 
+@_checked
 def ndtr(input: Tensor) -> Tensor:
     """The probability that a standard normal number is less than ``input``, element by element."""
     return erfc(input * -math.sqrt(0.5)) * 0.5

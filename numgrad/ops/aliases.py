@@ -9,6 +9,7 @@ from .._tensor import Tensor, check_in_place
 from .._types import bool_
 from ..autograd.grad_mode import LEVELS, no_grad, state
 from ..autograd.views import record_inplace
+from .arguments import checked
 from .copying import kept_copy
 from .matrices import addmm  # noqa: F401 - it defines, as two of the next do, what has an in-place form
 from .overwriting import copy_
@@ -105,5 +106,21 @@ for _alias, _name in ALIASES.items():
         if hasattr(Tensor, _name + _suffix):
             attach(_alias + _suffix, getattr(Tensor, _name + _suffix))
 
-for _name in (*FUNCTIONS_IN_PLACE, "detach", "detach_", "is_complex", "is_floating_point", "is_inference", "is_signed"):
+for _name in FUNCTIONS_IN_PLACE:
     public(getattr(Tensor, _name), name=_name)
+
+
+def _of_tensor(name: str) -> Callable[[Tensor], Any]:
+    """The method ``name`` as a function."""
+    method = getattr(Tensor, name)
+
+    def call(input: Tensor) -> Any:
+        return method(input)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = method.__doc__
+    return checked(call)
+
+
+for _name in ("detach", "detach_", "is_complex", "is_floating_point", "is_inference", "is_signed"):
+    public(_of_tensor(_name), method=False)

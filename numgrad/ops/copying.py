@@ -33,6 +33,7 @@ from .._types import device as Device  # noqa: N812 - the name is a parameter of
 from ..autograd.grad_mode import LEVELS, state
 from ..autograd.levels import outside, set_tangent
 from ..autograd.node import edge_of
+from .arguments import checked
 from .new import empty_of
 from .table import attach, check_tensors, operation, public
 
@@ -309,6 +310,7 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return to(self, dtype=dtype, non_blocking=non_blocking)
 
 
+@checked
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor with the dtype and device of ``other``; itself if it has these."""
     check_tensors("type_as", other=other)

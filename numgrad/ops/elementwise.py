@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from ..autograd.node import Node, edge_of
 from ..autograd.origins import UNRECORDED
 from ..autograd.saved import keep
 from ..autograd.views import record_inplace
+from .arguments import wrong_kind
 from .calls import Call, Calls, kind_of, layout_key
 from .flat import FlatNode
 from .numbers import check_fits, plain_number
@@ -211,7 +213,7 @@ class Pointwise(Op):
         call = self.calls.get(key)
         if call is None:
             if not any(isinstance(value, Tensor) for value in operands):
-                raise TypeError(f"{self.name}(): at least one operand must be a Tensor")
+                raise _no_operand(self, self.inputs[0], operands[0], Tensor)
             if not self.compute_types(operands)[0].is_complex:
                 _check_real(statics)
             call = self.calls.remember(key, Call(self, operands, statics))
@@ -295,7 +297,11 @@ def prepared(op: Pointwise, name: str, value: Any) -> Any:
         return public_functions["from_numpy"](value)
     if isinstance(value, int | float | complex):
         return plain_number(value)
-    raise TypeError(f"{op.name}(): argument '{name}' must be Tensor or a number, not {type(value).__name__}")
+    raise _no_operand(op, name, value, Tensor | Number)
+
+
+def _no_operand(op: Pointwise, name: str, value: Any, kind: Any) -> TypeError:
+    return wrong_kind(op.name.removesuffix("_op"), name, op.inputs.index(name) + 1, kind, value)
 
 
 def _is_complex(value: Any) -> bool:

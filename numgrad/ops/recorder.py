@@ -162,7 +162,7 @@ def inplace_recorder(op: Pointwise) -> Callable[..., Any]:
     """The in-place method."""
     defaults = op.statics
 
-    def call(input, *others, **statics):
+    def call(input: Tensor, *others: Any, **statics: Any) -> Tensor:
         if len(others) + 1 != len(op.inputs):
             raise TypeError(f"{op.name}_() takes {len(op.inputs) - 1} arguments ({len(others)} given)")
         return op.run((input, *others), _completed(op, statics) if statics else defaults, input)

@@ -24,6 +24,7 @@ from ..autograd.node import MAYBE, Node, edge_of
 from ..autograd.origins import UNRECORDED
 from ..autograd.saved import keep
 from ..autograd.views import SEVERAL, View
+from .arguments import check_arguments, checked, wrong_kind
 from .nodes import OpNode
 from .transforms import GeneralCall, transformed
 
@@ -91,6 +92,8 @@ class Op:
 
 def attach(name: str, function: Any) -> None:
     """Make ``function`` (or a property) an attribute of Tensor."""
+    if hasattr(function, "unchecked"):
+        function = checked(function.unchecked, name, method=True)
     setattr(Tensor, name, function)
 
 
@@ -104,18 +107,28 @@ def public(
     """
     name = name or function.__name__
     wrapped = method and not checks and not hasattr(function, "op")
-    public_functions[name] = _checked(function, name) if wrapped else function
+    if wrapped:
+        public_functions[name] = _as_function(function, name)
+    else:
+        public_functions[name] = checked(function.unchecked, name) if hasattr(function, "unchecked") else function
     if method:
         attach(name, function)
     return function
 
 
-def _checked(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _as_function(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    function = getattr(function, "unchecked", function)
+
     @functools.wraps(function)
-    def call(input: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-        if not isinstance(input, Tensor):
-            raise _no_tensor(name, "input", input)
-        result = function(input, *args, **kwargs)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        out = kwargs.pop("out", None) if kwargs else None
+        if args and not isinstance(args[0], Tensor):
+            check_arguments(function, name, args, kwargs)
+        try:
+            result = function(*args, **kwargs)
+        except Exception:
+            check_arguments(function, name, args, kwargs)
+            raise
         return result if out is None else _write_out(name, out, result)
 
     return call
@@ -135,11 +148,7 @@ def check_tensors(name: str, /, **arguments: Any) -> None:
     """
     for parameter, value in arguments.items():
         if not isinstance(value, Tensor):
-            raise _no_tensor(name, parameter, value)
-
-
-def _no_tensor(name: str, parameter: str, value: Any) -> TypeError:
-    return TypeError(f"{name}(): argument '{parameter}' must be Tensor, not {type(value).__name__}")
+            raise wrong_kind(name, parameter, None, Tensor, value)
 
 
 class _GeneralNode(OpNode):

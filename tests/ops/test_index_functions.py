@@ -153,7 +153,7 @@ REFUSED = [
     ("scatter", (1, HERE, ones(2, 1)), RuntimeError, ["Expected index [3, 1] to be no larger", "src [2, 1]"]),
     ("scatter", (1, HERE, ones(3, 1).double()), RuntimeError, ["Expected self.dtype to be equal to src.dtype"]),
     ("scatter", (1, HERE, "a"), TypeError, ["number"]),
-    ("scatter_add", (1, HERE, 1.0), TypeError, ["'src' must be Tensor, not float"]),
+    ("scatter_add", (1, HERE, 1.0), TypeError, ["'src' (position 3) must be Tensor, not float"]),
     ("scatter_add", (0, HERE[:, 0], ones(3)), RuntimeError, ["same number of dimensions as self"]),
     ("scatter_reduce", (1, HERE, ones(3, 1), "add"), RuntimeError, ["sum, prod, mean, amax or amin, got add"]),
     ("index_select", (1, tensor([4])), RuntimeError, ["id=4 axis_dim=4"]),
@@ -163,19 +163,19 @@ REFUSED = [
     ("index_add", (0, ROWS + 1, ones(2, 4)), IndexError, ["index out of range in self: 3"]),
     ("index_copy", (0, ROWS, ones(3, 4)), IndexError, ["Number of indices (2)", "(3)"]),
     ("index_copy", (0, ROWS.int(), ones(2, 4)), RuntimeError, ["Expected a long tensor for index, but got Int"]),
-    ("index_copy", (0, [0], ones(1, 4)), TypeError, ["'index' must be Tensor, not list"]),
-    ("index_copy", (0, ROWS, [1.0]), TypeError, ["'source' must be Tensor, not list"]),
-    ("index_fill", (0, [0], 5), TypeError, ["'index' must be Tensor, not list"]),
+    ("index_copy", (0, [0], ones(1, 4)), TypeError, ["'index' (position 2) must be Tensor, not list"]),
+    ("index_copy", (0, ROWS, [1.0]), TypeError, ["'source' (position 3) must be Tensor, not list"]),
+    ("index_fill", (0, [0], 5), TypeError, ["'index' (position 2) must be Tensor, not list"]),
     ("index_fill", (0, ROWS, ones(1)), RuntimeError, ["0-dimensional value tensor", "1 dimension"]),
     ("index_fill", (0, ROWS + 1, 5), IndexError, ["index 3 is out of bounds for dimension 0 with size 3"]),
-    ("put", (ROWS, [1.0, 2.0]), TypeError, ["'source' must be Tensor, not list"]),
+    ("put", (ROWS, [1.0, 2.0]), TypeError, ["'source' (position 2) must be Tensor, not list"]),
     ("put", (ROWS, ones(3)), IndexError, ["source.numel() = 3, index.numel() = 2"]),
     ("put", (ROWS + 10, ones(2)), IndexError, ["tried to access index 12 on a tensor of 12 elements"]),
     ("take", (ROWS.int(),), RuntimeError, ["Expected a long tensor for index, but got Int"]),
     ("masked_fill", (MASK.byte(), 5), RuntimeError, ["only supports boolean masks", "uint8"]),
     ("masked_fill", (MASK, ones(1)), RuntimeError, ["0-dimensional value tensor"]),
     ("masked_fill", (MASK[:3], 5), RuntimeError, ["must match", "non-singleton dimension 1"]),
-    ("masked_fill", (True, 5), TypeError, ["'mask' must be Tensor, not bool"]),
+    ("masked_fill", (True, 5), TypeError, ["'mask' (position 1) must be Tensor, not bool"]),
     ("masked_select", (MASK.long(),), RuntimeError, ["expected BoolTensor for mask"]),
     ("masked_scatter", (MASK, ones(5)), RuntimeError, ["Number of elements of source < number of ones", "(5 < 6)"]),
     ("masked_scatter", (MASK, ones(6).double()), RuntimeError, ["same dtypes", "Float and Double"]),
@@ -209,7 +209,7 @@ def test_targets_that_may_not_be_written_to(x):
 def test_embedding_refuses(x):
     for indices, error, words in (
         (tensor([3]), IndexError, "index out of range in self: 3"), (tensor([-1]), IndexError, "out of range"),
-        (tensor([1.0]), RuntimeError, "torch.FloatTensor"), ([1], TypeError, "'indices' must be Tensor"),
+        (tensor([1.0]), RuntimeError, "torch.FloatTensor"), ([1], TypeError, "'indices' (position 2) must be Tensor"),
     ):
         with refused(error, [x], words):
             numgrad.embedding(x, indices)

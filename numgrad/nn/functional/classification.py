@@ -8,6 +8,7 @@ from ... import devices
 from ..._layout import numel
 from ..._tensor import Tensor
 from ..._types import int64, uint8
+from ...ops.arguments import checked
 from ...ops.batches import is_mapped, physical_of
 from ...ops.copying import convert, row_of
 from ...ops.network import likelihood
@@ -25,6 +26,7 @@ from .reduction import reduction_of
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div", "nll_loss"]
 
 
+@checked
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -111,6 +113,7 @@ def _check_weight(weight: Tensor | None, classes: int, name: str) -> None:
         )
 
 
+@checked
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -200,6 +203,7 @@ def _check_same_size(input: Tensor, target: Tensor, message: str) -> None:
         raise ValueError(message.format(target=target.shape, input=input.shape))
 
 
+@checked
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -245,6 +249,7 @@ def binary_cross_entropy(
     return bce_op(input, target, weight if weight is None else expand(weight, input._shape), reduction)
 
 
+@checked
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -282,6 +287,7 @@ def binary_cross_entropy_with_logits(
     return bce_with_logits_op(input, target, weight, pos_weight, reduction)
 
 
+@checked
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -311,7 +317,7 @@ def kl_div(
                 "reduction: 'mean' divides the total loss by both the batch size and the support size."
                 "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
                 "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
-                stacklevel=2,
+                stacklevel=3,
             )
         reduction_of("sum" if reduction == "batchmean" else reduction)
     if not (input.is_floating_point() and target.is_floating_point()):

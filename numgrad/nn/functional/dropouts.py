@@ -6,7 +6,9 @@ import warnings
 from collections.abc import Callable
 
 from ..._tensor import Tensor
+from ...ops.arguments import checked
 from ...ops.network import dropout as ops
+from ...ops.table import check_tensors
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
@@ -16,6 +18,7 @@ def _check_probability(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
+@checked
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Each element, while training, 0 with probability ``p`` and divided by ``1 - p`` otherwise.
 
@@ -35,18 +38,23 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return (ops.dropout_ if inplace else ops.dropout)(input, p, training)
 
 
+@checked
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """:func:`dropout` to the limit of SELU, not to 0, then scaled and shifted to keep mean 0 and variance 1."""
     _check_probability(p)
+    check_tensors("alpha_dropout", input=input)
     return (ops.alpha_dropout_ if inplace else ops.alpha_dropout)(input, p, training)
 
 
+@checked
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """:func:`alpha_dropout` of whole channels: all of ``input[n, c]`` together."""
     _check_probability(p)
+    check_tensors("feature_alpha_dropout", input=input)
     return (ops.feature_alpha_dropout_ if inplace else ops.feature_alpha_dropout)(input, p, training)
 
 
+@checked
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """:func:`dropout` of whole channels of an input of shape (batch, channels, length) or (channels, length).
 
@@ -65,6 +73,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return _of_channels(input, p, training, inplace, rank == 3)
 
 
+@checked
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """:func:`dropout` of whole channels of an input of shape (batch, channels, height, width).
 
@@ -80,11 +89,12 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             "- input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
             "future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain "
             "the 1D channel-wise dropout behavior, please switch to using dropout1d instead.",
-            stacklevel=2,
+            stacklevel=3,
         )
     return _of_channels(input, p, training, inplace, True)
 
 
+@checked
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """:func:`dropout` of whole channels of an input of shape ([batch,] channels, depth, height, width).
 
@@ -103,7 +113,7 @@ def _warn_of_rank(name: str, rank: int, spatial: int) -> None:
         f"release. To retain the behavior and silence this warning, please use dropout instead. Note that {name} "
         f"exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel dimension, and "
         f"an optional batch dimension (i.e. {spatial + 1}D or {spatial + 2}D inputs).",
-        stacklevel=3,
+        stacklevel=4,
     )
 
 

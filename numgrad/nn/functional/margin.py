@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..._tensor import Tensor
+from ...ops.arguments import checked
 from ...ops.network.binary_losses import soft_margin, soft_margin_loss_op
 from ...ops.network.distances import pairwise_distance
 from ...ops.network.reducing import reduced, refuse_gradient
 from ...ops.pointwise.comparison import minimum, where
 from ...ops.shapes.dimensions import broadcast_tensors
+from ...ops.table import check_tensors
 from .reduction import reduction_of
 
 __all__ = [
@@ -18,6 +20,7 @@ __all__ = [
 ]
 
 
+@checked
 def soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -46,6 +49,7 @@ def soft_margin_loss(
     return soft_margin(*pair) if reduction == "none" else soft_margin_loss_op(*pair, reduction)
 
 
+@checked
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -64,11 +68,13 @@ def hinge_embedding_loss(
         size_average, reduce: PyTorch's older way to give the reduction.
     """
     reduction = reduction_of(reduction, size_average, reduce)
+    check_tensors("hinge_embedding_loss", target=target)
     unlike = where(target != 1, (margin - input).clamp_min(0), 0.0)
     alike = where(target != -1, input, 0.0)
     return reduced(unlike + alike, reduction)
 
 
+@checked
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -99,6 +105,7 @@ def margin_ranking_loss(
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
+@checked
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -142,6 +149,7 @@ def _check_margin(margin: float) -> None:
         raise ValueError(f"margin must be greater than 0, got {margin}")
 
 
+@checked
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -183,6 +191,7 @@ def triplet_margin_loss(
     return _triplet(distance, anchor, positive, negative, margin, swap, reduction)
 
 
+@checked
 def triplet_margin_with_distance_loss(
     anchor: Tensor,
     positive: Tensor,

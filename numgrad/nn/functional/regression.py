@@ -6,10 +6,12 @@ import math
 
 from ..._tensor import Tensor
 from ...autograd.grad_mode import no_grad
+from ...ops.arguments import checked
 from ...ops.network.reducing import reduced
 from ...ops.network.regression_losses import huber, huber_loss_op, mse, mse_loss_op, smooth_l1, smooth_l1_loss_op
 from ...ops.one_device import check_one_device
 from ...ops.shapes.dimensions import broadcast_tensors
+from ...ops.table import check_tensors
 from .reduction import check_sizes, reduction_of
 
 __all__ = ["gaussian_nll_loss", "huber_loss", "l1_loss", "mse_loss", "poisson_nll_loss", "smooth_l1_loss"]
@@ -34,6 +36,7 @@ def _weighted(losses: Tensor, weight: Tensor, reduction: str) -> Tensor:
     return losses.sum() / weight.sum() if reduction == "mean" else reduced(losses, reduction)
 
 
+@checked
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -63,6 +66,7 @@ def mse_loss(
     return _weighted((pair[0] - pair[1]) ** 2, weight, reduction)
 
 
+@checked
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -82,6 +86,7 @@ def l1_loss(
     return _weighted(losses, weight, reduction)
 
 
+@checked
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -114,6 +119,7 @@ def smooth_l1_loss(
     return smooth_l1_loss_op(*pair, reduction, float(beta))
 
 
+@checked
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
@@ -143,9 +149,10 @@ def huber_loss(
     return huber(*pair, delta=float(delta)) if reduction == "none" else huber_loss_op(*pair, reduction, float(delta))
 
 
+@checked
 def gaussian_nll_loss(
     input: Tensor,
-    target: Tensor,
+    target: Tensor | float,
     var: Tensor | float,
     full: bool = False,
     eps: float = 1e-06,
@@ -195,6 +202,7 @@ def _variance(input: Tensor, var: Tensor | float) -> Tensor:
     return var
 
 
+@checked
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -216,6 +224,7 @@ def poisson_nll_loss(
         size_average, reduce: PyTorch's older way to give the reduction.
     """
     reduction = reduction_of(reduction, size_average, reduce)
+    check_tensors("poisson_nll_loss", target=target)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()

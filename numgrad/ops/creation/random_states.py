@@ -7,6 +7,7 @@ import numpy as np
 from ... import random
 from ..._tensor import Tensor, fresh
 from ..._types import tensor_type, uint8
+from ..arguments import checked
 from ..table import public
 
 __all__ = ["get_rng_state", "set_rng_state"]
@@ -36,6 +37,7 @@ def get_rng_state() -> Tensor:
     return get_state(random.default_generator)
 
 
+@checked
 def set_rng_state(new_state: Tensor) -> None:
     """Have the CPU's default generator go on from a state."""
     set_state(random.default_generator, new_state)

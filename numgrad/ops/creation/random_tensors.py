@@ -15,6 +15,7 @@ from ..._types import CPU, bool_, dtype, float32, float64, int64, real_of, tenso
 from ...autograd.grad_mode import GRAD, TRANSFORMED, no_grad, state
 from ...autograd.node import Node, edge_of
 from ...autograd.operations import operations
+from ..arguments import checked
 from ..batches import is_batched
 from ..copying import contiguous, convert, row_of, write
 from ..examples import check_drawing, drawn
@@ -241,6 +242,7 @@ def randint(
     return finished(result, requires_grad)
 
 
+@checked
 @drawn
 def randint_like(
     input: Tensor,

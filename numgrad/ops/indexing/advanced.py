@@ -14,6 +14,7 @@ from ..._device import CPU
 from ..._layout import broadcast_shapes, numel
 from ..._tensor import Tensor, fresh
 from ..._types import bool_, int32, int64, tensor_type, uint8
+from ..arguments import checked
 from ..batches import is_batched, physical_of
 from ..copying import contiguous_op, convert, placed, row_of
 from ..examples import refused
@@ -279,6 +280,7 @@ def _check_arguments(name: str, indices: Any, values: Any) -> None:
         raise RuntimeError(f"{name}(): at least one index tensor is needed")
 
 
+@checked
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy of the tensor with ``values``, which are broadcast, at the indices, as ``x[indices] = values`` puts them.
 
@@ -295,6 +297,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     return index_put_op(input, selection.places, values, selection.dims, accumulate, selection.distinct)
 
 
+@checked
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """:func:`index_put` in place: overwrites the tensor and returns it."""
     _check_arguments("index_put_", indices, values)

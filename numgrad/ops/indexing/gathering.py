@@ -8,6 +8,7 @@ from ... import devices
 from ..._layout import broadcast_shapes, normal_dim, numel
 from ..._tensor import Tensor, fresh
 from ..._types import TensorType, int32, int64
+from ..arguments import checked
 from ..batches import physical_of
 from ..copying import contiguous, convert, row_of, write
 from ..examples import each
@@ -93,7 +94,6 @@ def check_index_dtype(index: Any, name: str) -> Tensor:
     Raises:
         TypeError, RuntimeError: it is no tensor of int32 or int64.
     """
-    check_tensors(name, index=index)
     if index.dtype not in (int32, int64):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index, not {index.dtype}")
     return convert(index, int64)
@@ -110,6 +110,7 @@ def check_within(index: Tensor, dim: int, size: int, low: int = 0) -> None:
         raise RuntimeError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
 
 
+@checked
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """The elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``, and so on.
 
@@ -139,6 +140,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     return gather_op(input, index, dim)
 
 
+@checked
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """The elements at ``indices`` along ``dim``, the two broadcast against each other in the other dimensions.
 
@@ -147,7 +149,6 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     Raises:
         RuntimeError: the indices are not int64, have another number of dimensions, or lead outside.
     """
-    check_tensors("take_along_dim", indices=indices)
     if indices.dtype is not int64:
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.legacy}"
@@ -224,6 +225,7 @@ def _frequencies(indices: Tensor, count: int, type: TensorType) -> Tensor:
     return reciprocal(convert(fresh(counts, (count, 1), indices._type), type.dtype))
 
 
+@checked
 def embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Tensor:

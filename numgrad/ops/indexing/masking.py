@@ -9,6 +9,7 @@ from ... import devices
 from ..._layout import all_dims, broadcast_shapes, numel
 from ..._tensor import Tensor, fresh
 from ..._types import bool_, int32, int64, tensor_type, to_device, to_dtype, uint8
+from ..arguments import checked
 from ..copying import convert, row_of, write
 from ..examples import dynamic
 from ..new import empty_of, zeros_of
@@ -83,6 +84,7 @@ def _check_filling(input: Tensor, mask: Any, value: Any) -> Any:
     return masked_fill_tensor
 
 
+@checked
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy with ``value``, a number or a 0-d tensor, where ``mask`` holds; the two are broadcast.
 
@@ -92,6 +94,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     return _check_filling(input, mask, value)(input, mask, value)
 
 
+@checked
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """:func:`masked_fill` in place: overwrites the tensor and returns it."""
     op = _check_filling(self, mask, value)
@@ -156,6 +159,7 @@ def _(grad, mask, grad_output_shape):
     return masked_scatter_op(zeros, mask, grad)
 
 
+@checked
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where ``mask`` holds, as a row; the two are broadcast.
 
@@ -187,6 +191,7 @@ def _check_enough(source: Tensor, wanted: int) -> None:
         )
 
 
+@checked
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy with the first elements of ``source`` where ``mask`` holds, in order; input and mask are broadcast.
 
@@ -198,6 +203,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return masked_scatter_op(input if shape == input._shape else expand(input, shape), mask, source)
 
 
+@checked
 def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """:func:`masked_scatter` in place: overwrites the tensor and returns it."""
     _check_scattering(self, mask, source)

@@ -6,6 +6,7 @@ from ... import devices
 from ..._layout import numel
 from ..._tensor import Tensor, fresh
 from ..._types import int64
+from ..arguments import checked
 from ..batches import is_batched
 from ..copying import row_of
 from ..examples import each
@@ -13,6 +14,7 @@ from ..examples import each
 __all__ = ["one_hot"]
 
 
+@checked
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """For each class a row of ``num_classes`` zeros with a 1 at its place.
 

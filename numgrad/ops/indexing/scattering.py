@@ -10,6 +10,7 @@ import numpy as np
 from ..._layout import normal_dim
 from ..._tensor import Tensor
 from ..._types import bool_
+from ..arguments import checked
 from ..copying import convert, write
 from ..examples import each
 from ..new import filled_of
@@ -206,7 +207,7 @@ def _scatter_call(
                 "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
                 "PyTorch release. Use torch.scatter_reduce instead for more reduction options.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         index, src, dim = _checked(name, input, dim, index, given)
     if reduce is None:
@@ -216,6 +217,7 @@ def _scatter_call(
     return scatter_reduce_op, (input, index, src, dim, "prod", True)
 
 
+@checked
 def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Tensor:
@@ -235,6 +237,7 @@ def scatter(
     return op(*arguments)
 
 
+@checked
 def scatter_(
     self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Tensor:
@@ -244,6 +247,7 @@ def scatter_(
     return op.in_place(*arguments)
 
 
+@checked
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with ``src`` added at ``index``: ``out[i, index[i, j]] += src[i, j]`` for ``dim=1``.
 
@@ -256,6 +260,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return scatter_add_op(input, index, src, dim)
 
 
+@checked
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """:func:`scatter_add` in place: overwrites the tensor and returns it."""
     index, src, dim = _checked("scatter_add_", self, dim, index, src)
@@ -274,6 +279,7 @@ def _check_reduction(input: Tensor, reduce: str) -> None:
         )
 
 
+@checked
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -296,6 +302,7 @@ def scatter_reduce(
     return scatter_reduce_op(input, index, src, dim, reduce, include_self)
 
 
+@checked
 def scatter_reduce_(
     self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:

@@ -9,6 +9,7 @@ from ..._device import CPU
 from ..._layout import all_dims, normal_dim, numel
 from ..._tensor import Tensor, fresh
 from ..._types import int64
+from ..arguments import checked
 from ..batches import is_mapped, physical_of
 from ..copying import contiguous, repeated_zero, row_of
 from ..new import zeros_of
@@ -16,7 +17,7 @@ from ..pointwise.arithmetic import conj, mul
 from ..pointwise.comparison import choose, ne
 from ..shapes.views import reshape
 from ..sharing import check_apart
-from ..table import attach, check_tensors, operation, public, public_functions
+from ..table import attach, operation, public, public_functions
 from .gathering import check_index_dtype
 from .places import pick, put
 from .updating import number_as, updating
@@ -150,6 +151,7 @@ def _extent(input: Tensor, dim: int) -> int:
     return input._shape[dim] if input._shape else 1
 
 
+@checked
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The tensor at the indices of one dimension, in their order; a copy.
 
@@ -169,7 +171,6 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 def _added(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> tuple[Any, ...]:
     """The checked arguments of the entry."""
-    check_tensors("index_add_", source=source)
     index = check_index_dtype(index, "index_add_")
     dim = normal_dim(dim, len(input._shape))
     index = _vector(input, index, "index_add_(): Index is supposed to be a vector")
@@ -199,6 +200,7 @@ def _as_part(source: Tensor, input: Tensor, dim: int, index: Tensor) -> Tensor:
     return source if source._shape == shape else reshape(source, shape)
 
 
+@checked
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """A copy with ``alpha * source`` added at the indices of one dimension: ``out[index[i]] += alpha * source[i]``.
 
@@ -210,6 +212,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     return index_add_op(*_added(input, dim, index, source, alpha))
 
 
+@checked
 def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """:func:`index_add` in place: overwrites the tensor and returns it."""
     arguments = _added(input, dim, index, source, alpha)
@@ -219,7 +222,6 @@ def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha:
 
 def _copied(input: Tensor, dim: int, index: Tensor, source: Tensor) -> tuple[Any, ...]:
     """The checked arguments of the entry."""
-    check_tensors("index_copy_", index=index, source=source)
     if index.dtype is not int64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.legacy}")
     if source.dtype is not input.dtype:
@@ -248,6 +250,7 @@ def _copied(input: Tensor, dim: int, index: Tensor, source: Tensor) -> tuple[Any
     return input, index, _as_part(source, input, dim, index), dim
 
 
+@checked
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy with ``source`` in place of what is at the indices of one dimension: ``out[index[i]] = source[i]``.
 
@@ -259,6 +262,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     return index_copy_op(*_copied(input, dim, index, source))
 
 
+@checked
 def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """:func:`index_copy` in place: overwrites the tensor and returns it."""
     arguments = _copied(input, dim, index, source)
@@ -268,7 +272,6 @@ def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
 
 def _filled(input: Tensor, dim: int, index: Tensor, value: Any) -> tuple[Any, tuple[Any, ...]]:
     """The entry to use and its checked arguments."""
-    check_tensors("index_fill_", index=index)
     if index.dtype is not int64:
         raise IndexError(f"index_fill_(): Expected dtype int64 for index, not {index.dtype}")
     dim = normal_dim(dim, len(input._shape))
@@ -288,6 +291,7 @@ def _filled(input: Tensor, dim: int, index: Tensor, value: Any) -> tuple[Any, tu
     return index_fill_number, (input, index, dim, value)
 
 
+@checked
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy with a number, or a 0-d tensor, at the indices of one dimension.
 
@@ -298,6 +302,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return op(*arguments)
 
 
+@checked
 def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """:func:`index_fill` in place: overwrites the tensor and returns it."""
     op, arguments = _filled(input, dim, index, value)
@@ -306,7 +311,6 @@ def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 
 def _check_flat_index(input: Tensor, index: Tensor, name: str) -> None:
-    check_tensors(name, index=index)
     if index.dtype is not int64:
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {index.dtype.legacy}")
     count = numel(input._shape)
@@ -316,6 +320,7 @@ def _check_flat_index(input: Tensor, index: Tensor, name: str) -> None:
     _check_range(index, count, IndexError, message, -count)
 
 
+@checked
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at the indices, of any shape, of the flattened tensor.
 
@@ -327,7 +332,6 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 
 def _put(input: Tensor, index: Tensor, source: Tensor) -> None:
-    check_tensors("put_", source=source)
     _check_flat_index(input, index, "put_")
     if numel(source._shape) != numel(index._shape):
         raise IndexError(
@@ -341,6 +345,7 @@ def _put(input: Tensor, index: Tensor, source: Tensor) -> None:
         )
 
 
+@checked
 def put_copy(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with the elements of ``source`` at the indices of the flattened tensor, or added there.
 
@@ -351,6 +356,7 @@ def put_copy(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = Fa
     return put_op(input, index, source, accumulate)
 
 
+@checked
 def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """``put`` in place: overwrites the tensor and returns it."""
     _put(input, index, source)

@@ -13,6 +13,7 @@ from ... import devices
 from ..._layout import numel
 from ..._tensor import Tensor, fresh
 from ..._types import bool_, dtype
+from ..arguments import checked
 from ..copying import convert
 from ..one_device import check_one_device
 from ..plan import new_output
@@ -340,6 +341,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alph
 # -- the linear layer ---------------------------------------------------------------------------------------------
 
 
+@checked
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``: of (..., k) elements and an (m, k) weight, (..., m).
 
@@ -347,7 +349,6 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the operands are bool.
     """
-    check_tensors("linear", input=input, weight=weight)
     rank = len(input._shape)
     if rank == 0 or not weight._shape:
         raise RuntimeError(
@@ -355,7 +356,6 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         )
     if bias is None:
         return matmul(input, t(weight))
-    check_tensors("linear", bias=bias)
     if rank == 2:
         return addmm(bias, input, t(weight))
     if len(bias._shape) == 1 and len(weight._shape) == 2 and input._flat is not None and bias._flat is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..._layout import normal_dim, numel
 from ..._tensor import Tensor
+from ..arguments import checked
 from ..copying import clone, contiguous
 from ..creation.filled import eye
 from ..one_device import check_one_device
@@ -37,6 +38,7 @@ def _axes(dims: Any, ranks: tuple[int, int]) -> tuple[list[int], list[int]]:
     return first, second
 
 
+@checked
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """The sum of products over pairs of dimensions: the last ``dims`` of one tensor and the first of the other, or
     those in the two sequences given.  What is left are the other dimensions of the first, then of the second.
@@ -44,7 +46,6 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     Raises:
         RuntimeError: the sizes of two dimensions differ, or the dtypes do.
     """
-    check_tensors("tensordot", a=a, b=b)
     ranks = len(a._shape), len(b._shape)
     axes = _axes(dims, ranks)
     if a._type is not b._type:
@@ -95,13 +96,13 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return tensordot(input, other, [[-1], [-1]])
 
 
+@checked
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """The matrix of the products of two vectors' elements.
 
     Raises:
         RuntimeError: one is no vector.
     """
-    check_tensors("outer", input=input, vec2=vec2)
     for name, vector in (("self", input), ("vec2", vec2)):
         if len(vector._shape) != 1:
             raise RuntimeError(
@@ -121,13 +122,13 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     return unsafe_view(contiguous(product), tuple([x * y for x, y in zip(*own, strict=True)]))
 
 
+@checked
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of several matrices, in the order of multiplications that takes the fewest.
 
     Raises:
         RuntimeError: there are none, one is no matrix, or their shapes do not fit.
     """
-    check_tensors("chain_matmul", **{f"matrices[{n}]": matrix for n, matrix in enumerate(matrices)})
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     for number, matrix in enumerate(matrices):

@@ -9,6 +9,7 @@ from ..._layout import contiguous_strides, numel, output_strides
 from ..._tensor import Tensor, strided
 from ..._types import bool_
 from ...autograd.grad_mode import TRACED, state
+from ..arguments import checked
 from ..copying import contiguous
 from ..creation.filled import ones
 from ..matrices.matmul import matmul
@@ -21,6 +22,7 @@ from .softmax import safe_softmax, softmax_backward
 __all__ = ["attention_op", "fused_attention", "scaled_dot_product_attention"]
 
 
+@checked
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

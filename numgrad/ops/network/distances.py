@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..._layout import broadcast_shapes, normal_dim
 from ..._tensor import Tensor
 from ...autograd.grad_mode import no_grad
+from ..arguments import checked
 from ..copying import clone, convert
 from ..promotion import promote_types
 from ..shapes.views import expand_op
@@ -13,6 +14,7 @@ from ..table import check_tensors, public
 __all__ = ["cdist", "cosine_similarity", "dist", "pairwise_distance"]
 
 
+@checked
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
     """``sum(x1 * x2) / (norm(x1) * norm(x2))`` along a dimension, which goes; no norm counts for less than ``eps``.
 
@@ -46,6 +48,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) 
     return (units[0] * units[1]).sum(dim)
 
 
+@checked
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> Tensor:
     """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension, which goes unless it is kept.
 
@@ -60,15 +63,18 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06
     return (x1 - x2 + eps).norm(p, last, keepdim)
 
 
+@checked
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The ``p``-norm of ``input - other``, whose shapes broadcast, as one number.
 
     Raises:
         RuntimeError: the shapes do not broadcast, or the elements are integers or bools.
     """
+    check_tensors("dist", other=other)
     return (input - other).norm(p)
 
 
+@checked
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
     """The ``p``-norms of the differences of all rows of ``x1`` (..., P, M) from all rows of ``x2`` (..., R, M).
 
@@ -77,7 +83,6 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
     Raises:
         RuntimeError: the tensors have no rows, or their rows differ in length.
     """
-    check_tensors("cdist", x1=x1, x2=x2)
     for name, x in (("X1", x1), ("X2", x2)):
         if len(x._shape) < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {len(x._shape)}D")

@@ -6,6 +6,7 @@ import math
 
 from ..._layout import numel
 from ..._tensor import Tensor
+from ..arguments import checked
 from ..batches import like_examples
 from ..creation.filled import empty, empty_like, zeros
 from ..creation.random_tensors import bernoulli_, kept_
@@ -52,6 +53,7 @@ def _dropped(input: Tensor, p: float, train: bool, *, feature: bool, alpha: bool
     return (add.inplace if inplace else add)(times(input, mul(kept, scale)), shift)
 
 
+@checked
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Each element, while training, 0 with probability ``p`` and divided by ``1 - p`` otherwise.
 
@@ -66,21 +68,25 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return _dropped(input, p, train, feature=False, alpha=False, inplace=False)
 
 
+@checked
 def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """:func:`dropout` in place."""
     return _dropped(input, p, train, feature=False, alpha=False, inplace=True)
 
 
+@checked
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """:func:`dropout` of whole channels: all of ``input[n, c]`` together."""
     return _dropped(input, p, train, feature=True, alpha=False, inplace=False)
 
 
+@checked
 def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """:func:`feature_dropout` in place."""
     return _dropped(input, p, train, feature=True, alpha=False, inplace=True)
 
 
+@checked
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Dropout for self-normalizing networks: what is dropped becomes the activation's limit, not 0.
 
@@ -89,16 +95,19 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return _dropped(input, p, train, feature=False, alpha=True, inplace=False)
 
 
+@checked
 def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """:func:`alpha_dropout` in place."""
     return _dropped(input, p, train, feature=False, alpha=True, inplace=True)
 
 
+@checked
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """:func:`alpha_dropout` of whole channels: all of ``input[n, c]`` together."""
     return _dropped(input, p, train, feature=True, alpha=True, inplace=False)
 
 
+@checked
 def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """:func:`feature_alpha_dropout` in place."""
     return _dropped(input, p, train, feature=True, alpha=True, inplace=True)

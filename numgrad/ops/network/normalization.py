@@ -11,13 +11,14 @@ from ..._layout import numel
 from ..._tensor import Tensor, fresh
 from ..._types import dtype
 from ...autograd.grad_mode import TRACED, state
+from ..arguments import checked
 from ..batches import empty_beside
 from ..copying import row_of, row_or_none
 from ..one_device import check_one_device
 from ..pointwise.arithmetic import add, div, mul, neg, sub
 from ..pointwise.powers import pow, sqrt
 from ..reductions.sums import mean_dims, sum_to_shape
-from ..table import check_tensors, operation, public
+from ..table import operation, public
 
 __all__ = ["layer_norm", "rms_norm"]
 
@@ -144,6 +145,7 @@ def _checked_shape(input: Tensor, normalized_shape: Sequence[int], **arguments: 
     return shape
 
 
+@checked
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -167,7 +169,6 @@ def layer_norm(
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the input is not of floating-point numbers.
     """
-    check_tensors("layer_norm", input=input)
     shape = _checked_shape(input, normalized_shape, weight=weight, bias=bias)
     if not input.is_floating_point():
         raise NotImplementedError(
@@ -187,6 +188,7 @@ def _epsilon(kind: dtype) -> float:
     return float(np.finfo(kind.numpy).eps)
 
 
+@checked
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
@@ -202,7 +204,6 @@ def rms_norm(
         RuntimeError: the shapes do not fit.
         NotImplementedError: the input is not of floating-point numbers.
     """
-    check_tensors("rms_norm", input=input)
     shape = _checked_shape(input, normalized_shape, weight=weight)
     if not input.is_floating_point():
         raise NotImplementedError(

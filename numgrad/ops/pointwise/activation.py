@@ -7,6 +7,7 @@ All are defined for floating-point tensors of any shape, and those that only cut
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from numgrad_kernels import scalar
 
 from ..._tensor import Tensor
 from ..._types import bool_
+from ..arguments import checked
 from ..elementwise import pointwise
 from ..overloads import overload
 from ..shapes.views import reshape
@@ -138,11 +140,13 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return activated("softshrink", softshrink_op, input, lambd=lambd)
 
 
+@checked
 def tanhshrink(input: Tensor) -> Tensor:
     """``input - tanh(input)``."""
     return sub(input, tanh(input))
 
 
+@checked
 def softsign(input: Tensor) -> Tensor:
     """``input / (1 + abs(input))``."""
     return div(input, abs(input) + 1)
@@ -203,6 +207,7 @@ def _(grad, input):
     return where(input > 0, 0, grad * input)
 
 
+@checked
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """:func:`leaky_relu` with a slope that is learnt: one for all, or one for each index of dimension 1.
 
@@ -313,6 +318,7 @@ def logsigmoid(input: Tensor) -> Tensor:
 def _in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The function that overwrites its tensor."""
 
+    @functools.wraps(function)
     def call(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return function(input, *args, **kwargs, inplace=True)
 

@@ -51,7 +51,7 @@ attach("conj_physical_", overload(conj_physical, "ConjPhysicalBackward1").inplac
 _conj = overload(conj_physical, "ConjBackward0")
 
 
-def conj(input: Any) -> Any:
+def conj(input: Tensor | complex) -> Any:
     """The complex conjugate; of a real tensor or number the thing itself."""
     if isinstance(input, Tensor):
         return _conj(input) if input._type.dtype.is_complex else input
@@ -59,7 +59,7 @@ def conj(input: Any) -> Any:
 
 
 conj.scalar_function = conj_physical.scalar_function  # type: ignore[attr-defined]
-public(conj, checks=True)
+public(conj)
 
 # -- arithmetic -------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from numgrad_kernels import scalar
 
 from ..._tensor import Tensor
 from ..._types import float64
+from ..arguments import checked
 from ..copying import convert
 from ..elementwise import pointwise
 from ..examples import refused
@@ -55,6 +56,7 @@ def isclose(
 @refused(
     "vmap over torch.allclose isn't supported yet: it would have one answer for each example. isclose() has them all."
 )
+@checked
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:

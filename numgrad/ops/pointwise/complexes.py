@@ -9,6 +9,7 @@ from numgrad_kernels import scalar
 from ..._layout import broadcast_shapes
 from ..._tensor import Tensor, strided
 from ..._types import complex_of, real_of, tensor_type
+from ..arguments import checked
 from ..copying import clone, contiguous, write
 from ..elementwise import pointwise
 from ..new import empty_of, filled_of
@@ -50,6 +51,7 @@ def _(grad):
     return passed_on(view_as_real_op, grad)
 
 
+@checked
 def view_as_real(input: Tensor) -> Tensor:
     """The real and imaginary parts of a complex tensor as a last dimension of size 2, on the same memory.
 
@@ -63,6 +65,7 @@ def view_as_real(input: Tensor) -> Tensor:
     return view_as_real_op(input)
 
 
+@checked
 def view_as_complex(input: Tensor) -> Tensor:
     """Pairs of real numbers, in a last dimension of size 2, as complex numbers on the same memory.
 
@@ -177,6 +180,7 @@ def _(grad, out):
     return real(mul(conj(grad), mul(out, 1j)))
 
 
+@checked
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Complex numbers of this magnitude and angle, ``abs * cos(angle) + abs * sin(angle) * 1j``.
 
@@ -234,8 +238,8 @@ def is_neg(input: Tensor) -> bool:
     return False
 
 
-public(real, method=False)
-public(imag, method=False)
+public(checked(real), method=False)
+public(checked(imag), method=False)
 public(complex, method=False)
 public(polar, method=False)
 for _function in (view_as_real, view_as_complex):

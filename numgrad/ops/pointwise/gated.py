@@ -9,6 +9,7 @@ from numgrad_kernels import scalar
 
 from ..._layout import normal_dim
 from ..._tensor import Tensor
+from ..arguments import checked
 from ..elementwise import pointwise
 from ..shapes.joining import cat
 from ..shapes.parts import slice_op
@@ -160,6 +161,7 @@ def _halves(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     return slice_op(input, dim, 0, extent // 2, 1), slice_op(input, dim, extent // 2, extent, 1)
 
 
+@checked
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half of dimension ``dim`` times the sigmoid of the second.
 

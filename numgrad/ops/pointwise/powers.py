@@ -8,6 +8,7 @@ from numgrad_kernels import scalar
 
 from ..._tensor import Tensor
 from ..._types import bool_, get_default_dtype, int64
+from ..arguments import checked, wrong_kind
 from ..copying import convert
 from ..elementwise import pointwise
 from ..outputs import write_out
@@ -110,6 +111,8 @@ def pow_(input: Tensor, exponent: Any) -> Tensor:
 
 def _power_base(input: Tensor, exponent: float) -> Tensor:
     """The base in the dtype of the power."""
+    if not isinstance(input, Tensor):
+        raise wrong_kind("pow", "input", 1, Tensor, input)
     if input.is_floating_point() or input.is_complex():
         return input
     if isinstance(exponent, int):
@@ -137,6 +140,7 @@ def _(grad, out):
     return grad / (2 * conj(out))
 
 
+@checked
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """``input * 2**other``."""
     return mul(input, pow(2.0, other))

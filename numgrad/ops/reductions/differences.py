@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..._layout import normal_dim
 from ..._tensor import Tensor
 from ..._types import bool_
+from ..arguments import checked
 from ..pointwise.arithmetic import add, mul, sub
 from ..pointwise.comparison import ne
 from ..shapes.joining import cat
@@ -22,6 +23,7 @@ def _neighbours(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     return narrow(input, dim, input._shape[dim] - count, count), narrow(input, dim, 0, count)
 
 
+@checked
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
@@ -46,6 +48,7 @@ def diff(
     return result
 
 
+@checked
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
     """The integral over a dimension by the trapezoidal rule, at points ``x`` or ``dx`` apart.
 
@@ -59,6 +62,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
     return mul(sum_of(_areas(y, x, dx, dim), dim), 0.5)
 
 
+@checked
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
     """:func:`trapezoid` up to each point but the first.
 

@@ -9,11 +9,12 @@ from ... import devices
 from ..._layout import numel
 from ..._tensor import Tensor, fresh
 from ..._types import float32, float64, int32, int64, tensor_type
+from ..arguments import checked
 from ..copying import convert, row_of
 from ..creation.from_data import tensor
 from ..examples import dynamic, each
 from ..promotion import promote_types
-from ..table import check_tensors, public
+from ..table import public
 from .axes import axis_view, index_tensor, one_dim
 from .extremes import refuse_complex_order
 
@@ -93,6 +94,7 @@ def unique_consecutive(
 # -- counting ---------------------------------------------------------------------------------------------------
 
 
+@checked
 @dynamic("bincount")
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number from 0 occurs in a row of integers, or the sums of the weights of those that do.
@@ -108,7 +110,6 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError(f"minlength should be >= 0, not {minlength}")
     counted, row = None, None
     if weights is not None:
-        check_tensors("bincount", weights=weights)
         if weights._shape != input._shape:
             raise RuntimeError(
                 "weights should be 1-d and have the same length as input: "
@@ -155,6 +156,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 # -- places in sorted rows --------------------------------------------------------------------------------------
 
 
+@checked
 @each
 def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
@@ -168,7 +170,6 @@ def searchsorted(
     Raises:
         RuntimeError: the shapes do not fit, or ``side`` is neither "left" nor "right", or contradicts ``right``.
     """
-    check_tensors("searchsorted", sorted_sequence=sorted_sequence)
     if side not in (None, "left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
@@ -209,6 +210,7 @@ def searchsorted(
     return convert(result, int32) if out_int32 else result
 
 
+@checked
 @each
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """Where each value belongs in one sorted row of boundaries; see :func:`searchsorted`.
@@ -216,7 +218,6 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     Raises:
         RuntimeError: the boundaries are not one row.
     """
-    check_tensors("bucketize", boundaries=boundaries)
     if len(boundaries._shape) != 1:
         raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({len(boundaries._shape)})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)

@@ -10,6 +10,7 @@ from ... import devices
 from ..._layout import normal_dims, numel
 from ..._tensor import Tensor, fresh
 from ..._types import dtype, get_default_dtype, int64, tensor_type, to_dtype
+from ..arguments import checked
 from ..copying import convert
 from ..pointwise.arithmetic import add, div, exp, mul, sub
 from ..pointwise.comparison import eq, where
@@ -169,6 +170,7 @@ def std(
     return _spread("std", std_op, input, dim, unbiased, keepdim, correction)
 
 
+@checked
 def var_mean(
     input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
     correction: float | None = None, **names: Any,
@@ -183,6 +185,7 @@ def var_mean(
     return _spread("var_mean", var_mean_op, input, dim, unbiased, keepdim, correction)
 
 
+@checked
 def std_mean(
     input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
     correction: float | None = None, **names: Any,

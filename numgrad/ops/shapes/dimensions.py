@@ -10,6 +10,7 @@ from ... import _layout
 from ..._layout import normal_dim
 from ..._tensor import Tensor
 from ..._types import Size, size_of
+from ..arguments import checked
 from ..copying import contiguous
 from ..pointwise.arithmetic import conj
 from ..table import attach, check_tensors, public
@@ -216,18 +217,18 @@ def broadcast_to(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     return expand(input, sizes_of(sizes, size, "broadcast_to(): argument 'size'"))
 
 
-def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+@checked
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """The tensors, given one by one or as one sequence, expanded to their common shape.
 
     Raises:
         RuntimeError: they have none.
     """
-    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
-        tensors = tuple(tensors[0])
-    if not tensors:
+    several: Any = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
+    if not several:
         raise RuntimeError("expected a non-empty list of Tensors")
-    shape = _layout.broadcast_shapes(*[tensor._shape for tensor in tensors])
-    return tuple([tensor if tensor._shape == shape else expand_op(tensor, shape) for tensor in tensors])
+    shape = _layout.broadcast_shapes(*[tensor._shape for tensor in several])
+    return tuple([tensor if tensor._shape == shape else expand_op(tensor, shape) for tensor in several])
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
@@ -275,6 +276,7 @@ def is_nonzero(input: Tensor) -> bool:
     return bool(input)
 
 
+@checked
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape."""
     return input._shape == other._shape

@@ -13,6 +13,7 @@ from ..._device import CPU
 from ..._layout import numel
 from ..._tensor import Tensor
 from ..._types import int64, tensor_type
+from ..arguments import checked
 from ..copying import convert, write
 from ..new import from_row, zeros_of
 from ..one_device import check_one_device
@@ -87,6 +88,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     return stack([flatten(grid) for grid in meshgrid(vectors, indexing="ij")], 1)
 
 
+@checked
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """The rows of all choices of ``r`` elements of a vector, in their order.
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from ..._tensor import Tensor
 from ...autograd.grad_mode import no_grad
+from ..arguments import checked
 from ..copying import clone_op, write
 from ..new import empty_of
 from ..overwriting import fill_
-from ..table import check_tensors, operation
+from ..table import operation
 from .joining import cat
 from .parts import flip_op, slice_op
 from .views import expand_op, sizes_of
@@ -98,6 +99,7 @@ _MODES: dict[str, Callable[[Tensor, int, int, int], Tensor]] = {
 }
 
 
+@checked
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
     """The tensor with elements added, or taken away, at the ends of its last dimensions.
 
@@ -109,7 +111,6 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
         RuntimeError: there is an odd number of numbers, or more than the dimensions can take.
         NotImplementedError: there is no such mode, or not for so many dimensions.
     """
-    check_tensors("pad", input=input)
     widths = sizes_of((), pad, "pad(): argument 'pad'")
     rank = len(input._shape)
     if len(widths) % 2:

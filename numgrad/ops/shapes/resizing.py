@@ -9,6 +9,7 @@ from ..._layout import contiguous_strides, numel
 from ..._tensor import Tensor, strided
 from ...autograd.grad_mode import GRAD, state
 from ...autograd.views import check_writable
+from ..arguments import checked
 from ..batches import is_mapped
 from ..copying import write
 from ..one_device import check_one_device
@@ -50,12 +51,13 @@ def _enlarged(input: Tensor, size: int) -> Any:
     return new
 
 
+@checked
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """``resize_`` to the shape of another tensor."""
-    check_tensors("resize_as_", the_template=the_template)
     return resize_(input, the_template._shape)
 
 
+@checked
 def set_(
     input: Tensor, source: Tensor | None = None, storage_offset: int = 0, size: Any = None, stride: Any = None
 ) -> Tensor:

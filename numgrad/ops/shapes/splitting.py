@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..._layout import normal_dim
 from ..._tensor import Tensor
+from ..arguments import checked
 from ..new import zeros_of
-from ..table import attach, check_tensors, operation, public
+from ..table import attach, operation, public
 from .joining import cat_op
 from .parts import slice_op
 from .views import view_of
@@ -114,7 +116,8 @@ def _checked_sizes(input: Tensor, split_sizes: Any, dim: int) -> tuple[tuple[int
     return sizes, dim
 
 
-def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+@checked
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of the sizes given.
 
     Raises:
@@ -123,25 +126,27 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
     return split_sizes_op(input, *_checked_sizes(input, split_sizes, dim))
 
 
-def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+@checked
+def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of one size, the last of which may be smaller, or of the sizes given.
 
     Raises:
         IndexError: there is no such dimension.
         RuntimeError: the sizes do not add up to that of the dimension.
     """
-    check_tensors("split", tensor=tensor)
     size = split_size_or_sections
     if not isinstance(size, int):
         return split_with_sizes(tensor, size, dim)
     return split_op(tensor, size, _checked_size(tensor, size, dim))
 
 
-def _split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+@checked
+def _split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of one size, the last of which may be smaller, or of the sizes given: see ``numgrad.split``."""
     return split(self, split_size, dim)
 
 
+@checked
 def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """``split`` whose pieces autograd takes for copies, so that it does not notice when they are changed in place."""
     if not isinstance(split_size, int):
@@ -149,7 +154,8 @@ def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, 
     return unsafe_split_op(input, split_size, _checked_size(input, split_size, dim))
 
 
-def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+@checked
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """``split_with_sizes`` whose pieces autograd takes for copies."""
     return unsafe_split_sizes_op(input, *_checked_sizes(input, split_sizes, dim))
 
@@ -180,7 +186,8 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     return unsafe_split(input, size, dim) if size else unsafe_split_with_sizes(input, (0,) * chunks, dim)
 
 
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+@checked
+def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """So many pieces, the first of which may be larger by one, or the pieces between the indices given.
 
     Raises:
@@ -196,6 +203,11 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
             raise RuntimeError(
                 "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
                 f"{given.dtype.legacy} (shape {list(given._shape)})"
+            )
+        if len(given._shape) > 1:
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
+                f"but got a tensor with {len(given._shape)} dims"
             )
         given = given.tolist()
     if isinstance(given, int):
@@ -228,17 +240,20 @@ def _split_along(input: Tensor, given: Any, dim: int, name: str, rank: int) -> t
     return tensor_split(input, given, dim)
 
 
-def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+@checked
+def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Equal pieces, or those between indices, along the columns (of a vector, its elements)."""
     return _split_along(input, indices_or_sections, 0 if len(input._shape) == 1 else 1, "hsplit", 1)
 
 
-def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+@checked
+def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Equal pieces, or those between indices, along the rows."""
     return _split_along(input, indices_or_sections, 0, "vsplit", 2)
 
 
-def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+@checked
+def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Equal pieces, or those between indices, along dimension 2."""
     return _split_along(input, indices_or_sections, 2, "dsplit", 3)
 

@@ -17,8 +17,9 @@ from ..._layout import (
 )
 from ..._tensor import Tensor, fresh
 from ...autograd.grad_mode import TRACED, state
+from ..arguments import checked
 from ..copying import contiguous
-from ..table import attach, check_tensors, operation, public
+from ..table import attach, operation, public
 
 __all__ = [
     "expand", "expand_as", "expand_op", "passed_on", "permute", "permute_op", "reshape",
@@ -161,9 +162,9 @@ def view(input: Tensor, *shape: Any, size: Any = None) -> Tensor:
     return view_as_shape(input, _inferred(sizes, numel(input._shape)))
 
 
+@checked
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """The same elements in the shape of ``other``, on the same memory."""
-    check_tensors("view_as", other=other)
     return view(input, other._shape)
 
 
@@ -182,9 +183,9 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     return reshape_alias(input, wanted, strides)
 
 
+@checked
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """The same elements in the shape of ``other``."""
-    check_tensors("reshape_as", other=other)
     return reshape(input, other._shape)
 
 
@@ -377,9 +378,9 @@ def expand(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     return expand_op(input, tuple(shape))
 
 
+@checked
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """The tensor expanded to the shape of ``other``."""
-    check_tensors("expand_as", other=other)
     return expand(input, other._shape)
 
 

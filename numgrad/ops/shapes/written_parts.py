@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..._layout import normal_dim
 from ..._tensor import Tensor
+from ..arguments import checked
 from ..copying import clone_op
 from ..overwriting import copy_
 from ..table import public
@@ -24,6 +25,7 @@ def _written(copy: Tensor, part: Tensor, src: Tensor) -> Tensor:
     return copy
 
 
+@checked
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy of ``input`` with ``src``, of the shape of ``input.select(dim, index)``, in that place.
 
@@ -35,6 +37,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     return _written(copy, select(copy, dim, index), src)
 
 
+@checked
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
@@ -53,6 +56,7 @@ def slice_scatter(
     return _written(copy, slice_op(copy, dim, first, max(stop, first), step), src)
 
 
+@checked
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A copy of ``input`` with ``src``, of the shape of ``input.diagonal(offset, dim1, dim2)``, in that place.
 

@@ -1,0 +1,119 @@
+"""What kinds of arguments a function takes, as its annotations declare, and the error for one of another kind.
+
+A call that is right is not looked at.  Only when one has failed are its arguments held against the declaration: if one
+does not fit, that is what is said, in PyTorch's words, whatever the wrong argument has led to.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral, Number, Real
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from .._tensor import Tensor
+from .._types import dtype
+
+__all__ = ["check_arguments", "checked", "wrong_kind"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+#: What stands for the numbers that annotations name: "complex" is any.
+_NUMBERS: dict[Any, Any] = {bool: bool | np.bool_, int: Integral, float: Real, complex: Number}
+
+#: What PyTorch calls types that have another name in Python.
+_TITLES: dict[Any, str] = {complex: "Number", dtype: "torch.dtype"}
+
+
+def checked(function: _Function, name: str | None = None, *, method: bool = False) -> _Function:
+    """Decorate a function: when it fails and an argument is of a kind that it does not declare, TypeError says so.
+
+    Args:
+        name: what the error calls it, if that is another name than its own.
+        method: whether the first argument is a method's object, which is not counted.
+    """
+    name = name or function.__name__
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception:
+            check_arguments(function, name, args, kwargs, method=method)
+            raise
+
+    call.unchecked = function  # type: ignore[attr-defined]
+    return call  # type: ignore[return-value]
+
+
+def check_arguments(
+    function: Callable[..., Any], name: str, args: Sequence[Any], kwargs: Mapping[str, Any], *, method: bool = False
+) -> None:
+    """Raise if an argument is of a kind that the function does not declare.
+
+    Raises:
+        TypeError: one is; it says which, at which position, what it must be and what it is.
+    """
+    signature = inspect.signature(function)
+    try:
+        given = signature.bind(*args, **kwargs).arguments
+    except TypeError:
+        return  # too many or too few: the call itself has failed, and said so
+    kinds = get_type_hints(function)
+    place = 1 - method
+    for parameter, value in given.items():
+        how = signature.parameters[parameter].kind
+        if how is inspect.Parameter.VAR_KEYWORD:
+            continue
+        for one in value if how is inspect.Parameter.VAR_POSITIONAL else (value,):
+            kind = kinds.get(parameter, Any)
+            if not _fits(one, kind):
+                raise wrong_kind(name, parameter, None if parameter in kwargs else place, kind, one) from None
+            place += 1
+
+
+def wrong_kind(name: str, parameter: str, position: int | None, kind: Any, value: Any) -> TypeError:
+    """The error for an argument of the function ``name`` that is not of its kind, a type or a union of some."""
+    where = f"argument '{parameter}'" + (f" (position {position})" if position else "")
+    for part in _alternatives(kind):
+        if get_origin(part) is Sequence and isinstance(value, tuple | list):
+            number = [_fits(one, get_args(part)[0]) for one in value].index(False)
+            given = _title(type(value[number]))
+            return TypeError(
+                f"{name}(): {where} must be {_title(part)}, but found element of type {given} at pos {number}"
+            )
+    wanted = " or ".join([_title(part) for part in _alternatives(kind) if part is not types.NoneType])
+    return TypeError(f"{name}(): {where} must be {wanted}, not {_title(type(value))}")
+
+
+def _alternatives(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value is of a kind, as PyTorch takes it: NumPy's numbers and 0-d tensors are numbers, too."""
+    if get_origin(kind) in (Union, types.UnionType):
+        return any(_fits(value, part) for part in get_args(kind))
+    if kind is Any:
+        return True
+    if kind in _NUMBERS:
+        if isinstance(value, Tensor):
+            return not value._shape and (kind is not int or value.dtype.kind == "i")
+        return isinstance(value, _NUMBERS[kind]) and not (kind is int and isinstance(value, bool))
+    if get_origin(kind) is Sequence:
+        return (
+            isinstance(value, Sequence) and not isinstance(value, str)
+            and all(_fits(one, get_args(kind)[0]) for one in value)
+        )
+    kind = get_origin(kind) or kind
+    return isinstance(value, kind) if isinstance(kind, type) else True
+
+
+def _title(kind: Any) -> str:
+    if get_origin(kind) is Sequence:
+        return f"tuple of {_title(get_args(kind)[0])}s"
+    return _TITLES.get(kind, getattr(kind, "__name__", str(kind)))

@@ -1,0 +1,188 @@
+"""Arguments of a wrong kind: TypeError names the function, the argument, its position and both kinds."""
+
+import inspect
+import operator
+import re
+import types
+from typing import get_args, get_origin, get_type_hints
+
+import pytest
+
+import numgrad
+from numgrad import Tensor, linalg, nn, special, tensor
+from numgrad.ops.elementwise import Pointwise
+from numgrad.ops.table import public_functions
+
+MODULES = {"": numgrad, "nn.functional.": nn.functional, "linalg.": linalg, "special.": special}
+
+
+def functions():
+    """All public functions and methods of which something is declared, by name."""
+    found = {name: function for name, function in public_functions.items() if inspect.isfunction(function)}
+    for prefix, module in MODULES.items():
+        found |= {prefix + name: getattr(module, name) for name in module.__all__ if prefix}
+    for name in dir(Tensor):
+        method = inspect.getattr_static(Tensor, name)
+        if inspect.isfunction(method) and method.__module__.startswith("numgrad.ops") and not name.startswith("_"):
+            found[f"Tensor.{name}"] = method
+    return found
+
+
+FUNCTIONS = functions()
+
+
+def kinds_of(function):
+    """The declared kinds of each parameter, as a tuple."""
+    hints = get_type_hints(function)
+    parameters = inspect.signature(function).parameters.values()
+    unions = {p: hints.get(p.name) for p in parameters}
+    return {p: get_args(k) if get_origin(k) is types.UnionType else (k,) for p, k in unions.items()}
+
+
+def argument(parameter, kinds):
+    """Something that the parameter declares."""
+    if Tensor in kinds or parameter.name in ("self", "input"):
+        return tensor([[0.5, 0.25], [0.75, 1.0]])
+    known = {int: 1, float: 0.5, bool: True, str: "sum", numgrad.dtype: numgrad.float64}
+    return next((known[kind] for kind in kinds if kind in known), (0, 1))
+
+
+def wrong_values():
+    """Values that are no tensors, for each function or method and each of its parameters that declares one."""
+    found = {}
+    for name, function in FUNCTIONS.items():
+        kinds = kinds_of(function)
+        bound = list(kinds)[: name.startswith("Tensor.")]
+        for parameter, own in kinds.items():
+            if Tensor in own and parameter not in bound:
+                numbers = not {int, float, complex}.isdisjoint(own)
+                optional = types.NoneType in own
+                found[name, parameter.name] = ["a", object(), *[3] * (not numbers), *[None] * (not optional)]
+    return found
+
+
+WRONG = wrong_values()
+POINTWISE = {name: f.op for name, f in public_functions.items() if isinstance(getattr(f, "op", None), Pointwise)}
+
+
+def arguments(name, parameter, wrong):
+    """Arguments that are right up to ``parameter``, and those for keywords."""
+    positional, keywords = [], {}
+    for own, kinds in kinds_of(FUNCTIONS[name]).items():
+        if own.kind is own.VAR_KEYWORD or (own.kind is own.VAR_POSITIONAL and own.name != parameter):
+            continue
+        value = wrong if own.name == parameter else argument(own, kinds)
+        if own.kind is not own.KEYWORD_ONLY:
+            positional.append(value)
+        elif own.name == parameter or own.default is own.empty:
+            keywords[own.name] = value
+        if own.name == parameter:
+            break
+    missing = [
+        argument(own, kinds) for own, kinds in list(kinds_of(FUNCTIONS[name]).items())[len(positional):]
+        if own.default is own.empty and own.kind is own.POSITIONAL_OR_KEYWORD
+    ]
+    return positional + missing, keywords
+
+
+def test_all_that_is_declared_can_be_read():
+    assert len(FUNCTIONS) > 600
+    assert len(WRONG) > 300
+    for function in FUNCTIONS.values():
+        get_type_hints(function)
+
+
+@pytest.mark.parametrize(("name", "parameter"), WRONG)
+def test_what_is_no_tensor_is_named(name, parameter):
+    own = {name.rpartition(".")[2].rstrip("_"), FUNCTIONS[name].__name__.rstrip("_")}  # where it has two
+    for wrong in WRONG[name, parameter]:
+        given, keywords = arguments(name, parameter, wrong)
+        before = [(value.tolist(), value._version) for value in given if isinstance(value, Tensor)]
+        with pytest.raises(TypeError) as caught:
+            FUNCTIONS[name](*given, **keywords)
+        function, said = str(caught.value).split("(): ", 1)
+        assert function.rstrip("_") in own
+        assert said.startswith(f"argument '{parameter}'")
+        assert said.endswith(f", not {type(wrong).__name__}")
+        assert [(value.tolist(), value._version) for value in given if isinstance(value, Tensor)] == before
+
+
+@pytest.mark.parametrize("name", POINTWISE)
+def test_what_is_no_operand_is_named(name):
+    op = POINTWISE[name]
+    for place, parameter in enumerate(op.inputs):
+        for wrong in ("a", object(), None):
+            operands = [tensor([1, 2])] * len(op.inputs)
+            operands[place] = wrong
+            with pytest.raises(TypeError) as caught:
+                public_functions[name](*operands)
+            assert str(caught.value).startswith(f"{op.name}(): argument '{parameter}' (position {place + 1}) must be ")
+
+
+def test_positions_and_elements():
+    x = tensor([[1.0, 2.0]])
+    wrong = {
+        "mse_loss(): argument 'target' (position 2) must be Tensor, not int": lambda: nn.functional.mse_loss(x, 3),
+        "mse_loss(): argument 'target' must be Tensor, not int": lambda: nn.functional.mse_loss(x, target=3),
+        "gather(): argument 'index' (position 3) must be Tensor, not list": lambda: numgrad.gather(x, 0, [0]),
+        "gather(): argument 'index' (position 2) must be Tensor, not list": lambda: x.gather(0, [0]),
+        "gather(): argument 'dim' (position 1) must be int, not float": lambda: x.gather(1.5, x),
+        "promote_types(): argument 'type2' (position 2) must be torch.dtype, not int": lambda: numgrad.promote_types(
+            numgrad.int8, 3
+        ),
+        "can_cast(): argument 'to' (position 2) must be torch.dtype, not str": lambda: numgrad.can_cast(
+            numgrad.int8, "int16"
+        ),
+        "vsplit(): argument 'indices_or_sections' (position 2) must be int or tuple of ints, not str": lambda: (
+            numgrad.vsplit(x, "a")
+        ),
+        "vsplit(): argument 'indices_or_sections' (position 2) must be tuple of ints, but found element of type float "
+        "at pos 1": lambda: numgrad.vsplit(x, [1, 1.5]),
+        "sum(): argument 'dim' (position 2) must be tuple of ints, but found element of type str at pos 0": lambda: (
+            numgrad.sum(x, ("a",))
+        ),
+        "broadcast_tensors(): argument 'tensors' (position 2) must be Tensor or tuple of Tensors, not int": lambda: (
+            numgrad.broadcast_tensors(x, 3)
+        ),
+        "index_put(): argument 'accumulate' (position 3) must be bool, not str": lambda: x.index_put(
+            (tensor([0]),), x[0], "a"
+        ),
+    }
+    for words, call in wrong.items():
+        with pytest.raises(TypeError, match=f"^{re.escape(words)}$"):
+            call()
+
+
+def test_an_error_within_a_right_call_stays_as_it_is():
+    def broken(first, second):
+        return first.no_such_name
+
+    x = tensor([[1.0, 2.0]])
+    with pytest.raises(AttributeError, match="no_such_name"):
+        nn.functional.triplet_margin_with_distance_loss(x, x, x, distance_function=broken)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'index'"):
+        x.gather(0)
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "parameter"), [case for case in WRONG if case[0] != "contiguous"])  # a method there
+def test_pytorch_refuses_it_too(name, parameter):
+    import torch
+
+    owner, _, plain = name.rpartition(".")
+    function = operator.attrgetter(name if owner else plain)(torch)
+    for wrong in WRONG[name, parameter]:
+        given, keywords = arguments(name, parameter, wrong)
+        given, keywords = map_to(torch, given), {key: map_to(torch, [value])[0] for key, value in keywords.items()}
+        errors = TypeError, AttributeError, *[RuntimeError] * (parameter == "out")  # as what it does in Python finds it
+        with pytest.raises(errors):
+            function(*given, **keywords)
+
+
+def map_to(torch, values):
+    """The values with PyTorch's tensors and dtypes."""
+    return [
+        torch.tensor(value.tolist()) if isinstance(value, Tensor)
+        else getattr(torch, value.name) if isinstance(value, numgrad.dtype) else value for value in values
+    ]
