@@ -38,16 +38,6 @@ def _own_stream(device: int) -> Any:
     return devices.begin_cuda().memory.stream(device)
 
 
-def _in_order(first: Any, then: Any) -> None:
-    """Let work that is put on a stream from now on wait for what is on another; both are of one GPU."""
-    if int(first) != int(then):
-        driver = devices.begin_cuda().runtime.driver
-        event = driver.create_event(first.device)
-        driver.record_event(event, first)
-        driver.wait_on_stream(then, event)
-        driver.destroy_event(event)
-
-
 def _foreign_stream(number: int, device: int) -> Any:
     """The stream of another library that a protocol's number stands for."""
     cuda = devices.begin_cuda()
@@ -122,7 +112,7 @@ def from_interface(source: Any) -> Tensor:
     device = cuda.runtime.driver.device_of(address) if address else cuda.runtime.current_device()
     stream = interface.get("stream")
     if stream is not None:
-        _in_order(_foreign_stream(stream, device), _own_stream(device))
+        cuda.streams.in_order(_foreign_stream(stream, device), _own_stream(device))
     return _on_memory(source, address, device, kind, shape, strides)
 
 
@@ -147,11 +137,13 @@ def _on_memory(
 
 def export_capsule(tensor: Tensor, stream: Any, versioned: bool) -> Any:
     """A DLPack capsule of a tensor's memory; work put on ``stream`` from now on finds what it holds now."""
-    device = tensor.get_device()
+    device, cuda = tensor.get_device(), devices.begin_cuda()
     if stream != -1:
         if stream is not None and (not isinstance(stream, int) or isinstance(stream, bool)):
             raise TypeError(f"stream must be an int or None, not {type(stream).__name__}")
-        _in_order(_own_stream(device), _foreign_stream(_DEFAULT if stream is None else stream, device))
+        other = _foreign_stream(_DEFAULT if stream is None else stream, device)
+        cuda.streams.in_order(_own_stream(device), other)
+        cuda.memory.use_on_stream(tensor._storage, other)
     row = tensor._storage
     return capsule_of(
         row, row.address + tensor._offset * row.itemsize, device, row.dtype, tensor._shape, tensor._element_strides(),

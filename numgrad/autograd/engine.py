@@ -14,6 +14,7 @@ other when ``create_graph`` asks for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from functools import cached_property
 from operator import attrgetter
 from typing import Any
@@ -23,7 +24,7 @@ from .bad_values import check_gradients
 from .contributions import note_contribution
 from .errors import note_node
 from .fitting import as_tensor, fit
-from .grad_mode import ANOMALY, LEVELS, TRACED, WATCHED, state, switch_back, thread_state, with_recording
+from .grad_mode import ANOMALY, LEVELS, STREAMS, TRACED, WATCHED, state, switch_back, thread_state, with_recording
 from .nesting import NESTING, in_thread
 from .node import AccumulateGrad, DeadEnd, Edge, Node
 from .node_hooks import lend, run_post_hooks, run_pre_hooks
@@ -106,10 +107,13 @@ class _Pass:
             for edge, gradient in self.roots:
                 if edge is not None:
                     self._deliver(edge, gradient)
-            if before & WATCHED:
-                walk_told(self._walk, order)
+            if operations.streams is not None:
+                if self.create_graph:
+                    self.mode = state.mode = state.mode | STREAMS
+                with closing(operations.streams.turns(order)) as turns:
+                    self._walk_or_tell(turns)
             else:
-                self._walk(order)
+                self._walk_or_tell(order)
             for callback in self.callbacks:  # which may queue others
                 self._before_hooks()
                 callback()
@@ -122,6 +126,12 @@ class _Pass:
             state.mode = before
             self.buffers.clear()
         return [self.captured.get(place) for place in self.captures or ()]
+
+    def _walk_or_tell(self, order: Iterable[Node]) -> None:
+        if self.mode & WATCHED:
+            walk_told(self._walk, order)
+        else:
+            self._walk(order)
 
     def _collect(self) -> list[Node]:
         """The reachable nodes in the order to run them in; counts the edges into AccumulateGrad nodes."""

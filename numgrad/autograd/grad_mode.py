@@ -24,6 +24,7 @@ SAVED_HOOKS = 16  # functions pack what is saved for backward
 LEVELS = 32  # there are levels (see levels.py): tensors may have tangents, or stand for batches
 DUAL = 64  # what is saved of an operation's output is to have its tangents
 WATCHED = 128  # somebody wants to know of every operation
+STREAMS = 256  # nodes note the streams of GPUs that are current, for one of them is no default one
 #: The operation is to be done in another way, or told of.
 TRANSFORMED = LEVELS | WATCHED
 #: What is computed is followed: rules must call operations of the table, not kernels.

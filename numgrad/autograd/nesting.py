@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .grad_mode import state
+from .operations import operations
 
 __all__ = ["NESTING", "in_thread"]
 
@@ -15,9 +16,11 @@ NESTING = 30
 
 
 def in_thread(function: Callable[[], list[Any]]) -> list[Any]:
-    """Call ``function`` in a thread that takes this one's place: it has its modes."""
+    """Call ``function`` in a thread that takes this one's place: it has its modes and streams."""
     outcome: list[Any] = []
     modes = {**state.__dict__, "depth": 0}
+    if operations.streams is not None:
+        function = operations.streams.carried(function)
 
     def target() -> None:
         state.__dict__.update(modes)

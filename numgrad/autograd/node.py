@@ -18,9 +18,10 @@ from .accumulation import accumulate, accumulating
 from .anomaly_mode import note_forward
 from .checks import is_tensor, mismatch
 from .errors import freed_error
-from .grad_mode import ANOMALY, state
+from .grad_mode import ANOMALY, STREAMS, state
 from .hooks import Hooks, RemovableHandle, add_hook
 from .node_hooks import lend
+from .operations import operations
 from .places import Place
 from .tensor_hooks import TensorHooks, run_post_accumulate_hooks
 
@@ -45,13 +46,13 @@ class InputMetadata(NamedTuple):
 
 
 class Attachments:
-    """What few nodes have: hooks, metadata and, in anomaly mode, the place of the call that was recorded.
+    """What few nodes have: hooks, metadata, in anomaly mode the place of the call that was recorded, and streams.
 
     The metadata then have the whole traceback of that call, ``traceback_``, and the node that was running if a backward
     pass recorded it, ``parent_``.
     """
 
-    __slots__ = ("metadata", "place", "post_hooks", "pre_hooks", "tensor_hooks")
+    __slots__ = ("metadata", "place", "post_hooks", "pre_hooks", "streams", "tensor_hooks")
 
     def __init__(self) -> None:
         self.pre_hooks: Hooks = OrderedDict()
@@ -59,6 +60,7 @@ class Attachments:
         self.tensor_hooks = TensorHooks()
         self.metadata: dict[Any, Any] = {}
         self.place: Place | None = None
+        self.streams: Any = None  # that were current then, if one of them was no default one; see ``Operations``
 
     def is_idle(self) -> bool:
         """Whether there is nothing to call: hooks may have been removed again."""
@@ -95,8 +97,11 @@ class Node:
         self.more_outputs: tuple[tuple[tuple[int, ...], Any], ...] | None = None
         self.attached: Attachments | None = None
         self.sequence = next_sequence()
-        if state.mode & ANOMALY:
-            note_forward(self)
+        if state.mode & (ANOMALY | STREAMS):
+            if state.mode & ANOMALY:
+                note_forward(self)
+            if state.mode & STREAMS:
+                self.attachments().streams = operations.streams.current()
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         """The gradients of the inputs, given that of the output (a list of them, where there are several).

@@ -64,6 +64,10 @@ class Operations:
     with_batches: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
     #: ``stack(tensors)``: along a new first dimension.
     stack: Callable[[Any], Any] = None  # type: ignore[assignment]
+    #: The streams of GPUs, from when one that is no default one becomes the current one of a thread: ``current()`` is
+    #: what a node notes, ``turns(nodes)`` yields nodes while the streams that they noted are the current ones, and
+    #: ``carried(function)`` is the function to be called in another thread in place of this one.
+    streams: Any = None
     #: ``elements(tensor)``: its elements as a NumPy array; if it stands for a batch of tensors, those of all.
     elements: Callable[[Any], Any] = None  # type: ignore[assignment]
 

@@ -7,6 +7,7 @@ from typing import Any
 from .. import _device
 from ..devices import begin_cuda, rows
 from . import gpus
+from .backward_streams import make_current
 
 __all__ = [
     "Event", "ExternalStream", "Stream", "StreamContext", "current_stream", "default_stream", "set_stream", "stream",
@@ -22,7 +23,8 @@ class Stream:
 
     There are 32 of each priority on a GPU; who makes more gets some of them again, as in PyTorch.  A stream is also a
     context in which it is the current one.  Memory of a tensor that was made on one stream and is used on another
-    must not be given to others too early: ``Tensor.record_stream`` sees to it.
+    is not given to others too early: what numgrad does there is noted, of other libraries ``Tensor.record_stream``
+    tells.
 
     Args:
         device: the GPU, by number, device or name; the current one for None.
@@ -135,7 +137,7 @@ def stream(stream: Stream | None) -> StreamContext:
 def set_stream(stream: Stream | None) -> None:
     """Make a stream the current one of its GPU for this thread; nothing happens for None."""
     if stream is not None:
-        begin_cuda().streams.set_stream(stream._handle)
+        make_current(stream._handle)
 
 
 def current_stream(device: Any = None) -> Stream:

@@ -83,7 +83,10 @@ class DeviceRow:
     def put(self, source: DeviceRow) -> None:
         """Overwrite the elements with those of a row of the same length and dtype."""
         if self.size:
-            _driver.copy_within(self.address, source.address, self.nbytes, _memory.stream(self.device))
+            here = _memory.stream(self.device)
+            if _memory.side_streams:
+                _memory.note_uses(here, (self, source))
+            _driver.copy_within(self.address, source.address, self.nbytes, here)
 
     def host(self) -> np.ndarray:
         """The elements in an array of NumPy's, once all that was launched before has run."""

@@ -374,6 +374,40 @@ def test_memory_that_another_stream_uses_waits_for_it(gpu):
     assert not back.any()
 
 
+def test_memory_that_another_gpu_uses_waits_for_it(two):
+    there = streams.stream(1)  # its default stream, which has the address of the other GPU's
+    row, back = memory.zero_row(100, FLOAT64, 0), np.ones(100)
+    address = row.address
+    driver.copy_to_host(back.ctypes.data, address, back.nbytes, there)
+    memory.use_on_stream(row, there)
+    del row
+    assert memory.empty_row(100, FLOAT64, 0).address != address
+    driver.synchronize(there)
+    assert memory.empty_row(100, FLOAT64, 0).address == address
+
+
+def test_a_launch_on_another_stream_says_which_memory_it_uses(gpu):
+    launch = driver.load("kernel", "", (ROW, types.int64))
+    gpu.parameters = 2
+    row = memory.zero_row(100, FLOAT64)
+    address = row.address
+    side = streams.pooled_stream(0)
+    streams.set_stream(side)
+    launch(1, 1, side, row, 1)
+    del row
+    streams.set_stream(streams.default_stream(0))
+    assert memory.empty_row(100, FLOAT64).address != address
+    driver.synchronize(side)
+    assert memory.empty_row(100, FLOAT64).address == address
+
+
+def test_pinned_memory_that_is_copied_often_has_one_event_for_each_stream(gpu):
+    held, row = pinned.pinned_row(100, FLOAT64), memory.empty_row(100, FLOAT64)
+    for _ in range(20):
+        memory.upload(row, held, wait=False)
+    assert len(gpu.made("cuEventCreate")) == 1
+
+
 def test_kept_memory_is_given_back_before_memory_runs_out(gpu):
     size = caching.LARGE_SEGMENT
     row = memory.empty_row(size, np.dtype(np.uint8))

@@ -125,8 +125,8 @@ def test_memory_used_on_another_stream_comes_back(cuda, allocator, take):
     side = cuda.streams.pooled_stream(0)
     block = take(1000)
     address = block.address
-    allocator.use_on(block, side)
-    allocator.use_on(block, cuda.memory.stream(0))  # its own: of no consequence
+    block.use_on(side)
+    block.use_on(cuda.memory.stream(0))  # its own: of no consequence
     del block
     cuda.runtime.driver.synchronize(side)
     allocator.settle()

@@ -50,7 +50,7 @@ class Piece:
         self.free = False
         self.wanted = size  # the size that it was last given for: it may be somewhat larger
         self.requested = 0
-        self.streams: set[StreamHandle] | None = None  # others that use it
+        self.streams: dict[tuple[int, int], StreamHandle] | None = None  # others that use it, by GPU and address
 
 
 class Pool:
@@ -120,6 +120,10 @@ class Pool:
         return piece
 
 
+#: Held while a piece is told who uses it.
+_noting = threading.RLock()  # what the collector of garbage runs here may tell another
+
+
 class Block:
     """A piece that a row lies in, which is given back when no row does any more."""
 
@@ -128,6 +132,14 @@ class Block:
     def __init__(self, piece: Piece):
         self.piece = piece
         self.address = piece.address
+
+    def use_on(self, stream: StreamHandle) -> None:
+        """Note that work on a stream uses the block, which is given to others only once that has been done."""
+        piece = self.piece
+        key, own = (stream.device, int(stream)), piece.pool.stream
+        if key != (own.device, own) and not (piece.streams and key in piece.streams):
+            with _noting:
+                piece.streams = {**(piece.streams or {}), key: stream}
 
     def __del__(self) -> None:
         self.piece.pool.given_back(self.piece)
@@ -182,7 +194,7 @@ class Allocator:
             if piece.streams is None:
                 piece.pool.bins.setdefault(piece.wanted, []).append(piece)
             else:
-                self._waiting.append((piece, [_mark(stream) for stream in piece.streams]))
+                self._waiting.append((piece, [_mark(stream) for stream in piece.streams.values()]))
                 piece.streams = None
         if self._waiting:
             self._look_at_waiting(runtime.driver.event_is_done)
@@ -255,13 +267,6 @@ class Allocator:
                     pool.remove(piece)
                     runtime.driver.free(address, self.device)
                     self.counts.remove_segment(pool.segments.pop(address))
-
-    def use_on(self, block: Block, stream: StreamHandle) -> None:
-        """Note that work on another stream uses a block, which is given to others only once that has been done."""
-        piece = block.piece
-        with self._lock:
-            if stream != piece.pool.stream:
-                piece.streams = {*(piece.streams or ()), stream}
 
     def settle(self) -> Allocator:
         """The allocator, once it has taken back what it can: what its counts are true for."""

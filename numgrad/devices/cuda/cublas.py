@@ -25,7 +25,8 @@ from ..traffic import Traffic
 from . import runtime
 from .handles import StreamHandle
 from .launching import told
-from .memory import empty_row
+from .memory import empty_row, note_uses
+from .streams import side_streams
 
 __all__ = ["Routines", "bindings", "routines", "told_of"]
 
@@ -113,8 +114,10 @@ class _OfThread(threading.local):
 _of_thread = _OfThread()
 
 
-def _handle(stream: StreamHandle) -> int:
-    """This thread's handle for the GPU that a stream is of, set to the stream."""
+def _handle(stream: StreamHandle, left: DeviceRow, right: DeviceRow) -> int:
+    """This thread's handle for the GPU that a stream is of, set to the stream, on which it will use two rows."""
+    if side_streams:
+        note_uses(stream, (left, right))
     runtime.driver.use(stream.device)
     lent = _of_thread.lent.get(stream.device)
     if lent is None:
@@ -145,7 +148,7 @@ class Routines:
         """The products of ``count`` (m, k) and (k, n) matrices, written to ``out``, or ``added`` to what is there."""
         turned = _TRANSPOSED if second.turned else _AS_IT_LIES, _TRANSPOSED if first.turned else _AS_IT_LIES
         beta = self._one if added else self._zero
-        handle = _handle(stream)
+        handle = _handle(stream, left, right)
         if count == 1:
             self._gemm(handle, *turned, n, m, k, self._one, right.address, second.step, left.address, first.step,
                        beta, out, n)  # fmt: skip
@@ -159,14 +162,14 @@ class Routines:
     ) -> None:  # fmt: skip
         """The product of a (rows, k) matrix and a vector, the elements of which are ``step`` apart."""
         turned, sizes = (_AS_IT_LIES, (rows, k)) if lies.turned else (_TRANSPOSED, (k, rows))
-        self._gemv(_handle(stream), turned, *sizes, self._one, left.address, lies.step, right.address, step,
-                   self._zero, out, 1)  # fmt: skip
+        handle = _handle(stream, left, right)
+        self._gemv(handle, turned, *sizes, self._one, left.address, lies.step, right.address, step, self._zero, out, 1)
 
     def dot(
         self, stream: StreamHandle, k: int, left: DeviceRow, along: int, right: DeviceRow, step: int, out: int
     ) -> None:
         """The sum of products of two vectors, without a conjugate."""
-        handle = _handle(stream)
+        handle = _handle(stream, left, right)
         self._set_pointer_mode(handle, _DEVICE)
         try:
             self._dot(handle, k, left.address, along, right.address, step, out)

@@ -17,7 +17,9 @@ from numgrad_kernels.cuda.store import machine_code
 
 from ..compiling import tell_made
 from .handles import Properties, StreamHandle
+from .memory import note_uses
 from .packing import launcher
+from .streams import side_streams
 
 __all__ = [
     "allocate", "allocate_pinned", "copy_to_device", "copy_to_host", "copy_within", "create_event", "create_stream",
@@ -347,7 +349,10 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
         threads = max(BLOCK_SIZES, key=threads_at_once)
         return threads, threads_at_once(threads) // threads * device_properties(device).multi_processor_count
 
-    driver = {"active": _active, "use": use, "call": cu.cuLaunchKernel, "failure": _failure}
+    driver = {
+        "active": _active, "use": use, "call": cu.cuLaunchKernel, "failure": _failure, "side_streams": side_streams,
+        "note_uses": note_uses,
+    }
     launch: Any = launcher(arguments, functions, find, driver)
     launch.occupancy = occupancy
     launch.prepare = find

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,11 @@ from ..rows import DeviceRow
 from . import pinned, runtime
 from .caching import Allocator, Block
 from .handles import StreamHandle
-from .streams import stream
+from .streams import side_streams, stream
 
 __all__ = [
-    "allocator", "download", "empty", "empty_row", "no_row", "row_from", "stream", "upload", "use_on_stream",
-    "zero_row", "zeros",
+    "allocator", "download", "empty", "empty_row", "no_row", "note_uses", "row_from", "stream", "upload",
+    "use_on_stream", "zero_row", "zeros",
 ]
 
 #: Bytes up to which arrays are copied to a GPU by way of pinned memory, which saves waiting for the GPU.
@@ -71,6 +72,8 @@ def upload(row: DeviceRow, array: np.ndarray, wait: bool = True) -> None:
     Without ``wait``, an array in pinned memory must be left as it is until work on the current stream is done.
     """
     here = stream(row.device)
+    if side_streams:
+        note_uses(here, (row,))
     if not wait and pinned.is_pinned(array):
         runtime.driver.copy_to_device(row.address, array.ctypes.data, array.nbytes, here)
         pinned.copied_on(array, here)
@@ -87,6 +90,8 @@ def download(row: DeviceRow, array: np.ndarray, wait: bool = True) -> None:
     Without ``wait``, an array in pinned memory has them when work on the current stream is done.
     """
     here = stream(row.device)
+    if side_streams:
+        note_uses(here, (row,))
     runtime.driver.copy_to_host(array.ctypes.data, row.address, array.nbytes, here)
     if not wait and pinned.is_pinned(array):
         pinned.copied_on(array, here)
@@ -94,10 +99,16 @@ def download(row: DeviceRow, array: np.ndarray, wait: bool = True) -> None:
         runtime.driver.synchronize(here)
 
 
+def note_uses(here: StreamHandle, values: Iterable[Any]) -> None:
+    """Note that work on a stream uses those of the values that are rows: see :func:`use_on_stream`."""
+    for value in values:
+        if value.__class__ is DeviceRow and value.block.__class__ is Block:
+            value.block.use_on(here)
+
+
 def use_on_stream(row: DeviceRow, other: StreamHandle) -> None:
     """Note that work on another stream uses a row: its memory goes to others only once that has been done."""
-    if isinstance(row.block, Block):
-        allocator(row.device).use_on(row.block, other)
+    note_uses(other, (row,))
 
 
 @functools.cache

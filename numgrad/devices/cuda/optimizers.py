@@ -12,7 +12,8 @@ from numgrad_kernels.cuda import optimizers
 from ..optimizers import UpdateTable, blocks_of
 from ..rows import DeviceRow
 from .launching import launch
-from .memory import empty_row, row_from
+from .memory import empty_row, note_uses, row_from
+from .streams import side_streams, stream
 
 __all__ = ["address_of", "update_table"]
 
@@ -39,6 +40,8 @@ class _Table(UpdateTable):
 
     def place(self, operand: int, rows: Sequence[DeviceRow | None]) -> None:
         """Say where one operand of every parameter lies (None: it has none).  The caller keeps the rows alive."""
+        if side_streams:
+            note_uses(stream(self._there.device), rows)
         self._addresses[:, operand] = [0 if row is None else row.address for row in rows]
 
     def run(self) -> None:

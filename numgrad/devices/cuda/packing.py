@@ -29,6 +29,8 @@ def launch(blocks, threads, stream, {names}):
         function = functions[device]
     except KeyError:
         function = find(device)
+    if side_streams:
+        note_uses(stream, ({rows}))
     try:
         slots = spare.pop()
     except IndexError:
@@ -58,7 +60,8 @@ def launcher(
         functions: the kernel's functions by GPU, to be looked up at each launch.
         find: finds a function that is not among them.
         driver: ``call``, which is ``cuLaunchKernel``; ``active`` and ``use``, the current thread's GPU and what
-            changes it; ``failure``, which makes an exception of an error's number.
+            changes it; ``failure``, which makes an exception of an error's number; ``side_streams`` and ``note_uses``,
+            which is told of rows used on a stream while there are any.
     """
     formats, values = [], []
     for place, kind in enumerate(arguments):
@@ -71,7 +74,8 @@ def launcher(
         "spare": [], "three": _three, "new_slots": lambda: _new_slots(len(formats)),
     }
     names = [f"a{place}" for place in range(len(arguments))]
-    exec(_TEXT.format(names=", ".join(names), values=", ".join(values)), namespace)
+    rows = "".join(f"{name}, " for name, kind in zip(names, arguments, strict=True) if isinstance(kind, types.CPointer))
+    exec(_TEXT.format(names=", ".join(names), values=", ".join(values), rows=rows), namespace)
     return namespace["launch"]
 
 

@@ -25,34 +25,35 @@ SMALLEST = 512
 
 
 class _Block:
-    """Pinned memory, and events after the copies that use it, each with its GPU."""
+    """Pinned memory, and an event after the last copy on each stream that uses it, by GPU and the stream's address."""
 
     __slots__ = ("address", "events", "size", "spare")
 
     def __init__(self, address: int, size: int):
         self.address = address
         self.size = size
-        self.events: list[tuple[int, Any]] = []
+        self.events: dict[tuple[int, int], Any] = {}
         self.spare: dict[int, Any] = {}  # an event that has come, for each GPU
 
     def is_done(self) -> bool:
         """Whether the copies have been made."""
-        return all(runtime.driver.event_is_done(event) for _, event in self.events)
+        return all(runtime.driver.event_is_done(event) for event in [*self.events.values()])
 
     def forget_copies(self) -> None:
         """Keep one event of those that have come for the next copy."""
-        for device, event in self.events:
+        for (device, _), event in self.events.items():
             if self.spare.setdefault(device, event) is not event:
                 runtime.driver.destroy_event(event)
         self.events.clear()
 
     def copied_on(self, stream: StreamHandle) -> None:
         """Note that a copy was put on a stream."""
-        event = self.spare.pop(stream.device, None)
+        key = stream.device, int(stream)
+        event = self.events.get(key) or self.spare.pop(stream.device, None)
         if event is None:
             event = runtime.driver.create_event(stream.device)
         runtime.driver.record_event(event, stream)
-        self.events.append((stream.device, event))
+        self.events[key] = event
 
 
 _lock = threading.RLock()
@@ -112,7 +113,7 @@ def _release_idle() -> None:
     for idle in _idle.values():
         while idle:
             block = idle.popleft()
-            for _, event in block.events:
+            for event in block.events.values():
                 runtime.driver.wait_for_event(event)
             block.forget_copies()
             for event in block.spare.values():

@@ -19,6 +19,8 @@ from numgrad_kernels.cuda import adapter
 from ..compiling import tell_made
 from ..rows import DeviceRow
 from .handles import Properties, StreamHandle
+from .memory import note_uses
+from .streams import side_streams
 
 __all__ = [
     "allocate", "allocate_pinned", "copy_to_device", "copy_to_host", "copy_within", "create_event", "create_stream",
@@ -216,6 +218,8 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
     tell_made(name, begun)
 
     def launch(blocks: Any, threads: Any, stream: StreamHandle, *values: Any) -> None:
+        if side_streams:
+            note_uses(stream, values)
         with np.errstate(all="ignore"):
             run(blocks, threads, *[_array(v) if v.__class__ is DeviceRow else _number(v) for v in values])
 

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from . import runtime
 from .handles import StreamHandle
 
-__all__ = ["default_stream", "pooled_stream", "set_stream", "stream"]
+__all__ = [
+    "current_streams", "default_stream", "in_order", "pooled_stream", "set_stream", "side_streams", "stream",
+]
 
 #: How many streams there are of each priority on a GPU; who asks for more shares them.
 POOLED = 32
@@ -25,6 +27,11 @@ _lock = threading.RLock()  # what the collector of garbage runs here may ask for
 _defaults: dict[int, StreamHandle] = {}
 _pools: dict[tuple[int, int], list[StreamHandle]] = {}
 _turns: dict[tuple[int, int], Iterator[int]] = {}
+
+
+#: A stream that is no GPU's default one and was the current one of some thread: while there is none, nobody need look
+#: on which stream memory is used.
+side_streams: list[StreamHandle] = []
 
 
 def stream(device: int) -> StreamHandle:
@@ -46,7 +53,23 @@ def default_stream(device: int) -> StreamHandle:
 
 def set_stream(chosen: StreamHandle) -> None:
     """Make a stream the current one of its GPU for this thread."""
+    if chosen and not side_streams:
+        side_streams.append(chosen)
     _current.streams[chosen.device] = chosen
+
+
+def current_streams() -> dict[int, StreamHandle]:
+    """This thread's current streams, by GPU; of one that it has not used there is none."""
+    return _current.streams.copy()
+
+
+def in_order(first: StreamHandle, then: StreamHandle) -> None:
+    """Let work that is put on a stream from now on wait for what is on another."""
+    if (first.device, first) != (then.device, then):
+        event = runtime.driver.create_event(first.device)
+        runtime.driver.record_event(event, first)
+        runtime.driver.wait_on_stream(then, event)
+        runtime.driver.destroy_event(event)
 
 
 def pooled_stream(device: int, priority: int = 0) -> StreamHandle:

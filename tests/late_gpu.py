@@ -1,0 +1,119 @@
+"""A simulated GPU that does what is put on a stream as late as a GPU may: when somebody waits for it."""
+
+import contextlib
+from types import SimpleNamespace
+
+from numgrad.devices import DeviceRow, rows
+
+
+class Stream:
+    """Work that waits to be done, from number ``done`` on."""
+
+    def __init__(self):
+        self.work = []
+        self.done = 0
+
+    def run(self, end=None):
+        end = len(self.work) if end is None else end
+        while self.done < end:
+            self.done += 1
+            self.work[self.done - 1]()
+
+
+class Event:
+    def __init__(self):
+        self.stream, self.place = Stream(), 0
+
+
+class LateGPU:
+    """It stands in for the module ``numgrad.devices.cuda.simulated``, which does the work when its time has come."""
+
+    def __init__(self, cuda):
+        self.simulated = cuda.runtime.driver
+        self.note_uses = cuda.memory.note_uses
+        self.streams = {}
+
+    def driver(self):
+        late = {
+            name: self.later(getattr(self.simulated, name))
+            for name in ("copy_to_device", "copy_to_host", "copy_within", "fill_bytes")
+        }
+        known = vars(self.simulated)
+        return SimpleNamespace(__name__="late.simulated", **{
+            **{name: value for name, value in known.items() if name[:2] != "__"}, **late,
+            **{name: getattr(self, name) for name in vars(LateGPU) if name in known},
+        })
+
+    def on(self, stream):
+        return self.streams.setdefault(int(stream), Stream())
+
+    def later(self, function):
+        def put(*arguments):
+            self.on(arguments[-1]).work.append(lambda: function(*arguments))
+
+        return put
+
+    def late_launch(self, launch):
+        """A kernel, of which a launch holds no memory: it must be there all the same when it runs."""
+
+        def put(blocks, threads, stream, *values):
+            self.note_uses(stream, values)
+            bare = [
+                DeviceRow(value.address, value.size, value.dtype, value.device, None)
+                if value.__class__ is DeviceRow else value
+                for value in values
+            ]  # fmt: skip
+            self.on(stream).work.append(lambda: launch(blocks, threads, stream, *bare))
+
+        vars(put).update(vars(launch), own=launch)
+        return put
+
+    def load(self, name, text, arguments):
+        return self.late_launch(self.simulated.load(name, text, arguments))
+
+    def free(self, address, device):
+        self.synchronize_device(device)
+        self.simulated.free(address, device)
+
+    def stream_is_done(self, stream):
+        return self.on(stream).done == len(self.on(stream).work)
+
+    def synchronize(self, stream):
+        self.on(stream).run()
+
+    def synchronize_device(self, device):
+        for stream in [*self.streams.values()]:
+            stream.run()
+
+    def create_event(self, device, timing=False, blocking=False):
+        return Event()
+
+    def record_event(self, event, stream):
+        event.stream, event.place = self.on(stream), len(self.on(stream).work)
+
+    def event_is_done(self, event):
+        return event.stream.done >= event.place
+
+    def wait_for_event(self, event):
+        event.stream.run(event.place)
+
+    def wait_on_stream(self, stream, event):
+        other, place = event.stream, event.place
+        self.on(stream).work.append(lambda: other.run(place))
+
+
+@contextlib.contextmanager
+def begin(cuda):
+    """In this context the simulated GPU is late."""
+    gpu, kernels = LateGPU(cuda), cuda.launching.kernels
+    own = cuda.runtime.driver
+    cuda.runtime.driver = rows._driver = gpu.driver()
+    for kernel in kernels.values():
+        kernel.run = gpu.late_launch(kernel.run)
+    try:
+        yield gpu
+        gpu.synchronize_device(0)
+    finally:
+        cuda.runtime.driver = rows._driver = own
+        for kernel in kernels.values():
+            kernel.run = kernel._loaded = kernel.run.own
