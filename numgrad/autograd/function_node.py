@@ -33,6 +33,8 @@ class FunctionCtx:
     dirty_tensors: tuple[Any, ...] | None = None
     non_differentiable: tuple[Any, ...] | None = None
     materialize_grads = True
+    #: Whether ``backward`` gets zeros for outputs that are not differentiable, too, instead of None.
+    _materialize_non_diff_grads = True
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors (or None) for ``backward``, which finds them in ``saved_tensors``."""

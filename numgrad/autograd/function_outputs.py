@@ -62,7 +62,8 @@ def finish(node: BackwardCFunction, inputs: tuple[Any, ...], outputs: tuple[Any,
                     output = _cut_off(output)
             if differentiable:
                 origin_of.append((len(results), output))
-            metadata.append((output._shape, output._type))
+            known = differentiable or node.context._materialize_non_diff_grads
+            metadata.append((output._shape, output._type) if known else ((), None))
         else:
             metadata.append(((), None))
         results.append(output)

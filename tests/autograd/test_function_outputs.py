@@ -152,14 +152,15 @@ def test_only_tensors_can_be_marked(x):
         marking(lambda x: (3,)).apply(x)
 
 
-@pytest.mark.parametrize("materialize", [True, False])
+@pytest.mark.parametrize("materialize", [True, False, "differentiable"])
 def test_gradients_of_outputs_without_gradient(x, materialize):
     class Several(Function):
         @staticmethod
         def forward(ctx, x):
             marked, index = x * 2, x.argmax()
             ctx.mark_non_differentiable(marked)
-            ctx.set_materialize_grads(materialize)
+            ctx.set_materialize_grads(bool(materialize))
+            ctx._materialize_non_diff_grads = materialize is True
             return marked, index, x * 3, x.double(), "text"
 
         @staticmethod
@@ -171,7 +172,9 @@ def test_gradients_of_outputs_without_gradient(x, materialize):
     Several.apply(x)[2].sum().backward()
     assert seen[2].tolist() == [1.0, 1.0]
     assert seen[4] is None
-    if materialize:
+    if materialize == "differentiable":
+        assert (seen[0], seen[1], seen[3].tolist()) == (None, None, [0.0, 0.0])
+    elif materialize:
         assert [g.dtype for g in seen[:4]] == [numgrad.float32, numgrad.int64, numgrad.float32, numgrad.float64]
         assert [g.tolist() for g in (seen[0], seen[1], seen[3])] == [[0.0, 0.0], 0, [0.0, 0.0]]
     else:

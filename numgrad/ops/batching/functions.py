@@ -205,6 +205,7 @@ def _generated(function: type[Function], level: Batched, args: tuple[Any, ...]) 
                 if tensors:
                     mark(*[unmapped(inner, tensor)[0] for tensor in tensors])
             ctx.set_materialize_grads(own.materialize_grads)
+            ctx._materialize_non_diff_grads = own._materialize_non_diff_grads
 
         @staticmethod
         def backward(ctx: Any, *gradients: Any) -> Any:
