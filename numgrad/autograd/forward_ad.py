@@ -156,7 +156,7 @@ def dual_tensor(tensor: Any, tangent: Any, level: Level) -> Any:
 def primal_and_tangent(tensor: Any, level: Level) -> tuple[Any, Any]:
     """A view of a tensor without its tangent at a level, and that tangent."""
     if not is_tensor(tensor):
-        raise AttributeError(f"'{type(tensor).__name__}' object is no tensor, and has no tangent")
+        raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
     tangent = tangent_of(tensor, level)
     with outside(level):
         return operations.primal(tensor), tangent

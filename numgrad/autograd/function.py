@@ -226,5 +226,9 @@ class Error(Node):
 
     __slots__ = ()
 
+    def name(self) -> str:
+        """PyTorch's name of this node."""
+        return "torch::autograd::Error"
+
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
