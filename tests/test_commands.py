@@ -123,8 +123,9 @@ def test_the_table_of_operations(run):
 
 
 def test_info_says_what_a_bug_report_needs(run):
-    import llvmlite
+    import llvmlite.binding
     import numba
+    import threadpoolctl
 
     result = run("info")
     assert result.returncode == 0, result.stderr
@@ -136,8 +137,28 @@ def test_info_says_what_a_bug_report_needs(run):
     assert re.search(r"\d+ files, [\d.]+ MB", rows["kernel cache"])
     assert "GPU" in rows or rows["GPU 0"]  # what is missing, or what there is
     others = ["numgrad", "numba-cuda", "nvmath-python", "platform", "processor", "threads", "BLAS", "environment"]
+    assert rows["processor"].endswith(f"{llvmlite.binding.get_host_cpu_name()} to LLVM")
+    assert re.match(r"\d+; \d+ of \d+ processors may be used", rows["threads"])
+    for library in threadpoolctl.threadpool_info():
+        if library["user_api"] == "blas":
+            kind = f"{library['version']} for {library['architecture']}"
+            assert f"{kind}, {library['num_threads']} threads" in rows["BLAS"]
     for label in [*others, "C library", "vector mathematics", "compiled for", "threading layer"]:
         assert rows[label]
+
+
+def test_info_tells_the_generation_of_a_processor(tmp_path):
+    """Which its name may leave out; on ARM it is all there is, and on other systems not there."""
+    from llvmlite.binding import get_host_cpu_name
+
+    from numgrad._commands.info import _processor
+
+    file = tmp_path / "cpuinfo"
+    file.write_text("processor : 0\nmodel name\t: AMD EPYC\ncpu family : 25\nmodel : 17\nflags : a b\n\nmodel : 18\n")
+    assert _processor(file) == f"AMD EPYC, cpu family 25, model 17, {get_host_cpu_name()} to LLVM"
+    file.write_text("processor : 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n")
+    assert _processor(file).endswith(f", CPU implementer 0x41, CPU part 0xd0c, {get_host_cpu_name()} to LLVM")
+    assert _processor(tmp_path / "none").endswith(f", {get_host_cpu_name()} to LLVM")
 
 
 @pytest.mark.parametrize(

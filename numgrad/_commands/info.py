@@ -10,9 +10,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import llvmlite
+import llvmlite.binding
 import numba
 import numpy as np
+import threadpoolctl
 
 import numgrad
 from numgrad import devices
@@ -24,7 +25,13 @@ _FEATURES = ("sse4.2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512dq", "avx
 
 _THREADING_LAYERS = {"tbb": "tbbpool", "omp": "omppool", "workqueue": "workqueue"}
 
-_VARIABLES = ("CUDA_", "NUMGRAD_", "NUMBA_", "OMP_", "OPENBLAS_", "MKL_")
+_VARIABLES = ("CUDA_", "GOMP_", "KMP_", "NUMGRAD_", "NUMBA_", "OMP_", "OPENBLAS_", "MKL_")
+
+#: What tells processors apart that are sold under one name, in the words of Linux on x86 and on ARM.
+_GENERATION = ("vendor_id", "cpu family", "model", "stepping", "CPU implementer", "CPU part")
+
+#: The bits of the vector functions that are called, by their letter.
+_VECTOR_BITS = {"b": 128, "d": 256, "e": 512}
 
 
 def print_info() -> None:
@@ -48,10 +55,10 @@ def rows() -> list[tuple[str, str]]:
         ("nvmath-python", _optional("nvmath-python")),
         ("platform", platform.platform()),
         ("C library", " ".join(platform.libc_ver()).strip() or "unknown"),
-        ("vector mathematics", "libmvec" if devices.libmvec_found() else "libmvec not found"),
+        ("vector mathematics", _vector_mathematics()),
         ("processor", _processor()),
         ("compiled for", _target()),
-        ("threads", f"{numba.config.NUMBA_NUM_THREADS} of {os.cpu_count()} processors"),
+        ("threads", f"{numba.config.NUMBA_NUM_THREADS}; {_usable()} of {os.cpu_count()} processors may be used"),
         ("threading layer", _threading_layer()),
         ("BLAS", _blas()),
         *_gpus(),
@@ -67,13 +74,28 @@ def _optional(distribution: str) -> str:
         return "not installed"
 
 
-def _processor() -> str:
+def _processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
+    """The processor's name, its generation in numbers where the system tells, and what LLVM calls that."""
+    facts: dict[str, str] = {}
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        for line in cpuinfo.read_text().splitlines():
+            name, _, value = line.partition(":")
+            facts.setdefault(name.strip(), value.strip())
     except OSError:  # not Linux
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
+        pass
+    name = facts.get("model name") or platform.processor() or platform.machine()
+    generation = [f"{fact} {facts[fact]}" for fact in _GENERATION if fact in facts]
+    return ", ".join([name, *generation, f"{llvmlite.binding.get_host_cpu_name()} to LLVM"])
+
+
+def _vector_mathematics() -> str:
+    letter = devices.libm.variant()
+    return f"libmvec, {_VECTOR_BITS[letter]}-bit" if letter else "libmvec not found"
+
+
+def _usable() -> int | None:
+    """The processors that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 def _target() -> str:
@@ -107,9 +129,15 @@ def _can_import(module: str) -> bool:
 
 
 def _blas() -> str:
+    """What multiplies matrices; the libraries that are loaded, with the processors that their kernels are for."""
+    name = devices.blas_name()  # which loads it
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
-    of_numpy = " ".join(str(blas[key]) for key in ("name", "version") if key in blas)
-    return f"{of_numpy} in NumPy; matrices are multiplied by {devices.blas_name()}"
+    found = [" ".join(str(blas[key]) for key in ("name", "version") if key in blas) + " in NumPy"]
+    for library in threadpoolctl.threadpool_info():
+        if library["user_api"] == "blas":
+            kind = f"{library['internal_api']} {library['version']} for {library.get('architecture', 'any processor')}"
+            found.append(f"{kind}, {library['num_threads']} threads ({library.get('threading_layer', 'unknown')})")
+    return f"matrices are multiplied by {name}; {'; '.join(found)}"
 
 
 def _gpus() -> list[tuple[str, str]]:

@@ -3,8 +3,8 @@
 What an operation needs of a device is one function here, the CPU's or the GPU's: see ``choosing.py``.
 """
 
+from numgrad_kernels import libm as libm
 from numgrad_kernels.cache import cache_directory as cache_directory
-from numgrad_kernels.libm import libmvec_found as libmvec_found
 from numgrad_kernels.pointwise import Operand as Operand
 from numgrad_kernels.pointwise import Program as Program
 from numgrad_kernels.store import Kernel as Kernel
