@@ -203,7 +203,7 @@ def to_dtype(value: Any) -> dtype:
         return value.kind  # a class like numgrad.FloatTensor
     try:
         found = dtype.of_numpy.get(np.dtype(value).newbyteorder("="))
-    except TypeError:
+    except (TypeError, ValueError):
         found = None
     if found is None:
         raise TypeError(f"numgrad has no dtype {value!r}; it has {', '.join(dtype.named)}")

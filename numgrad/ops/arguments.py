@@ -18,7 +18,7 @@ import numpy as np
 from .._tensor import Tensor
 from .._types import dtype
 
-__all__ = ["check_arguments", "checked", "wrong_kind"]
+__all__ = ["check_arguments", "checked", "tensors_checked", "wrong_kind"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -29,12 +29,20 @@ _NUMBERS: dict[Any, Any] = {bool: bool | np.bool_, int: Integral, float: Real, c
 _TITLES: dict[Any, str] = {complex: "Number", dtype: "torch.dtype"}
 
 
-def checked(function: _Function, name: str | None = None, *, method: bool = False) -> _Function:
+def tensors_checked(function: _Function) -> _Function:
+    """``checked`` for the tensors alone: a function that PyTorch has in Python judges its other arguments itself."""
+    return checked(function, tensors=True)
+
+
+def checked(
+    function: _Function, name: str | None = None, *, method: bool = False, tensors: bool = False
+) -> _Function:
     """Decorate a function: when it fails and an argument is of a kind that it does not declare, TypeError says so.
 
     Args:
         name: what the error calls it, if that is another name than its own.
         method: whether the first argument is a method's object, which is not counted.
+        tensors: whether only tensors are looked at.
     """
     name = name or function.__name__
 
@@ -43,7 +51,7 @@ def checked(function: _Function, name: str | None = None, *, method: bool = Fals
         try:
             return function(*args, **kwargs)
         except Exception:
-            check_arguments(function, name, args, kwargs, method=method)
+            check_arguments(function, name, args, kwargs, method=method, tensors=tensors)
             raise
 
     call.unchecked = function  # type: ignore[attr-defined]
@@ -51,9 +59,10 @@ def checked(function: _Function, name: str | None = None, *, method: bool = Fals
 
 
 def check_arguments(
-    function: Callable[..., Any], name: str, args: Sequence[Any], kwargs: Mapping[str, Any], *, method: bool = False
+    function: Callable[..., Any], name: str, args: Sequence[Any], kwargs: Mapping[str, Any], *, method: bool = False,
+    tensors: bool = False,
 ) -> None:
-    """Raise if an argument is of a kind that the function does not declare.
+    """Raise if an argument is of a kind that the function does not declare; see :func:`checked`.
 
     Raises:
         TypeError: one is; it says which, at which position, what it must be and what it is.
@@ -71,7 +80,7 @@ def check_arguments(
             continue
         for one in value if how is inspect.Parameter.VAR_POSITIONAL else (value,):
             kind = kinds.get(parameter, Any)
-            if not _fits(one, kind):
+            if not _fits(one, kind) and (Tensor in _alternatives(kind) or not tensors):
                 raise wrong_kind(name, parameter, None if parameter in kwargs else place, kind, one) from None
             place += 1
 

@@ -278,8 +278,11 @@ def check_memory_format(memory_format: Any) -> None:
     Raises:
         NotImplementedError: it is another.
     """
-    if memory_format not in (None, contiguous_format, preserve_format):
+    if memory_format is None or memory_format is contiguous_format or memory_format is preserve_format:
+        return
+    if isinstance(memory_format, type(contiguous_format)):
         raise NotImplementedError(f"numgrad has no memory format {memory_format}: only contiguous and preserved ones")
+    raise TypeError(f"argument 'memory_format' must be torch.memory_format, not {type(memory_format).__name__}")
 
 
 def _conversion(kind: dtype) -> Any:

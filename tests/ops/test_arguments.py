@@ -153,6 +153,29 @@ def test_positions_and_elements():
             call()
 
 
+@pytest.mark.parametrize("call", [
+    lambda x: x.sum(1.5), lambda x: x.softmax(0.5), lambda x: x.transpose(0, x), lambda x: x.unsqueeze(x.numpy()),
+    lambda x: x.argmax(x), lambda x: x.chunk(2, 0.0), lambda x: x.sum(dtype=x), lambda x: numgrad.zeros(2, dtype=x),
+    lambda x: x.double(memory_format="a"), lambda x: x.clone(memory_format=3), lambda x: x.div(x, rounding_mode=3),
+], ids=range(11))
+def test_what_is_no_dimension_dtype_or_mode(call):
+    with pytest.raises(TypeError):
+        call(tensor([[1.0, 2.0], [3.0, 4.0]]))
+
+
+def test_a_dimension_may_be_a_0_d_tensor():
+    x = tensor([[1.0, 2.0], [3.0, 5.0]])
+    assert x.sum(tensor(0)).tolist() == [4.0, 7.0]
+    with pytest.raises(IndexError, match=r"range of \[-2, 1\], but got 2"):
+        x.sum(tensor(2))
+
+
+def test_a_function_that_is_python_in_pytorch_judges_what_is_no_tensor_itself():
+    x = tensor([1.0, 2.0])
+    with pytest.raises(ValueError, match="None is not a valid value for reduction"):
+        nn.functional.mse_loss(x, x, reduction=None)
+
+
 def test_an_error_within_a_right_call_stays_as_it_is():
     def broken(first, second):
         return first.no_such_name

@@ -8,7 +8,7 @@ from ... import devices
 from ..._layout import numel
 from ..._tensor import Tensor
 from ..._types import int64, uint8
-from ...ops.arguments import checked
+from ...ops.arguments import tensors_checked
 from ...ops.batches import is_mapped, physical_of
 from ...ops.copying import convert, row_of
 from ...ops.network import likelihood
@@ -26,7 +26,7 @@ from .reduction import reduction_of
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div", "nll_loss"]
 
 
-@checked
+@tensors_checked
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -113,7 +113,7 @@ def _check_weight(weight: Tensor | None, classes: int, name: str) -> None:
         )
 
 
-@checked
+@tensors_checked
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -203,7 +203,7 @@ def _check_same_size(input: Tensor, target: Tensor, message: str) -> None:
         raise ValueError(message.format(target=target.shape, input=input.shape))
 
 
-@checked
+@tensors_checked
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -249,7 +249,7 @@ def binary_cross_entropy(
     return bce_op(input, target, weight if weight is None else expand(weight, input._shape), reduction)
 
 
-@checked
+@tensors_checked
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -287,7 +287,7 @@ def binary_cross_entropy_with_logits(
     return bce_with_logits_op(input, target, weight, pos_weight, reduction)
 
 
-@checked
+@tensors_checked
 def kl_div(
     input: Tensor,
     target: Tensor,

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 
 from ..._tensor import Tensor
-from ...ops.arguments import checked
+from ...ops.arguments import tensors_checked
 from ...ops.network import dropout as ops
 from ...ops.table import check_tensors
 
@@ -18,7 +18,7 @@ def _check_probability(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-@checked
+@tensors_checked
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Each element, while training, 0 with probability ``p`` and divided by ``1 - p`` otherwise.
 
@@ -38,7 +38,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return (ops.dropout_ if inplace else ops.dropout)(input, p, training)
 
 
-@checked
+@tensors_checked
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """:func:`dropout` to the limit of SELU, not to 0, then scaled and shifted to keep mean 0 and variance 1."""
     _check_probability(p)
@@ -46,7 +46,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     return (ops.alpha_dropout_ if inplace else ops.alpha_dropout)(input, p, training)
 
 
-@checked
+@tensors_checked
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """:func:`alpha_dropout` of whole channels: all of ``input[n, c]`` together."""
     _check_probability(p)
@@ -54,7 +54,7 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     return (ops.feature_alpha_dropout_ if inplace else ops.feature_alpha_dropout)(input, p, training)
 
 
-@checked
+@tensors_checked
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """:func:`dropout` of whole channels of an input of shape (batch, channels, length) or (channels, length).
 
@@ -73,7 +73,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return _of_channels(input, p, training, inplace, rank == 3)
 
 
-@checked
+@tensors_checked
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """:func:`dropout` of whole channels of an input of shape (batch, channels, height, width).
 
@@ -94,7 +94,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return _of_channels(input, p, training, inplace, True)
 
 
-@checked
+@tensors_checked
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """:func:`dropout` of whole channels of an input of shape ([batch,] channels, depth, height, width).
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..._tensor import Tensor
-from ...ops.arguments import checked
+from ...ops.arguments import tensors_checked
 from ...ops.network.binary_losses import soft_margin, soft_margin_loss_op
 from ...ops.network.distances import pairwise_distance
 from ...ops.network.reducing import reduced, refuse_gradient
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-@checked
+@tensors_checked
 def soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -49,7 +49,7 @@ def soft_margin_loss(
     return soft_margin(*pair) if reduction == "none" else soft_margin_loss_op(*pair, reduction)
 
 
-@checked
+@tensors_checked
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -74,7 +74,7 @@ def hinge_embedding_loss(
     return reduced(unlike + alike, reduction)
 
 
-@checked
+@tensors_checked
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -105,7 +105,7 @@ def margin_ranking_loss(
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
-@checked
+@tensors_checked
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -149,7 +149,7 @@ def _check_margin(margin: float) -> None:
         raise ValueError(f"margin must be greater than 0, got {margin}")
 
 
-@checked
+@tensors_checked
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -191,7 +191,7 @@ def triplet_margin_loss(
     return _triplet(distance, anchor, positive, negative, margin, swap, reduction)
 
 
-@checked
+@tensors_checked
 def triplet_margin_with_distance_loss(
     anchor: Tensor,
     positive: Tensor,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..._tensor import Tensor
-from ...ops.arguments import checked
+from ...ops.arguments import tensors_checked
 from ...ops.network import normalization as ops
 from ...ops.network.normalization import rms_norm as rms_norm
 
 __all__ = ["layer_norm", "rms_norm"]
 
 
-@checked
+@tensors_checked
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from ..._tensor import Tensor
-from ...ops.arguments import checked
+from ...ops.arguments import tensors_checked
 from ...ops.creation.filled import empty_like, zeros_like
 from ...ops.creation.random_tensors import exponential_
 from ...ops.network import softmax as ops
@@ -20,12 +20,12 @@ def _dim(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
         return dim
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-        stacklevel=stacklevel + 1,  # checked() is called in between
+        stacklevel=stacklevel + 1,  # tensors_checked() is called in between
     )
     return 0 if len(input._shape) in (0, 1, 3) else 1
 
 
-@checked
+@tensors_checked
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """``exp(input)`` divided by its sum along ``dim``.
 
@@ -41,19 +41,19 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     return ops.softmax(input, _dim("softmax", input, dim, _stacklevel), dtype)
 
 
-@checked
+@tensors_checked
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """:func:`softmax` of ``-input``."""
     return ops.softmax(-input, _dim("softmin", input, dim, _stacklevel), dtype)
 
 
-@checked
+@tensors_checked
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """The logarithm of :func:`softmax`, without its rounding."""
     return ops.log_softmax(input, _dim("log_softmax", input, dim, _stacklevel), dtype)
 
 
-@checked
+@tensors_checked
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A random choice that has a gradient: :func:`softmax` of ``(logits + g) / tau``, ``g`` being Gumbel noise.
 

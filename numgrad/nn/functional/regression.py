@@ -6,7 +6,7 @@ import math
 
 from ..._tensor import Tensor
 from ...autograd.grad_mode import no_grad
-from ...ops.arguments import checked
+from ...ops.arguments import tensors_checked
 from ...ops.network.reducing import reduced
 from ...ops.network.regression_losses import huber, huber_loss_op, mse, mse_loss_op, smooth_l1, smooth_l1_loss_op
 from ...ops.one_device import check_one_device
@@ -36,7 +36,7 @@ def _weighted(losses: Tensor, weight: Tensor, reduction: str) -> Tensor:
     return losses.sum() / weight.sum() if reduction == "mean" else reduced(losses, reduction)
 
 
-@checked
+@tensors_checked
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -66,7 +66,7 @@ def mse_loss(
     return _weighted((pair[0] - pair[1]) ** 2, weight, reduction)
 
 
-@checked
+@tensors_checked
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -86,7 +86,7 @@ def l1_loss(
     return _weighted(losses, weight, reduction)
 
 
-@checked
+@tensors_checked
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -119,7 +119,7 @@ def smooth_l1_loss(
     return smooth_l1_loss_op(*pair, reduction, float(beta))
 
 
-@checked
+@tensors_checked
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
@@ -149,7 +149,7 @@ def huber_loss(
     return huber(*pair, delta=float(delta)) if reduction == "none" else huber_loss_op(*pair, reduction, float(delta))
 
 
-@checked
+@tensors_checked
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor | float,
@@ -202,7 +202,7 @@ def _variance(input: Tensor, var: Tensor | float) -> Tensor:
     return var
 
 
-@checked
+@tensors_checked
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,

@@ -6,14 +6,14 @@ from typing import Any
 
 from ..._tensor import Tensor
 from ...autograd.grad_mode import no_grad
-from ...ops.arguments import checked
+from ...ops.arguments import tensors_checked
 from ...ops.indexing import gathering
 from ...ops.pointwise.comparison import where
 
 __all__ = ["embedding", "normalize"]
 
 
-@checked
+@tensors_checked
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """``input`` divided by its ``p``-norm along ``dim``, which counts for at least ``eps``.
 
@@ -40,7 +40,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
         return out.copy_(result)
 
 
-@checked
+@tensors_checked
 def embedding(
     input: Tensor,
     weight: Tensor,

@@ -226,6 +226,8 @@ def _(grad):
 def _rounded(rounding_mode: Any) -> Any:
     """The operation for a rounding mode."""
     if rounding_mode not in ("trunc", "floor"):
+        if not isinstance(rounding_mode, str):
+            raise TypeError(f"div(): argument 'rounding_mode' must be str, not {type(rounding_mode).__name__}")
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
         )
