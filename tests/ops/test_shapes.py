@@ -97,6 +97,14 @@ COPIES = [
     (lambda x: pad(x, (2, 1), "reflect"), np.pad(X, ((0, 0), (0, 0), (2, 1)), "reflect")),
     (lambda x: pad(x, (2, 5), "replicate"), np.pad(X, ((0, 0), (0, 0), (2, 5)), "edge")),
     (lambda x: pad(x, (3, 1), "circular"), np.pad(X, ((0, 0), (0, 0), (3, 1)), "wrap")),
+    (lambda x: pad(x, (-1, 2), "reflect"), X[..., [1, 2, 3, 2, 1]]),
+    (lambda x: pad(x, (3, -2), "reflect"), X[..., [3, 2, 1, 0, 1]]),
+    (lambda x: pad(x, (-3, -1, 1, -2), "reflect"), X[:, [1, 0]][..., :0]),
+    (lambda x: pad(x, (-1, 2), "replicate"), X[..., [1, 2, 3, 3, 3]]),
+    (lambda x: pad(x, (-5, 2), "replicate"), X[..., [3]]),
+    (lambda x: pad(x, (2, -1, -1, -1), "replicate"), X[:, [1]][..., [0, 0, 0, 1, 2]]),
+    (lambda x: pad(x, (-1, 2), "circular"), X[..., [1, 2, 3, 1, 2]]),
+    (lambda x: pad(x, (1, -2, -1, 0), "circular"), X[:, 1:][..., [1, 0, 1]]),
 ]
 
 

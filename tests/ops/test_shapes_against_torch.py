@@ -122,6 +122,7 @@ PADS = expressions(
 OWN_NODES = expressions(
     "F.pad(x, (1, 2), 'reflect'); F.pad(x, (2, 0), 'replicate'); F.pad(x, (3, 4), mode='circular'); "
     "F.pad(x, (1, 2, 2, 1), 'reflect'); F.pad(x, (1, 2, 3, 4), 'replicate'); F.pad(x, (1, 2, 3, 0), 'circular'); "
+    "F.pad(x, (-1, 2), 'reflect'); F.pad(x, (3, -2, -1, 1), 'replicate'); F.pad(x, (-1, 2, 1, -1), 'circular'); "
     "F.pad(x[None, None], (1, 1, 1, 0, 1, 1), 'reflect'); m.combinations(x[0, 0]); m.combinations(x[0, 0], 3); "
     "m.combinations(x[0, 0], with_replacement=True); m.combinations(x[0, 0], 0); m.combinations(x[0, 0], 5)"
 )
@@ -208,7 +209,9 @@ ERRORS = expressions(
     "m.cartesian_prod(x, x); m.combinations(x); m.combinations(x[0, 0], -1); F.pad(x, (1,)); "
     "F.pad(x, (1, 1, 1, 1, 1, 1, 1, 1)); F.pad(x, (-5, 0)); F.pad(x, (-3, -2)); F.pad(x, (4, 0), 'reflect'); "
     "F.pad(x[0, 0], (1, 1), 'reflect'); F.pad(x[0], (1, 1, 1, 1), 'reflect'); F.pad(x, (1, 1), 'zzz'); "
-    "F.pad(x, (1, 1), 'reflect', 1.0); F.pad(x, (1.5, 1)); F.pad(x, (5, 0), 'circular'); m.block_diag(x); "
+    "F.pad(x, (1, 1), 'reflect', 1.0); F.pad(x, (1.5, 1)); F.pad(x, (5, 0), 'circular'); "
+    "F.pad(x, (-3, -2), 'reflect'); F.pad(x, (-2, -2), 'replicate'); F.pad(x, (-3, -2), 'circular'); "
+    "F.pad(x[:, :0], (1, 1), 'replicate'); m.block_diag(x); "
     "x.is_nonzero(); x[:0].is_nonzero(); m.numel(3); m.flatten(3); m.roll(3, 1); m.unbind(3)"
 )
 

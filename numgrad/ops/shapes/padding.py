@@ -8,7 +8,7 @@ from typing import Any
 from ..._tensor import Tensor
 from ...autograd.grad_mode import no_grad
 from ..arguments import checked
-from ..copying import clone_op, write
+from ..copying import clone_op, contiguous, write
 from ..new import empty_of
 from ..overwriting import fill_
 from ..table import operation
@@ -60,43 +60,81 @@ def _padded_shape(shape: tuple[int, ...], pad: tuple[int, ...]) -> tuple[int, ..
     return tuple(extents)
 
 
+def _cropped(input: Tensor, dim: int, low: int, high: int) -> Tensor:
+    """The input without as many elements at both ends of a dimension as negative widths take away."""
+    extent = input._shape[dim]
+    start, stop = min(max(-low, 0), extent), extent - max(-high, 0)
+    return input if (start, stop) == (0, extent) else slice_op(input, dim, start, max(start, stop), 1)
+
+
 def _reflected(input: Tensor, dim: int, low: int, high: int) -> Tensor:
     extent = input._shape[dim]
     if low >= extent or high >= extent:
         raise RuntimeError(
-            "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
-            f"({low}, {high}) at dimension {dim} of input {list(input._shape)}"
+            f"Argument #{2 * (len(input._shape) - dim) + 2}: Padding size should be less than the corresponding input "
+            f"dimension, but got: padding ({low}, {high}) at dimension {dim} of input {list(input._shape)}"
         )
-    front = flip_op(slice_op(input, dim, 1, 1 + low, 1), (dim,))
-    back = flip_op(slice_op(input, dim, extent - 1 - high, extent - 1, 1), (dim,))
-    return cat([front, input, back], dim)
+    front = flip_op(slice_op(input, dim, 1, 1 + max(low, 0), 1), (dim,))
+    back = flip_op(slice_op(input, dim, extent - 1 - max(high, 0), extent - 1, 1), (dim,))
+    return _cropped(cat([front, input, back], dim), dim, low, high)
 
 
 def _replicated(input: Tensor, dim: int, low: int, high: int) -> Tensor:
-    extent = input._shape[dim]
-    if extent == 0:
-        raise RuntimeError(f"Expected a non-empty dimension to replicate, but got input of shape {list(input._shape)}")
-
     def repeated(index: int, count: int) -> Tensor:
         edge = slice_op(input, dim, index, index + 1, 1)
-        return expand_op(edge, (*edge._shape[:dim], count, *edge._shape[dim + 1 :]))
+        return expand_op(edge, (*edge._shape[:dim], max(count, 0), *edge._shape[dim + 1 :]))
 
-    return cat([repeated(0, low), input, repeated(extent - 1, high)], dim)
+    return _cropped(cat([repeated(0, low), input, repeated(input._shape[dim] - 1, high)], dim), dim, low, high)
 
 
 def _circular(input: Tensor, dim: int, low: int, high: int) -> Tensor:
-    extent = input._shape[dim]
-    if low > extent or high > extent:
+    """What negative widths take away is gone before the rest goes on at the other end."""
+    kept = _cropped(input, dim, low, high)
+    extent = kept._shape[dim]
+    left = input._shape[dim] + low + high
+    if max(low, high) > (extent if left else input._shape[dim]):
         raise RuntimeError(
             f"Padding value causes wrapping around more than once. (padding ({low}, {high}) at dimension {dim} of "
             f"input {list(input._shape)})"
         )
-    return cat([slice_op(input, dim, extent - low, extent, 1), input, slice_op(input, dim, 0, high, 1)], dim)
+    if not left:
+        return kept
+    front, back = slice_op(kept, dim, extent - max(low, 0), extent, 1), slice_op(kept, dim, 0, max(high, 0), 1)
+    return cat([front, kept, back], dim)
 
 
 _MODES: dict[str, Callable[[Tensor, int, int, int], Tensor]] = {
     "reflect": _reflected, "replicate": _replicated, "circular": _circular,
 }
+
+
+def _check_extents(input: Tensor, widths: tuple[int, ...], mode: str) -> None:
+    """Raise unless elements are left, and there are some to make others of.
+
+    Raises:
+        RuntimeError: there are none.
+    """
+    rank, count = len(input._shape), len(widths) // 2
+    extents = input._shape[rank - count :]
+    sizes = [n + low + high for n, low, high in zip(reversed(extents), widths[::2], widths[1::2], strict=True)]
+    if mode == "circular":
+        if min(sizes) < 0:
+            raise RuntimeError(
+                f"Negative padding value is resulting in an empty dimension (padding {list(widths)} of shape "
+                f"{list(input._shape)})"
+            )
+        return
+    if 0 in input._shape[int(rank == count + 2) :]:
+        raise RuntimeError(
+            f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
+            f"dimensions for input, but got: {list(input._shape)}"
+        )
+    if min(sizes) < 0 or max(sizes) < 1:
+        given, left = [
+            [f"{name}: {size}" for name, size in zip("DHW"[-count:], shape, strict=True)]
+            for shape in (extents, reversed(sizes))
+        ]
+        raise RuntimeError(f"input ({', '.join(given)}) is too small. Calculated output {' '.join(left)}")
 
 
 @checked
@@ -105,10 +143,10 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
 
     ``pad`` holds two numbers, before and after, for the last dimension, then two for the one before it, and so on.
     The new elements are a constant ``value``, or made of the tensor's own: ``reflect`` mirrors them at the edge,
-    ``replicate`` repeats the edge, ``circular`` goes on at the other end.
+    ``replicate`` repeats the edge, ``circular`` goes on at the other end.  A negative number takes elements away.
 
     Raises:
-        RuntimeError: there is an odd number of numbers, or more than the dimensions can take.
+        RuntimeError: there is an odd number of numbers, or more than the dimensions can take, or nothing is left.
         NotImplementedError: there is no such mode, or not for so many dimensions.
     """
     widths = sizes_of((), pad, "pad(): argument 'pad'")
@@ -132,10 +170,11 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
             f"Padding size {len(widths)} is not supported for {rank}D input tensor (shape {list(input._shape)}): all "
             "dimensions but the first, or but the first two, are padded, and those are 1 to 3"
         )
+    _check_extents(input, widths, mode)
     result = input
     for place, (low, high) in enumerate(zip(widths[::2], widths[1::2], strict=True)):
         result = _MODES[mode](result, rank - 1 - place, low, high)
-    return result
+    return contiguous(result)
 
 
 def _as_value(value: Any, input: Tensor) -> Any:
