@@ -26,6 +26,7 @@ from .batches import cut, is_batched, is_mapped, zeros_beside
 from .copying import clone_op, convert
 from .new import filled_of
 from .overwriting import copy_, zero_
+from .plan import as_gradient
 from .pointwise.arithmetic import add
 from .pointwise.complexes import real
 from .shapes.views import expand_op
@@ -88,7 +89,7 @@ def _pointwise_tangent(
     values.update({n: _as_operand(op, n, value, compute) for n, value in zip(op.inputs, call.args, strict=True)})
 
     def of_rule(rule: Rule, gradient: Tensor) -> Any:
-        return rule(*[gradient if name == "grad" else values[name] for name in parameters(rule)])
+        return as_gradient(rule(*[gradient if name == "grad" else values[name] for name in parameters(rule)]), gradient)
 
     if compute.dtype.is_complex:  # rules may treat real and imaginary part differently
         output: Output = (shape, type, out)

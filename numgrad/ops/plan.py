@@ -22,7 +22,7 @@ from .table import Rule, parameters
 if TYPE_CHECKING:
     from .elementwise import Pointwise
 
-__all__ = ["OUTPUT", "Plan", "PointwiseNode", "new_output", "operand", "passed_values"]
+__all__ = ["OUTPUT", "Plan", "PointwiseNode", "as_gradient", "new_output", "operand", "passed_values"]
 
 
 #: Among the sources of what is saved: the operation's own result.
@@ -134,7 +134,7 @@ class PointwiseNode(OpNode):
             if state.mode & TRACED:
                 known = {**plan.constants, **{n: self._operand(n, v) for n, v in values.items()}, "grad": gradient}
                 for i, rule in plan.computed.items():
-                    results[i] = rule(*[known[name] for name in plan.arguments[i]])
+                    results[i] = as_gradient(rule(*[known[name] for name in plan.arguments[i]]), gradient)
             else:
                 for i, out in zip(plan.computed, self._compute(gradient, list(values.values())), strict=True):
                     results[i] = out
@@ -210,6 +210,15 @@ def passed_values(operands: Sequence[Any], target: Tensor) -> list[Any]:
         else:
             values.append(value)
     return values
+
+
+def as_gradient(result: Any, gradient: Tensor) -> Tensor:
+    """What a rule gives for a gradient; where that is the number 0, zeros that lie as the gradient does."""
+    if result.__class__ is not int:
+        return result
+    shape, type = gradient._shape, gradient._type
+    row, strides = devices.zeros(shape, type), new_strides([gradient], shape)
+    return fresh(row, shape, type) if strides is None else strided(row, shape, strides, 0, type)
 
 
 class _Probe:

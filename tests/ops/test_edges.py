@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import numgrad
+from numgrad.nn import functional
 
 INF, NAN = math.inf, math.nan
 FLOATS = [numgrad.float32, numgrad.float64]
@@ -134,6 +135,45 @@ def test_the_gradient_passes_through_nan():
     assert_equal(gradient(numgrad.exp, [NAN, 0.0]), [NAN, 1.0])
     assert_equal(gradient(numgrad.tanh, [NAN, 0.0]), [NAN, 1.0])
     assert_equal(gradient(numgrad.sigmoid, [NAN, 0.0]), [NAN, 0.25])
+
+
+CONSTANT = [
+    lambda x: x.floor(), lambda x: x.ceil(), lambda x: x.trunc(), lambda x: x.round(), lambda x: x.round(decimals=1),
+    lambda x: x.sign(), lambda x: x.sgn(), lambda x: x**0, lambda x: x**0.0, lambda x: x ** tensor([0.0, -0.0]),
+    lambda x: x.div(2, rounding_mode="floor"), lambda x: x.div(2, rounding_mode="trunc"), lambda x: x.angle(),
+    lambda x: tensor([2.0, 3.0]).copysign(x), lambda x: (x - x.detach()).relu(), lambda x: x.clamp(5, 6),
+    lambda x: functional.hardtanh(x), lambda x: functional.threshold(x, 5, 1), lambda x: functional.hardswish(-x),
+    lambda x: tensor([9.0, 9.0]).maximum(x),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CONSTANT)))
+def test_an_infinite_gradient_ends_where_the_function_is_constant(number):
+    for create_graph in (False, True):
+        x = tensor([3.7, 4.2], requires_grad=True)
+        out = CONSTANT[number](x)
+        for arriving in (INF, -INF, NAN):
+            (found,) = numgrad.autograd.grad(
+                out, x, tensor([arriving, 1.0]), retain_graph=True, create_graph=create_graph
+            )
+            assert found.tolist() == [0, 0]
+
+
+def test_an_infinite_gradient_goes_to_the_extreme_alone():
+    for name, expected in (("max", [0, 0, INF]), ("min", [INF, 0, 0]), ("median", [0, INF, 0])):
+        assert gradient(lambda x, name=name: getattr(x, name)() * INF, [1.0, 2.0, 3.0]) == expected
+
+
+def test_second_derivatives_of_lines_are_zeros():
+    """Zeros, not nothing: a program need not allow for what is unused."""
+    lines = [
+        lambda x: x.relu(), functional.leaky_relu, functional.hardtanh, functional.relu6, functional.hardshrink,
+        functional.softshrink, functional.rrelu, lambda x: functional.threshold(x, 1, 0), lambda x: x.abs(),
+    ]
+    for line in lines:
+        x = tensor([-2.0, 0.3, 2.0], requires_grad=True)
+        (slope,) = numgrad.autograd.grad(line(x).sum(), x, create_graph=True)
+        assert numgrad.autograd.grad(slope.sum(), x)[0].tolist() == [0, 0, 0]
 
 
 def test_derivatives_at_infinity_and_zero():

@@ -116,6 +116,35 @@ def test_special_values(expression, dtype):
     assert_same(program(expression), x, x, x, graph=False)
 
 
+def special_gradients(expression):
+    """The gradients for gradients of the result that are infinite, NaN or 0."""
+
+    def run(m, *inputs):
+        inputs = [value.requires_grad_() for value in inputs]
+        out = program(expression)(m, *inputs)
+        if not out.requires_grad:
+            return []
+        return [
+            found
+            for number in (np.inf, -np.inf, np.nan, 0.0)
+            for found in m.autograd.grad(
+                out, inputs, m.full_like(out, number), retain_graph=True, allow_unused=True, materialize_grads=True
+            )
+        ]
+
+    return run
+
+
+@pytest.mark.parametrize(  # nan_to_num: of an infinite gradient for an infinite number PyTorch makes NaN
+    "expression", [e for e in ALL + ACTIVATIONS if "nan_to_num" not in e]
+)
+def test_gradients_that_are_not_finite(expression):
+    edges = EDGES[:-1] if expression in ACTIVATIONS else EDGES  # what it is for NaN depends on PyTorch's vectors
+    for shift in (0, 5):
+        inputs = [np.roll(edges, shift * number) for number in range(3)]
+        assert_same(special_gradients(expression), *inputs, requires_grad=False, graph=False)
+
+
 @pytest.mark.parametrize("expression", [e for e in ALL + ACTIVATIONS if "value=2.5" not in e])
 def test_integers_and_bools(expression):
     integers = np.array([-3, -1, 0, 1, 2, 7]), np.array([2, 3, -2, 1, -5, 4]), np.array([1, 3, 2, 2, -1, 5])

@@ -22,7 +22,7 @@ from ..shapes.views import reshape
 from ..table import attach, check_tensors, public
 from . import comparison
 from .arithmetic import abs, div, exp, sigmoid, sub, tanh
-from .comparison import where
+from .comparison import threshold_backward, where
 from .gated import activated, gelu, glu, hardsigmoid, hardswish, mish, silu
 
 __all__ = [
@@ -48,7 +48,23 @@ def hardtanh_op(input, *, min_val=-1, max_val=1):
 
 @hardtanh_op.gradient("input")
 def _(grad, input, min_val, max_val):
-    return where((input <= min_val) | (input >= max_val), 0, grad)
+    return hardtanh_backward(grad, input, min_val=min_val, max_val=max_val)
+
+
+@pointwise("HardtanhBackwardBackward0", dtypes="f", export=False, inplace=False)
+def hardtanh_backward(grad_output, input, *, min_val=-1, max_val=1):
+    """The gradient of :func:`hardtanh`; its own derivative for the input is 0, and not nothing."""
+    return where((input <= min_val) | (input >= max_val), 0, grad_output)
+
+
+@hardtanh_backward.gradient("grad_output")
+def _(grad, input, min_val, max_val):
+    return hardtanh_backward(grad, input, min_val=min_val, max_val=max_val)
+
+
+@hardtanh_backward.gradient("input")
+def _(grad):
+    return 0
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
@@ -88,7 +104,7 @@ def threshold_op(input, *, threshold=0, value=0):
 
 @threshold_op.gradient("input")
 def _(grad, input, threshold):
-    return where(input <= threshold, 0, grad)
+    return threshold_backward(grad, input, threshold=threshold)
 
 
 _threshold_in_place = overload(threshold_op, "ThresholdBackward1")
@@ -109,7 +125,26 @@ def hardshrink_op(input, *, lambd=0.5):
 
 @hardshrink_op.gradient("input")
 def _(grad, input, lambd):
-    return where((input >= -lambd) & (input <= lambd), 0, grad)
+    return hardshrink_backward(grad, input, lambd=lambd)
+
+
+@pointwise("HardshrinkBackwardBackward0", dtypes="f", export=False, inplace=False)
+def hardshrink_backward(grad_output, input, *, lambd=0.5):
+    """The gradient of :func:`hardshrink`; its own derivative for the input is 0, and not nothing."""
+    return where((input >= -lambd) & (input <= lambd), 0, grad_output)
+
+
+@hardshrink_backward.gradient("grad_output")
+def _(grad, input, lambd):
+    return hardshrink_backward(grad, input, lambd=lambd)
+
+
+@hardshrink_backward.gradient("input")
+def _(grad):
+    return 0
+
+
+_softshrink_backward = overload(hardshrink_backward, "SoftshrinkBackwardBackward0")
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
@@ -126,7 +161,7 @@ def softshrink_op(input, *, lambd=0.5):
 
 @softshrink_op.gradient("input")
 def _(grad, input, lambd):
-    return where((input >= -lambd) & (input <= lambd), 0, grad)
+    return _softshrink_backward(grad, input, lambd=lambd)
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
@@ -163,7 +198,23 @@ def leaky_relu_op(input, *, negative_slope=0.01):
 
 @leaky_relu_op.gradient("input")
 def _(grad, input, negative_slope):
-    return where(input > 0, grad, grad * negative_slope)
+    return leaky_relu_backward(grad, input, negative_slope=negative_slope)
+
+
+@pointwise("LeakyReluBackwardBackward0", dtypes="f", export=False, inplace=False)
+def leaky_relu_backward(grad_output, input, *, negative_slope=0.01):
+    """The gradient of :func:`leaky_relu`; its own derivative for the input is 0, and not nothing."""
+    return where(input > 0, grad_output, grad_output * negative_slope)
+
+
+@leaky_relu_backward.gradient("grad_output")
+def _(grad, input, negative_slope):
+    return leaky_relu_backward(grad, input, negative_slope=negative_slope)
+
+
+@leaky_relu_backward.gradient("input")
+def _(grad):
+    return 0
 
 
 _leaky_relu_in_place = overload(leaky_relu_op, "LeakyReluBackward1")

@@ -189,7 +189,7 @@ def sgn(input):
 
 @sgn.gradient("input")
 def _(grad):
-    return grad * 0
+    return 0
 
 
 @pointwise("AbsBackward0", real=True, dtypes="c", export=False, inplace=False)
@@ -225,7 +225,7 @@ def sign(input):
 
 @sign.gradient("input")
 def _(grad):
-    return grad * 0
+    return 0
 
 
 # -- exponential and its relatives ------------------------------------------------------------------------------

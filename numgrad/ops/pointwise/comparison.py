@@ -13,7 +13,8 @@ from ..overloads import of_tensors
 
 __all__ = [
     "choose", "eq", "fmax", "fmax_op", "fmin", "fmin_op", "ge", "gt", "isfinite", "isinf", "isnan", "isneginf",
-    "isposinf", "le", "lt", "maximum", "maximum_op", "minimum", "minimum_op", "ne", "relu", "relu_backward", "where",
+    "isposinf", "le", "lt", "maximum", "maximum_op", "minimum", "minimum_op", "ne", "relu",
+    "threshold_backward", "where",
 ]
 
 # -- choosing ---------------------------------------------------------------------------------------------------
@@ -27,23 +28,23 @@ def relu(input):
 
 @relu.gradient("input")
 def _(grad, out):
-    return relu_backward(grad, out)
+    return threshold_backward(grad, out)
 
 
 @pointwise("ThresholdBackwardBackward0", export=False, inplace=False)
-def relu_backward(grad_output, output):
-    """The gradient of :func:`relu`; its own derivative for the output is 0, and not nothing."""
-    return scalar.where(output <= 0, 0, grad_output)
+def threshold_backward(grad_output, output, *, threshold=0):
+    """The gradient of :func:`relu` and ``threshold``; its own derivative for the output is 0, and not nothing."""
+    return scalar.where(output <= threshold, 0, grad_output)
 
 
-@relu_backward.gradient("grad_output")
-def _(grad, output):
-    return relu_backward(grad, output)
+@threshold_backward.gradient("grad_output")
+def _(grad, output, threshold):
+    return threshold_backward(grad, output, threshold=threshold)
 
 
-@relu_backward.gradient("output")
+@threshold_backward.gradient("output")
 def _(grad):
-    return grad * 0
+    return 0
 
 
 @pointwise("MaximumBackward0", inplace=False, export=False)

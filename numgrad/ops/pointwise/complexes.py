@@ -210,7 +210,7 @@ def angle(input):
 
 @angle.gradient("input")
 def _(grad):
-    return grad * 0
+    return 0
 
 
 def isreal(input: Tensor) -> Tensor:

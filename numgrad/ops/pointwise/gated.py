@@ -130,7 +130,9 @@ def hardswish_op(input):
 
 @hardswish_op.gradient("input")
 def _(grad, input):
-    return where(input <= -3, 0, where(input < 3, grad * (input / 3 + 0.5), grad))
+    inside = (input > -3) & (input < 3)
+    bent = where(inside, grad, 0) * (where(inside, input, 0) / 3 + 0.5)  # outside, 0 times infinity is NaN
+    return where(input <= -3, 0, where(inside, bent, grad))
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:

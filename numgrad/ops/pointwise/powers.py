@@ -30,7 +30,7 @@ def pow_number(input, *, exponent=1):
 
 @pow_number.gradient("input")
 def _(grad, input, exponent):
-    return grad * conj(where(exponent == 0, 0, exponent * pow_number(input, exponent=exponent - 1)))
+    return where(exponent == 0, 0, grad * conj(exponent * pow_number(input, exponent=exponent - 1)))
 
 
 @pointwise("PowBackward1", dtypes="c", numbers={"input": "PowBackward2", "exponent": "PowBackward0"}, export=False)
@@ -43,7 +43,7 @@ def pow_complex(input, exponent):
 
 @pow_complex.gradient("input")
 def _(grad, input, exponent):
-    return grad * conj(where(exponent == 0, 0, exponent * pow_complex(input, exponent - 1)))
+    return where(exponent == 0, 0, grad * conj(exponent * pow_complex(input, exponent - 1)))
 
 
 @pow_complex.gradient("exponent")
@@ -63,14 +63,13 @@ def pow_tensor(input, exponent):
 
 @pow_tensor.gradient("input")
 def _(grad, input, exponent):
-    return grad * conj(where(exponent == 0, 0, exponent * pow_tensor(input, exponent - 1)))
+    return where(exponent == 0, 0, grad * conj(exponent * pow_tensor(input, exponent - 1)))
 
 
 @pow_tensor.gradient("exponent")
 def _(grad, input, exponent, out):
     # Where the base is 0 the logarithm is infinite, but the power stays 0 for every positive exponent.
-    slope = where(input == 0, where(exponent >= 0, 0, out * log(input)), out * log(input))
-    return grad * conj(slope)
+    return grad * conj(where((input == 0) & (exponent >= 0), 0, out * log(input)))
 
 
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:

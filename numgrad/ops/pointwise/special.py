@@ -147,8 +147,8 @@ def logit_within(input, *, eps=0):
 
 @logit_within.gradient("input")
 def _(grad, input, eps):
-    outside = (input < eps) | (input > 1 - eps)
-    return where(outside, 0, grad / (input * (1 - input)))
+    within = (input >= eps) & (input <= 1 - eps)
+    return where(within, grad / (input * (1 - input)), 0)
 
 
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
@@ -173,7 +173,7 @@ def xlogy(input, other):
 
 @xlogy.gradient("input")
 def _(grad, input, other):
-    return where((input == 0) & (other <= 0), 0, grad * log(other))
+    return where((input == 0) & (other <= 0), 0, xlogy(grad, other))
 
 
 @xlogy.gradient("other")

@@ -91,8 +91,8 @@ def min_all(input: Tensor) -> Tensor:
 @min_all.gradient("input")
 def shared_evenly(grad, input, out):
     """The gradient of one element picked from all, shared among those that equal it; a NaN equals a NaN."""
-    mask = convert(where(expand(isnan(out), input._shape), isnan(input), eq(input, out)), input.dtype)
-    return mul(mask, div(grad, sum_all(mask)))
+    mask = where(expand(isnan(out), input._shape), isnan(input), eq(input, out))
+    return where(mask, div(grad, sum_all(convert(mask, input.dtype))), 0)
 
 
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None, **names: Any) -> Any:

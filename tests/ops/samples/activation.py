@@ -22,6 +22,9 @@ sample("hardshrink_op", lambda x: np.where(np.abs(x) > 0.5, x, 0), call=activati
 sample("softshrink_op", lambda x: np.sign(x) * np.maximum(np.abs(x) - 0.5, 0), call=activation.softshrink,
        dtypes=FLOATS)
 sample("leaky_relu_op", _leaky, args=(0.1,), call=activation.leaky_relu, dtypes=FLOATS)
+sample("hardtanh_backward", lambda grad, x: np.where(np.abs(x) < 1, grad, 0), dtypes=FLOATS)
+sample("hardshrink_backward", lambda grad, x: np.where(np.abs(x) > 0.5, grad, 0), dtypes=FLOATS)
+sample("leaky_relu_backward", lambda grad, x: np.where(x > 0, grad, 0.01 * grad), dtypes=FLOATS)
 sample("prelu_op", _leaky, dtypes=FLOATS)
 sample("elu_op", lambda x, alpha: np.where(x > 0, x, alpha * np.expm1(x)), args=(0.7,), call=activation.elu,
        dtypes=FLOATS)

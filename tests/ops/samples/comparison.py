@@ -6,7 +6,7 @@ from ops.sampling import ANY, CONDITION, NUMBERS, sample
 import numgrad
 
 sample("relu", lambda x: np.maximum(x, 0), dtypes=NUMBERS)
-sample("relu_backward", lambda grad, out: np.where(out > 0, grad, 0), dtypes=NUMBERS)
+sample("threshold_backward", lambda grad, out: np.where(out > 0, grad, 0), dtypes=NUMBERS)
 sample("maximum_op", np.maximum)
 sample("minimum_op", np.minimum)
 sample("fmax_op", np.fmax)
