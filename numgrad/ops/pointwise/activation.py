@@ -144,7 +144,7 @@ def _(grad):
     return 0
 
 
-_softshrink_backward = overload(hardshrink_backward, "SoftshrinkBackwardBackward0")
+softshrink_backward = overload(hardshrink_backward, "SoftshrinkBackwardBackward0")
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
@@ -161,7 +161,7 @@ def softshrink_op(input, *, lambd=0.5):
 
 @softshrink_op.gradient("input")
 def _(grad, input, lambd):
-    return _softshrink_backward(grad, input, lambd=lambd)
+    return softshrink_backward(grad, input, lambd=lambd)
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
