@@ -53,10 +53,10 @@ def isclose(
     return isclose_op(input, other, rtol=rtol, atol=atol, equal_nan=int(equal_nan))
 
 
+@checked
 @refused(
     "vmap over torch.allclose isn't supported yet: it would have one answer for each example. isclose() has them all."
 )
-@checked
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
