@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -258,6 +259,30 @@ print(json.dumps(wrong))
 def test_threads_run_the_same_kernels_at_once(tmp_path):
     for layer in ("default", "workqueue"):
         assert run(THREADS, tmp_path, NUMBA_THREADING_LAYER=layer) == [], layer
+
+
+SPINS = """
+import json, os
+import numgrad
+try:
+    from numba.np.ufunc import omppool
+except ImportError:
+    omppool = None
+print(json.dumps([omppool is not None, os.environ.get("GOMP_SPINCOUNT")]))
+"""
+
+
+@pytest.mark.parametrize(("variables", "told"), [({}, "10000"), ({"OMP_WAIT_POLICY": "passive"}, "0")])
+def test_threads_do_not_spin_for_long_unless_told(tmp_path, variables, told):
+    """GNU's OpenMP says itself how often it looks; what it is told here other processes do not see."""
+    inherited = {name: value for name, value in environment(tmp_path).items() if not name.startswith(("OMP_", "GOMP_"))}
+    given = {**inherited, "OMP_DISPLAY_ENV": "verbose", **variables}
+    done = subprocess.run([sys.executable, "-c", SPINS], env=given, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    openmp, seen = json.loads(done.stdout)
+    assert seen is None
+    expected = [told] if openmp else []
+    assert re.findall("GOMP_SPINCOUNT = '(.*)'", done.stderr) == expected
 
 
 WITHOUT_THREADS = """
