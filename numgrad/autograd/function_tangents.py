@@ -108,6 +108,10 @@ class FunctionCall:
                     "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
                     "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
                 )
+        if not changed:
+            for value, own in zip(self.args, tangents, strict=True):
+                if own is not None and output._storage is value._storage:
+                    _check_view(tangent, own)
         if tangent is None:
             return
         if not _differentiable(tangent):
@@ -121,18 +125,28 @@ class FunctionCall:
                 f"not supported. Tensor is of size {list(output._shape)} while the given forward gradient is of size "
                 f"{list(tangent._shape)}."
             )
-        if changed:
-            if changed[0][0] is None:
-                operations.give_tangent(output, level, tangent)
-            return
-        shares = any(is_tensor(value) and output._storage is value._storage for value in self.args)
-        if shares and tangent._view is None:
-            raise RuntimeError(
-                "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a "
-                "view."
-            )
-        set_tangent(output, level, tangent)
+        if not changed:
+            set_tangent(output, level, tangent)
+        elif changed[0][0] is None:
+            operations.give_tangent(output, level, tangent)
 
 
 def _differentiable(value: Any) -> bool:
     return is_tensor(value) and value._type.dtype.differentiable
+
+
+def _check_view(tangent: Any, own: Any) -> None:
+    """Raise unless the tangent of an output that is a view of an input is a view of that input's tangent, ``own``.
+
+    Raises:
+        RuntimeError: it is not.
+    """
+    if tangent is None or tangent._view is None:
+        raise RuntimeError(
+            "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+        )
+    if tangent._view.base is not (own if own._view is None else own._view.base):
+        raise RuntimeError(
+            "A custom Function is returning a view but the jvp is not returning a view of the given grad input. "
+            f"(It is of shape {list(tangent._shape)}.)"
+        )

@@ -97,3 +97,21 @@ def test_an_input_changed_in_place_gets_a_tangent_if_it_had_none(x, jvp):
         return base
 
     assert tangents(through_a_view, x) == [[0.0, 1.0, 2.0]]
+
+
+@pytest.mark.parametrize("view", [lambda x: x, lambda x: x[:1], lambda x: x.view(2, 1)], ids=["same", "part", "column"])
+@pytest.mark.parametrize(("returned", "message"), [
+    (lambda t: t.clone(), "returning a view .* but the jvp is not returning a view"),
+    (lambda t: (t * 2).view_as(t), "is not returning a view of the given grad input"),
+    (lambda t: None, "returning a view .* but the jvp is not returning a view"),
+], ids=["clone", "other", "none"])
+def test_the_tangent_of_a_view_is_a_view_of_the_tangent(x, view, returned, message):
+    assert tangents(made(lambda ctx, x: view(x), lambda ctx, t: view(t).view_as(view(t))), x) == [view(x[1]).tolist()]
+    with pytest.raises(RuntimeError, match=message):
+        tangents(made(lambda ctx, x: view(x), lambda ctx, t: returned(view(t))), x)
+
+
+@pytest.mark.parametrize("returned", [lambda own, other: other[:1], lambda own, other: other[:1].clone()])
+def test_a_view_of_what_has_no_tangent_may_have_any(x, returned):
+    function = made(lambda ctx, own, other: own[:1], lambda ctx, own, other: returned(own, other))
+    assert tangents(function, tensor([5.0, 6.0]), x) == [[1.0]]
