@@ -252,3 +252,11 @@ def test_dtypes_and_devices_that_are_not_there(make):
     with pytest.raises(TypeError, match="must be str or device, not float"):
         make(device=2.5)
     assert make(device="cpu").device == make(device=numgrad.device("cpu")).device
+
+
+def test_the_ends_of_rows_of_integers_are_integers():
+    for start, end in ((0.2, 9.7), (tensor(0.2), tensor(9.7)), (0, 9)):
+        assert numgrad.linspace(start, end, 7, dtype=numgrad.int64).tolist() == [0, 1, 3, 4, 6, 7, 9]
+    assert numgrad.linspace(-0.9, 7.9, 1, dtype=numgrad.int32).tolist() == [0]
+    assert numgrad.logspace(0.9, 3.2, 4, dtype=numgrad.int64).tolist() == [1, 10, 100, 1000]
+    assert numgrad.logspace(2.5, 4, 1, dtype=numgrad.int64).tolist() == [316]

@@ -44,6 +44,10 @@ def test_differences():
     assert x.diff().tolist() == [3, 5]
     assert x.diff(2).tolist() == [2]
     assert x.diff(7).tolist() == []
+    copy = x.diff(0, prepend=zeros(1))
+    copy[0] = 2
+    assert copy.tolist() == [2, 4, 9]
+    assert x.tolist() == [1, 4, 9]
     assert x.diff(prepend=zeros(1), append=zeros(1)).tolist() == [1, 3, 5, -9]
     assert tensor([True, False, False]).diff().tolist() == [True, False]
     with pytest.raises(RuntimeError, match="order must be non-negative but got -1"):

@@ -200,3 +200,13 @@ def test_in_place(name):
 def test_what_does_not_fit_in_place():
     with pytest.raises(RuntimeError, match=r"output with shape \[2\] doesn't match the broadcast shape \[2, 2\]"):
         numgrad.zeros(2).addmm_(numgrad.ones(2, 2), numgrad.ones(2, 2))
+
+
+def test_addr_of_bools():
+    x = numgrad.tensor([[False, True, True], [False, True, True]])
+    rows, columns = numgrad.tensor([True, False]), numgrad.tensor([True, True, False])
+    assert numgrad.addr(x, rows, columns).tolist() == [[True, True, True], [False, True, True]]
+    assert numgrad.addr(x, rows, columns, beta=0).tolist() == [[True, True, False], [False, False, False]]
+    assert numgrad.addr(x, rows, columns, alpha=False).tolist() == x.tolist()
+    with pytest.raises(RuntimeError, match="beta must not be a floating point number"):
+        numgrad.addr(x, rows, columns, beta=0.5)

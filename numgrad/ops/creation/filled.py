@@ -190,6 +190,8 @@ def _spaced(name: str, start: Any, end: Any, steps: int, dtype: Any, device: Any
     type = _type(dtype, device, default)
     if type.dtype is bool_:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+    if type.dtype.kind == "i" and (steps > 1 or name == "linspace"):  # the ends are of the dtype, too
+        start, end = [int(value.real) for value in (start, end)]
     return start, end, type
 
 

@@ -15,9 +15,11 @@ from ..._tensor import Tensor, fresh
 from ..._types import bool_, dtype
 from ..arguments import checked
 from ..copying import convert
+from ..new import filled_of
 from ..one_device import check_one_device
 from ..plan import new_output
 from ..pointwise.arithmetic import add, conj
+from ..pointwise.integers import logical_and, logical_or
 from ..promotion import result_dtype
 from ..shapes.views import expand, expand_op, passed_on, permute_op, reshape, t, t_op, transpose_op, unsqueeze_op, view
 from ..table import check_tensors, operation, parameters, public
@@ -236,9 +238,10 @@ def _(grad, vec1, alpha):
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * input + alpha * outer(vec1, vec2)``; the input is expanded to the outer product's shape.
 
+    Of bools it is ``beta and input or alpha and outer``.
+
     Raises:
         RuntimeError: the shapes do not fit, or a factor is no integer beside integers.
-        NotImplementedError: the operands are bool.
     """
     check_tensors("addr", input=input, vec1=vec1, vec2=vec2)
     for number, vector in enumerate((vec1, vec2), 1):
@@ -249,8 +252,6 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
             )
     _check_expands(input, vec1._shape + vec2._shape)
     kind = result_dtype((input, vec1, vec2))
-    if kind is bool_:
-        refuse_bools("addr", input, vec1, vec2)
     if not (kind.is_floating_point or kind.is_complex):
         for name, number in (("beta", beta), ("alpha", alpha)):
             if isinstance(number, float):
@@ -258,6 +259,9 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
                     f"For integral input tensors, argument {name} must not be a floating point number. "
                     f"{shapes_text(input, vec1, vec2)}"
                 )
+    if kind is bool_:
+        outer = logical_and(logical_and(unsqueeze_op(vec1, 1), vec2), filled_of((), bool(alpha), input._type))
+        return logical_or(outer, logical_and(input, filled_of((), bool(beta), input._type)))
     return addr_op(convert(input, kind), convert(vec1, kind), convert(vec2, kind), beta, alpha)
 
 

@@ -6,11 +6,12 @@ from ..._layout import normal_dim
 from ..._tensor import Tensor
 from ..._types import bool_
 from ..arguments import checked
+from ..overwriting import copy_
 from ..pointwise.arithmetic import add, mul, sub
 from ..pointwise.comparison import ne
 from ..shapes.joining import cat
 from ..shapes.parts import narrow
-from ..table import public
+from ..table import public, public_functions
 from .scans import cumsum
 from .sums import sum as sum_of
 
@@ -29,7 +30,7 @@ def diff(
 ) -> Tensor:
     """The differences of neighbours in a dimension, ``n`` times; of bools, whether they differ.
 
-    ``prepend`` and ``append`` are joined to the two ends before.
+    ``prepend`` and ``append`` are joined to the two ends before, unless ``n`` is 0, which makes a copy of the input.
 
     Raises:
         IndexError: there is no such dimension.
@@ -40,6 +41,8 @@ def diff(
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     dim = normal_dim(dim, len(input._shape))
+    if n == 0:
+        return copy_(public_functions["zeros_like"](input), input)
     ends = [tensor for tensor in (prepend, input, append) if tensor is not None]
     result = cat(ends, dim) if len(ends) > 1 else input
     difference = ne if result._type.dtype is bool_ else sub
