@@ -198,6 +198,13 @@ def test_the_tangent_of_a_gradient_is_a_product_with_the_hessian(level):
     assert tangent(gradient) == [9.0, 37.0]
 
 
+def test_accumulated_gradients_have_the_tangents_of_all(level):
+    x = numgrad.tensor([1.0, 2.0], requires_grad=True)
+    for times in (1, 2):
+        (make_dual(x, numgrad.ones(2)) ** 3).sum().backward()
+        assert tangent(x.grad) == [6.0 * times, 12.0 * times]
+
+
 def test_a_tangent_can_be_differentiated(level):
     x = numgrad.tensor([1.0, 2.0], requires_grad=True)
     v = numgrad.tensor([1.0, 3.0], requires_grad=True)
