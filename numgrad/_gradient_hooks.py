@@ -159,6 +159,10 @@ class GradientHooks:
         _check_hooks("_post_accumulate_grad_hooks", hooks)
         self._leaf_hooks().post_accumulate = hooks
 
+    @_post_accumulate_grad_hooks.deleter
+    def _post_accumulate_grad_hooks(self) -> None:
+        raise RuntimeError("Deletion of _post_accumulate_grad_hooks not allowed!")
+
 
 def _check_hooks(name: str, hooks: Any) -> None:
     if not (hooks is None or isinstance(hooks, dict)):

@@ -169,3 +169,5 @@ def test_post_accumulate_hooks_can_be_assigned():
     assert seen == [1.0]
     with pytest.raises(TypeError, match="_post_accumulate_grad_hooks must be a dictionary"):
         x._post_accumulate_grad_hooks = [print]
+    with pytest.raises(RuntimeError, match="Deletion of _post_accumulate_grad_hooks not allowed!"):
+        del x._post_accumulate_grad_hooks
