@@ -75,8 +75,7 @@ def test_sums_undo_broadcasting():
     x = numgrad.ones(2, 3, requires_grad=True)
     assert x.sum_to_size(2, 1).tolist() == [[3.0], [3.0]]
     assert x.sum_to_size((3,)).tolist() == [2.0, 2.0, 2.0]
-    counted = (x > 0)[:1].sum_to_size(3)  # of one row
-    assert (counted.dtype, counted.tolist()) == (numgrad.int64, [1, 1, 1])
+    assert (x > 0)[0, 0].sum_to_size(()).dtype is numgrad.int64  # a sum, too
     assert (x > 0).sum_to_size(2, 3).dtype is numgrad.bool
     assert x.sum_to_size(2, 3) is x
     assert x.sum_to_size(()).item() == 6.0

@@ -117,8 +117,6 @@ def sum_to_shape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """The sum over the dimensions that broadcasting a tensor of this size to the input's shape repeats.
 
-    Sums of integers and bools are int64.
-
     Raises:
         RuntimeError: it cannot be broadcast to that shape.
     """
@@ -126,9 +124,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     own = input._shape[len(input._shape) - len(shape) :]
     if len(shape) > len(own) or [a for a, b in zip(shape, own, strict=True) if a not in (1, b)]:
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(input._shape)}}}.")
-    if shape == input._shape:
-        return sum_to_shape(input, shape)
-    return sum_to_shape(convert(input, summed_type(input, None).dtype), shape)
+    return sum_to_shape(input, shape) if shape else sum_all(input)
 
 
 attach("sum_to_size", sum_to_size)
