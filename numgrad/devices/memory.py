@@ -23,8 +23,8 @@ import numpy as np
 from .needs import OutOfMemoryError
 
 __all__ = [
-    "LARGE", "NO_MEMORY", "Pool", "empty_row", "filled_row", "from_numpy", "no_row", "out_of_memory", "pool",
-    "reports_memory", "shape_told", "zero_row",
+    "LARGE", "NO_MEMORY", "Pool", "check_countable", "empty_row", "filled_row", "from_numpy", "no_row",
+    "out_of_memory", "pool", "reports_memory", "shape_told", "zero_row",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -183,11 +183,16 @@ def out_of_memory(shape: Sequence[int], dtype: np.dtype) -> RuntimeError:
     )
 
 
+def check_countable(shape: Sequence[int], dtype: np.dtype) -> None:
+    """Raise RuntimeError for a shape whose bytes no integer of a machine counts, which NumPy says in its own way."""
+    if math.prod(shape) * dtype.itemsize >= 2**63:
+        raise out_of_memory(shape, dtype)
+
+
 @contextmanager
 def shape_told(shape: Sequence[int], type: Any) -> Iterator[None]:
     """Missing memory in here is memory for a tensor of this shape and type, whatever row or temporary it was for."""
-    if math.prod(shape) * type.numpy.itemsize >= 2**63:
-        raise out_of_memory(shape, type.numpy)
+    check_countable(shape, type.numpy)
     try:
         yield
     except (MemoryError, OutOfMemoryError):

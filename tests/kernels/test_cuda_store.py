@@ -1,5 +1,6 @@
 """Machine code for GPUs: made once, kept on disk, and made again when a file is damaged."""
 
+import numba
 import pytest
 from cuda.bindings import nvjitlink
 from numba.core import types
@@ -63,6 +64,16 @@ def test_each_text_type_and_capability_has_code_of_its_own(compiled, tmp_path, m
     ):
         assert store.machine_code("move", *given) == ("kernel", b"code")
     assert len(list(tmp_path.iterdir())) == 4
+
+
+@pytest.mark.parametrize(
+    ("setting", "matters"),
+    [("CUDA_DEBUGINFO_DEFAULT", True), ("OPT", True), ("NUMBA_NUM_THREADS", False), ("CPU_NAME", False)],
+)
+def test_settings_that_change_the_code_are_asked(monkeypatch, setting, matters):
+    before = adapter.compilers()
+    monkeypatch.setattr(numba.config, setting, 0 if setting == "OPT" else 1)
+    assert (adapter.compilers() != before) == matters
 
 
 def test_a_gpu_between_those_that_the_compiler_knows(compiled):

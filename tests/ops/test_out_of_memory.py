@@ -61,12 +61,18 @@ def test_what_is_too_large_is_said_with_its_shape(case):
     [
         lambda: torch.empty(2**62, 2**5), lambda: torch.zeros(2**31, 2**31), lambda: torch.rand(2**62, 2**5),
         lambda: torch.arange(2**62), lambda: torch.arange(-(2**63), 2**63), lambda: torch.linspace(0, 1, 2**62),
+        lambda: torch.randperm(2**62), lambda: torch.bincount(torch.tensor([2**62])), lambda: torch.histc(ROW, 2**62),
+        lambda: torch.repeat_interleave(torch.tensor([2**62])), lambda: torch.multinomial(torch.ones(3), 2**62, True),
         lambda: torch.combinations(ROW, 4), lambda: EXPANDED[:, None] * EXPANDED,
     ],
 )  # fmt: skip
 def test_what_no_number_counts_is_said_with_its_shape(make):
     with pytest.raises(RuntimeError, match=r"^Storage size calculation overflowed with sizes=\[\d{2,}"):
         make()
+
+
+def test_choices_of_more_than_there_are():
+    assert torch.combinations(torch.arange(3), 2**40).shape == (0, 2**40)
 
 
 def test_what_numpy_lacks_memory_for_within_an_operation(monkeypatch):

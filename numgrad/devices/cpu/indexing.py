@@ -12,7 +12,7 @@ import numpy as np
 
 from numgrad_kernels.cpu import indexing
 
-from ..memory import empty_row, reports_memory, zero_row
+from ..memory import check_countable, empty_row, reports_memory, zero_row
 from .launching import empty, launch
 
 __all__ = [
@@ -132,7 +132,10 @@ def nonzero_places(array: np.ndarray) -> np.ndarray:
 @reports_memory
 def repeated_places(counts: np.ndarray) -> np.ndarray | None:
     """The place of each count as often as it says; None if one is negative."""
-    return None if (counts < 0).any() else np.repeat(np.arange(counts.size), counts)
+    if (counts < 0).any():
+        return None
+    check_countable((int(counts.sum()),), INT64)
+    return np.repeat(np.arange(counts.size), counts)
 
 
 def nonzero_rows(row: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, int]:

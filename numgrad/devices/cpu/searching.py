@@ -8,7 +8,7 @@ import numpy as np
 
 from numgrad_kernels.cpu import searching
 
-from ..memory import empty_row, reports_memory
+from ..memory import check_countable, empty_row, reports_memory
 from .launching import launch
 
 __all__ = ["bincount", "histogram", "search_rows", "value_range"]
@@ -34,6 +34,7 @@ def bincount(flat: np.ndarray, weights: np.ndarray | None, minlength: int) -> np
     """How often each number from 0 occurs, or the sum of the weights where it does; None if a number is negative."""
     if (flat < 0).any():
         return None
+    check_countable((max(int(flat.max(initial=-1)) + 1, minlength),), np.dtype(np.int64))
     counts = np.bincount(flat, weights, minlength)
     return counts if weights is None or weights.dtype != np.float32 else counts.astype(np.float32)
 
@@ -41,6 +42,7 @@ def bincount(flat: np.ndarray, weights: np.ndarray | None, minlength: int) -> np
 @reports_memory
 def histogram(flat: np.ndarray, bins: int, low: float, high: float) -> np.ndarray:
     """How many elements there are in each of equally wide bins; the last one takes ``high``, too."""
+    check_countable((bins,), np.dtype(np.int64))
     kind = flat.dtype.type
     kept = flat[(flat >= low) & (flat <= high)]
     places = ((kept - kind(low)) * kind(bins) / kind(high - low)).astype(np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ... import random
+from ... import devices, random
 from ..._layout import numel
 from ..._tensor import Tensor, fresh
 from ..._types import float64, tensor_type
@@ -51,6 +51,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     source = random.given_or_default(generator, input._type.device)
     if replacement and num_samples > 1:
         sums = weights.cumsum(1)
+        devices.check_countable((*input._shape[:-1], num_samples), float64.numpy)
         drawn = source.uniform(count * num_samples, float64.numpy)
         wanted = fresh(drawn, (count, num_samples), tensor_type(float64, input._type.device))
         picked = searchsorted((sums / sums[:, -1:]).double(), wanted)

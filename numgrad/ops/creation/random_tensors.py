@@ -273,6 +273,7 @@ def randperm(
     highest = _EXACT.get(kind.dtype) or np.iinfo(kind.numpy).max
     if size - 1 > highest:
         raise RuntimeError(f"value cannot be converted to type {kind.dtype.name} without overflow: {size} numbers")
+    devices.check_countable((size,), np.dtype(np.int64))
     order = random.given_or_default(generator, kind.device).permutation(size)
     if kind.device is CPU:
         return finished(fresh(order.astype(kind.numpy, copy=False), (size,), kind), requires_grad)

@@ -103,7 +103,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = math.comb(count + r - 1, r) if with_replacement and count else math.comb(count, r)
     with devices.shape_told((rows, r), tensor_type(int64, CPU)):  # which are all allocated before the first is found
-        row = np.fromiter(itertools.chain.from_iterable(choose(range(count), r)), np.int64, rows * r)
+        choices = choose(range(count), r) if rows else ()
+        row = np.fromiter(itertools.chain.from_iterable(choices), np.int64, rows * r)
     chosen = public_functions["index_select"](input, 0, from_row(row, row.shape, tensor_type(int64, input.device)))
     return reshape(chosen, (rows, r))
 
