@@ -277,6 +277,22 @@ def test_the_derivative_of_a_variance_without_degrees_of_freedom(dim, expected):
     assert x.grad.tolist() == [expected]
 
 
+@pytest.mark.parametrize("name", ["sgn", "angle"])
+def test_directions_of_complex_numbers_turn_nowhere_at_zero(name):
+    z = tensor([0, 1], numgrad.complex128)
+    _, tangent = numgrad.func.jvp(getattr(numgrad, name), (z,), (tensor([1, 1j], numgrad.complex128),))
+    assert tangent.tolist() == {"sgn": [0, 1j], "angle": [0, 1]}[name]
+
+
+def test_counting_what_is_not_zero_has_no_derivative():
+    x = tensor([1.0, 0.0, -2.0], requires_grad=True)
+    for count in (x.norm(0), x.norm(0, 0), numgrad.linalg.vector_norm(x, 0), numgrad.dist(x, 2 * x, 0)):
+        assert (count.item(), count.requires_grad) == (2, True)
+        assert numgrad.autograd.grad(count, x, allow_unused=True) == (None,)
+    _, tangent = numgrad.func.jvp(lambda x: x.norm(0), (x.detach(),), (numgrad.ones(3, dtype=x.dtype),))
+    assert tangent.item() == 0
+
+
 def test_dimensions_may_be_numpy_integers():
     x, one = numgrad.tensor([[1.0, 2.0]]), np.int64(1)
     assert x.sum(one).tolist() == [3]

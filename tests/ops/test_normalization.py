@@ -109,5 +109,7 @@ def test_rms_norm():
     np.testing.assert_allclose(found.detach().numpy(), array / root * weight.detach().numpy(), 1e-12)
     check_gradients(lambda x, w: F.rms_norm(x, (3,), w), x, weight)
     assert F.rms_norm(numgrad.zeros(2, 3), (3,)).tolist() == [[0.0] * 3] * 2
+    mixed = F.rms_norm(numgrad.ones(3), (3,), numgrad.full((3,), 2.0, dtype=numgrad.float64), eps=0)
+    assert (mixed.dtype, mixed.tolist()) == (numgrad.float32, [2.0] * 3)
     with pytest.raises(NotImplementedError, match="\"rms_norm\" not implemented for 'Long'"):
         F.rms_norm(numgrad.tensor([1, 2]), (2,))

@@ -13,7 +13,7 @@ from ..._types import dtype
 from ...autograd.grad_mode import TRACED, state
 from ..arguments import checked
 from ..batches import empty_beside
-from ..copying import row_of, row_or_none
+from ..copying import convert, row_of, row_or_none
 from ..one_device import check_one_device
 from ..pointwise.arithmetic import add, div, mul, neg, sub
 from ..pointwise.powers import pow, sqrt
@@ -212,7 +212,7 @@ def rms_norm(
     dims = tuple(range(len(input._shape) - len(shape), len(input._shape)))
     square = add(mean_dims(pow(input, 2), dims, True), _epsilon(input.dtype) if eps is None else eps)
     out = mul(input, square.rsqrt())
-    return out if weight is None else mul(out, weight)
+    return out if weight is None else convert(mul(out, weight), input.dtype)
 
 
 public(layer_norm, method=False)

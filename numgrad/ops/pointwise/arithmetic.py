@@ -178,7 +178,8 @@ def sgn_complex(input):
 @sgn_complex.gradient("input")
 def _(grad, input, out):
     # Only what is across the number's direction turns it: (grad - out * real(conj(out) * grad)) / abs(input).
-    return where(input == 0, 0, (grad - out * out * conj(grad)) / (2 * abs_complex(input)))
+    # Forward mode differentiates the rule by grad, so that what is not chosen must be finite, too.
+    return where(input == 0, 0, grad - out * out * conj(grad)) / where(input == 0, 1, 2 * abs_complex(input))
 
 
 @pointwise("SgnBackward0", dtypes="bifc", complex=sgn_complex)

@@ -199,7 +199,8 @@ def angle_complex(input):
 
 @angle_complex.gradient("input")
 def _(grad, input):
-    return where(input == 0, 0, grad * 1j / conj(input))  # the input turned by 90 degrees, over its squared magnitude
+    # The input turned by 90 degrees, over its squared magnitude.
+    return where(input == 0, 0, grad * 1j) / where(input == 0, 1, conj(input))
 
 
 @pointwise("AngleBackward0", result="float", real=True, dtypes="bifc", inplace=False, complex=angle_complex)
