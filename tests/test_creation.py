@@ -260,3 +260,11 @@ def test_the_ends_of_rows_of_integers_are_integers():
     assert numgrad.linspace(-0.9, 7.9, 1, dtype=numgrad.int32).tolist() == [0]
     assert numgrad.logspace(0.9, 3.2, 4, dtype=numgrad.int64).tolist() == [1, 10, 100, 1000]
     assert numgrad.logspace(2.5, 4, 1, dtype=numgrad.int64).tolist() == [316]
+
+
+@pytest.mark.parametrize("make", [numgrad.linspace, numgrad.logspace])
+def test_the_ends_are_numbers(make):
+    with pytest.raises(TypeError, match=r"argument 'start' \(position 1\) must be Number, not list"):
+        make([1.0, 2.0], 3, 2)
+    with pytest.raises(TypeError, match=r"argument 'end' \(position 2\) must be Number, not NoneType"):
+        make(1.0, None, 2)

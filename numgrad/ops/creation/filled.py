@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from ..._types import (
 )
 from ...autograd.grad_mode import no_grad
 from ...autograd.origins import GIVEN
+from ..arguments import wrong_kind
 from ..batches import is_mapped, like_examples
 from ..copying import pin_memory as to_pinned_memory
 from ..examples import drawn
@@ -183,6 +185,9 @@ def arange(
 
 def _spaced(name: str, start: Any, end: Any, steps: int, dtype: Any, device: Any) -> tuple[Any, Any, TensorType]:
     start, end = [v.item() if isinstance(v, Tensor | np.generic) else v for v in (start, end)]
+    for place, value in enumerate((start, end)):
+        if not isinstance(value, Number):
+            raise wrong_kind(name, ("start", "end")[place], place + 1, complex, value)
     if steps < 0:
         raise RuntimeError(f"number of steps must be non-negative, not {steps}")
     kinds = [number_dtype(value) for value in (start, end)]
