@@ -115,6 +115,13 @@ def test_auxiliary_outputs(x):
     assert aux[0].tolist() == [3, 6, 9]
 
 
+def test_where_a_standard_deviation_is_0_so_is_its_tangent():
+    for data in ([3.0], [3.0, 3.0]):
+        x = tensor(data)
+        assert [one.item() for one in jvp(lambda x: x.std(correction=0), (x,), (numgrad.ones_like(x),))] == [0, 0]
+        assert jvp(lambda x: numgrad.std_mean(x, correction=0), (x,), (x,))[1][0].item() == 0
+
+
 def test_no_grad_inside_does_not_concern_forward_mode(x):
     def f(a):
         with numgrad.no_grad():

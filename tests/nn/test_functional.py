@@ -174,6 +174,14 @@ def test_poisson_nll():
 # -- classification -----------------------------------------------------------------------------------------------
 
 
+def test_cross_entropy_of_no_classes():
+    target = numgrad.tensor([-100, -100])
+    for reduction, expected in (("mean", NAN), ("sum", NAN), ("none", [NAN, NAN])):
+        found = F.cross_entropy(numgrad.zeros(2, 0), target, label_smoothing=0.1, reduction=reduction)
+        np.testing.assert_array_equal(found.numpy(), expected)
+    assert F.cross_entropy(numgrad.zeros(2, 0), numgrad.zeros(2, 0), label_smoothing=0.1).isnan()
+
+
 def test_label_smoothing_is_a_mixture_with_all_classes():
     x, target, weight = randoms(4, 3), numgrad.tensor([0, 2, 1, 2]), rows(1.0, 2.0, 0.5)
     smooth = 0.9 * F.one_hot(target, 3) + 0.1 / 3

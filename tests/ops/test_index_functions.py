@@ -222,3 +222,13 @@ def test_bools_have_no_mean_and_complex_numbers_no_order():
         x = zeros(2, dtype=kind)
         with refused(NotImplementedError, [x], f"reduce_{reduce}", "[2]"):
             x.scatter_reduce(0, tensor([0]), x[:1], reduce)
+
+
+@pytest.mark.parametrize(("index", "expected", "gradients"), [([], 6, [3, 0]), ([0], 7, [0, 1]), ([0, -1], 7, [0, 1])])
+def test_index_fill_of_a_tensor_without_dimensions(index, expected, gradients):
+    index = tensor(index, dtype=numgrad.int64)
+    for name in ("index_fill", "index_fill_"):
+        x, value = tensor(2.0, requires_grad=True), tensor(7.0, requires_grad=True)
+        result = getattr(x * 3, name)(0, index, value)
+        assert (result.item(), result.shape) == (expected, ())
+        assert [g.item() for g in numgrad.autograd.grad(result, [x, value])] == gradients

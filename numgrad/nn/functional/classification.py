@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
 from ... import devices
@@ -161,7 +162,12 @@ def cross_entropy(
     if label_smoothing == 0.0:
         return loss
     even = _even_loss(logs, target, weight, ignore_index, reduction, dim, count)
-    return add(mul(loss, 1 - label_smoothing), mul(even, label_smoothing / classes))
+    return add(mul(loss, 1 - label_smoothing), mul(even, _share(label_smoothing, classes)))
+
+
+def _share(smoothing: float, classes: int) -> float:
+    """What each class gets of what is spread evenly over all."""
+    return smoothing / classes if classes else math.inf
 
 
 def _along(weight: Tensor, shape: tuple[int, ...], dim: int) -> Tensor:
@@ -188,14 +194,14 @@ def _expected_loss(
 ) -> Tensor:
     """The loss averaged over target probabilities."""
     if smoothing > 0.0:
-        target = add(mul(target, 1 - smoothing), smoothing / logs._shape[dim])
+        target = add(mul(target, 1 - smoothing), _share(smoothing, logs._shape[dim]))
     terms = mul(logs, target)
     if weight is not None:
         terms = mul(terms, _along(weight, logs._shape, dim))
     if reduction == "none":
         return neg(sum_dims(terms, (dim,), False))
-    total = neg(sum_all(terms))
-    return total if reduction == "sum" else div(total, numel(logs._shape) / logs._shape[dim])
+    total, classes = neg(sum_all(terms)), logs._shape[dim]
+    return total if reduction == "sum" else div(total, numel(logs._shape) / classes if classes else math.nan)
 
 
 def _check_same_size(input: Tensor, target: Tensor, message: str) -> None:

@@ -128,11 +128,14 @@ def _(grad, index, input_shape):
 # -- the public functions -----------------------------------------------------------------------------------------
 
 
-def _vector(input: Tensor, index: Tensor, message: str) -> Tensor:
-    """An index of one dimension at most as the entries take it."""
+def _vector(input: Tensor, index: Tensor, message: str, several: bool = False) -> Tensor:
+    """An index of one dimension at most as the entries take it; ``several`` if a 0-d tensor may have any number of it.
+    """
     if len(index._shape) > 1:
         raise IndexError(f"{message} (shape {list(index._shape)})")
     if not input._shape and numel(index._shape) != 1:
+        if several:
+            return index
         raise RuntimeError(
             f"Index to scalar can have only 1 value, got {numel(index._shape)} value(s) (shape {list(index._shape)})"
         )
@@ -277,7 +280,7 @@ def _filled(input: Tensor, dim: int, index: Tensor, value: Any) -> tuple[Any, tu
     dim = normal_dim(dim, len(input._shape))
     if len(index._shape) > 1:
         raise RuntimeError(f"Index has to be a vector/scalar, not of shape {list(index._shape)}")
-    index = _vector(input, index, "")
+    index = _vector(input, index, "", several=True)
     size = _extent(input, dim)
     message = f"index {{}} is out of bounds for dimension {dim} with size {size}"
     _check_range(index, size, IndexError, message, -size)

@@ -54,7 +54,8 @@ def _std_gradient(
     grad: Tensor, input: Tensor, out: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool
 ) -> Tensor:
     """The gradient of the root of the variance, 0 where that is 0."""
-    of_variance = where(eq(out, 0), 0, div(grad, mul(out, 2)))
+    flat = eq(out, 0)
+    of_variance = where(flat, 0, div(grad, where(flat, 1, mul(out, 2))))  # also when this is differentiated
     return _var_gradient(of_variance, input, dims, correction, keepdim)
 
 
