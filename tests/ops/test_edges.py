@@ -168,7 +168,8 @@ def test_second_derivatives_of_lines_are_zeros():
     """Zeros, not nothing: a program need not allow for what is unused."""
     lines = [
         lambda x: x.relu(), functional.leaky_relu, functional.hardtanh, functional.relu6, functional.hardshrink,
-        functional.softshrink, functional.rrelu, lambda x: functional.threshold(x, 1, 0), lambda x: x.abs(),
+        functional.softshrink, functional.rrelu, lambda x: functional.prelu(x, tensor([0.25])),
+        lambda x: functional.threshold(x, 1, 0), lambda x: x.abs(),
     ]
     for line in lines:
         x = tensor([-2.0, 0.3, 2.0], requires_grad=True)

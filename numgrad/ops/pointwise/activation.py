@@ -250,7 +250,28 @@ def prelu_op(input, weight):
 
 @prelu_op.gradient("input")
 def _(grad, input, weight):
-    return where(input > 0, grad, grad * weight)
+    return prelu_backward(grad, input, weight)
+
+
+@pointwise("PreluKernelBackwardBackward0", dtypes="f", export=False, inplace=False)
+def prelu_backward(grad_output, input, weight):
+    """The gradient of :func:`prelu` for its input; its own derivative for the input is 0, and not nothing."""
+    return where(input > 0, grad_output, grad_output * weight)
+
+
+@prelu_backward.gradient("grad_output")
+def _(grad, input, weight):
+    return prelu_backward(grad, input, weight)
+
+
+@prelu_backward.gradient("input")
+def _(grad):
+    return 0
+
+
+@prelu_backward.gradient("weight")
+def _(grad, grad_output, input):
+    return where(input > 0, 0, grad * grad_output)
 
 
 @prelu_op.gradient("weight")

@@ -25,6 +25,7 @@ sample("leaky_relu_op", _leaky, args=(0.1,), call=activation.leaky_relu, dtypes=
 sample("hardtanh_backward", lambda grad, x: np.where(np.abs(x) < 1, grad, 0), dtypes=FLOATS)
 sample("hardshrink_backward", lambda grad, x: np.where(np.abs(x) > 0.5, grad, 0), dtypes=FLOATS)
 sample("leaky_relu_backward", lambda grad, x: np.where(x > 0, grad, 0.01 * grad), dtypes=FLOATS)
+sample("prelu_backward", lambda grad, x, weight: np.where(x > 0, grad, grad * weight), dtypes=FLOATS)
 sample("prelu_op", _leaky, dtypes=FLOATS)
 sample("elu_op", lambda x, alpha: np.where(x > 0, x, alpha * np.expm1(x)), args=(0.7,), call=activation.elu,
        dtypes=FLOATS)
