@@ -21,6 +21,8 @@ class Stream:
 
 
 class Event:
+    """One made here: the simulated GPU's own, of before, have come."""
+
     def __init__(self):
         self.stream, self.place = Stream(), 0
 
@@ -92,10 +94,11 @@ class LateGPU:
         event.stream, event.place = self.on(stream), len(self.on(stream).work)
 
     def event_is_done(self, event):
-        return event.stream.done >= event.place
+        return not isinstance(event, Event) or event.stream.done >= event.place
 
     def wait_for_event(self, event):
-        event.stream.run(event.place)
+        if isinstance(event, Event):
+            event.stream.run(event.place)
 
     def wait_on_stream(self, stream, event):
         other, place = event.stream, event.place
@@ -110,9 +113,11 @@ def begin(cuda):
     cuda.runtime.driver = rows._driver = gpu.driver()
     for kernel in kernels.values():
         kernel.run = gpu.late_launch(kernel.run)
+    cuda.pinned._release_idle()  # it has events of the simulated GPU, which would be recorded again
     try:
         yield gpu
         gpu.synchronize_device(0)
+        cuda.pinned._release_idle()
     finally:
         cuda.runtime.driver = rows._driver = own
         for kernel in kernels.values():

@@ -118,7 +118,7 @@ def _rates(torch: Any, size: int, repeats: int) -> dict[str, float]:
             end.record()
             torch.cuda.synchronize()
             seconds.append(start.elapsed_time(end) / 1e3)
-        rates[name] = round(4 * size * times / statistics.median(seconds) / 1e9, 3)
+        rates[name] = float(f"{4 * size * times / statistics.median(seconds) / 1e9:.4g}")
     return rates
 
 
