@@ -223,10 +223,8 @@ class Tensor(Description, Conversions, GradientHooks):
 
     def detach_(self) -> Tensor:
         """Cut this tensor from the graph that made it."""
-        if self._view is not None:
-            raise RuntimeError(
-                "Can't detach views in-place. Use detach() instead."
-            )
+        if self._is_view():
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         if self._requires_grad:
             self._origin = DETACHED
         self._edge = None

@@ -116,3 +116,16 @@ def test_a_subclass_takes_part_in_the_graph():
     p.norm().backward()
     assert p.grad.tolist() == pytest.approx([0.6, 0.8])
     assert p.norm().grad_fn.next_functions[0][0].next_functions[0][0].next_functions[0][0].variable is p
+
+
+@pytest.mark.parametrize(("node", "copied"), [
+    ("ToCopyBackward0", lambda x: x.to(numgrad.float32, copy=True)),
+    ("ToCopyBackward0", lambda x: x.to("cpu", copy=True)),
+    ("ToCopyBackward0", lambda x: x.t().to(x, copy=True)),
+    ("ToCopyBackward0", lambda x: x.double()),
+    ("CloneBackward0", lambda x: x.clone()),
+    ("CloneBackward0", lambda x: x.t().contiguous()),
+    ("torch::autograd::CopyBackwards", lambda x: numgrad.zeros(2, 3).copy_(x)),
+])
+def test_which_node_a_copy_is(matrix, node, copied):
+    assert copied(matrix.requires_grad_()).grad_fn.name() == node

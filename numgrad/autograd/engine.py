@@ -83,7 +83,7 @@ class _Pass:
         #: What to call at the end.
         self.callbacks: list[Callable[[], Any]] = []
         self.place = calling_place(3)  # where the program asked for this pass
-        self.node: Node | None = None  # that is running, if it has hooks or in anomaly mode
+        self.node: Node | None = None  # whose turn it is, if it has hooks or in anomaly mode
         #: In anomaly mode the nodes that have sent gradients to each AccumulateGrad.
         self.sources: dict[AccumulateGrad, list[Node]] | None = None
         self.annotated = False
@@ -114,17 +114,20 @@ class _Pass:
                     self._walk_or_tell(turns)
             else:
                 self._walk_or_tell(order)
+            self.node = None
             for callback in self.callbacks:  # which may queue others
                 self._before_hooks()
                 callback()
         finally:
-            if self.modes is not None:
-                switch_back(self.modes)
+            try:
+                if self.modes is not None:
+                    switch_back(self.modes)
+            finally:  # whatever else happens: Ctrl-C may come with any call
+                state.depth -= 1
+                state.current_pass = outer
+                state.mode = before
                 self.modes = None  # which has this pass
-            state.depth -= 1
-            state.current_pass = outer
-            state.mode = before
-            self.buffers.clear()
+                self.buffers.clear()
         return [self.captured.get(place) for place in self.captures or ()]
 
     def _walk_or_tell(self, order: Iterable[Node]) -> None:
@@ -319,7 +322,6 @@ class _Pass:
             gradients = run_post_hooks(node, attached.post_hooks, self._fit_all(node, gradients), gradient)
         if self.mode & ANOMALY:
             check_gradients(node, self._fit_all(node, gradients), gradient)
-        self.node = None
         return gradients
 
     def _fit_all(self, node: Node, gradients: Sequence[Any]) -> tuple[Any, ...]:

@@ -160,6 +160,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             else:
                 output = cls.forward(context, *args)
         finally:
+            state.mode = mode  # first, for Ctrl-C may come with any call
             switch_back(before)
         if call is not None:
             call.take_note(context, output)

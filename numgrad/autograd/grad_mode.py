@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -104,7 +105,28 @@ def switch_back(before: dict[str, Any]) -> bool:
     return True
 
 
-class _BareDecorator(ModeDecorator):
+class _GradModeDecorator(ModeDecorator):
+    """A mode of recording that may decorate.
+
+    When a call of what it decorates ends, recording is as before, even if Ctrl-C has come as ``__exit__`` was called.
+    """
+
+    def _wrap(self, function: Any, updated: tuple[str, ...] = functools.WRAPPER_UPDATES) -> Any:
+        clone = self.clone
+
+        @functools.wraps(function, updated=updated)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            before = state.mode
+            try:
+                with clone():
+                    return function(*args, **kwargs)
+            finally:
+                state.mode = state.mode & ~(_RECORDING | INFERENCE) | before & (_RECORDING | INFERENCE)
+
+        return wrapped
+
+
+class _BareDecorator(_GradModeDecorator):
     """A mode that may also decorate without parentheses: ``@no_grad``."""
 
     _before: Any = None  # (the word to go back to, the same of the block around it that entered this very object)
@@ -156,7 +178,7 @@ class enable_grad(_BareDecorator):  # noqa: N801 - PyTorch's name
         state.mode = mode | (GRAD_WANTED if mode & INFERENCE else GRAD)
 
 
-class set_grad_enabled(ModeDecorator):  # noqa: N801 - PyTorch's name
+class set_grad_enabled(_GradModeDecorator):  # noqa: N801 - PyTorch's name
     """Switch recording on or off in this thread: at once, and until the end of the ``with`` block if there is one.
 
     As a decorator it switches for the decorated function's calls only.
@@ -192,7 +214,7 @@ class set_grad_enabled(ModeDecorator):  # noqa: N801 - PyTorch's name
         return f"numgrad.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
 
-class inference_mode(ModeDecorator):  # noqa: N801 - PyTorch's name
+class inference_mode(_GradModeDecorator):  # noqa: N801 - PyTorch's name
     """``with inference_mode():``, ``@inference_mode()`` or ``@inference_mode``: ``no_grad`` for good.
 
     Nothing is recorded, and what is computed or made here, the inference tensors, can not be recorded later either:

@@ -96,11 +96,13 @@ class PackedTensor:
         self.tangents = getattr(tensor, "_duals", None)  # of which hooks know nothing
         self.beneath = operations.beneath(tensor) if state.mode & LEVELS else ()
         version = tensor._counter[0]
-        before = thread_state()
-        state.mode = with_recording(state.mode, False)
+        before, mode = thread_state(), state.mode
+        unrecorded = with_recording(mode, False)
         try:
+            state.mode = unrecorded
             self.packed = pack_hook(tensor.detach() if detached else tensor)
         finally:
+            state.mode = mode  # first, for Ctrl-C may come with any call
             switch_back(before)
         if tensor._counter[0] != version:
             raise RuntimeError(

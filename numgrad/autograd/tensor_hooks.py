@@ -67,7 +67,7 @@ class TensorHooks:
             return
         with accumulating:
             present = tensor._grad
-            tensor._grad = operations.clone(gradient) if present is None else operations.add(present, gradient)
+            tensor._grad = operations.copy(gradient) if present is None else operations.add(present, gradient)
 
 
 def _run_hooks(hooks: Hooks, gradient: Any) -> Any:

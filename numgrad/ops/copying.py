@@ -264,7 +264,7 @@ def to(
             _warn_of_loss(input, kind)
             return move_op(input, tensor_type(kind, target), input._type, not non_blocking)
     result = convert(input, kind)
-    return clone(input) if copy and result is input else result
+    return to_type(input, input._type) if copy and result is input else result
 
 
 public(clone)

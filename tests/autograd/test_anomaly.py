@@ -310,3 +310,13 @@ def test_a_place_is_warned_of_once(x):
             with set_detect_anomaly(True), pytest.raises(RuntimeError, match="nan values"):
                 (x * 0).sqrt().mul(0).sum().backward()
     assert len([w for w in caught if "Error detected in SqrtBackward0" in str(w.message)]) == 1
+
+
+def test_the_sum_of_what_meets_belongs_to_the_node_that_sent_the_last():
+    x = tensor([1.0, 2.0], requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with detect_anomaly():
+            gradient, = grad((x * x * x).sum(), x, create_graph=True)
+    assert gradient.grad_fn.name() == "AddBackward0"
+    assert gradient.grad_fn.metadata["parent_"].name() == "MulBackward0"

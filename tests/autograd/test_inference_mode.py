@@ -390,3 +390,12 @@ def test_what_an_optimizer_keeps_from_inside_is_not_updated_outside(make):
     with pytest.raises(RuntimeError, match=UPDATED):
         optimizer.step()
     assert model.weight.tolist() == before
+
+
+def test_what_changes_nothing_is_allowed_outside(frozen):
+    with inference_mode():
+        view = frozen.view(2, 1)
+    assert view.detach_() is view
+    assert frozen.resize_(2) is frozen
+    with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode"):
+        frozen.resize_(1)

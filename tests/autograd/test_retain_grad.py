@@ -216,3 +216,11 @@ def test_keeping_a_gradient_does_not_keep_the_tensor(x):
         gc.enable()
     total.backward()
     assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_what_is_kept_is_contiguous():
+    x = numgrad.ones(2, 3, requires_grad=True)
+    y = x.clone()
+    y.retain_grad()
+    y.backward(numgrad.ones(3, 2).t())
+    assert y.grad.stride() == (3, 1)

@@ -219,3 +219,18 @@ def test_what_a_hook_switches_lasts_until_its_node_has_run():
     z.sum().backward()
     assert seen == [True, False]
     assert x.grad.tolist() == [4.0, 32.0]
+
+
+@pytest.mark.parametrize("mode", [numgrad.no_grad, numgrad.enable_grad])
+def test_an_interrupt_at_the_end_of_a_decorated_function(mode):
+    # Ctrl-C comes when Python calls a function: here __exit__, before it has done anything.
+    class Interrupted(mode):
+        def __exit__(self, *exception):
+            raise KeyboardInterrupt
+
+    decorated = Interrupted()(lambda: None)
+    for recording in (True, False):
+        with numgrad.set_grad_enabled(recording):
+            with pytest.raises(KeyboardInterrupt):
+                decorated()
+            assert numgrad.is_grad_enabled() is recording

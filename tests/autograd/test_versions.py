@@ -198,3 +198,13 @@ def test_changes_may_be_kept_from_counting():
     assert w._version == 1
     with pytest.raises(TypeError, match="a tensor or a tuple of tensors, but got int"):
         numgrad.autograd._unsafe_preserve_version_counter(3)
+
+
+def test_resizing_to_the_same_shape_counts_nothing(x):
+    constant = ones(2, 2)
+    y = x * constant
+    constant.resize_(2, 2)
+    assert constant._version == 0
+    y.sum().backward()
+    constant.resize_(3)
+    assert constant._version == 1

@@ -24,7 +24,7 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Give the tensor another shape, in row-major order, of the memory that begins where it does.
 
     Where that is too small the elements are copied to larger memory, the new ones being 0; tensors that shared the
-    old memory keep it.
+    old memory keep it.  A tensor that has the shape already stays as it is, with its version.
 
     Raises:
         RuntimeError: the tensor requires a gradient, or a size is negative.
@@ -34,12 +34,13 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     shape = sizes_of(sizes)
     if any(size < 0 for size in shape):
         raise RuntimeError(f"resize_: sizes must not be negative, but are {list(shape)}")
+    if shape == input._shape:
+        return input
     check_writable(input)
-    if shape != input._shape:
-        needed = input._offset + numel(shape)
-        if needed > input._storage.size:
-            input._storage = _enlarged(input, needed)
-        _show(input, view_of(input, shape, contiguous_strides(shape)))
+    needed = input._offset + numel(shape)
+    if needed > input._storage.size:
+        input._storage = _enlarged(input, needed)
+    _show(input, view_of(input, shape, contiguous_strides(shape)))
     input._counter[0] += 1
     return input
 
