@@ -30,7 +30,7 @@ _TITLES: dict[Any, str] = {complex: "Number", dtype: "torch.dtype"}
 
 
 def tensors_checked(function: _Function) -> _Function:
-    """``checked`` for the tensors alone: a function that PyTorch has in Python judges its other arguments itself."""
+    """``checked`` for tensors and ints: a function that PyTorch has in Python judges its other arguments itself."""
     return checked(function, tensors=True)
 
 
@@ -42,7 +42,7 @@ def checked(
     Args:
         name: what the error calls it, if that is another name than its own.
         method: whether the first argument is a method's object, which is not counted.
-        tensors: whether only tensors are looked at.
+        tensors: whether only tensors and ints are looked at.
     """
     name = name or function.__name__
 
@@ -80,7 +80,7 @@ def check_arguments(
             continue
         for one in value if how is inspect.Parameter.VAR_POSITIONAL else (value,):
             kind = kinds.get(parameter, Any)
-            if not _fits(one, kind) and (Tensor in _alternatives(kind) or not tensors):
+            if not _fits(one, kind) and not (tensors and {Tensor, int}.isdisjoint(_alternatives(kind))):
                 raise wrong_kind(name, parameter, None if parameter in kwargs else place, kind, one) from None
             place += 1
 

@@ -170,10 +170,12 @@ def test_a_dimension_may_be_a_0_d_tensor():
         x.sum(tensor(2))
 
 
-def test_a_function_that_is_python_in_pytorch_judges_what_is_no_tensor_itself():
+def test_a_function_that_is_python_in_pytorch_judges_what_is_no_tensor_or_int_itself():
     x = tensor([1.0, 2.0])
     with pytest.raises(ValueError, match="None is not a valid value for reduction"):
         nn.functional.mse_loss(x, x, reduction=None)
+    with pytest.raises(TypeError, match="argument 'ignore_index' must be int, not str"):
+        nn.functional.nll_loss(tensor([[0.5, 0.5]]), tensor([0]), ignore_index="a")
 
 
 def test_an_error_within_a_right_call_stays_as_it_is():
