@@ -253,6 +253,18 @@ def test_rows_are_overwritten_with_one_of_them():
     assert change(batch[0]).tolist() == [[5, 5, 5], [3, 4, 5]]
 
 
+def test_parts_that_differ_are_written_to_what_examples_have_in_common():
+    rows = numgrad.arange(6.0).view(2, 3)
+    plane = numgrad.ones(3, 3)
+    for write in (
+        lambda row: plane.select_scatter(row, 0, 1), lambda row: plane.slice_scatter(row[None], 0, 2, 3),
+        lambda row: plane.diagonal_scatter(row),
+    ):
+        assert numgrad.equal(vmap(write)(rows), numgrad.stack([write(row) for row in rows]))
+    slopes = vmap(numgrad.func.jacrev(lambda row: (plane.select_scatter(row, 0, 1) ** 2).sum()))(rows)
+    assert slopes.tolist() == (2 * rows).tolist()
+
+
 def test_a_contiguous_example_is_not_copied():
     seen = []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..._layout import normal_dim
 from ..._tensor import Tensor
 from ..arguments import checked
+from ..batches import empty_beside, is_mapped
 from ..copying import clone_op
 from ..overwriting import copy_
 from ..table import public
@@ -12,6 +13,11 @@ from .diagonals import diagonal
 from .parts import select, slice_op
 
 __all__ = ["diagonal_scatter", "select_scatter", "slice_scatter"]
+
+
+def _copy(input: Tensor, src: Tensor) -> Tensor:
+    """A copy of ``input`` that ``src`` can be written to: one for each example, if ``src`` stands for several."""
+    return copy_(empty_beside((input, src), input._shape, input._type), input) if is_mapped(src) else clone_op(input)
 
 
 def _written(copy: Tensor, part: Tensor, src: Tensor) -> Tensor:
@@ -33,7 +39,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
         IndexError: there is no such dimension or index.
         RuntimeError: ``src`` has another shape.
     """
-    copy = clone_op(input)
+    copy = _copy(input, src)
     return _written(copy, select(copy, dim, index), src)
 
 
@@ -50,7 +56,7 @@ def slice_scatter(
     """
     if step < 1:
         raise ValueError("slice step must be positive")
-    copy = clone_op(input)
+    copy = _copy(input, src)
     dim = normal_dim(dim, len(input._shape))
     first, stop, _ = slice(start, end, step).indices(input._shape[dim])
     return _written(copy, slice_op(copy, dim, first, max(stop, first), step), src)
@@ -64,7 +70,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
         IndexError: there is no such dimension.
         RuntimeError: the two are the same, or ``src`` has another shape.
     """
-    copy = clone_op(input)
+    copy = _copy(input, src)
     return _written(copy, diagonal(copy, offset, dim1, dim2), src)
 
 
