@@ -164,9 +164,9 @@ def _of_order(program: Program, order: int, number: int, x: Any) -> Any:
     tensors = program.tensors(numgrad)
     tensors[number] = x.detach().clone().requires_grad_()
     outputs = program.function(numgrad)(*tensors)
-    if order:
-        outputs = [g for g in twice(numgrad, outputs, wanted(tensors), 1)[0] if g is not None]
-    return scalar(numgrad, [x for x in differentiable(outputs) if x.requires_grad]).detach()
+    found = twice(numgrad, outputs, wanted(tensors), 1)[0] if order else differentiable(outputs)
+    none = numgrad.zeros((), dtype=numgrad.float64)
+    return scalar(numgrad, [none if x is None or not x.requires_grad else x for x in found]).detach()
 
 
 def _forward(steps: Steps, program: Program, choose: random.Random) -> Facts:

@@ -17,7 +17,8 @@ LACKING = re.compile(
 )
 #: What it says of tensors without elements in forward mode and transforms.
 EMPTY = re.compile(
-    "reshape tensor of 0 elements|to have non-zero size|out of range for tensor of size \\[0\\]|with no identity"
+    "expected a non-empty list of Tensors|reshape tensor of 0 elements|to have non-zero size|with no identity"
+    "|out of range for tensor of size \\[0\\]"
 )
 
 #: What numgrad has not yet, as the README says.

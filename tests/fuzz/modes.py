@@ -111,15 +111,15 @@ def second(module: ModuleType, program: Program, choose: random.Random) -> Facts
 
 def twice(module: ModuleType, outputs: Any, leaves: list, orders: int = 2) -> list:
     """The gradients, and those of the gradients."""
-    outputs = [x for x in differentiable(outputs) if x.requires_grad]
+    found = differentiable(outputs)
     gradients: list = []
     for _ in range(orders):
-        if not outputs:
+        given = [(x, weights(module, x, n)) for n, x in enumerate(found) if x is not None and x.requires_grad]
+        if not given:
             break
-        given = [weights(module, x, number) for number, x in enumerate(outputs)]
-        found = module.autograd.grad(outputs, leaves, given, create_graph=True, allow_unused=True)
+        starts, vectors = zip(*given, strict=True)
+        found = module.autograd.grad(starts, leaves, vectors, create_graph=True, allow_unused=True)
         gradients.append(found)
-        outputs = [x for x in found if x is not None and x.requires_grad]
     return gradients
 
 
