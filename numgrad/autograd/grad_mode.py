@@ -90,7 +90,10 @@ def thread_state() -> dict[str, Any]:
 
 
 def switch_back(before: dict[str, Any]) -> bool:
-    """Undo what a user's code has switched in this thread and left so; returns whether there was anything."""
+    """Undo what a user's code has switched in this thread and left so; returns whether there was anything.
+
+    Who watches operations is left alone: a profile that ends in a hook has ended.
+    """
     own = state.__dict__
     if own == before:
         return False
@@ -99,9 +102,13 @@ def switch_back(before: dict[str, Any]) -> bool:
         del inference_blocks[-surplus:]
     else:
         inference_blocks.extend([None] * -surplus)
+    watchers = state.watchers
     own.update(before)
     for name in own.keys() - before.keys():
         del own[name]
+    if watchers != state.watchers:
+        state.watchers = watchers
+        state.mode = state.mode | WATCHED if watchers else state.mode & ~WATCHED
     return True
 
 

@@ -62,8 +62,13 @@ class Frames:
             lit = lit.outer
         past = self._steps[: step.number]
         known = _known(past)
-        flown = [n for n, arrow in enumerate(self._picture.arrows) if any(edge in known.sent for edge in arrow.edges)]
-        walked = [self._picture.places[s.node.sequence] for s in past[:-1] if s.node.sequence in self._picture.places]
+        places = self._picture.places
+        walked = {places[s.node.sequence] for s in past[:-1] if s.node.sequence in places}
+        flown = [
+            n for n, arrow in enumerate(self._picture.arrows)
+            if any(edge in known.sent for edge in arrow.edges)
+            or (not arrow.edges and not arrow.dashed and arrow.tail in walked)  # from a result, which backward was given
+        ]
         picture = replace(_written(self._picture, known), trail=frozenset([*flown, *walked]))
         return self._roomy.with_picture(picture).highlighted({lit.node: _note(step)})
 

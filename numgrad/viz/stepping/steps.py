@@ -91,7 +91,7 @@ def backward_steps(
         >>> [step.name for step in steps]
         ['PowBackward0', 'MulBackward0', 'torch::autograd::AccumulateGrad']
         >>> steps[0].rule
-        {'input': 'grad * where(exponent == 0, 0, exponent * input ** (exponent - 1))'}
+        {'input': 'where(exponent == 0, 0, grad * (exponent * input ** (exponent - 1)))'}
         >>> steps[1].gradients
         (tensor(12.),)
     """

@@ -58,7 +58,7 @@ def test_formulas_are_those_of_the_command_without_conjugates_of_real_numbers(ca
         "TanhBackward0": {"input": "tanh_backward(grad, out)"},
         "SubBackward0": {"input": "grad", "other": "-grad * alpha"},
         "MulBackward0": {"input": "grad * other"},  # the number 3 has no gradient
-        "PowBackward0": {"input": "grad * where(exponent == 0, 0, exponent * input ** (exponent - 1))"},
+        "PowBackward0": {"input": "where(exponent == 0, 0, grad * (exponent * input ** (exponent - 1)))"},
     }
     assert "where tanh_backward(grad_output, output) = grad_output * (1 - output * output)" in str(steps[0])
     print_ops(["mul"])

@@ -71,7 +71,7 @@ def test_frames_have_the_gradients_that_there_are_by_then_and_where_they_went():
     flowing = [texts(svg).count("[1, 1]") + texts(svg).count("5") for svg in pictures]
     assert flowing == [1, 4, 4, 4]  # beside arrows, and in the note of the step that has it
     colours = [svg.count(' fill="none" stroke="#c2590a"') for svg in pictures]
-    assert colours == [1, 3, 3, 3]  # the arrows on which a gradient has gone stay coloured
+    assert colours == [2, 4, 4, 4]  # the arrows on which a gradient has gone stay coloured
     walked = [svg.count('fill="#fff1c2"') for svg in pictures]
     assert walked == [0, 1, 2, 3]
 
