@@ -265,6 +265,15 @@ def test_parts_that_differ_are_written_to_what_examples_have_in_common():
     assert slopes.tolist() == (2 * rows).tolist()
 
 
+def test_a_loss_of_no_rows_has_the_gradient_0():
+    def loss(row, target):
+        return numgrad.nn.functional.cross_entropy(row, target, ignore_index=1)
+
+    rows, targets = numgrad.tensor([[0.9, 0.5], [0.7, 0.5]]), numgrad.tensor([0, 1])
+    assert numgrad.func.grad(lambda rows: vmap(loss)(rows, targets).sum())(rows)[1].tolist() == [0, 0]
+    assert vmap(loss)(rows, targets).isnan().tolist() == [False, True]
+
+
 def test_a_contiguous_example_is_not_copied():
     seen = []
 

@@ -11,7 +11,7 @@ from ..copying import convert, row_of, row_or_none
 from ..indexing.advanced import index_op
 from ..indexing.gathering import gather_op
 from ..pointwise.arithmetic import div, mul, neg
-from ..pointwise.comparison import choose, ne
+from ..pointwise.comparison import choose, eq, ne
 from ..reductions.sums import sum_all
 from ..shapes.views import reshape, squeeze_dim, unsqueeze
 from ..table import operation
@@ -59,7 +59,10 @@ def _by_operations(
     if reduction == "none":
         return losses, total_weight
     summed = sum_all(losses)
-    return div(summed, total_weight) if reduction == "mean" else summed, total_weight
+    if reduction != "mean":
+        return summed, total_weight
+    nothing = eq(total_weight, 0)  # the mean of nothing is NaN, its gradient 0
+    return choose(nothing, float("nan"), div(summed, choose(nothing, 1, total_weight))), total_weight
 
 
 def _nll_loss(
