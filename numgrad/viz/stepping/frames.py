@@ -67,7 +67,7 @@ class Frames:
         flown = [
             n for n, arrow in enumerate(self._picture.arrows)
             if any(edge in known.sent for edge in arrow.edges)
-            or (not arrow.edges and not arrow.dashed and arrow.tail in walked)  # from a result, which backward was given
+            or (not arrow.edges and not arrow.dashed and arrow.tail in walked)  # where it was begun
         ]
         picture = replace(_written(self._picture, known), trail=frozenset([*flown, *walked]))
         return self._roomy.with_picture(picture).highlighted({lit.node: _note(step)})
