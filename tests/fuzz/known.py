@@ -22,7 +22,7 @@ EMPTY = re.compile(
 )
 
 #: What numgrad has not yet, as the README says.
-MISSING = re.compile("logsumexp.* not implemented for 'Complex")
+MISSING = re.compile("log(cum)?sumexp.* not implemented for 'Complex")
 
 NOT_YET = "numgrad has it not yet"
 LACKS = "PyTorch lacks it"
