@@ -9,6 +9,7 @@ import itertools
 
 import numpy as np
 from cuda.bindings import driver as real
+from late_gpu import Stream
 
 NAMES = (
     "CU_MEMHOSTALLOC_PORTABLE", "CUdevice_attribute", "CUevent_flags", "CUresult", "CUstream", "CUstream_flags",
@@ -18,20 +19,6 @@ ERROR = real.CUresult
 
 def _number(handle):
     return 0 if handle is None else int(handle)
-
-
-class Stream:
-    """Work that waits to be done, from number ``done`` on."""
-
-    def __init__(self):
-        self.work = []
-        self.done = 0
-
-    def run(self, end=None):
-        end = len(self.work) if end is None else end
-        while self.done < end:
-            self.done += 1
-            self.work[self.done - 1]()
 
 
 class Event:
