@@ -10,6 +10,7 @@ send gradients to the old base.  When the edge of a stale view is asked for, it 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 from .._layout import overlaps_itself
@@ -69,6 +70,12 @@ class View:
         self.made = made if mode & GRAD else INFERENCE_MODE if mode & INFERENCE else NO_GRAD
         counter = base._counter
         self.version = counter[0] if counter.__class__ is list else version_of(base)
+
+    def copied(self, base: Any) -> View:
+        """The same of another base, which lies in memory as this one does."""
+        other = copy(self)
+        other.base = base
+        return other
 
     def edge(self, tensor: Any) -> Edge:
         """The edge of the view ``tensor``, brought up to date with its base.

@@ -19,6 +19,7 @@ from .._tensor import Tensor, fresh, strided
 from .._types import TensorType
 from ..autograd.grad_mode import DUAL, LEVELS, no_grad, state
 from ..autograd.levels import Level, enter, outside, share_tangents
+from ..autograd.node import MAYBE
 from ..autograd.operations import operations
 
 __all__ = [
@@ -51,19 +52,39 @@ class Batched(Level):
         super().__init__()
         self.size = size
         self.randomness = randomness
-        self._adopted: list[tuple[Tensor, Tensor, Any, int]] = []
+        self._adopted: list[Tensor] = []
 
     def concerns(self, tensor: Any) -> bool:
         own = getattr(tensor, "_mapped", None)
-        return own is not None and own.level is self
+        if own is not None and own.level is self:
+            return True
+        view = getattr(tensor, "_view", None)
+        if view is None or not self.concerns(view.base):
+            return False
+        self.adopt(tensor)  # its base was adopted after the view was made
+        return True
 
     def perform(self, call: Any) -> Any:
         return operations.with_batches(call, self)
 
     def adopt(self, tensor: Tensor) -> None:
-        """Make a tensor that the function has made, or got from elsewhere, one of this level until that ends."""
+        """Make a tensor that the function has made, or got from elsewhere, one of this level until that ends.
+
+        What it was so far is then what it stands for, with its place in the graph and its tangents.  With a view goes
+        the base, in whose graph changes of the view are recorded; the base's other views follow when they are used.
+        """
+        view = tensor._view
+        if view is not None and not self.concerns(view.base):
+            self.adopt(view.base)
         own = tensor._alias()
-        self._adopted.append((tensor, own, tensor._edge, tensor._requires_grad))
+        _put_in_graph_as(own, tensor)
+        if view is not None:
+            own._view = view.copied(view.base._mapped.tensor)
+        if hasattr(tensor, "_duals"):
+            share_tangents(tensor, own)
+        self._adopted.append(tensor)
+        tensor._edge = tensor._accumulator = None
+        tensor._requires_grad = False if view is None else MAYBE
         tensor._flat = None
         take_on(tensor, Mapped(self, own, False))
 
@@ -79,13 +100,24 @@ class Batched(Level):
 
     def leave(self) -> None:
         super().leave()
-        for tensor, own, edge, flag in reversed(self._adopted):
-            tensor._flat, tensor._storage, tensor._strides = own._flat, own._storage, own._strides
-            tensor._edge, tensor._requires_grad = edge, flag  # what was recorded here ends here
+        for tensor in reversed(self._adopted):
+            own = tensor._mapped.tensor
+            for name in ("_flat", "_offset", "_shape", "_storage", "_strides"):
+                setattr(tensor, name, getattr(own, name))
+            _put_in_graph_as(tensor, own)  # what was recorded here ends here
+            if tensor._view is not None and own._view is not None:
+                tensor._view.version = own._view.version
+            if hasattr(own, "_duals"):
+                share_tangents(own, tensor)
             if is_mapped(own):
                 tensor._mapped = own._mapped
             else:
                 del tensor._mapped
+
+
+def _put_in_graph_as(tensor: Tensor, other: Tensor) -> None:
+    """Have a tensor the place in the graph that ``other`` has."""
+    tensor._edge, tensor._requires_grad, tensor._accumulator = other._edge, other._requires_grad, other._accumulator
 
 
 class Mapped(NamedTuple):

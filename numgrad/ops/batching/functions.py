@@ -52,7 +52,11 @@ def batched_function(call: FunctionCall, level: Batched) -> Any:
             made = _generated(function, level, args)
             result = made.apply(*physical)
             found = [*zip(result if isinstance(result, tuple) else (result,), made.batched, strict=True)]
-    known = {id(tensor._mapped.tensor): tensor for tensor in tensors}
+    for value in call.args:
+        if isinstance(value, Tensor) and not level.concerns(value) and any(output is value for output, _ in found):
+            level.adopt(value)  # it was changed in place
+    args = tuple([value if level.concerns(value) else arg for value, arg in zip(call.args, args, strict=True)])
+    known = {id(whole): arg for whole, arg in zip(physical, args, strict=True)}
     outputs = []
     for output, batched in found:
         if not isinstance(output, Tensor):
