@@ -5,6 +5,7 @@ import pytest
 from numgrad import eye, ones, tensor, zeros
 from numgrad.autograd import grad
 from numgrad.autograd.functional import hessian, hvp, jacobian, jvp, vhp, vjp
+from numgrad.func import vmap
 
 M = tensor([[1.0, 2.0], [0.0, -1.0], [3.0, 0.5]])
 
@@ -257,3 +258,26 @@ def test_errors(x, case):
     call, error, message = ERRORS[case]
     with pytest.raises(error, match=message):
         call(x)
+
+
+FOR_EXAMPLES = {
+    "jacobian": lambda x, t: jacobian(lambda x: x * t, x),
+    "jacobian of two": lambda x, t: jacobian(lambda t, x: x * t, (t, x))[1],
+    "hessian": lambda x, t: hessian(lambda x: (x * x * t).sum(), x),
+    "vjp": lambda x, t: vjp(lambda x: x * t, x, x)[1],
+    "jvp": lambda x, t: jvp(lambda x: x * t, x, x)[1],
+    "vhp": lambda x, t: vhp(lambda x: (x * x * t).sum(), x, x)[1],
+    "hvp": lambda x, t: hvp(lambda x: (x * x * t).sum(), x, x)[1],
+}
+
+
+@pytest.mark.parametrize("case", FOR_EXAMPLES)
+def test_no_zeros_for_what_all_examples_of_vmap_have_in_common(x, case):
+    with pytest.raises(RuntimeError, match=r"autograd.functional.\* APIs"):
+        vmap(lambda t: FOR_EXAMPLES[case](x, t))(eye(2))
+
+
+def test_what_differs_from_example_to_example_under_vmap(x):
+    found = vmap(lambda t: jacobian(lambda t: x * t, t))(eye(2))
+    assert found.tolist() == [[[1, 0], [0, 2]]] * 2
+    assert vmap(lambda t: hessian(cubes, x) @ t)(eye(2)).tolist() == [[6, 0], [0, 12]]

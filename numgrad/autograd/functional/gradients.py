@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
+from typing import Any
 
 from ..backward import grad
+from ..grad_mode import state
+from ..levels import Tangents
 from .arguments import INDEPENDENT, Tensors
 
 __all__ = ["Strictness", "filled", "gradients"]
@@ -48,7 +52,11 @@ def gradients(
     """As :func:`numgrad.autograd.grad`, of those outputs that are in a graph; None for each input without a gradient.
 
     Outputs may be None.
+
+    Raises:
+        RuntimeError: the outputs are of a level of ``vmap`` and an input is not: its gradient could not be found.
     """
+    _check_levels([output for output in outputs if output is not None], inputs)
     given = (None,) * len(outputs) if vectors is None else vectors
     pairs = [
         (output, vector)
@@ -59,6 +67,20 @@ def gradients(
         return (None,) * len(inputs)
     found, weights = zip(*pairs, strict=True)
     return grad(found, inputs, weights, retain_graph, create_graph, allow_unused=True)
+
+
+def _check_levels(outputs: Sequence[Any], inputs: Tensors) -> None:
+    level = state.level
+    while level is not None:
+        own = not isinstance(level, Tangents) and any(map(level.concerns, outputs))
+        if own and not all(map(level.concerns, inputs)):
+            raise RuntimeError(
+                "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* "
+                "APIs) inside of a function being transformed by a functorch transform. This is unsupported for what "
+                "all examples of vmap have in common, please attempt to use the functorch transforms (e.g. grad, vjp, "
+                "jacrev, jacfwd, hessian)."
+            )
+        level = level.outer
 
 
 def filled(found: Tensors, like: Tensors, strictness: Strictness | None, create_graph: bool) -> Tensors:
