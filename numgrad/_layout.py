@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = [
     "all_dims", "broadcast_shapes", "broadcast_strides", "contiguous_strides", "is_contiguous", "loop_nest",
-    "normal_dim", "normal_dims", "numel", "output_strides", "overlaps_itself", "view_strides",
+    "normal_dim", "normal_dims", "numel", "outgrown", "output_strides", "overlaps_itself", "view_strides",
 ]
 
 Ints = tuple[int, ...]
@@ -104,6 +104,11 @@ def broadcast_shapes(*shapes: Ints) -> Ints:
                     f"at non-singleton dimension {offset + position} (shapes {', '.join(map(str, map(list, shapes)))})"
                 )
     return tuple(result)
+
+
+def outgrown(shape: Ints, wide: Ints) -> RuntimeError:
+    """The error of a tensor that was to be overwritten with what is broadcast to more than its shape."""
+    return RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(wide)}")
 
 
 def broadcast_strides(shape: Ints, strides: Ints, target: Ints) -> Ints:

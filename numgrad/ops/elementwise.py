@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import devices
+from .._layout import outgrown
 from .._tensor import Tensor, check_in_place
 from .._types import (
     bool_,
@@ -329,7 +330,7 @@ def check_target(target: Tensor, operands: Sequence[Any], shape: tuple[int, ...]
     tensors = [value for value in operands if isinstance(value, Tensor)]
     check_in_place(target, *tensors)
     if shape != target._shape:
-        raise RuntimeError(f"output with shape {list(target._shape)} doesn't match the broadcast shape {list(shape)}")
+        raise outgrown(target._shape, shape)
     if kind.category > target._type.dtype.category:
         raise RuntimeError(
             f"result type {kind.legacy} can't be cast to the desired output type {target._type.dtype.legacy}"

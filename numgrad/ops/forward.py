@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import devices
-from .._layout import overlaps_itself
+from .._layout import broadcast_shapes, outgrown, overlaps_itself
 from .._tensor import Tensor, strided
 from .._types import TensorType, tensor_type
 from ..autograd.backward import grad
@@ -63,6 +63,9 @@ def pointwise(call: PointwiseCall, level: Level) -> Tensor:
                 set_tangent(out, level, laid_out_as(out, tangent))
             return out
         target = call.target
+        shape = broadcast_shapes(*[value._shape for value in call.args if isinstance(value, Tensor)])
+        if shape != target._shape:
+            raise outgrown(target._shape, shape)
         args, tangents = _unchanged(call.args, tangents, target)
         before = PointwiseCall(call.op, args, call.statics)
         needs_result = any("out" in parameters(rule) for rule in call.op.rules.values())

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import devices
-from .._layout import broadcast_shapes
+from .._layout import broadcast_shapes, outgrown
 from .._tensor import Tensor, check_in_place
 from .._types import dtype
 from ..autograd.grad_mode import GRAD, TRANSFORMED, state
@@ -96,7 +96,7 @@ def _overwritten_with(input: Tensor, src: Tensor, node: type[Node], wait: bool =
     check_in_place(input, src)
     shape = broadcast_shapes(input._shape, src._shape)
     if shape != input._shape:
-        raise RuntimeError(f"output with shape {list(input._shape)} doesn't match the broadcast shape {list(shape)}")
+        raise outgrown(input._shape, shape)
     check_overlap(input, src)
     edges = recorded_edges(input, src)
     _write(input, src, wait)

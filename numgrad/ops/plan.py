@@ -13,6 +13,7 @@ from .._types import TensorType, dtype, tensor_type
 from ..autograd.grad_mode import TRACED, state
 from ..autograd.places import Place
 from ..autograd.saved import keep
+from .batches import is_batched, zeros_beside
 from .calls import Calls, kind_of, layout_key, new_strides, number_places
 from .copying import convert, kept_copy
 from .new import filled_of
@@ -217,6 +218,8 @@ def as_gradient(result: Any, gradient: Tensor) -> Tensor:
     if result.__class__ is not int:
         return result
     shape, type = gradient._shape, gradient._type
+    if is_batched(gradient):  # a tangent may be overwritten with what differs among the examples
+        return zeros_beside((gradient,), shape, type)
     row, strides = devices.zeros(shape, type), new_strides([gradient], shape)
     return fresh(row, shape, type) if strides is None else strided(row, shape, strides, 0, type)
 

@@ -240,3 +240,31 @@ def test_what_a_function_writes_into_a_tensor_of_no_level_is_differentiated(writ
 
     found = vmap(lambda t: grad(function)(numgrad.tensor([1.0, 2.0])) * t)(numgrad.tensor([1.0, 2.0]))
     assert found.tolist() == [[8, 64], [16, 128]]
+
+
+@pytest.mark.parametrize("constant", [lambda v: v.sign(), lambda v: v.detach().ceil(), lambda v: v.relu()])
+@pytest.mark.parametrize("change", [
+    lambda t, v: t.add_(v * v), lambda t, v: t.addcmul_(t, v), lambda t, v: t.__setitem__(0, v[1]),
+    lambda t, v: t.copy_(v), lambda t, v: t[1:].mul_(v[:-1]),
+])
+def test_what_has_a_zero_tangent_can_be_overwritten_with_what_differs_among_the_directions(constant, change):
+    def changed(v):
+        t = constant(v)
+        change(t, v)
+        return (t * t).sum()
+
+    x = numgrad.tensor([0.5, 2.25, 1.5], dtype=numgrad.float64)
+    gradient, step = jacfwd(changed)(x), 1e-6 * numgrad.eye(3, dtype=x.dtype)
+    differences = numgrad.stack([(changed(x + way) - changed(x - way)) / 2e-6 for way in step])
+    assert numgrad.allclose(gradient, differences, atol=1e-6)
+    assert numgrad.allclose(jacfwd(jacfwd(changed))(x), jacfwd(jacfwd(changed))(x).T)
+
+
+@pytest.mark.parametrize("derivative", [lambda f, x: jvp(f, (x,), (x,)), lambda f, x: jacfwd(f)(x)])
+def test_what_would_outgrow_the_tensor_it_overwrites_is_refused(derivative):
+    def changed(v):
+        v[-1] += v
+        return v
+
+    with pytest.raises(RuntimeError, match=r"output with shape \[\] doesn't match the broadcast shape \[1\]"):
+        derivative(changed, numgrad.ones(1))

@@ -359,3 +359,20 @@ def test_examples_without_dimensions_do_not_decide_on_types():
     wide = tensor([1.5, 2.5], dtype=numgrad.float64)
     assert vmap(lambda row, number: row.add_(number))(zeros(2, 3), wide).dtype == numgrad.float32
     assert vmap(lambda row, number: row + number)(arange(4).view(2, 2), wide).tolist() == [[1.5, 2.5], [4.5, 5.5]]
+
+
+@pytest.mark.parametrize("change", [lambda t: t.zero_(), lambda t: t.fill_(2)])
+def test_elements_that_share_memory_can_be_filled(change):
+    x = numgrad.arange(6.0).reshape(2, 3)
+    filled = vmap(lambda row: change(row[:1].expand(3)))(x)
+    assert filled.tolist() == [[filled[0, 0].item()] * 3] * 2
+    assert x[:, 0].tolist() == filled[:, 0].tolist()
+
+
+@pytest.mark.parametrize("batched", [(0, None), (0, 0), (None, 0)])
+def test_what_an_index_has_picked_lies_in_memory_as_without_vmap(batched):
+    x, index = numgrad.arange(12.0).reshape(2, 3, 2), numgrad.tensor([[1, 0], [0, 1]])
+    args = [value if dim == 0 else value[0] for value, dim in zip((x, index), batched, strict=True)]
+    rows = vmap(lambda x, index: x[:, index].view(6), batched)(*args)
+    expected = [(x[n] if batched[0] == 0 else x[0])[:, index[n] if batched[1] == 0 else index[0]] for n in range(2)]
+    assert rows.tolist() == [each.flatten().tolist() for each in expected]

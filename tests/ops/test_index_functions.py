@@ -232,3 +232,19 @@ def test_index_fill_of_a_tensor_without_dimensions(index, expected, gradients):
         result = getattr(x * 3, name)(0, index, value)
         assert (result.item(), result.shape) == (expected, ())
         assert [g.item() for g in numgrad.autograd.grad(result, [x, value])] == gradients
+
+
+@pytest.mark.parametrize("fill", [
+    lambda x, value: x.masked_fill_(x > 0, value), lambda x, value: x.masked_fill(x > 0, value),
+    lambda x, value: x.index_fill_(0, tensor([0]), value), lambda x, value: x.__setitem__(x > 0, value),
+    lambda x, value: x.__setitem__(x > 9, value), lambda x, value: x.index_put_((x > 0,), value),
+])
+@pytest.mark.parametrize(("value", "kind"), [
+    (tensor(300), "uint8"), (tensor(1e30), "int64"), (tensor(float("nan")), "int32"), (tensor(1 + 2j), "float32"),
+    (tensor(1e300, dtype=numgrad.float64), "float32"),
+])
+def test_a_number_in_a_tensor_that_the_dtype_cannot_hold_is_refused(fill, value, kind):
+    x = ones(2).to(getattr(numgrad, kind))
+    with pytest.raises(RuntimeError, match=f"cannot be converted to type {kind} without overflow"):
+        fill(x, value)
+    assert x.tolist() == [1, 1]

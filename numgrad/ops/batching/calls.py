@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..._layout import broadcast_shapes
+from ..._layout import broadcast_shapes, outgrown
 from ..._tensor import Tensor, check_in_place
 from ...autograd.grad_mode import GRAD, state
 from ...autograd.node import edge_of
@@ -316,12 +316,13 @@ def overwrite(call: OverwriteCall, level: Batched) -> Tensor:
     _check_room(level, given, (source,), "fill_" if call.node.__name__.startswith("Fill") else "inplace arithmetic")
     target = _own(level, given, (source,))
     sources = [target] if source is None else [target, lifted(level, source)]
-    check_in_place(*sources)
-    if source is not None and broadcast_shapes(target._shape, source._shape) != target._shape:
-        wide = broadcast_shapes(target._shape, source._shape)
-        raise RuntimeError(
-            f"output with shape {list(target._shape)} doesn't match the broadcast shape {list(wide)}"
-        )
+    if source is None and not call.draws:
+        check_writable(target)  # elements may share memory: they get the same value
+    else:
+        check_in_place(*sources)
+    wide = target._shape if source is None else broadcast_shapes(target._shape, source._shape)
+    if wide != target._shape:
+        raise outgrown(target._shape, wide)
     edges = (*recorded_edges(*sources), *call.more_edges)
     with below(level):
         if call.draws:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..._layout import numel
 from ..._tensor import Tensor
 from ..batches import expanded
-from ..copying import convert
+from ..copying import contiguous, convert
 from ..creation.filled import arange
 from ..indexing.advanced import index_backward, index_op, index_put_op
 from ..indexing.gathering import embedding_dense_backward, embedding_op
@@ -72,14 +72,14 @@ def _(input, places, dims, distinct):
     if is_shared(input):
         part = index_op(physical(input), physical(places), dims, False)
         first = _first(dims)
-        return permute_op(part, (first, *[d for d in range(len(part._shape)) if d != first]))
+        return contiguous(permute_op(part, (first, *[d for d in range(len(part._shape)) if d != first])))
     turned = permute_op(expanded(input), _order(len(shape), dims))
     if is_shared(places):
         part = index_op(turned, physical(places), tuple(range(1, len(dims) + 1)), distinct)
     else:
         own = _own_places(places, numel(tuple([shape[d] for d in dims])))
         part = index_op(turned, own, _indexed(dims), distinct)
-    return _places_back(part, dims, rank)
+    return contiguous(_places_back(part, dims, rank))  # as without vmap: what follows may be a view of its memory
 
 
 @rule(index_backward)

@@ -26,7 +26,7 @@ from ..shapes.views import expand_op
 from ..sharing import check_apart
 from ..table import operation, public
 from .places import part_shape, pick, put
-from .updating import number_as, updating
+from .updating import check_held, number_as, updating
 
 __all__ = ["Selection", "index_backward", "index_op", "index_put_op", "mask_places", "selected", "write_selected"]
 
@@ -228,7 +228,9 @@ def _checked_values(input: Tensor, indices: Sequence[Tensor | None], selection: 
     kind = input._type.dtype
     if values._type.dtype is not kind:
         masks = all(index is None or index._type.dtype is bool_ for index in indices)
-        if not (masks and values.numel() == 1):
+        if masks and values.numel() == 1:
+            check_held(values, kind)
+        else:
             raise RuntimeError(
                 "Index put requires the source and destination dtypes match, "
                 f"got {kind.legacy} for the destination and {values._type.dtype.legacy} for the source."

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from ... import devices
-from ..._layout import all_dims, broadcast_shapes, numel
+from ..._layout import all_dims, broadcast_shapes, numel, outgrown
 from ..._tensor import Tensor, fresh
 from ..._types import bool_, int32, int64, tensor_type, to_device, to_dtype, uint8
 from ..arguments import checked
@@ -100,7 +100,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     op = _check_filling(self, mask, value)
     shape = broadcast_shapes(self._shape, mask._shape)
     if shape != self._shape:
-        raise RuntimeError(f"output with shape {list(self._shape)} doesn't match the broadcast shape {list(shape)}")
+        raise outgrown(self._shape, shape)
     check_apart(self, mask)
     return in_place(op, _fill, self, mask, value)
 
@@ -209,7 +209,7 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     _check_scattering(self, mask, source)
     shape = broadcast_shapes(self._shape, mask._shape)
     if shape != self._shape:
-        raise RuntimeError(f"output with shape {list(self._shape)} doesn't match the broadcast shape {list(shape)}")
+        raise outgrown(self._shape, shape)
     check_apart(self, mask, source)
     return masked_scatter_op.in_place(self, mask, source)
 

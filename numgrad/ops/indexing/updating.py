@@ -9,16 +9,18 @@ from ... import devices
 from ..._device import CPU
 from ..._layout import contiguous_strides
 from ..._tensor import Tensor, check_in_place, strided
-from ..._types import tensor_type
+from ..._types import dtype, tensor_type
 from ...autograd.grad_mode import GRAD, TRANSFORMED, state
 from ...autograd.views import record_inplace
+from ..batches import is_mapped
 from ..copying import kept_copy, kept_strides, write
 from ..new import empty_of, filled_of
+from ..numbers import check_fits
 from ..overwriting import fill_, recorded_edges
 from ..table import operation, parameters
 from ..transforms import ChangeCall, transformed
 
-__all__ = ["in_place", "number_as", "number_in", "updating"]
+__all__ = ["check_held", "in_place", "number_as", "number_in", "updating"]
 
 
 def updating(
@@ -84,13 +86,25 @@ def in_place(op: Any, change: Callable[..., None], *args: Any) -> Tensor:
     return target
 
 
+def check_held(value: Tensor, kind: dtype) -> None:
+    """Raise if a dtype cannot hold the number in a tensor; one on a GPU or under ``vmap`` is not read for that.
+
+    Raises:
+        RuntimeError: it cannot.
+    """
+    if value._type.dtype is not kind and value._type.device is CPU and not is_mapped(value):
+        check_fits(value.item(), kind)
+
+
 def number_as(value: Any, like: Tensor) -> Tensor:
     """A 0-d tensor with the number, of the dtype of ``like``.
 
     Raises:
         TypeError, RuntimeError: it is no number, or one that the dtype cannot hold.
     """
-    if value.__class__ in (bool, int, float) and like._type.dtype.is_floating_point and _is_held(value):
+    if isinstance(value, Tensor):
+        check_held(value, like._type.dtype)
+    elif value.__class__ in (bool, int, float) and like._type.dtype.is_floating_point and _is_held(value):
         return filled_of((), value, like._type)  # which fill_ would find to fit
     return fill_(empty_of((), like._type), value)
 
