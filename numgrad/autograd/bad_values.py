@@ -47,6 +47,8 @@ def check_gradients(node: Any, gradients: Sequence[Any], incoming: Any) -> None:
 class ForwardCheck(Watcher):
     """Who watches operations for the first that returns a NaN or an infinity, though it was given none."""
 
+    is_mode = True
+
     def before(self, call: Any) -> dict[str, Any] | None:
         """What the operation is given, by name; None if there is nothing to find out: some of it is bad already."""
         if state.current_pass is not None or getattr(call, "source", call) is None:

@@ -125,7 +125,7 @@ class _Pass:
             finally:  # whatever else happens: Ctrl-C may come with any call
                 state.depth -= 1
                 state.current_pass = outer
-                state.mode = before
+                state.mode = before & ~WATCHED | state.mode & WATCHED  # a profile may have begun or ended
                 self.modes = None  # which has this pass
                 self.buffers.clear()
         return [self.captured.get(place) for place in self.captures or ()]

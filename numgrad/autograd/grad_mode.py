@@ -92,7 +92,7 @@ def thread_state() -> dict[str, Any]:
 def switch_back(before: dict[str, Any]) -> bool:
     """Undo what a user's code has switched in this thread and left so; returns whether there was anything.
 
-    Who watches operations is left alone: a profile that ends in a hook has ended.
+    Who watches operations and is no mode is left alone: a profile that begins or ends in a hook has begun or ended.
     """
     own = state.__dict__
     if own == before:
@@ -107,8 +107,9 @@ def switch_back(before: dict[str, Any]) -> bool:
     for name in own.keys() - before.keys():
         del own[name]
     if watchers != state.watchers:
-        state.watchers = watchers
-        state.mode = state.mode | WATCHED if watchers else state.mode & ~WATCHED
+        modes, others = [w for w in state.watchers if w.is_mode], [w for w in watchers if not w.is_mode]
+        state.watchers = *modes, *others
+        state.mode = state.mode | WATCHED if state.watchers else state.mode & ~WATCHED
     return True
 
 

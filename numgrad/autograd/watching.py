@@ -31,6 +31,9 @@ class Watcher:
     Of what one watches is told in the order of a stack: what begins last ends first.
     """
 
+    #: Whether it belongs to a mode of the thread: what hooks change of that ends with them (see ``switch_back``).
+    is_mode = False
+
     def before(self, call: Any) -> Any:
         """An operation, given as a call (see ``numgrad.ops.transforms``), is about to be done.
 

@@ -161,6 +161,22 @@ def test_a_profile_that_ends_in_a_hook_leaves_nothing_behind():
     assert "MulBackward0" not in names(prof.function_events)
 
 
+@pytest.mark.parametrize("of_leaf", [False, True])
+def test_a_profile_that_begins_in_a_hook_goes_on_after_it(of_leaf):
+    x = leaf()
+    y = x * 2
+    prof = profile()
+
+    def begin(gradient):
+        prof.__enter__()
+
+    (x if of_leaf else y).register_hook(begin)
+    y.sum().backward()
+    x.exp()
+    prof.__exit__(None, None, None)
+    assert "aten::exp" in names(prof.function_events)
+
+
 def test_records_can_be_had_as_they_are_complete():
     class Printing(Recording):
         def __init__(self):

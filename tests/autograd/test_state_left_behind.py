@@ -21,6 +21,7 @@ CONTEXTS = {
     "enable_grad": numgrad.enable_grad,
     "inference_mode": numgrad.inference_mode,
     "anomaly": detect_anomaly,
+    "forward check": lambda: detect_anomaly(check_forward=True),
     "hooks": lambda: saved_tensors_hooks(lambda t: t * 0 + 7, lambda t: t),
     "no hooks": lambda: disable_saved_tensors_hooks("none here"),
     "mutation": allow_mutation_on_saved_tensors,
@@ -143,6 +144,7 @@ def assert_whole(was_recording):
     assert numgrad.is_grad_enabled() is was_recording
     assert not numgrad.is_inference_mode_enabled()
     assert not numgrad.is_anomaly_enabled()
+    assert tensor(-1.0).log().isnan()  # which detect_anomaly(check_forward=True) refuses
     with numgrad.enable_grad():
         x = ones(2, requires_grad=True)
         assert (x * x).grad_fn._saved_self is x
