@@ -70,6 +70,7 @@ def unrecorded(x):
     (lambda x: arange(3) / 2, "False. It was computed from tensors that require none, such as integers"),
     (unrecorded, "False. It was computed where nothing is recorded: under no_grad()"),
     (lambda x: unrecorded(x.sum()), "False. It was computed where nothing is recorded: under no_grad()"),
+    (numgrad.no_grad()(lambda x: x.sort()[0]), "False. It was computed where nothing is recorded: under no_grad()"),
     (Fixed.apply, "False. It was computed where nothing is recorded: under no_grad(), in the forward of a Function"),
     (lambda x: ones(2, 2)[0], "False. It is a view of a tensor that requires none."),
     (lambda x: x, "True, so that backward adds to its grad."),

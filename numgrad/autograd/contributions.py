@@ -65,7 +65,7 @@ def note_contribution(leaf: Any, before: Any, call: Place, sources: Sequence[Any
     if known is None or not known.made(before):
         known = _noted[id(leaf)] = Contributions(leaf, id(leaf), before is None)
     places = [(node.name(), None if node.attached is None else node.attached.place) for node in sources]
-    names = tuple([hook_name(hook) for hook in leaf._backward_hooks.values()]) if hooked else ()
+    names = tuple([hook_name(hook) for hook in (leaf._backward_hooks or {}).values()]) if hooked else ()
     known.latest.append(Contribution(call, tuple(places), names))
     known.count += 1
     known.grad = None if leaf._grad is None else ref(leaf._grad)  # a hook may have taken it

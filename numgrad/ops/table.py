@@ -260,8 +260,12 @@ class _Operation(Op):
                 self._record_several(edges, args, out)
             else:
                 self._record(edges, args, out)
-        elif not mode & GRAD and out.__class__ is Tensor:
-            out._origin = UNRECORDED
+        elif not mode & GRAD:
+            if out.__class__ is Tensor:
+                out._origin = UNRECORDED
+            elif out.__class__ is tuple:
+                for one in out:
+                    one._origin = UNRECORDED
         return out
 
     def _edges(self, args: tuple[Any, ...]) -> tuple[Any, ...]:

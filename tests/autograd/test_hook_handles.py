@@ -148,6 +148,13 @@ def test_hooks_can_be_assigned():
     assert (grad_of(x), grad_of(y)) == (3.0, 3.0)
     x._backward_hooks = None
     assert (grad_of(x), x._backward_hooks) == (1.0, None)
+    def last(gradient):
+        x._backward_hooks = None
+        return gradient * 2
+
+    x._backward_hooks = {0: last}
+    with numgrad.autograd.set_detect_anomaly(True):  # which notes the names of hooks
+        assert (grad_of(x), grad_of(x)) == (2.0, 1.0)
     result = x * 2
     result._backward_hooks = hooks
     assert numgrad.autograd.grad(result.sum(), x)[0].item() == 6.0
