@@ -214,7 +214,7 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor if its elements lie in row-major order, else a copy of which that is true."""
     if memory_format is not None:
         check_memory_format(memory_format)
-    return input if input.is_contiguous() else contiguous_op(input)
+    return input if input._flat is not None or input.is_contiguous() else contiguous_op(input)
 
 
 def convert(input: Tensor, kind: dtype) -> Tensor:
