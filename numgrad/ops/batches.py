@@ -19,7 +19,7 @@ from .._tensor import Tensor, fresh, strided
 from .._types import TensorType
 from ..autograd.grad_mode import DUAL, LEVELS, no_grad, state
 from ..autograd.levels import Level, enter, outside, share_tangents
-from ..autograd.node import MAYBE
+from ..autograd.node import MAYBE, edge_of
 from ..autograd.operations import operations
 
 __all__ = [
@@ -97,16 +97,24 @@ class Batched(Level):
             yield
         finally:
             enter(before)
+            self._give_back()
 
     def leave(self) -> None:
         super().leave()
-        for tensor in reversed(self._adopted):
+        self._give_back()
+
+    def _give_back(self) -> None:
+        """Let the adopted tensors be what they stand for."""
+        while self._adopted:
+            tensor = self._adopted.pop()
             own = tensor._mapped.tensor
             for name in ("_flat", "_offset", "_shape", "_storage", "_strides"):
                 setattr(tensor, name, getattr(own, name))
             _put_in_graph_as(tensor, own)  # what was recorded here ends here
-            if tensor._view is not None and own._view is not None:
+            if tensor._view is not None:
                 tensor._view.version = own._view.version
+            elif own._view is not None:  # it took on the shape of a view of itself
+                tensor._edge, tensor._requires_grad = edge_of(own), own.requires_grad
             if hasattr(own, "_duals"):
                 share_tangents(own, tensor)
             if is_mapped(own):

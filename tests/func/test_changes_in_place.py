@@ -268,3 +268,41 @@ def test_what_would_outgrow_the_tensor_it_overwrites_is_refused(derivative):
 
     with pytest.raises(RuntimeError, match=r"output with shape \[\] doesn't match the broadcast shape \[1\]"):
         derivative(changed, numgrad.ones(1))
+
+
+def test_a_tensor_from_outside_that_took_another_shape_under_vmap_keeps_it_and_its_graph():
+    y = numgrad.tensor([1.0, 2.0], requires_grad=True)
+    x = numgrad.tensor([3.0, 4.0])
+    b, c = numgrad.zeros(3, 2) + y, numgrad.ones(3, 2)
+
+    def changing(x):
+        for tensor in (b, c):
+            tensor.mul_(x)
+            tensor.t_()
+        return b.sum()
+
+    assert vmap(lambda t: grad(changing)(x) * t)(numgrad.tensor([1.0, 2.0])).tolist() == [[3, 6], [6, 12]]
+    assert (b.shape, b.requires_grad, b.is_leaf) == ((2, 3), True, False)
+    assert (c.tolist(), c.requires_grad, c.is_leaf) == ([[3, 3, 3], [4, 4, 4]], False, True)
+    (b * b).sum().backward()  # 3 (x y)^2
+    assert y.grad.tolist() == [54, 192]
+
+
+def test_what_a_function_writes_into_a_tensor_from_outside_stays_there():
+    last = numgrad.zeros(2)
+
+    class Doubled(numgrad.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x, t):
+            return grad(lambda z: (last.copy_(z) ** 2).sum())(x) * t
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+    x = numgrad.tensor([3.0, 4.0])
+    found = vmap(lambda t: Doubled.apply(x, t))(numgrad.tensor([1.0, 2.0]))
+    assert found.tolist() == [[6, 8], [12, 16]]
+    assert ((last + 1).tolist(), last.requires_grad) == ([4, 5], False)
