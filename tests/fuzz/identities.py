@@ -177,7 +177,8 @@ def _forward(steps: Steps, program: Program, choose: random.Random) -> Facts:
 
     def at(distance: float) -> tuple:
         return function(*[
-            x + distance * weights(numgrad, x, number) if number in moved else x for number, x in enumerate(tensors)
+            x + distance * weights(numgrad, x, number) if number in moved else x.clone()  # it may be changed in place
+            for number, x in enumerate(tensors)
         ])
 
     facts: Facts = []

@@ -110,8 +110,8 @@ class Program:
 
     @functools.cached_property
     def connected(self) -> bool:
-        """Whether all that depends on a leaf is recorded so."""
-        return not any(word in self.body for word in ("detach", "no_grad"))
+        """Whether all that depends on a leaf is recorded so; integers made of what is detached do not."""
+        return not any(word in self.body.replace(".detach().amax(", "") for word in ("detach", "no_grad"))
 
     def widened(self) -> Program:
         """The same program in double precision."""

@@ -55,7 +55,8 @@ def picked(draw: Draw) -> str:
         f"{x}.{name}({dim})[{part}]", f"{x}.{name}({dim})[0]", f"{x}.{draw.pick('max min median')}()",
         f"{x}.topk({draw.random.randint(1, extent)}, {dim})[{part}]",
         f"{x}.kthvalue({draw.random.randint(1, extent)}, {dim})[0]", f"{x}.sort({dim}, descending=True)[0]",
-        f"{x}.msort()", f"{x}.argsort({dim})", f"{x}.argmax({dim}, keepdim=True)", f"torch.diff({x}, dim={dim})",
+        f"{x}.msort()", f"{x}.argsort(dim={dim}, stable=True)",
+        f"{x}.argmax({dim}, keepdim=True)", f"torch.diff({x}, dim={dim})",
     ))
 
 

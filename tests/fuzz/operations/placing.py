@@ -26,11 +26,11 @@ def indexed(draw: Draw) -> str:
     choices = [
         f"{x}[{first}]", f"{x}.index_select({dim}, {places})", f"torch.take({x}, {places})",
         f"{x}[{condition(draw, x)}]", f"{x}[..., {indices(draw, x.shape[-1])}]",
-        f"torch.gather({x}, {dim}, {x}.abs().argsort({dim}))",
-        f"torch.take_along_dim({x}, {x}.abs().argsort({dim}), {dim})",
+        f"torch.gather({x}, {dim}, {x}.abs().argsort(dim={dim}, stable=True))",
+        f"torch.take_along_dim({x}, {x}.abs().argsort(dim={dim}, stable=True), {dim})",
         f"torch.masked_select({x}, {condition(draw, x)})", f"{x}[{x}.abs().flatten().argmax() % {x.shape[0]}]",
         f"{x}[{first}, ...]", f"{x}[({x}.abs() < {abs(draw.number())}).nonzero(as_tuple=True)]",
-        f"{x}[{x}.abs().argsort({dim})[:1] % {x.shape[0]}]",
+        f"{x}[{x}.abs().argsort(dim={dim}, stable=True)[:1] % {x.shape[0]}]",
     ]
     if x.ndim > 1:
         choices += [
@@ -50,18 +50,18 @@ def written(draw: Draw) -> str:
         raise NothingFitsError
     number = draw.number()
     full = f"{y}.expand_as({x})"
-    order = f"{x}.abs().argsort({dim})"
+    order = f"{x}.abs().argsort(dim={dim}, stable=True)"
     count = x.shape[dim]
     rows = f"{x}.abs()" if x.ndim == 1 else f"{x}.abs().movedim({dim}, 0).flatten(1).sum(1)"
     places = indices(draw, count, rows)
     return draw.pick((
         f"{x}.masked_fill({condition(draw, x)}, {number})", f"{x}.index_fill({dim}, {indices(draw, count)}, {number})",
         f"{x}.index_add({dim}, {places}, {full})", f"{x}.index_add({dim}, {places}, {full}, alpha={number})",
-        f"{x}.index_copy({dim}, {rows}.argsort(), {full})", f"{x}.scatter({dim}, {order}, {full})",
+        f"{x}.index_copy({dim}, {rows}.argsort(stable=True), {full})", f"{x}.scatter({dim}, {order}, {full})",
         f"{x}.scatter({dim}, {order}, {number})", f"{x}.scatter_add({dim}, {order}, {full})",
         f"{x}.scatter_reduce({dim}, {order}, {full}, 'mean')",
         f"{x}.scatter_reduce({dim}, {order}, {full}, {draw.pick(REDUCED)!r}, include_self={draw.maybe()})",
-        f"{x}.index_put(({rows}.argsort()[:1] % {x.shape[0]},), {y}.mean())",
+        f"{x}.index_put(({rows}.argsort(stable=True)[:1] % {x.shape[0]},), {y}.mean())",
         f"{x}.index_put(({indices(draw, x.shape[0])},), {y}.sum(), accumulate=True)",
         f"{x}.masked_scatter({condition(draw, x)}, {full})",
         f"{x}.select_scatter({y}.mean().expand({x}.select({dim}, 0).shape), {dim}, 0)",
@@ -102,11 +102,12 @@ def assigned(draw: Draw) -> str:
     place, first = draw.place(x, dim), draw.place(x, 0)
     return "!" + draw.pick((
         f"{x}[{first}] = {value}", f"{x}[::2] = {value}", f"{x}[..., 1:] = {value}",
-        f"{x}[{condition(draw, x)}] = {value}", f"{x}[{x}.abs().flatten().argsort()[:1] % {x.shape[0]}] = {value}",
+        f"{x}[{condition(draw, x)}] = {value}",
+        f"{x}[{x}.abs().flatten().argsort(stable=True)[:1] % {x.shape[0]}] = {value}",
         f"{x}.select({dim}, {place}).mul_({value})", f"{x}[{first}] += {value}",
         f"{x}.index_add_({dim}, torch.arange({x.shape[dim]}), {y}.expand_as({x}))",
         f"{x}.index_fill_({dim}, torch.tensor([0]), {value})",
-        f"{x}.scatter_({dim}, {x}.abs().argsort({dim}), {y}.expand_as({x}))",
+        f"{x}.scatter_({dim}, {x}.abs().argsort(dim={dim}, stable=True), {y}.expand_as({x}))",
         f"{x}[{condition(draw, x)}] *= {draw.number()}",
         f"{x}.index_put_(({indices(draw, x.shape[0])},), {y}.mean(), accumulate=True)",
     ))
