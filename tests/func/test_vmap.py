@@ -376,3 +376,19 @@ def test_what_an_index_has_picked_lies_in_memory_as_without_vmap(batched):
     rows = vmap(lambda x, index: x[:, index].view(6), batched)(*args)
     expected = [(x[n] if batched[0] == 0 else x[0])[:, index[n] if batched[1] == 0 else index[0]] for n in range(2)]
     assert rows.tolist() == [each.flatten().tolist() for each in expected]
+
+
+def test_one_row_that_an_index_has_picked_can_be_seen_as_complex():
+    x = numgrad.arange(4.0).reshape(2, 1, 2)
+    found = vmap(lambda x: numgrad.view_as_complex(x[..., numgrad.tensor([1, 0])]))(x)
+    assert found.tolist() == [[1], [3 + 2j]]
+
+
+@pytest.mark.parametrize(("write", "expected"), [
+    (lambda row, turn: row.index_copy_(0, turn, row), [[1, 0], [3, 2]]),
+    (lambda row, turn: row.index_add_(0, turn, row.view(2)), [[1, 1], [5, 5]]),
+    (lambda row, turn: row.scatter_(0, turn, row), [[1, 0], [3, 2]]),
+    (lambda row, turn: row.index_put_((turn,), row), [[1, 0], [3, 2]]),
+])
+def test_an_example_is_read_before_it_is_written_to_at_indices(write, expected):
+    assert vmap(lambda row: write(row, tensor([1, 0])))(arange(4.0).view(2, 2)).tolist() == expected

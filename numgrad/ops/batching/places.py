@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..._layout import numel
+from ..._layout import contiguous_strides, numel
 from ..._tensor import Tensor
 from ..batches import expanded
-from ..copying import contiguous, convert
+from ..copying import contiguous_op, convert
 from ..creation.filled import arange
 from ..indexing.advanced import index_backward, index_op, index_put_op
 from ..indexing.gathering import embedding_dense_backward, embedding_op
@@ -66,20 +66,25 @@ def _indexed(dims: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(range(len(dims) + 1))
 
 
+def _row_major(part: Tensor) -> Tensor:
+    """A physical part that lies as it would without ``vmap``: what follows may be a view of its memory."""
+    return part if part._element_strides() == contiguous_strides(part._shape) else contiguous_op(part)
+
+
 @rule(index_op)
 def _(input, places, dims, distinct):
     shape, rank = input._shape, len(places._shape)
     if is_shared(input):
         part = index_op(physical(input), physical(places), dims, False)
         first = _first(dims)
-        return contiguous(permute_op(part, (first, *[d for d in range(len(part._shape)) if d != first])))
+        return _row_major(permute_op(part, (first, *[d for d in range(len(part._shape)) if d != first])))
     turned = permute_op(expanded(input), _order(len(shape), dims))
     if is_shared(places):
         part = index_op(turned, physical(places), tuple(range(1, len(dims) + 1)), distinct)
     else:
         own = _own_places(places, numel(tuple([shape[d] for d in dims])))
         part = index_op(turned, own, _indexed(dims), distinct)
-    return contiguous(_places_back(part, dims, rank))  # as without vmap: what follows may be a view of its memory
+    return _row_major(_places_back(part, dims, rank))
 
 
 @rule(index_backward)
