@@ -46,6 +46,7 @@ SAVES = "kron and polar have saved what is overwritten"
 POLAR = "the derivative of polar where magnitudes may be negative, and finite differences cannot tell"
 COPIES = "conj is a copy"
 SEVERAL = "one of several views changed without recording"
+WRAPS = "negative widths of a circular pad would show memory that was never written"
 OVERLAP = "memory that is read and written overlaps"
 ZERO = "a derivative that is zero is None in one of the two"
 REFUSES = "PyTorch refuses without the checkpoint: a saved tensor is changed in place"
@@ -78,6 +79,8 @@ def excuse_for(
         return REFUSES_TOO
     if OVERWRITTEN in own and re.search(r"\b(kron|polar)\(", program.body):
         return SAVES
+    if "wrapping around more than once" in own:
+        return WRAPS
     return OVERLAP if SHARED.search(own) and not words else None
 
 
