@@ -56,17 +56,14 @@ def normal_dim(dim: int, rank: int) -> int:
         IndexError: it is not in ``[-rank, rank - 1]``; a 0-d tensor is taken to have one dimension.
         TypeError: it is no int.
     """
-    span = max(rank, 1)
-    try:
-        if -span <= dim < span:
-            return dim + span if dim < 0 else dim
-    except Exception:  # an array of several elements has no truth, text no order
-        pass
     try:
         dim = operator.index(dim)
     except TypeError:
         raise TypeError(f"a dimension must be int, not {type(dim).__name__}") from None
-    raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})")
+    span = max(rank, 1)
+    if not -span <= dim < span:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})")
+    return dim + span if dim < 0 else dim
 
 
 def normal_dims(dims: Any, rank: int) -> Ints:

@@ -157,7 +157,8 @@ def test_positions_and_elements():
     lambda x: x.sum(1.5), lambda x: x.softmax(0.5), lambda x: x.transpose(0, x), lambda x: x.unsqueeze(x.numpy()),
     lambda x: x.argmax(x), lambda x: x.chunk(2, 0.0), lambda x: x.sum(dtype=x), lambda x: numgrad.zeros(2, dtype=x),
     lambda x: x.double(memory_format="a"), lambda x: x.clone(memory_format=3), lambda x: x.div(x, rounding_mode=3),
-], ids=range(11))
+    lambda x: x.squeeze(0.5), lambda x: x.flatten(1.0),
+], ids=range(13))
 def test_what_is_no_dimension_dtype_or_mode(call):
     with pytest.raises(TypeError):
         call(tensor([[1.0, 2.0], [3.0, 4.0]]))
