@@ -198,7 +198,7 @@ ERRORS = expressions(
     "x.as_strided((2, 2), (99, 9)); x.as_strided((2, 2), (1,)); x.as_strided((2, 2), (-1, 1)); "
     "x.as_strided((2, 2), (1, 1), -1); x.as_strided((2,), (1,), 24); x.view(5); x.view(-1, -1); x.view(-2, 12); "
     "x.view(0, -1); "
-    "x.view('a'); x.view(2.5); x.T.view(24); x.view(()); x.reshape('a'); x.reshape(5, -1); x.reshape(-1, 0); "
+    "x.view('a'); x.view(2.5); x.permute(2, 1, 0).view(24); x.view(()); x.reshape('a'); x.reshape(5, -1); x.reshape(-1, 0); "
     "x.expand(3); "
     "x.expand(-1, 2, 3, 4); x.expand(2, 3, 5); x.expand(2, 3, -2); x.expand('a'); x.unsqueeze(5); x.squeeze(5); "
     "x.squeeze((0, 0)); x.transpose(0, 5); x.narrow(0, 1, 5); x.narrow(0, -5, 1); x.narrow(0, 5, 1); "
