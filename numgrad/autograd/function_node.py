@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-from weakref import ref
+from weakref import proxy, ref
 
 from .checks import is_tensor
 from .errors import freed_error
@@ -184,7 +184,7 @@ class BackwardCFunction(SavingNode):
         self.saved = self.versions = self.numbers = ()
 
     def __del__(self) -> None:
-        """Live on with the context, if somebody still holds that."""
+        """Live on with the context, if somebody still holds that: now it holds the node, and not the other way round."""
         try:
             context = ref(self.context)
         except AttributeError:
@@ -192,7 +192,7 @@ class BackwardCFunction(SavingNode):
         del self.context
         held = context()
         if held is not None:
-            self.context = held
+            self.context = proxy(held)
             held._node = self.itself
 
     def itself(self) -> BackwardCFunction:

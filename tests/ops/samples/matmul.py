@@ -1,7 +1,7 @@
 """Samples of matrix products."""
 
 import numpy as np
-from ops.sampling import NUMBERS, sample, without
+from ops.sampling import ALL, NUMBERS, sample, without
 
 import numgrad
 
@@ -29,8 +29,8 @@ sample("addmm_op", _added(np.matmul), (2, 3), (2, 3), (3, 3), call=numgrad.addmm
 for _input, _left, _right in (((2,), (2, 3), (3,)), ((), (0, 3), (3,))):
     sample("addmv_op", _added(np.matmul), _input, _left, _right, call=numgrad.addmv, dtypes=NUMBERS, beta=3, alpha=2)
 for _input, _left, _right in (((3,), (2,), (3,)), ((2, 3), (2,), (3,)), ((2, 1), (2,), (0,))):
-    sample("addr_op", _added(np.outer), _input, _left, _right, call=numgrad.addr, dtypes=NUMBERS, memory="kept",
-           beta=3, alpha=2)
+    sample("addr_op", lambda x, *others, **numbers: _added(np.outer)(x, *others, **numbers).astype(x.dtype),
+           _input, _left, _right, call=numgrad.addr, dtypes=ALL, memory="kept", beta=3, alpha=2)
 for _input, _left, _right in (((3, 2), (2, 3, 4), (2, 4, 2)), ((1,), (0, 3, 2), (0, 2, 1))):
     sample("baddbmm_op", _added(np.matmul), _input, _left, _right, call=numgrad.baddbmm, dtypes=NUMBERS, beta=3)
     sample("addbmm_op", _added(lambda left, right: np.matmul(left, right).sum(0)), _input, _left, _right,
