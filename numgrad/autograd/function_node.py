@@ -184,7 +184,7 @@ class BackwardCFunction(SavingNode):
         self.saved = self.versions = self.numbers = ()
 
     def __del__(self) -> None:
-        """Live on with the context, if somebody still holds that: now it holds the node, and not the other way round."""
+        """Live on with the context, if somebody still holds that: now it holds the node, and not the other way."""
         try:
             context = ref(self.context)
         except AttributeError:
