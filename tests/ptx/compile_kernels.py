@@ -40,7 +40,7 @@ def kernels_of_tests() -> list[tuple]:
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
         status = pytest.main([
-            "-q", "-m", "gpu", "-n", "0", "--tb=no", "-p", "no:cacheprovider", "-W", "ignore",
+            "-q", "-m", "gpu and not simulator", "-n", "0", "--tb=no", "-p", "no:cacheprovider", "-W", "ignore",
             str(Path(__file__).parents[1] / "on_gpu"),
         ])
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):

@@ -34,7 +34,7 @@ def bincount(flat: np.ndarray, weights: np.ndarray | None, minlength: int) -> np
     """How often each number from 0 occurs, or the sum of the weights where it does; None if a number is negative."""
     if (flat < 0).any():
         return None
-    check_countable((max(int(flat.max(initial=-1)) + 1, minlength),), np.dtype(np.int64))
+    check_countable((max(int(flat.max(initial=0)) + 1, minlength),), np.dtype(np.int64))
     counts = np.bincount(flat, weights, minlength)
     return counts if weights is None or weights.dtype != np.float32 else counts.astype(np.float32)
 
