@@ -15,7 +15,8 @@ __all__ = ["of_operation", "of_overwriting"]
 #: Operations whose names are not those of their nodes.
 _OTHERWISE = {
     "index_put_impl": "index_put", "log_softmax_backward_data": "_log_softmax_backward_data",
-    "reshape_alias": "_reshape_alias", "safe_softmax": "_safe_softmax",
+    "prelu_kernel_backward": "_prelu_kernel_backward", "reshape_alias": "_reshape_alias",
+    "safe_softmax": "_safe_softmax",
     "scaled_dot_product_flash_attention_for_cpu": "scaled_dot_product_attention",
     "softmax_backward_data": "_softmax_backward_data", "to_copy": "to", "unsafe_view": "_unsafe_view",
 }
