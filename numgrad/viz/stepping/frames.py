@@ -57,9 +57,6 @@ class Frames:
             ImportError: pygraphviz is not installed.
             ValueError: the step's node is not part of the graph that was drawn.
         """
-        lit = step
-        while lit.outer is not None:  # its own node belongs to a graph that was made in backward
-            lit = lit.outer
         past = self._steps[: step.number]
         known = _known(past)
         places = self._picture.places
@@ -70,7 +67,7 @@ class Frames:
             or (not arrow.edges and not arrow.dashed and arrow.tail in walked)  # where it was begun
         ]
         picture = replace(_written(self._picture, known), trail=frozenset([*flown, *walked]))
-        return self._roomy.with_picture(picture).highlighted({lit.node: _note(step)})
+        return self._roomy.with_picture(picture).highlighted({step.outermost.node: _note(step)})
 
     @functools.cached_property
     def _roomy(self) -> Drawing:

@@ -95,10 +95,7 @@ def picture(step: Step, frames: Frames | None) -> str | None:
     """
     if frames is None:
         return None
-    lit = step
-    while lit.outer is not None:
-        lit = lit.outer
     try:
-        return frames.at(step).part(lit.node, WIDEST, TALLEST)
+        return frames.at(step).part(step.outermost.node, WIDEST, TALLEST)
     except (ImportError, ValueError):
         return None

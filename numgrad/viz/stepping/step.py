@@ -141,6 +141,14 @@ class Step:
         self._arrived = values
 
     @property
+    def outermost(self) -> Step:
+        """The step that it ran within, however deep: its own node may belong to a graph that was made in backward."""
+        step = self
+        while step.outer is not None:
+            step = step.outer
+        return step
+
+    @property
     def name(self) -> str:
         """The node's name."""
         return self.node.name()
