@@ -208,7 +208,7 @@ class _Writer:
         for members, start, end in self._groups():
             lead = next((n for n in members if _covers(self._tensors[n], start, end)), None)
             first = self._tensors[members[0]]
-            if lead is None and len(members) == 1 and not overlaps_itself(first._shape, first.stride()):
+            if lead is None and len(members) == 1 and not overlaps_itself(first._layout.shape, first.stride()):
                 lead = members[0]
             if lead is None:
                 name = add(self._names[members[0]] + ".storage", _host(first._storage[start:end]))
@@ -219,7 +219,7 @@ class _Writer:
                 record["data"] = name
                 if number != lead:
                     record["offset"] = tensor.storage_offset() - start
-                if tensor.stride() != contiguous_strides(tensor._shape):
+                if tensor.stride() != contiguous_strides(tensor._layout.shape):
                     record["stride"] = list(tensor.stride())
         return arrays
 
@@ -255,7 +255,7 @@ def _host(row: Any) -> np.ndarray:
 
 def _reach(tensor: Tensor) -> int:
     """How many elements of its storage a tensor spans."""
-    return _span(tensor._shape, tensor.stride())
+    return _span(tensor._layout.shape, tensor.stride())
 
 
 def _span(shape: Sequence[int], strides: Sequence[int]) -> int:

@@ -29,25 +29,25 @@ class Conversions:
         """The elements as a NumPy array on the same memory."""
         memory = self._storage
         if memory.__class__ is not np.ndarray:
-            if self._type.device is not CPU:
+            if self._layout.type.device is not CPU:
                 raise TypeError(
                     f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
                     "host memory first."
                 )
             memory = memory.data  # which examples under ``vmap`` do not have
         if self._flat is not None:
-            return self._flat.reshape(self._shape)
-        item = self._type.dtype.itemsize
-        steps = tuple([stride * item for stride in self._element_strides()])
-        return np.ndarray(self._shape, self._type.numpy, memory, self._offset * item, steps)
+            return self._flat.reshape(self._layout.shape)
+        item = self._layout.type.dtype.itemsize
+        steps = tuple([stride * item for stride in self._layout.strides])
+        return np.ndarray(self._layout.shape, self._layout.type.numpy, memory, self._offset * item, steps)
 
     def _host_array(self) -> np.ndarray:
         """The elements as a NumPy array: on the same memory if that is the CPU's, else a copy."""
         if self._storage.__class__ is not DeviceRow:
             return self._array()
-        shape, strides = self._shape, self._element_strides()
+        shape, strides = self._layout.shape, self._layout.strides
         if 0 in shape:
-            return np.empty(shape, self._type.numpy)
+            return np.empty(shape, self._layout.type.numpy)
         reach = sum([(extent - 1) * step for extent, step in zip(shape, strides, strict=True)]) + 1
         if reach > max(4 * numel(shape), 1 << 16):  # the elements alone are worth a kernel
             return self.detach().clone()._host_array()
@@ -61,8 +61,8 @@ class Conversions:
         Raises:
             RuntimeError: the tensor has more or fewer elements than one.
         """
-        if numel(self._shape) != 1:
-            raise RuntimeError(f"a Tensor with {numel(self._shape)} elements cannot be converted to Scalar")
+        if self._layout.size != 1:
+            raise RuntimeError(f"a Tensor with {self._layout.size} elements cannot be converted to Scalar")
         return self._storage.item(self._offset)
 
     def tolist(self) -> Any:
@@ -93,12 +93,12 @@ class Conversions:
         return array.astype(dtype)
 
     def __len__(self) -> int:
-        if not self._shape:
+        if not self._layout.shape:
             raise TypeError("len() of a 0-d tensor")
-        return self._shape[0]
+        return self._layout.shape[0]
 
     def __iter__(self) -> Iterator[Any]:
-        if not self._shape:
+        if not self._layout.shape:
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
 
@@ -110,7 +110,7 @@ class Conversions:
         return bool(self.eq(element).any())
 
     def __bool__(self) -> bool:
-        count = numel(self._shape)
+        count = self._layout.size
         if count != 1:
             many = "more than one value" if count else "no values"
             raise RuntimeError(f"Boolean value of Tensor with {many} is ambiguous")
@@ -136,9 +136,9 @@ class Conversions:
         return value.real
 
     def _only(self) -> Any:
-        if numel(self._shape) != 1:
+        if self._layout.size != 1:
             raise ValueError(
-                f"only one element tensors can be converted to Python scalars, not shape {list(self._shape)}"
+                f"only one element tensors can be converted to Python scalars, not shape {list(self.shape)}"
             )
         return self.item()
 
@@ -146,9 +146,9 @@ class Conversions:
         return complex(self._only())
 
     def __index__(self) -> int:
-        if numel(self._shape) != 1 or self._type.numpy.kind not in "iub":
+        if self._layout.size != 1 or self._layout.type.numpy.kind not in "iub":
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if not self._shape else object.__format__(self, spec)
+        return format(self.item(), spec) if not self._layout.shape else object.__format__(self, spec)

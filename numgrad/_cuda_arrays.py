@@ -58,7 +58,7 @@ def _interface(self: Tensor) -> dict[str, Any]:
     """
     if not self.is_cuda:
         raise AttributeError(
-            f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self._type.name} Use tensor.cuda() to copy "
+            f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self._layout.type.name} Use tensor.cuda() to copy "
             "the tensor to device memory."
         )
     if self.requires_grad:
@@ -66,13 +66,13 @@ def _interface(self: Tensor) -> dict[str, Any]:
             "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use "
             "var.detach() to get Variable that doesn't require grad."
         )
-    item = self._type.dtype.itemsize
-    empty = 0 in self._shape
+    item = self._layout.type.dtype.itemsize
+    empty = 0 in self._layout.shape
     return {
-        "shape": self._shape,
-        "typestr": self._type.numpy.str,
+        "shape": self._layout.shape,
+        "typestr": self._layout.type.numpy.str,
         "data": (0 if empty else self.data_ptr(), False),
-        "strides": None if self._flat is not None else tuple([step * item for step in self._element_strides()]),
+        "strides": None if self._flat is not None else tuple([step * item for step in self._layout.strides]),
         "stream": int(_own_stream(self.get_device())) or _DEFAULT,
         "version": 3,
     }
@@ -146,7 +146,7 @@ def export_capsule(tensor: Tensor, stream: Any, versioned: bool) -> Any:
         cuda.memory.use_on_stream(tensor._storage, other)
     row = tensor._storage
     return capsule_of(
-        row, row.address + tensor._offset * row.itemsize, device, row.dtype, tensor._shape, tensor._element_strides(),
+        row, row.address + tensor._offset * row.itemsize, device, row.dtype, tensor._layout.shape, tensor._layout.strides,
         versioned,
     )
 

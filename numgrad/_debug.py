@@ -16,7 +16,6 @@ from typing import Any, TextIO
 import numpy as np
 
 from . import _print
-from ._layout import numel
 from ._naming import type_name
 from ._quantities import counted
 from ._types import dtype
@@ -207,7 +206,7 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
         if self.level < 2:
             return outcome
         own = [value for value in results if is_tensor(value) and not _is_view(value)]
-        size = sum([numel(value._shape) * value._type.numpy.itemsize for value in own])
+        size = sum([value._layout.size * value._layout.type.numpy.itemsize for value in own])
         return f"{outcome}, {size} bytes," if own else f"{outcome},"
 
     def _result(self, value: Any) -> str:
@@ -218,7 +217,7 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
 
     def _described(self, value: Any) -> str:
         if is_tensor(value):
-            return f"{value._type.dtype.name if self.level >= 2 else ''}{list(value._shape)}"
+            return f"{value._layout.type.dtype.name if self.level >= 2 else ''}{list(value.shape)}"
         if isinstance(value, list | tuple):
             return f"({', '.join(filter(None, map(self._described, value)))})"
         return repr(value) if isinstance(value, bool | int | float | complex | str | dtype) else ""
@@ -249,10 +248,10 @@ def _is_view(tensor: Any) -> bool:
 
 def _elements(tensor: Any) -> str:
     """The elements of a small tensor."""
-    if not 0 < numel(tensor._shape) <= _FEW:
+    if not 0 < tensor._layout.size <= _FEW:
         return ""
     texts = [text.strip() for text in _print.element_texts(np.asarray(tensor._host_array()).reshape(-1))[0]]
-    return f" = {texts[0]}" if not tensor._shape else f" = [{', '.join(texts)}]"
+    return f" = {texts[0]}" if not tensor._layout.shape else f" = [{', '.join(texts)}]"
 
 
 def start() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._layout import is_contiguous, normal_dim, numel
+from ._layout import normal_dim
 from ._types import Size, contiguous_format, device, dtype, layout, memory_format, size_of, strided
 
 __all__ = ["Description"]
@@ -22,30 +22,30 @@ class Description:
     @property
     def shape(self) -> Size:
         """The size of each dimension."""
-        return size_of(self._shape)
+        return size_of(self._layout.shape)
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one dimension."""
-        return size_of(self._shape) if dim is None else self._shape[normal_dim(dim, len(self._shape))]
+        return size_of(self._layout.shape) if dim is None else self._layout.shape[normal_dim(dim, len(self._layout.shape))]
 
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
-        return len(self._shape)
+        return len(self._layout.shape)
 
     def dim(self) -> int:
         """The number of dimensions."""
-        return len(self._shape)
+        return len(self._layout.shape)
 
     def numel(self) -> int:
         """The number of elements."""
-        return numel(self._shape)
+        return self._layout.size
 
     nelement = numel
 
     def stride(self, dim: int | None = None) -> Any:
         """The step, in elements, from one index to the next: of every dimension, or of one."""
-        strides = self._element_strides()
+        strides = self._layout.strides
         return strides if dim is None else strides[normal_dim(dim, len(strides))]
 
     def storage_offset(self) -> int:
@@ -56,25 +56,25 @@ class Description:
         """Whether the elements lie in row-major order without gaps."""
         if memory_format is not contiguous_format:
             raise RuntimeError(f"is_contiguous() does not support memory format {memory_format}")
-        return self._flat is not None or is_contiguous(self._shape, self._element_strides())  # examples have no row
+        return self._layout.contiguous
 
     @property
     def dtype(self) -> dtype:
         """The type of the elements."""
-        return self._type.dtype
+        return self._layout.type.dtype
 
     @property
     def device(self) -> device:
         """Where the elements lie."""
-        return self._type.device
+        return self._layout.type.device
 
     def is_floating_point(self) -> bool:
         """Whether the elements are floating-point numbers."""
-        return self._type.dtype.is_floating_point
+        return self._layout.type.dtype.is_floating_point
 
     def is_signed(self) -> bool:
         """Whether the elements may be negative."""
-        return self._type.dtype.is_signed
+        return self._layout.type.dtype.is_signed
 
     @property
     def layout(self) -> layout:
@@ -84,12 +84,12 @@ class Description:
     @property
     def is_cuda(self) -> bool:
         """Whether the elements lie on a GPU."""
-        return self._type.device.type == "cuda"
+        return self._layout.type.device.type == "cuda"
 
     @property
     def is_cpu(self) -> bool:
         """Whether the elements lie in the CPU's memory."""
-        return self._type.device.type == "cpu"
+        return self._layout.type.device.type == "cpu"
 
     @property
     def is_sparse(self) -> bool:
@@ -113,28 +113,28 @@ class Description:
 
     def get_device(self) -> int:
         """The number of the GPU that the elements lie on, -1 for the CPU."""
-        return -1 if self._type.device.index is None else self._type.device.index
+        return -1 if self._layout.type.device.index is None else self._layout.type.device.index
 
     def is_complex(self) -> bool:
         """Whether the elements are complex numbers."""
-        return self._type.dtype.is_complex
+        return self._layout.type.dtype.is_complex
 
     def element_size(self) -> int:
         """Bytes per element."""
-        return self._type.dtype.itemsize
+        return self._layout.type.dtype.itemsize
 
     @property
     def itemsize(self) -> int:
         """Bytes per element."""
-        return self._type.dtype.itemsize
+        return self._layout.type.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
         """Bytes of all elements."""
-        return numel(self._shape) * self._type.dtype.itemsize
+        return self._layout.size * self._layout.type.dtype.itemsize
 
     def data_ptr(self) -> int:
         """The address of the first element."""
         if self.is_cuda:
-            return self._storage.address + self._offset * self._type.dtype.itemsize
+            return self._storage.address + self._offset * self._layout.type.dtype.itemsize
         return self._array().ctypes.data

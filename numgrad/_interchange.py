@@ -210,7 +210,7 @@ def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     ``grad`` are left out: the result of an operation becomes a leaf.
     """
     warn_of_hooks(self)
-    elements = self._storage, self._shape, self._element_strides(), self._offset, self._type
+    elements = self._storage, self._layout.shape, self._layout.strides, self._offset, self._layout.type
     return _rebuilt, (type(self), elements, self.requires_grad), self.__dict__
 
 

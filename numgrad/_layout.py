@@ -1,18 +1,77 @@
-"""Shapes and strides as tuples of ints, in elements: broadcasting, contiguity, merging and reordering of dimensions."""
+"""Layouts: what a tensor is besides its memory, and what follows from shapes and strides.
+
+Shapes and strides are tuples of ints, in elements.
+"""
 
 from __future__ import annotations
 
 import functools
 import operator
+import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+if TYPE_CHECKING:
+    from ._types import TensorType
 
 __all__ = [
-    "all_dims", "broadcast_shapes", "broadcast_strides", "contiguous_strides", "is_contiguous", "loop_nest",
-    "normal_dim", "normal_dims", "numel", "outgrown", "output_strides", "overlaps_itself", "view_strides",
+    "Layout", "all_dims", "broadcast_shapes", "broadcast_strides", "contiguous_strides", "is_contiguous", "layout_of",
+    "loop_nest", "normal_dim", "normal_dims", "numel", "outgrown", "output_strides", "overlaps_itself", "view_strides",
 ]
 
 Ints = tuple[int, ...]
+
+
+class Layout:
+    """Type, shape and strides of a tensor.  Equal ones are one object: compare them with ``is``.
+
+    Attributes:
+        type: dtype and device.
+        shape, strides: as tuples.
+        size: the number of elements.
+        contiguous: whether the elements follow one another in row-major order.
+        row_major: whether the strides, those of dimensions of size 1 included, are the ones that go with that order.
+    """
+
+    __slots__ = ("__weakref__", "contiguous", "row_major", "shape", "size", "strides", "type")
+
+    type: TensorType
+    shape: Ints
+    strides: Ints
+    size: int
+    contiguous: bool
+    row_major: bool
+
+    def __repr__(self) -> str:
+        return f"<Layout of {self.type.name}, shape {list(self.shape)}, strides {list(self.strides)}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return layout_of, (self.type, self.shape, self.strides)
+
+
+#: Every layout that something holds.
+_layouts: WeakValueDictionary[tuple[TensorType, Ints, Ints], Layout] = WeakValueDictionary()
+_interning = threading.Lock()
+
+
+@functools.lru_cache(maxsize=8192)  # most layouts are used again, though nothing may hold them meanwhile
+def layout_of(type: TensorType, shape: Ints, strides: Ints | None = None) -> Layout:
+    """The layout with these strides; None stands for row-major ones."""
+    own = tuple(shape)
+    row_major = contiguous_strides(own)
+    steps = row_major if strides is None else tuple(strides)
+    key = type, own, steps
+    with _interning:
+        found = _layouts.get(key)
+        if found is None:
+            found = Layout()
+            found.type, found.shape, found.strides = key
+            found.size = numel(own)
+            found.row_major = steps == row_major
+            found.contiguous = found.row_major or is_contiguous(own, steps)
+            _layouts[key] = found
+    return found
 
 
 def numel(shape: Ints) -> int:

@@ -16,4 +16,4 @@ def class_name(kind: type) -> str:
 
 def type_name(value: Any) -> str:
     """The class of a value; of a tensor PyTorch's name of its dtype and device, such as ``torch.FloatTensor``."""
-    return value._type.name if isinstance(value, Tensor) else class_name(type(value))
+    return value._layout.type.name if isinstance(value, Tensor) else class_name(type(value))

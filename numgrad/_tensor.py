@@ -10,7 +10,7 @@ from . import autograd
 from ._conversions import Conversions
 from ._description import Description
 from ._gradient_hooks import GradientHooks
-from ._layout import contiguous_strides, is_contiguous, numel, overlaps_itself
+from ._layout import Layout, layout_of, overlaps_itself
 from ._plotting import wanted_for_a_picture
 from ._rich import shown_by
 from ._text import text_of
@@ -34,9 +34,9 @@ class Tensor(Description, Conversions, GradientHooks):
     float32 tensor.
     """
 
-    # Elements: element ``index`` lies at ``_storage[_offset + sum(index * stride)]``.  ``_flat`` is the part of
-    # the storage with exactly this tensor's elements in row-major order, None where they do not lie so;
-    # ``_strides`` None stands for row-major.
+    # Elements: ``_layout`` has their type, shape and strides; element ``index`` lies at ``_storage[_offset +
+    # sum(index * stride)]``.  ``_flat`` is the part of the storage with exactly this tensor's elements in row-major
+    # order, None where they do not lie so.
     # Graph: ``_edge`` is the node (and its output number) that made this tensor, None for a leaf;
     # ``_accumulator`` a leaf's weak reference to its AccumulateGrad; ``_view`` what a view knows of its base;
     # ``_counter`` a list of one int, counting in-place changes, that all tensors on the same memory share;
@@ -45,8 +45,7 @@ class Tensor(Description, Conversions, GradientHooks):
     # one came about that requires no gradient (see ``autograd/origins.py``).
     __slots__ = (
         "__dict__", "__weakref__", "_accumulator", "_counter", "_duals", "_edge", "_flat", "_grad", "_grad_type",
-        "_hooks", "_mapped", "_offset", "_origin", "_requires_grad", "_shape", "_shared", "_storage", "_strides",
-        "_type", "_view",
+        "_hooks", "_layout", "_mapped", "_offset", "_origin", "_requires_grad", "_shared", "_storage", "_view",
     )
 
     __array_priority__ = 1000  # array * tensor is the tensor's business
@@ -59,15 +58,13 @@ class Tensor(Description, Conversions, GradientHooks):
     _grad: Any
     _grad_type: TensorType | None  # where ``grad_dtype`` was set, else absent
     _hooks: Any
+    _layout: Layout
     _mapped: Any  # under ``vmap``, else absent
     _offset: int
     _origin: str  # where it is known, else absent
     _requires_grad: int
-    _shape: tuple[int, ...]
     _shared: bool
     _storage: Any
-    _strides: tuple[int, ...] | None
-    _type: TensorType
     _view: Any
 
     if TYPE_CHECKING:  # what numgrad.ops attaches
@@ -172,22 +169,22 @@ class Tensor(Description, Conversions, GradientHooks):
                 raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {given}")
             if value is self:
                 raise RuntimeError("can't assign Variable as its own grad")
-            if value._type.device is not self._type.device:
+            if value._layout.type.device is not self._layout.type.device:
                 raise RuntimeError(
                     f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device "
                     f"type '{self.device.type}'. Please ensure that the gradient and the tensor are on the same device"
                 )
             kind = gradient_type(self)
-            if kind is not None and value._type is not kind:
+            if kind is not None and value._layout.type is not kind:
                 raise RuntimeError(
                     f"attempting to assign a gradient with dtype '{value.dtype.legacy.lower()}' to a tensor with "
                     f"grad_dtype '{kind.dtype.legacy}'. The gradient must match the tensor's grad_dtype (defaults to "
                     "the tensor's dtype)."
                 )
-            if value._shape != self._shape:
+            if value._layout.shape != self._layout.shape:
                 raise RuntimeError(
-                    f"attempting to assign a gradient of size '{list(value._shape)}' to a tensor of size "
-                    f"'{list(self._shape)}'. Please ensure that the gradient and the tensor are the same size"
+                    f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+                    f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size"
                 )
         self._grad = value
 
@@ -250,10 +247,10 @@ class Tensor(Description, Conversions, GradientHooks):
         if self.requires_grad and not (value.is_floating_point() or value.is_complex()):
             raise RuntimeError(
                 "data set to a tensor that requires gradients must be floating point or complex dtype, "
-                f"not {value.dtype} (shape {list(value._shape)})"
+                f"not {value.dtype} (shape {list(value.shape)})"
             )
-        changed = self._shape != value._shape or self._type is not value._type
-        for name in ("_flat", "_offset", "_shape", "_storage", "_strides", "_type"):
+        changed = self._layout.shape != value._layout.shape or self._layout.type is not value._layout.type
+        for name in ("_flat", "_layout", "_offset", "_storage"):
             setattr(self, name, getattr(value, name))
         if state.mode & LEVELS:
             if hasattr(value, "_mapped"):
@@ -302,16 +299,9 @@ class Tensor(Description, Conversions, GradientHooks):
 
     # -- its elements -------------------------------------------------------------------------------------
 
-    def _element_strides(self) -> tuple[int, ...]:
-        strides = self._strides
-        return contiguous_strides(self._shape) if strides is None else strides
-
     def _alias(self) -> Tensor:
         """Another tensor on the same memory, sharing the version counter, with no place in a graph."""
-        tensor = fresh(self._flat, self._shape, self._type)
-        tensor._storage = self._storage
-        tensor._offset = self._offset
-        tensor._strides = self._strides
+        tensor = tensor_of(self._layout, self._storage, self._offset, self._flat)
         tensor._counter = self._counter
         if self._flat is None and state.mode & LEVELS and hasattr(self, "_mapped"):
             tensor._mapped = self._mapped
@@ -342,7 +332,7 @@ class Tensor(Description, Conversions, GradientHooks):
             return memo[id(self)]
         # Tensors that share memory share it in the copy, too: copying the storage once is left to the memo.
         storage = copy.deepcopy(self._storage, memo)
-        result = strided(storage, self._shape, self._element_strides(), self._offset, self._type)
+        result = strided(storage, self._layout.shape, self._layout.strides, self._offset, self._layout.type)
         result.__class__ = type(self)
         result._requires_grad = bool(self._requires_grad is True)
         memo[id(self)] = result
@@ -352,31 +342,28 @@ class Tensor(Description, Conversions, GradientHooks):
         return result
 
 
+def tensor_of(layout: Layout, storage: Any, offset: int, flat: Any) -> Tensor:
+    """A tensor on this memory, beginning at ``offset``; ``flat`` is the part with just its elements, if there is one."""
+    tensor = _new(Tensor)
+    tensor._layout = layout
+    tensor._storage = storage
+    tensor._offset = offset
+    tensor._flat = flat
+    tensor._counter = new_counter() if inference_blocks else [0]
+    tensor._requires_grad = tensor._shared = False
+    tensor._edge = tensor._grad = tensor._view = tensor._hooks = tensor._accumulator = None
+    return tensor
+
+
 def fresh(flat: Any, shape: tuple[int, ...], type: TensorType) -> Tensor:
     """A tensor on its own memory: ``flat`` holds its elements in row-major order."""
-    tensor = _new(Tensor)
-    tensor._flat = tensor._storage = flat
-    tensor._shape = shape
-    tensor._type = type
-    tensor._counter = new_counter() if inference_blocks else [0]
-    tensor._offset = 0
-    tensor._requires_grad = tensor._shared = False
-    tensor._strides = tensor._edge = tensor._grad = tensor._view = tensor._hooks = tensor._accumulator = None
-    return tensor
+    return tensor_of(layout_of(type, shape), flat, 0, flat)
 
 
 def strided(storage: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, type: TensorType) -> Tensor:
     """A tensor that reads ``storage`` from ``offset`` in steps of ``strides``."""
-    tensor = fresh(None, shape, type)
-    tensor._storage = storage
-    tensor._offset = offset
-    if is_contiguous(shape, strides):
-        tensor._flat = storage[offset : offset + numel(shape)]
-        if strides != contiguous_strides(shape):
-            tensor._strides = strides
-    else:
-        tensor._strides = strides
-    return tensor
+    layout = layout_of(type, shape, strides)
+    return tensor_of(layout, storage, offset, storage[offset : offset + layout.size] if layout.contiguous else None)
 
 
 def check_differentiable(tensor: Tensor, which: str) -> None:
@@ -385,17 +372,17 @@ def check_differentiable(tensor: Tensor, which: str) -> None:
     Raises:
         RuntimeError: they have none.
     """
-    kind = tensor._type.dtype
+    kind = tensor._layout.type.dtype
     if not kind.differentiable:
-        raise RuntimeError(f"{which} can require gradients, not {kind} (shape {list(tensor._shape)})")
+        raise RuntimeError(f"{which} can require gradients, not {kind} (shape {list(tensor.shape)})")
 
 
 def check_in_place(tensor: Tensor, *others: Tensor) -> None:
     """Raise unless an in-place operation may write to ``tensor`` from ``others``; see the errors of the two checks."""
     check_writable(tensor, *others)
-    if tensor._strides is not None and overlaps_itself(tensor._shape, tensor._strides):
+    if not tensor._layout.row_major and overlaps_itself(tensor._layout.shape, tensor._layout.strides):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-            f"location (shape {list(tensor._shape)}, strides {list(tensor._strides)}). "
+            f"location (shape {list(tensor.shape)}, strides {list(tensor._layout.strides)}). "
             "Please clone() the tensor before performing the operation."
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from . import _print
-from ._layout import numel
 from ._types import bool_, complex_of, get_default_dtype, int64
 from .autograd.grad_mode import LEVELS, state
 from .autograd.levels import outside, tangent_of
@@ -17,9 +16,9 @@ def text_of(tensor: Any) -> str:
     """What ``repr`` gives: the elements, and what else there is to say of the tensor."""
     if hasattr(tensor, "_mapped"):
         return _mapped_text(tensor)
-    kind = tensor._type.dtype
+    kind = tensor._layout.type.dtype
     default = get_default_dtype()
-    hidden = (default,) if numel(tensor._shape) == 0 else (default, complex_of(default), int64, bool_)
+    hidden = (default,) if tensor._layout.size == 0 else (default, complex_of(default), int64, bool_)
     origin = origin_text(tensor)
     suffixes = [] if origin is None else [origin]
     if state.mode & LEVELS:
@@ -62,6 +61,6 @@ def _tangent_texts(tensor: Any) -> list[str]:
         tangent = tangent_of(tensor, level)
         if tangent is not None:
             with outside(level):
-                texts.append(f"tangent={tangent if tangent._shape else tangent.item()}")
+                texts.append(f"tangent={tangent if tangent._layout.shape else tangent.item()}")
         level = level.outer
     return texts

@@ -36,7 +36,7 @@ def matrix_norm(
     """
     if len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {tuple(dim)}")
-    rank = len(A._shape)
+    rank = len(A._layout.shape)
     if rank < 2:
         raise RuntimeError(f"linalg.matrix_norm: The input tensor A must have at least 2 dimensions, not {rank}.")
     row, column = [_normal_dim(one, rank) for one in dim]
@@ -47,7 +47,7 @@ def matrix_norm(
     if ord not in (1, -1, float("inf"), float("-inf")):
         raise RuntimeError(
             f"linalg.matrix_norm: Order {ord} not supported: numgrad has 'fro', 1, -1, inf and -inf "
-            f"(shape {list(A._shape)})"
+            f"(shape {list(A.shape)})"
         )
     assert not isinstance(ord, str)
     summed, chosen = (row, column) if ord in (1, -1) else (column, row)
@@ -69,12 +69,12 @@ def norm(
     """
     if ord is None:
         return _vector_norm(A, 2, dim, keepdim, dtype=dtype)
-    rank = len(A._shape)
+    rank = len(A._layout.shape)
     if dim is None:
         if rank not in (1, 2):
             raise RuntimeError(
                 "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. "
-                f"Got {rank}D (shape {list(A._shape)})."
+                f"Got {rank}D (shape {list(A.shape)})."
             )
         dim = tuple(range(rank))
     dims = (dim,) if isinstance(dim, int) else tuple(dim)

@@ -39,7 +39,7 @@ def text_of_node(node: Node) -> str:
 
 
 def _shapes(tensors: list[Tensor]) -> str:
-    return f"{'shape' if len(tensors) == 1 else 'shapes'} {listed([list(tensor._shape) for tensor in tensors])}"
+    return f"{'shape' if len(tensors) == 1 else 'shapes'} {listed([list(tensor._layout.shape) for tensor in tensors])}"
 
 
 def _fate(nodes: list[Node], below: bool) -> str:
@@ -63,7 +63,7 @@ def _fate(nodes: list[Node], below: bool) -> str:
         changes = list(changes_since(tensor, version).values())
         where = f", here:\n{changes[0]}\nBackward" if changes else ". Backward"
         return (
-            f"{start}{node.name()} has saved a tensor of shape {list(tensor._shape)} at version {version} that was "
+            f"{start}{node.name()} has saved a tensor of shape {list(tensor.shape)} at version {version} that was "
             f"changed in place since{where} will refuse to compute with it."
         )
     return f"{start}Nothing is freed: backward can go through it."

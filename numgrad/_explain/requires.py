@@ -24,7 +24,7 @@ def text(subject: Subject) -> str:
 
 
 def _why_not(tensor: Tensor) -> str:
-    kind = tensor._type.dtype
+    kind = tensor._layout.type.dtype
     if not kind.differentiable:
         return f"There are no derivatives of {kind.name}: only floating-point and complex tensors have some."
     if tensor.is_inference():

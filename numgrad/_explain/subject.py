@@ -60,7 +60,7 @@ class Subject:
 def described(tensor: Tensor) -> str:
     """Shape and dtype, and the GPU that it lies on."""
     place = f" on {tensor.device}" if tensor.is_cuda else ""
-    return f"shape {list(tensor._shape)}, {tensor._type.dtype.name}{place}"
+    return f"shape {list(tensor.shape)}, {tensor._layout.type.dtype.name}{place}"
 
 
 def described_best(tensors: Sequence[Tensor]) -> str:

@@ -164,7 +164,7 @@ def _title(function: Any, args: tuple[Any, ...]) -> str:
 
 def _described(value: Any) -> str:
     if isinstance(value, Tensor):
-        return f"{list(value._shape)} {value._type.dtype.name}"
+        return f"{list(value.shape)} {value._layout.type.dtype.name}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_described, value))}]"
     return str(value) if isinstance(value, bool | int | float | complex | str) else type(value).__name__

@@ -83,7 +83,7 @@ def own_function(function: Any) -> bool:
 
 def _backward(given: list[Tensor], outs: Any) -> list[tuple[str, Launch]] | None:
     """The kernels that the gradients run of what was given and of the leaves that the function knows; None without."""
-    outputs = [out for out in _tensors(outs) if out.grad_fn is not None and out._type.dtype.differentiable]
+    outputs = [out for out in _tensors(outs) if out.grad_fn is not None and out._layout.type.dtype.differentiable]
     inputs = [tensor for tensor in given if tensor.requires_grad]
     inputs += [leaf for leaf in _leaves(outputs, inputs) if not any(leaf is other for other in inputs)]
     if not outputs or not inputs:

@@ -33,7 +33,7 @@ def html(tensor: Any) -> str | None:
 
 def _caption(tensor: Any) -> Html:
     origin = origin_text(tensor)
-    parts = [element("b", type(tensor).__name__), list(tensor._shape), tensor._type.dtype.name]
+    parts = [element("b", type(tensor).__name__), list(tensor._layout.shape), tensor._layout.type.dtype.name]
     if tensor.is_cuda:
         parts.append(str(tensor.device))
     if origin is not None:

@@ -30,7 +30,7 @@ def accumulate(variable: Any, gradient: Any) -> None:
         present = variable._grad = operations.add(present, gradient)
     else:
         operations.add_(present, gradient)
-    if (present._strides is not None or variable._flat is None) and state.warn_of_layouts:
+    if (not present._layout.row_major or variable._flat is None) and state.warn_of_layouts:
         _warn_of_other_strides(variable, present)
 
 
@@ -40,8 +40,8 @@ def _own(variable: Any, gradient: Any) -> Any:
     if wanted is None:
         if gradient._flat is None:
             return operations.copy(gradient)
-    elif not _agree(gradient._shape, gradient._element_strides(), wanted):
-        laid_out = operations.zeros(gradient._shape, gradient._type, wanted)
+    elif not _agree(gradient._layout.shape, gradient._layout.strides, wanted):
+        laid_out = operations.zeros(gradient._layout.shape, gradient._layout.type, wanted)
         operations.overwrite(laid_out, gradient)
         return laid_out
     return operations.clone(gradient) if gradient._shared or gradient._view is not None else gradient
@@ -69,15 +69,15 @@ _warned = False
 def _warn_of_other_strides(variable: Any, gradient: Any) -> None:
     """Warn, once in a process, if what a program has put into ``grad`` lies in memory in another way than the leaf."""
     global _warned
-    shape = variable._shape
+    shape = variable._layout.shape
     wanted = (_dense_strides(variable) if variable._flat is None else None) or contiguous_strides(shape)
-    if _warned or _agree(shape, gradient._element_strides(), wanted):
+    if _warned or _agree(shape, gradient._layout.strides, wanted):
         return
     _warned = True
     warnings.warn(
         "grad and param do not obey the gradient layout contract. This is not an error, but may impair performance.\n"
-        f"grad.sizes() = {list(gradient._shape)}, strides() = {list(gradient._element_strides())}\n"
-        f"param.sizes() = {list(shape)}, strides() = {list(variable._element_strides())}",
+        f"grad.sizes() = {list(gradient.shape)}, strides() = {list(gradient._layout.strides)}\n"
+        f"param.sizes() = {list(shape)}, strides() = {list(variable._layout.strides)}",
         UserWarning,
         stacklevel=2,
     )
@@ -85,9 +85,9 @@ def _warn_of_other_strides(variable: Any, gradient: Any) -> None:
 
 def _dense_strides(tensor: Any) -> tuple[int, ...] | None:
     """The strides of a tensor whose elements fill their memory, each element once, in whatever order; else None."""
-    shape, strides = tensor._shape, tensor._strides
-    if strides is None:  # row-major, but under ``vmap`` without a row of elements
+    if tensor._layout.row_major:  # but under ``vmap`` without a row of elements
         return None
+    shape, strides = tensor._layout.shape, tensor._layout.strides
     dense = output_strides(shape, ((shape, strides),))
     return dense if _agree(shape, strides, dense) else None
 

@@ -162,7 +162,7 @@ def _output(index: int, output: Any) -> Output:
     if is_tensor(output):
         edge = edge_of(output)
         leads_nowhere = edge is not None and edge[0].__class__ is DeadEnd
-        return None if leads_nowhere else edge, output._shape, output._type
+        return None if leads_nowhere else edge, output._layout.shape, output._layout.type
     if isinstance(output, GradientEdge):
         return _checked(output), *output.node.output(output.output_nr)
     raise TypeError(f"element {index} of tensors must be a Tensor or a GradientEdge, not {_kind(output)}")
@@ -179,19 +179,19 @@ def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> list[tuple[E
         if gradient is None:
             gradient = _implicit(shape, type)
         else:
-            if check_gradient(gradient)._shape != shape:
-                raise mismatch(index, gradient._shape, shape)
-            if gradient._type is not type and gradient._type.dtype.is_complex != type.dtype.is_complex:
+            if check_gradient(gradient)._layout.shape != shape:
+                raise mismatch(index, gradient._layout.shape, shape)
+            if gradient._layout.type is not type and gradient._layout.type.dtype.is_complex != type.dtype.is_complex:
                 raise RuntimeError(
                     "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch "
-                    f"in dtype: grad_output[{index}] has a dtype of {gradient._type.dtype} and output[{index}] has a "
+                    f"in dtype: grad_output[{index}] has a dtype of {gradient._layout.type.dtype} and output[{index}] has a "
                     f"dtype of {type.dtype}."
                 )
-            if gradient._type.device is not type.device:
-                if gradient._shape:
+            if gradient._layout.type.device is not type.device:
+                if gradient._layout.shape:
                     raise RuntimeError(
                         f"invalid gradient at index {index} - expected device {type.device} but got "
-                        f"{gradient._type.device}"
+                        f"{gradient._layout.type.device}"
                     )
                 gradient = gradient.to(type.device)
             lend([gradient])
@@ -218,7 +218,7 @@ def _places(inputs: tuple[Any, ...]) -> list[tuple[Node, int]]:
             if edge is None:
                 raise RuntimeError(
                     f"One of the differentiated Tensors does not require grad (input {index}, of shape "
-                    f"{list(value._shape)})"
+                    f"{list(value.shape)})"
                 )
             places.append(edge)
         elif isinstance(value, GradientEdge):
@@ -250,7 +250,7 @@ def _zeros_for(value: Any, recorded: bool) -> Any:
     """The gradient of an input that the outputs do not depend on."""
     if not is_tensor(value):
         raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-    zeros = operations.zeros(value._shape, value._type, value._strides)
+    zeros = operations.zeros(value._layout.shape, value._layout.type, value._layout.strides)
     zeros._requires_grad = recorded
     return zeros
 
@@ -338,14 +338,14 @@ def _batch_size(outputs: tuple[Any, ...], batches: tuple[Any, ...]) -> int:
         shape = _output(index, outputs[index])[1]
         if batch is None:
             raise ValueError(f"is_grads_batched=True needs a batch of gradients for each output, but [{index}] is None")
-        if check_gradient(batch)._shape[1:] != shape or not batch._shape:
+        if check_gradient(batch)._layout.shape[1:] != shape or not batch._layout.shape:
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
                 "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
                 f"output, but a mismatch was detected: grad_output[{index}] has a shape of "
-                f"torch.Size({list(batch._shape)}) and output[{index}] has a shape of torch.Size({list(shape)})."
+                f"torch.Size({list(batch.shape)}) and output[{index}] has a shape of torch.Size({list(shape)})."
             )
-    sizes = [batch._shape[0] for batch in batches]
+    sizes = [batch._layout.shape[0] for batch in batches]
     if len(set(sizes)) > 1:
         raise ValueError(
             "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "

@@ -263,8 +263,8 @@ class _Pass:
                         result is not None
                         and not shared
                         and target.more_outputs is None
-                        and (result._shape is target.shape or result._shape == target.shape)
-                        and result._type is target.type
+                        and (result._layout.shape is target.shape or result._layout.shape == target.shape)
+                        and result._layout.type is target.type
                         and target not in buffers
                     ):
                         buffers[target] = result
@@ -342,7 +342,7 @@ class _Pass:
         buffers = self.buffers
         if gradient is not None:
             shape, type = (node.shape, node.type) if number == 0 else node.output(number)
-            if gradient._shape != shape or gradient._type is not type:
+            if gradient._layout.shape != shape or gradient._layout.type is not type:
                 gradient = fit(gradient, shape, type, source, edge)
             if not node.more_outputs:
                 present = buffers.get(node)
@@ -368,7 +368,7 @@ class _Pass:
             self.mode & TRACED
             or present._shared
             or present._view is not None
-            or present._type is not gradient._type
+            or present._layout.type is not gradient._layout.type
         ):
             return operations.add(present, gradient)
         return operations.add_(present, gradient)

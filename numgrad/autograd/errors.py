@@ -23,7 +23,7 @@ def modified_error(node: Any, tensor: Any, version: int, is_output: bool) -> Run
     After PyTorch's words it names the node and, as far as anomaly mode has noted them, the call that saved the tensor
     and those that changed it.
     """
-    kind = f"[{tensor._type.name} {list(tensor._shape)}]"
+    kind = f"[{tensor._layout.type.name} {list(tensor.shape)}]"
     edge = (node, 0) if is_output else tensor._edge
     if edge is not None:
         kind += f", which is output {edge[1]} of {operation_name(edge[0])},"
@@ -106,6 +106,6 @@ def note_node(error: Exception, node: Any, gradient: Any) -> None:
 
 def _described(node: Any, gradient: Any) -> str:
     if isinstance(gradient, list):
-        shapes = ", ".join(["None" if g is None else str(list(g._shape)) for g in gradient])
+        shapes = ", ".join(["None" if g is None else str(list(g._layout.shape)) for g in gradient])
         return f"gradients of the shapes {shapes}"
     return "no gradient" if gradient is None else f"a gradient of shape {list(node.shape)}"

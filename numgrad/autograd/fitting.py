@@ -22,21 +22,21 @@ def as_tensor(gradient: Any, node: Node) -> Any:
 
 def fit(gradient: Any, shape: tuple[int, ...], type: Any, source: Node | None, edge: Edge) -> Any:
     """Undo broadcasting, once for all operations, and give the gradient the dtype of what it belongs to."""
-    extra = len(gradient._shape) - len(shape)
+    extra = len(gradient._layout.shape) - len(shape)
     if extra < 0 or any(
-        wanted not in (1, extent) for wanted, extent in zip(shape, gradient._shape[extra:], strict=True)
+        wanted not in (1, extent) for wanted, extent in zip(shape, gradient._layout.shape[extra:], strict=True)
     ):
         name, index = _origin(source, edge)
         raise RuntimeError(
-            f"Function {name} returned an invalid gradient at index {index} - got {list(gradient._shape)} "
+            f"Function {name} returned an invalid gradient at index {index} - got {list(gradient.shape)} "
             f"but expected shape compatible with {list(shape)}"
         )
-    if type is not None and type.device is not gradient._type.device:
+    if type is not None and type.device is not gradient._layout.type.device:
         return _moved(gradient, shape, type, source, edge)
     if type is None:  # see Tensor.grad_dtype: any will do, but that of a real leaf is real
-        type = gradient._type
+        type = gradient._layout.type
         leaf = getattr(edge[0] if edge else None, "variable", None)
-        if type.dtype.is_complex and leaf is not None and not leaf._type.dtype.is_complex:
+        if type.dtype.is_complex and leaf is not None and not leaf._layout.type.dtype.is_complex:
             type = tensor_type(real_of(type.dtype), type.device)
     return operations.fit(gradient, shape, type)
 
@@ -47,9 +47,9 @@ def _moved(gradient: Any, shape: tuple[int, ...], type: Any, source: Node | None
         name, index = _origin(source, edge)
         raise RuntimeError(
             f"Function {name} returned an invalid gradient at index {index} - expected device {type.device} but got "
-            f"{gradient._type.device}"
+            f"{gradient._layout.type.device}"
         )
-    return operations.fit(gradient, shape, tensor_type(type.dtype, gradient._type.device)).to(type.device)
+    return operations.fit(gradient, shape, tensor_type(type.dtype, gradient._layout.type.device)).to(type.device)
 
 
 def _origin(source: Node | None, edge: Edge) -> tuple[str, int]:

@@ -134,18 +134,18 @@ def dual_tensor(tensor: Any, tangent: Any, level: Level) -> Any:
     if tangent_of(tensor, level) is not None:
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
-            f"supported. (It is of shape {list(tensor._shape)}.)"
+            f"supported. (It is of shape {list(tensor.shape)}.)"
         )
     if tangent_of(tangent, level) is not None:
         raise RuntimeError(
             "Setting a forward grad that itself has a forward gradient at the same level 0 is not supported. "
-            f"(It is of shape {list(tangent._shape)}.)"
+            f"(It is of shape {list(tangent.shape)}.)"
         )
-    if tangent._shape != tensor._shape:
+    if tangent._layout.shape != tensor._layout.shape:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-            f"supported. Tensor is of size {list(tensor._shape)} while the given forward gradient is of size "
-            f"{list(tangent._shape)}."
+            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
+            f"{list(tangent.shape)}."
         )
     with outside(level):
         dual = operations.primal(tensor)

@@ -214,10 +214,10 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
 def _refusing(gradient: Any) -> Any:
     """The gradient with an origin that cannot be differentiated."""
-    if gradient is None or not gradient._type.dtype.differentiable:
+    if gradient is None or not gradient._layout.type.dtype.differentiable:
         return gradient
     gradient = gradient._alias()
-    gradient._edge = Error((), gradient._shape, gradient._type), 0
+    gradient._edge = Error((), gradient._layout.shape, gradient._layout.type), 0
     gradient._requires_grad = True
     return gradient
 

@@ -283,7 +283,7 @@ class BackwardCFunction(SavingNode):
                     shape, type = self.output(number)
                     gradients[number] = None if type is None else operations.zeros(shape, type)
         lent = [  # without the tensors, which are to be free when backward has done with them
-            (g._shape, g._counter, g._counter[0])
+            (g._layout.shape, g._counter, g._counter[0])
             for g in gradients
             if g is not None and (g._shared is True or g._view is not None)
         ]
@@ -327,12 +327,12 @@ class BackwardCFunction(SavingNode):
         if of_tensors is not None:
             results = tuple([result for result, of_tensor in zip(results, of_tensors, strict=True) if of_tensor])
         for number, (edge, result) in enumerate(zip(self.edges, results, strict=True)):
-            if edge is not None and result is not None and result._type.dtype.is_complex:
+            if edge is not None and result is not None and result._layout.type.dtype.is_complex:
                 kind = edge[0].output(edge[1])[1]
                 if kind is not None and not kind.dtype.is_complex:
                     raise RuntimeError(
                         f"Function {self.name()} returned an invalid gradient at index {number} - got one of "
-                        f"{result._type.dtype} (shape {list(result._shape)}) for a real input of {kind.dtype}; its "
+                        f"{result._layout.type.dtype} (shape {list(result.shape)}) for a real input of {kind.dtype}; its "
                         "real part would be the gradient"
                     )
         return results

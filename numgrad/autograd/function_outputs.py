@@ -50,7 +50,7 @@ def finish(node: BackwardCFunction, inputs: tuple[Any, ...], outputs: tuple[Any,
     for output in outputs:
         if is_tensor(output):
             identity = id(output)
-            differentiable = record and output._type.dtype.differentiable and identity not in constants
+            differentiable = record and output._layout.type.dtype.differentiable and identity not in constants
             if differentiable and identity in dirty:
                 _record_change(output, node, len(results), inputs, len(outputs))
             else:
@@ -63,7 +63,7 @@ def finish(node: BackwardCFunction, inputs: tuple[Any, ...], outputs: tuple[Any,
             if differentiable:
                 origin_of.append((len(results), output))
             known = differentiable or node.context._materialize_non_diff_grads
-            metadata.append((output._shape, output._type) if known else ((), None))
+            metadata.append((output._layout.shape, output._layout.type) if known else ((), None))
         else:
             metadata.append(((), None))
         results.append(output)

@@ -89,7 +89,7 @@ class FunctionCall:
     def _materialized(self, tangents: list[Any]) -> list[Any]:
         """The tangents, and zeros for the differentiable tensors that have none."""
         return [
-            operations.zeros(value._shape, value._type) if tangent is None and _differentiable(value) else tangent
+            operations.zeros(value._layout.shape, value._layout.type) if tangent is None and _differentiable(value) else tangent
             for value, tangent in zip(self.args, tangents, strict=True)
         ]
 
@@ -119,11 +119,11 @@ class FunctionCall:
                 "Expected both tensor and its forward grad to be floating point or complex, but the tangent "
                 f"{number} that the jvp of {self.name} returned is of {tangent.dtype}"
             )
-        if tangent._shape != output._shape:
+        if tangent._layout.shape != output._layout.shape:
             raise RuntimeError(
                 "Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
-                f"not supported. Tensor is of size {list(output._shape)} while the given forward gradient is of size "
-                f"{list(tangent._shape)}."
+                f"not supported. Tensor is of size {list(output.shape)} while the given forward gradient is of size "
+                f"{list(tangent.shape)}."
             )
         if not changed:
             set_tangent(output, level, tangent)
@@ -132,7 +132,7 @@ class FunctionCall:
 
 
 def _differentiable(value: Any) -> bool:
-    return is_tensor(value) and value._type.dtype.differentiable
+    return is_tensor(value) and value._layout.type.dtype.differentiable
 
 
 def _check_view(tangent: Any, own: Any) -> None:
@@ -148,5 +148,5 @@ def _check_view(tangent: Any, own: Any) -> None:
     if tangent._view.base is not (own if own._view is None else own._view.base):
         raise RuntimeError(
             "A custom Function is returning a view but the jvp is not returning a view of the given grad input. "
-            f"(It is of shape {list(tangent._shape)}.)"
+            f"(It is of shape {list(tangent.shape)}.)"
         )

@@ -48,7 +48,7 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     if edge is None or edge[0].__class__ is DeadEnd:
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients (its shape is "
-            f"{list(tensor._shape)})"
+            f"{list(tensor.shape)})"
         )
     return GradientEdge(*edge)
 

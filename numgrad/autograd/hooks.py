@@ -92,15 +92,15 @@ def check_replacement(gradient: Any, replaced: Any, hook: Any) -> None:
         raise RuntimeError(f"can't replace a None gradient with a non-None value (hook '{hook_name(hook)}')")
     if not is_tensor(replaced):
         raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}' (hook '{hook_name(hook)}')")
-    if replaced._type is not gradient._type:
+    if replaced._layout.type is not gradient._layout.type:
         raise RuntimeError(
-            f"hook '{hook_name(hook)}' has changed the type of value (was {gradient._type.name} got "
-            f"{replaced._type.name})"
+            f"hook '{hook_name(hook)}' has changed the type of value (was {gradient._layout.type.name} got "
+            f"{replaced._layout.type.name})"
         )
-    if replaced._shape != gradient._shape:
+    if replaced._layout.shape != gradient._layout.shape:
         raise RuntimeError(
-            f"hook '{hook_name(hook)}' has changed the size of value: {list(gradient._shape)} to "
-            f"{list(replaced._shape)}"
+            f"hook '{hook_name(hook)}' has changed the size of value: {list(gradient.shape)} to "
+            f"{list(replaced.shape)}"
         )
 
 

@@ -155,8 +155,8 @@ class Node:
                 continue
             if not is_tensor(gradient):
                 raise TypeError(f"argument {number} is not a Variable (it is of type {type(gradient).__name__})")
-            if gradient._shape != self.output(number)[0]:
-                raise mismatch(number, gradient._shape, self.output(number)[0])
+            if gradient._layout.shape != self.output(number)[0]:
+                raise mismatch(number, gradient._layout.shape, self.output(number)[0])
         lend(gradients)
         if self.freed_by is not None:
             raise freed_error(self, self.freed_by)
@@ -249,7 +249,7 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable: Any):
         self.edges = ()
-        self.shape = variable._shape
+        self.shape = variable._layout.shape
         self.type = gradient_type(variable)
         self.attached = None
         self.sequence = next_sequence()
@@ -265,7 +265,7 @@ class AccumulateGrad(Node):
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
         leaf = self.variable
-        return (InputMetadata(size_of(leaf._shape), leaf.dtype, leaf.device),)
+        return (InputMetadata(size_of(leaf._layout.shape), leaf.dtype, leaf.device),)
 
     def _sequence_nr(self) -> int:
         """The highest there is: it runs as soon as its gradient is complete."""
@@ -285,7 +285,7 @@ class AccumulateGrad(Node):
 
 def gradient_type(leaf: Any) -> Any:
     """The TensorType that the gradients of a leaf are converted to, None if any will do."""
-    return getattr(leaf, "_grad_type", leaf._type)
+    return getattr(leaf, "_grad_type", leaf._layout.type)
 
 
 #: The value of ``_requires_grad`` in a view that had no gradient to pass on when it was made: its base may be
@@ -300,7 +300,7 @@ def edge_of(tensor: Any) -> Edge:
     if tensor._view is not None and (edge is not None or flag == MAYBE):
         edge = tensor._view.edge(tensor)
         if edge is None and tensor._view.base._requires_grad:
-            return DeadEnd((), tensor._shape, tensor._type), 0
+            return DeadEnd((), tensor._layout.shape, tensor._layout.type), 0
         return edge
     if edge is not None or not flag:
         return edge

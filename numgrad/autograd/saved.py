@@ -59,7 +59,7 @@ def restore(node: Any, value: Any, version: int, number: int | None, in_graph: i
         return value.tensor(node)
     if value._counter[0] != version:
         raise modified_error(node, value, version, number is not None)
-    if number is not None and in_graph and value._type.dtype.differentiable:
+    if number is not None and in_graph and value._layout.type.dtype.differentiable:
         return restored_output(node, value, number)
     return value
 
@@ -91,7 +91,7 @@ class PackedTensor:
     def __init__(self, tensor: Any, number: int | None, hooks: HookPair, detached: bool = False):
         pack_hook, self.unpack_hook = hooks
         self.number = number
-        self.shape, self.type = tensor._shape, tensor._type
+        self.shape, self.type = tensor._layout.shape, tensor._layout.type
         self.edge = None if number is not None else edge_of(tensor)
         self.tangents = getattr(tensor, "_duals", None)  # of which hooks know nothing
         self.beneath = operations.beneath(tensor) if state.mode & LEVELS else ()
@@ -108,7 +108,7 @@ class PackedTensor:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
                 "cannot be modified by in-place operations as this can lead to unexpected side-effects. "
-                f"(It was given a tensor of shape {list(tensor._shape)}.)"
+                f"(It was given a tensor of shape {list(tensor.shape)}.)"
             )
 
     def tensor(self, node: Any) -> Any:
@@ -123,14 +123,14 @@ class PackedTensor:
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
                 f"{type(value).__name__}"
             )
-        if value._shape != self.shape:
+        if value._layout.shape != self.shape:
             raise RuntimeError(
                 f"a saved tensor of shape {list(self.shape)} was packed, but unpack_hook returned one of shape "
-                f"{list(value._shape)}"
+                f"{list(value.shape)}"
             )
-        if value._type is not self.type:
-            raise RuntimeError(f"a saved {self.type.name} was packed, but unpack_hook returned a {value._type.name}")
-        if self.number is not None and value._type.dtype.differentiable:
+        if value._layout.type is not self.type:
+            raise RuntimeError(f"a saved {self.type.name} was packed, but unpack_hook returned a {value._layout.type.name}")
+        if self.number is not None and value._layout.type.dtype.differentiable:
             tensor = restored_output(node, value, self.number)
         elif self.edge is None and self.tangents is None and not self.beneath:
             return value

@@ -51,7 +51,7 @@ def reshaped_gradient(output: Any, gradient: Any) -> Any:
         TypeError: it is no tensor.
         RuntimeError: it has another number of elements and does not broadcast.
     """
-    shape, given = output._shape, check_gradient(gradient)._shape
+    shape, given = output._layout.shape, check_gradient(gradient)._layout.shape
     if given == shape:
         return gradient
     same_count = gradient.numel() == output.numel()

@@ -61,7 +61,7 @@ class View:
         if above is None:
             self.base = base = parent
             self.steps: Steps = (None, step)
-            self.shape, self.strides = base._shape, base._strides
+            self.shape, self.strides = base._layout.shape, base._layout.strides
         else:
             self.base = base = above.base
             self.steps = (above.steps, step)
@@ -101,14 +101,14 @@ class View:
         return tensor._edge
 
     def _fresh_edge(self, tensor: Any) -> Edge:
-        if not self.base._requires_grad or not overlaps_itself(tensor._shape, tensor._element_strides()):
+        if not self.base._requires_grad or not overlaps_itself(tensor._layout.shape, tensor._layout.strides):
             return AsStridedBackward0(tensor, self), 0
         with enable_grad():  # elements that are several of the view's sum their gradients
             return self.way().view_of(self.base)._edge
 
     def way(self) -> Way:
         """How to make the view of what the base is now."""
-        same = self.shape == self.base._shape and self.strides == self.base._strides
+        same = self.shape == self.base._layout.shape and self.strides == self.base._layout.strides
         return Way(self.steps, None if same else (self.shape, self.strides))
 
     def hides_tangent(self) -> bool:
@@ -213,9 +213,9 @@ class AsStridedBackward0(Node):
     __slots__ = ("strides", "way")
 
     def __init__(self, tensor: Any, view: View):
-        super().__init__((edge_of(view.base),), tensor._shape, tensor._type)
+        super().__init__((edge_of(view.base),), tensor._layout.shape, tensor._layout.type)
         self.way = view.way()
-        self.strides = view.base._strides
+        self.strides = view.base._layout.strides
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         if self.edges[0] is None:  # the base was detached
@@ -233,9 +233,9 @@ class CopySlices(Node):
 
     def __init__(self, base: Any, view: View, operation: Node, place: int):
         others = operation.edges[:place] + operation.edges[place + 1 :]
-        super().__init__((edge_of(base), *others), base._shape, base._type)
+        super().__init__((edge_of(base), *others), base._layout.shape, base._layout.type)
         self.way = view.way()
-        self.strides = base._strides
+        self.strides = base._layout.strides
         self.operation: Node | Place = operation
         self.place = place
 

@@ -148,8 +148,8 @@ def _reader(value: Any) -> Callable[[Any], int | None] | None:
         return _on_host
     if isinstance(value, np.generic):  # which is a number, though it says that it is on the CPU
         return None
-    if hasattr(value, "_type"):
-        return attrgetter("_type.place")
+    if hasattr(value, "_layout"):
+        return attrgetter("_layout.type.place")
     return _place_of_device if hasattr(value, "device") else None
 
 

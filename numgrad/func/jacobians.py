@@ -133,7 +133,7 @@ def _check_tensors(inputs: Sequence[Any]) -> None:
     for tensor in inputs:
         if not isinstance(tensor, Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")
-        if not tensor._type.dtype.differentiable:
+        if not tensor._layout.type.dtype.differentiable:
             raise ValueError(f"Expected primal to be floating point or complex, but got: {tensor.dtype}")
 
 

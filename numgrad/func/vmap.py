@@ -132,7 +132,7 @@ def _result(func: Callable[..., Any], level: Batched, output: Any, dim: int | No
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
         return whole
     if not batched:
-        whole = expand(whole, (level.size, *whole._shape))
+        whole = expand(whole, (level.size, *whole._layout.shape))
     return movedim(whole, 0, dim) if dim else whole
 
 

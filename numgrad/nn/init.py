@@ -162,7 +162,7 @@ def _normal_distribution(x: float) -> float:
 
 def _rounded(value: float, tensor: Tensor) -> float:
     """The number as the tensor's dtype holds it."""
-    return tensor._type.numpy.type(value).item()
+    return tensor._layout.type.numpy.type(value).item()
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:

@@ -43,7 +43,7 @@ def positive(input: Tensor) -> Tensor:
         RuntimeError: it is of bools.
     """
     if input.dtype is bool_:
-        raise RuntimeError(f"The `+` operator, on a bool tensor is not supported (shape {list(input._shape)}).")
+        raise RuntimeError(f"The `+` operator, on a bool tensor is not supported (shape {list(input.shape)}).")
     return input
 
 
@@ -77,7 +77,7 @@ def _overwritten(name: str) -> Callable[..., Tensor]:
         result = function(kept, *args, **kwargs)
         edge = result._edge
         # Levels record what becomes of tangents, and of what a tensor stands for, when they are copied.
-        if levels or edge is None or edge[0].edges[0] != kept._edge or result._type is not self._type:
+        if levels or edge is None or edge[0].edges[0] != kept._edge or result._layout.type is not self._layout.type:
             return copy_(self, result)  # it is no one operation, of which the tensor is the first operand
         with no_grad():
             copy_(self, result)

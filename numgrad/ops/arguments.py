@@ -111,7 +111,7 @@ def _fits(value: Any, kind: Any) -> bool:
         return True
     if kind in _NUMBERS:
         if isinstance(value, Tensor):
-            return not value._shape and (kind is not int or value.dtype.kind == "i")
+            return not value._layout.shape and (kind is not int or value.dtype.kind == "i")
         return isinstance(value, _NUMBERS[kind]) and not (kind is int and isinstance(value, bool))
     if get_origin(kind) is Sequence:
         return (

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from .. import devices
-from .._layout import contiguous_strides, numel
+from .._layout import contiguous_strides, layout_of, numel
 from .._tensor import Tensor, fresh, strided
 from .._types import TensorType
 from ..autograd.grad_mode import DUAL, LEVELS, no_grad, state
@@ -108,7 +108,7 @@ class Batched(Level):
         while self._adopted:
             tensor = self._adopted.pop()
             own = tensor._mapped.tensor
-            for name in ("_flat", "_offset", "_shape", "_storage", "_strides"):
+            for name in ("_flat", "_layout", "_offset", "_storage"):
                 setattr(tensor, name, getattr(own, name))
             _put_in_graph_as(tensor, own)  # what was recorded here ends here
             if tensor._view is not None:
@@ -183,8 +183,8 @@ class below(outside):  # noqa: N801 - a context manager
 def mapped(level: Batched, tensor: Tensor, batched: bool = True) -> Tensor:
     """A tensor that stands for the examples in ``tensor``."""
     skipped = int(batched)
-    shape = tensor._shape[skipped:]
-    out = fresh(None, shape, tensor._type)
+    shape = tensor._layout.shape[skipped:]
+    out = fresh(None, shape, tensor._layout.type)
     take_on(out, Mapped(level, tensor, batched))
     if not batched:
         out._counter = tensor._counter
@@ -201,9 +201,8 @@ def take_on(tensor: Tensor, own: Mapped) -> None:
         tensor._storage = _NoMemory(len(own.tensor._storage))
     else:  # its elements may be read, but by operations only that are recorded
         tensor._storage, tensor._offset = own.tensor._storage, own.tensor._offset
-    tensor._shape = own.tensor._shape[skipped:]
-    strides = own.tensor._element_strides()[skipped:]
-    tensor._strides = None if strides == contiguous_strides(tensor._shape) else strides
+    whole = own.tensor._layout
+    tensor._layout = layout_of(whole.type, whole.shape[skipped:], whole.strides[skipped:])
 
 
 def is_batched(tensor: Any) -> bool:
@@ -243,7 +242,7 @@ def expanded(tensor: Any) -> Tensor:
     physical = own.tensor
     if own.batched:
         return physical
-    return expand_op(unsqueeze_op(physical, 0), (own.level.size, *physical._shape))
+    return expand_op(unsqueeze_op(physical, 0), (own.level.size, *physical._layout.shape))
 
 
 def unmapped(level: Batched, tensor: Tensor) -> tuple[Tensor, bool]:
@@ -322,7 +321,7 @@ def like_examples(input: Any, made: Tensor) -> Tensor:
         return made
     from .overwriting import copy_
 
-    out = zeros_beside((input,), made._shape, made._type, made._strides)
+    out = zeros_beside((input,), made._layout.shape, made._layout.type, made._layout.strides)
     with no_grad():
         copy_(out, made)
     out._counter[0] = 0

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import devices
-from .._layout import broadcast_shapes, contiguous_strides, numel, output_strides
+from .._layout import broadcast_shapes, contiguous_strides, output_strides
 from .._tensor import Tensor, fresh, strided
 from .._types import TensorType, device, tensor_type
 
@@ -44,7 +44,7 @@ class Call:
         values = self._values(operands)
         program = op.program(values, statics, self.compute, self.kind)
         self.statics = tuple([i.name for i in program.arguments if i.name in op.statics])
-        layouts = [(v._shape, v._strides) if isinstance(v, Tensor) else None for v in values]
+        layouts = [(v._layout.shape, None if v._layout.row_major else v._layout.strides) if isinstance(v, Tensor) else None for v in values]
         layouts += [None] * len(self.statics)
         self.launch = devices.layout_launcher(program, self.shape, layouts, [self.strides], self.type)
         self.plans: dict[tuple[bool, ...], Plan] = {}
@@ -87,7 +87,7 @@ def layout_key(operands: Sequence[Any]) -> tuple[Any, ...] | None:
     key: list[Any] = []
     for value in operands:
         if isinstance(value, Tensor):
-            key += (value._type, value._shape, value._strides)
+            key.append(value._layout)
         elif value.__class__ in devices.NUMBERS:
             key.append(value.__class__)
         else:
@@ -97,21 +97,21 @@ def layout_key(operands: Sequence[Any]) -> tuple[Any, ...] | None:
 
 def common_shape(tensors: Sequence[Tensor]) -> tuple[int, ...]:
     """The shape that tensors are broadcast to."""
-    shape = tensors[0]._shape
+    shape = tensors[0]._layout.shape
     for tensor in tensors:
-        if tensor._shape is not shape and tensor._shape != shape:
-            return broadcast_shapes(*[tensor._shape for tensor in tensors])
+        if tensor._layout.shape is not shape and tensor._layout.shape != shape:
+            return broadcast_shapes(*[tensor._layout.shape for tensor in tensors])
     return shape
 
 
 def new_strides(tensors: Sequence[Tensor], shape: tuple[int, ...]) -> tuple[int, ...] | None:
     """The strides that PyTorch would give a new tensor computed from these, None for row-major."""
     for tensor in tensors:
-        if tensor._flat is None or (tensor._shape and tensor._shape != shape):
+        if tensor._flat is None or (tensor._layout.shape and tensor._layout.shape != shape):
             break
     else:
         return None
-    strides = output_strides(shape, tuple([(t._shape, t._strides) for t in tensors]))
+    strides = output_strides(shape, tuple([(t._layout.shape, t._layout.strides) for t in tensors]))
     return None if strides == contiguous_strides(shape) else strides
 
 
@@ -121,13 +121,13 @@ def common_device(tensors: Sequence[Tensor]) -> device:
     Raises:
         RuntimeError: they are on several.
     """
-    place = tensors[0]._type.device
+    place = tensors[0]._layout.type.device
     for tensor in tensors:
-        other = tensor._type.device
+        other = tensor._layout.type.device
         if other is not place and other != place:
-            if place.type == "cpu" and not any(t._shape for t in tensors if t._type.device.type == "cpu"):
+            if place.type == "cpu" and not any(t._layout.shape for t in tensors if t._layout.type.device.type == "cpu"):
                 place = other
-            elif other.type != "cpu" or tensor._shape:
+            elif other.type != "cpu" or tensor._layout.shape:
                 raise RuntimeError(
                     f"Expected all tensors to be on the same device, but found at least two devices, {other} and "
                     f"{place}!" if place.type == "cpu" else
@@ -144,8 +144,8 @@ def number_places(operands: Sequence[Any], shape: tuple[int, ...], type: TensorT
         place
         for place, value in enumerate(operands)
         if isinstance(value, Tensor)
-        and (value._flat is None or value._shape != shape or value._type.device != type.device)
-        and numel(value._shape)
+        and (value._flat is None or value._layout.shape != shape or value._layout.type.device != type.device)
+        and value._layout.size
         and devices.as_number(value) is not None
     ]
     return frozenset(places)
@@ -153,4 +153,4 @@ def number_places(operands: Sequence[Any], shape: tuple[int, ...], type: TensorT
 
 def kind_of(value: Any) -> Any:
     """What distinguishes kernels: an array's dtype, or the Python type of a number passed at run time."""
-    return value._type.numpy if isinstance(value, Tensor) else value.__class__
+    return value._layout.type.numpy if isinstance(value, Tensor) else value.__class__

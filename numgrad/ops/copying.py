@@ -59,9 +59,9 @@ def copy_program(source: dtype, target: dtype) -> devices.Program:
 
 def _copied(input: Tensor, type: TensorType, strides: tuple[int, ...] | None = None) -> Tensor:
     """A copy with these strides; row-major for None, and for an input whose elements lie in a row."""
-    shape, row = input._shape, input._flat
+    shape, row = input._layout.shape, input._flat
     if row is not None or strides is None:
-        if input._type is type and numel(shape) < SMALL:
+        if input._layout.type is type and numel(shape) < SMALL:
             if row is not None:
                 return fresh(row.copy(), shape, type)
             if type.device is CPU:
@@ -75,17 +75,17 @@ def _copied(input: Tensor, type: TensorType, strides: tuple[int, ...] | None = N
 
 def write(target: Tensor, source: Tensor) -> None:
     """Overwrite ``target``, which nobody has seen yet, without checks and without recording."""
-    devices.copy(copy_program(source._type.dtype, target._type.dtype), source, target)
+    devices.copy(copy_program(source._layout.type.dtype, target._layout.type.dtype), source, target)
 
 
 def kept_strides(input: Tensor) -> tuple[int, ...]:
     """The strides of a copy: the input's own order of dimensions, without gaps or repeats."""
-    return output_strides(input._shape, ((input._shape, input._strides),))
+    return output_strides(input._layout.shape, ((input._layout.shape, input._layout.strides),))
 
 
 @operation("CloneBackward0", linear=True, dims=())
 def clone_op(input: Tensor) -> Tensor:
-    return _copied(input, input._type, None if input._flat is not None else kept_strides(input))
+    return _copied(input, input._layout.type, None if input._flat is not None else kept_strides(input))
 
 
 @clone_op.gradient("input")
@@ -95,7 +95,7 @@ def _(grad):
 
 @operation("CloneBackward0", linear=True, dims=())
 def contiguous_op(input: Tensor) -> Tensor:
-    return _copied(input, input._type)
+    return _copied(input, input._layout.type)
 
 
 @contiguous_op.gradient("input")
@@ -137,15 +137,15 @@ def placed(input: Tensor, place: Device, wait: bool = True) -> Tensor:
     """
     type = tensor_type(input.dtype, place)
     row, strides = _dense(input)
-    return strided(devices.moved(row, type.device, wait), input._shape, strides, 0, type)
+    return strided(devices.moved(row, type.device, wait), input._layout.shape, strides, 0, type)
 
 
 def _dense(input: Tensor) -> tuple[Any, tuple[int, ...]]:
     """The elements as a row without gaps, the dimensions in their order in memory; and their strides in it."""
     strides = kept_strides(input)
-    if strides != input._element_strides():
-        input = _copied(input, input._type, strides)
-    return input._storage[input._offset : input._offset + numel(input._shape)], strides
+    if strides != input._layout.strides:
+        input = _copied(input, input._layout.type, strides)
+    return input._storage[input._offset : input._offset + input._layout.size], strides
 
 
 @operation("PinMemoryBackward0", linear=True, dims=())
@@ -153,7 +153,7 @@ def pin_op(input: Tensor) -> Tensor:
     row, strides = _dense(input)
     pinned = devices.pinned(row.size, row.dtype)
     pinned[:] = row
-    return strided(pinned, input._shape, strides, 0, input._type)
+    return strided(pinned, input._layout.shape, strides, 0, input._layout.type)
 
 
 @pin_op.gradient("input")
@@ -185,7 +185,7 @@ def row_of(tensor: Tensor) -> Any:
         row = contiguous(tensor)._flat
         if row is None:
             raise RuntimeError(
-                f"Cannot access the elements of a tensor of shape {list(tensor._shape)} that stands for a batch: it is "
+                f"Cannot access the elements of a tensor of shape {list(tensor.shape)} that stands for a batch: it is "
                 "used outside of the vmap that it belongs to, or by a function that does not support vmap"
             )
     return row
@@ -262,9 +262,9 @@ def to(
         target = numbered(to_device(device))
         if target is not input.device:
             _warn_of_loss(input, kind)
-            return move_op(input, tensor_type(kind, target), input._type, not non_blocking)
+            return move_op(input, tensor_type(kind, target), input._layout.type, not non_blocking)
     result = convert(input, kind)
-    return to_type(input, input._type) if copy and result is input else result
+    return to_type(input, input._layout.type) if copy and result is input else result
 
 
 public(clone)
@@ -305,7 +305,7 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the tensor's type, or the tensor converted to a dtype or to a type such as "torch.cuda.FloatTensor".
     """
     if dtype is None:
-        return self._type.name
+        return self._layout.type.name
     if isinstance(dtype, str) and dtype.startswith("torch.") and dtype.endswith("Tensor"):  # which names a device, too
         name = dtype.removeprefix("torch.")
         place = "cuda" if name.startswith("cuda.") else "cpu"
@@ -346,7 +346,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
         RuntimeError: it lies on a GPU, or there is none.
     """
     if self.is_cuda:
-        raise RuntimeError(f"cannot pin '{self._type.name}' only dense CPU tensors can be pinned")
+        raise RuntimeError(f"cannot pin '{self._layout.type.name}' only dense CPU tensors can be pinned")
     return self if is_pinned(self) else pin_op(self)
 
 

@@ -145,7 +145,7 @@ class Pointwise(Op):
             RuntimeError, NotImplementedError: the operation is not defined for that dtype.
         """
         key = tuple([
-            v.__class__ if v.__class__ in devices.NUMBERS else v._type if v._shape else (v._type,) for v in operands
+            v.__class__ if v.__class__ in devices.NUMBERS else v._layout.type if v._layout.shape else (v._layout.type,) for v in operands
         ])
         found = self.types.get(key)
         if found is None:
@@ -158,13 +158,13 @@ class Pointwise(Op):
         tensors = [v for v in values if isinstance(v, Tensor)]
         message = self.refused.get(compute)
         for value in values:
-            kind = value._type.dtype if isinstance(value, Tensor) else number_dtype(value)
+            kind = value._layout.type.dtype if isinstance(value, Tensor) else number_dtype(value)
             message = message or self.refused_operands.get(kind)
         if message is None and compute.kind not in self.dtypes:
             message = f"\"{self.name.removesuffix('_op')}_cpu\" not implemented for '{compute.legacy}'"
         if message is not None:
             error = NotImplementedError if "not implemented" in message else RuntimeError
-            raise error(f"{message} (shapes {', '.join([str(list(t._shape)) for t in tensors])})")
+            raise error(f"{message} (shapes {', '.join([str(list(t._layout.shape)) for t in tensors])})")
         if self.result == "float" and compute.category < float32.category:
             compute = get_default_dtype()
         if self.result == "bool":
@@ -259,7 +259,7 @@ class Pointwise(Op):
     ) -> None:
         """Make a node the origin of ``out``, which is ``into`` if it was computed in place."""
         edges, plan, saved, versions = pending
-        node: Any = self.node_classes(operands)[0](edges, shape, out._type)
+        node: Any = self.node_classes(operands)[0](edges, shape, out._layout.type)
         node.plan, node.compute, node.saved, node.versions = plan, compute, None, ()
         if into is None:
             out._edge = (node, 0)
@@ -274,7 +274,7 @@ class Pointwise(Op):
     def _overwrite(self, into: Tensor, operands: Sequence[Any], statics: Mapping[str, Any], compute: dtype) -> None:
         """Compute in place."""
         values = passed_values(operands, into)
-        program = self.program(values, statics, compute, into._type.dtype)
+        program = self.program(values, statics, compute, into._layout.type.dtype)
         if statics is not self.statics:
             values += [statics[i.name] for i in program.arguments if i.name in statics]
         devices.run_pointwise(program, values, [into])
@@ -329,11 +329,11 @@ def check_target(target: Tensor, operands: Sequence[Any], shape: tuple[int, ...]
     """Raise unless ``target`` may be overwritten with a result of this shape and dtype."""
     tensors = [value for value in operands if isinstance(value, Tensor)]
     check_in_place(target, *tensors)
-    if shape != target._shape:
-        raise outgrown(target._shape, shape)
-    if kind.category > target._type.dtype.category:
+    if shape != target._layout.shape:
+        raise outgrown(target._layout.shape, shape)
+    if kind.category > target._layout.type.dtype.category:
         raise RuntimeError(
-            f"result type {kind.legacy} can't be cast to the desired output type {target._type.dtype.legacy}"
+            f"result type {kind.legacy} can't be cast to the desired output type {target._layout.type.dtype.legacy}"
         )
     for value in tensors:
         check_overlap(target, value)

@@ -131,8 +131,8 @@ class Recipe:
         """Give the result its node."""
         node = self.node_class()
         node.edges = edges
-        node.shape = out._shape
-        node.type = out._type
+        node.shape = out._layout.shape
+        node.type = out._layout.type
         node.more_outputs = node.attached = None
         node.plan = self.plan
         node.run_row = self.run_row

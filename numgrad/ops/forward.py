@@ -58,19 +58,19 @@ def pointwise(call: PointwiseCall, level: Level) -> Tensor:
     with outside(level):
         if call.target is None:
             out = with_duals(call.run)
-            tangent = _pointwise_tangent(call, tangents, out._shape, out._type, out)
+            tangent = _pointwise_tangent(call, tangents, out._layout.shape, out._layout.type, out)
             if tangent is not None:
                 set_tangent(out, level, laid_out_as(out, tangent))
             return out
         target = call.target
-        shape = broadcast_shapes(*[value._shape for value in call.args if isinstance(value, Tensor)])
-        if shape != target._shape:
-            raise outgrown(target._shape, shape)
+        shape = broadcast_shapes(*[value._layout.shape for value in call.args if isinstance(value, Tensor)])
+        if shape != target._layout.shape:
+            raise outgrown(target._layout.shape, shape)
         args, tangents = _unchanged(call.args, tangents, target)
         before = PointwiseCall(call.op, args, call.statics)
         needs_result = any("out" in parameters(rule) for rule in call.op.rules.values())
         result = before.run() if needs_result else None
-        tangent = _pointwise_tangent(before, tangents, target._shape, target._type, result)
+        tangent = _pointwise_tangent(before, tangents, target._layout.shape, target._layout.type, result)
         with_duals(call.run)
         _overwrite_tangent(target, level, tangent)
     return target
@@ -110,10 +110,10 @@ def _as_operand(op: Any, name: str, value: Any, compute: TensorType) -> Any:
 
 def _fitted(tangent: Tensor, shape: tuple[int, ...], type: TensorType) -> Tensor:
     """A tangent in the shape and dtype of what it belongs to."""
-    if tangent._type.dtype.is_complex and not type.dtype.is_complex:
+    if tangent._layout.type.dtype.is_complex and not type.dtype.is_complex:
         tangent = real(tangent)
     tangent = convert(tangent, type.dtype)
-    return tangent if tangent._shape == shape else expand_op(tangent, shape)
+    return tangent if tangent._layout.shape == shape else expand_op(tangent, shape)
 
 
 def _own(tangent: Tensor, others: Sequence[Any]) -> Tensor:
@@ -133,7 +133,7 @@ def general(call: GeneralCall, level: Level) -> Any:
     with outside(level):
         out = with_duals(call.run)
         outs = out if isinstance(out, tuple) else (out,)
-        if not any(output._type.dtype.differentiable for output in outs):
+        if not any(output._layout.type.dtype.differentiable for output in outs):
             return out
         if op.view:
             found = op(tangents[0], *args[1:])
@@ -142,7 +142,7 @@ def general(call: GeneralCall, level: Level) -> Any:
             found = _by_linearity(op, args, tangents)
             results = found if isinstance(found, tuple) else (found,)
         else:
-            results = _transposed_general(op, args, tangents, [(o._shape, o._type, o) for o in outs])
+            results = _transposed_general(op, args, tangents, [(o._layout.shape, o._layout.type, o) for o in outs])
         for output, tangent in zip(outs, results, strict=True):
             if tangent is not None:
                 set_tangent(output, level, tangent if op.view else laid_out_as(output, tangent))
@@ -153,7 +153,7 @@ def _by_linearity(op: Any, args: Sequence[Any], tangents: list[Any]) -> Any:
     """The tangents of an operation that is linear in each of its inputs."""
     if op.sequence:
         pairs = zip(args[0], tangents[0], strict=True)
-        return op(tuple([filled_of(x._shape, 0, x._type) if t is None else t for x, t in pairs]), *args[1:])
+        return op(tuple([filled_of(x._layout.shape, 0, x._layout.type) if t is None else t for x, t in pairs]), *args[1:])
     total = None
     for place in op.positions:
         if tangents[place] is not None:
@@ -185,7 +185,7 @@ def _transposed(
     try:
         cotangents = [_variable(*outputs[n][:2]) for n in differentiable]
         pairs = [
-            (gradient, _fitted(tangent, gradient._shape, gradient._type))
+            (gradient, _fitted(tangent, gradient._layout.shape, gradient._layout.type))
             for gradient, tangent in gradients_of(cotangents)
             if gradient is not None and tangent is not None and gradient.requires_grad
         ]
@@ -213,7 +213,7 @@ def _gradients(
 ) -> list[tuple[Any, Any]]:
     """What the rules make of the cotangents, for each input that has a tangent, with that."""
     values = dict(zip(op.parameters, args, strict=False))
-    values.update({f"{name}_shape": value._shape for name, value in values.items() if isinstance(value, Tensor)})
+    values.update({f"{name}_shape": value._layout.shape for name, value in values.items() if isinstance(value, Tensor)})
     values.update({name: output[2] for name, output in zip(op.outputs, outputs, strict=False)})
     values["grad"] = cotangents if len(cotangents) > 1 else cotangents[0]
     if op.sequence:
@@ -231,21 +231,21 @@ def laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
 
     That of a tensor that stands for examples is one for each: it may be overwritten with what differs among them.
     """
-    strides = tensor._element_strides()
+    strides = tensor._layout.strides
     same = _lies_like(tangent, tensor) and _extent(tangent) == _extent(tensor)
     has_room = is_batched(tangent) or not is_batched(tensor)
-    if (same and has_room) or overlaps_itself(tensor._shape, strides):
+    if (same and has_room) or overlaps_itself(tensor._layout.shape, strides):
         return tangent
     if is_mapped(tensor) or is_mapped(tangent):
-        return copy_(zeros_beside((tensor, tangent), tensor._shape, tangent._type, strides), tangent)
-    storage = devices.zeros((len(tensor._storage),), tangent._type)
-    laid_out = strided(storage, tensor._shape, strides, tensor._offset, tangent._type)
+        return copy_(zeros_beside((tensor, tangent), tensor._layout.shape, tangent._layout.type, strides), tangent)
+    storage = devices.zeros((len(tensor._storage),), tangent._layout.type)
+    laid_out = strided(storage, tensor._layout.shape, strides, tensor._offset, tangent._layout.type)
     return copy_(laid_out, tangent)
 
 
 def _lies_like(tensor: Tensor, other: Tensor) -> bool:
     """Whether a tensor is laid out as another, in the same part of its memory."""
-    return tensor._element_strides() == other._element_strides() and tensor._offset == other._offset
+    return tensor._layout.strides == other._layout.strides and tensor._offset == other._offset
 
 
 def _extent(tensor: Tensor) -> int:
@@ -268,7 +268,7 @@ def change(call: ChangeCall, level: Level) -> Tensor:
         args, tangents = _unchanged(call.args, tangents, target)
         needs_result = any("out" in names for _, names in op.rules_with_names)
         result = op(*args) if needs_result else None
-        (tangent,) = _transposed_general(op, args, tangents, [(target._shape, target._type, result)])
+        (tangent,) = _transposed_general(op, args, tangents, [(target._layout.shape, target._layout.type, result)])
         with_duals(call.run)
         _overwrite_tangent(target, level, tangent)
     return target
@@ -292,11 +292,11 @@ def overwrite(call: OverwriteCall, level: Level) -> Tensor:
     """Overwriting with another tensor: the tangent is that one's."""
     target, source = call.target, call.source
     assert target is not None
-    tangent = None if source is None or not target._type.dtype.differentiable else tangent_of(source, level)
+    tangent = None if source is None or not target._layout.type.dtype.differentiable else tangent_of(source, level)
     with outside(level):
         with_duals(call.run)
         if tangent is not None:
-            tangent = _own(_fitted(tangent, target._shape, target._type), [tangent])
+            tangent = _own(_fitted(tangent, target._layout.shape, target._layout.type), [tangent])
         _overwrite_tangent(target, level, tangent)
     return target
 
@@ -349,12 +349,12 @@ def write_tangent(target: Tensor, level: Level, tangent: Tensor) -> None:
             return
         base = view.base
         if is_mapped(base) or is_mapped(tangent):
-            zeros = zeros_beside((base, tangent), base._shape, base._type, base._element_strides())
+            zeros = zeros_beside((base, tangent), base._layout.shape, base._layout.type, base._layout.strides)
         else:
-            zeros = filled_of(base._shape, 0, base._type)
+            zeros = filled_of(base._layout.shape, 0, base._layout.type)
         whole = laid_out_as(base, zeros)
         set_tangent(base, level, whole)
-        if target._type is base._type and target._shape == base._shape and _lies_like(target, base):
+        if target._layout.type is base._layout.type and target._layout.shape == base._layout.shape and _lies_like(target, base):
             set_tangent(target, level, whole)
         present = tangent_of(target, level)
     copy_(present, tangent)

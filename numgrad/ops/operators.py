@@ -36,10 +36,10 @@ def _quotient_of(self: Tensor, other: Any) -> Any:
 
 def _inverted(self: Tensor) -> Any:
     """``~self``."""
-    if self._type.dtype.kind in "fc":
+    if self._layout.type.dtype.kind in "fc":
         raise TypeError(
             "~ (operator.invert) is only implemented on integer and Boolean-type tensors, "
-            f"not on {self.dtype} (shape {list(self._shape)})"
+            f"not on {self.dtype} (shape {list(self.shape)})"
         )
     return integers.bitwise_not(self)
 
@@ -47,7 +47,7 @@ def _inverted(self: Tensor) -> Any:
 def _unchanged(self: Tensor) -> Tensor:
     """``+self``."""
     if self.dtype is bool_:
-        raise RuntimeError(f"The `+` operator, on a bool tensor is not supported (shape {list(self._shape)}).")
+        raise RuntimeError(f"The `+` operator, on a bool tensor is not supported (shape {list(self.shape)}).")
     return self
 
 

@@ -35,26 +35,26 @@ def write_out(name: str, out: Any, result: Any) -> Any:
     if state.mode & GRAD and (result.requires_grad or out.requires_grad):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-            f"arguments requires grad (shapes {list(result._shape)}, {list(out._shape)})."
+            f"arguments requires grad (shapes {list(result.shape)}, {list(out.shape)})."
         )
     if isinstance(level_of((result, out)), Tangents):
         raise NotImplementedError(
             f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
         )
-    if out._type is not result._type:
+    if out._layout.type is not result._layout.type:
         check_one_device(out, result)
     kind = out.dtype
     if result.dtype.category > kind.category:
         raise RuntimeError(f"result type {result.dtype.legacy} can't be cast to the desired output type {kind.legacy}")
-    if out._shape == result._shape:
+    if out._layout.shape == result._layout.shape:
         return copy_(out, result)
     if out.numel() or out._view is not None:
-        raise RuntimeError(f"{name}(): out has shape {list(out._shape)}, but the result has {list(result._shape)}")
+        raise RuntimeError(f"{name}(): out has shape {list(out.shape)}, but the result has {list(result.shape)}")
     check_updatable(out)
     if is_mapped(result):
-        raise RuntimeError(f"vmap: {name}(): out cannot take the shape {list(result._shape)} for each example")
+        raise RuntimeError(f"vmap: {name}(): out cannot take the shape {list(result.shape)} for each example")
     made = convert(result, kind).contiguous()
     out._storage, out._offset, out._flat = made._storage, made._offset, made._flat
-    out._shape, out._strides = made._shape, made._strides
+    out._layout = made._layout
     out._counter[0] += 1
     return out

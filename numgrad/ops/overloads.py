@@ -80,7 +80,7 @@ _NODE: Any = type("NotImplemented", (_Undifferentiated,), {"__slots__": (), "__m
 def undifferentiated(name: str, out: Tensor) -> Tensor:
     """A new result whose derivative PyTorch does not define, so that only backward fails, as there."""
     if out._requires_grad and out._edge is not None:
-        node = _NODE(out._edge[0].edges, out._shape, out._type)
+        node = _NODE(out._edge[0].edges, out._layout.shape, out._layout.type)
         node.operation = name
         out._edge = (node, 0)
     return out

@@ -94,9 +94,9 @@ def _overwritten_with(input: Tensor, src: Tensor, node: type[Node], wait: bool =
             OverwriteCall("copy_", lambda target: _overwritten_with(target, src, node, wait), input, src, node)
         )
     check_in_place(input, src)
-    shape = broadcast_shapes(input._shape, src._shape)
-    if shape != input._shape:
-        raise outgrown(input._shape, shape)
+    shape = broadcast_shapes(input._layout.shape, src._layout.shape)
+    if shape != input._layout.shape:
+        raise outgrown(input._layout.shape, shape)
     check_overlap(input, src)
     edges = recorded_edges(input, src)
     _write(input, src, wait)
@@ -106,12 +106,12 @@ def _overwritten_with(input: Tensor, src: Tensor, node: type[Node], wait: bool =
 
 def _write(target: Tensor, source: Tensor, wait: bool) -> None:
     """Copy the elements, broadcast and converted; of two devices the target's does that."""
-    if source._type.device is not target._type.device:
-        alike = (source.dtype, source._shape) == (target.dtype, target._shape)
+    if source._layout.type.device is not target._layout.type.device:
+        alike = (source.dtype, source._layout.shape) == (target.dtype, target._layout.shape)
         if alike and source._flat is not None and target._flat is not None:
             devices.overwrite(target._flat, source._flat, wait)
             return
-        source = placed(source, target._type.device)
+        source = placed(source, target._layout.type.device)
     devices.run_pointwise(copy_program(source.dtype, target.dtype), [source], [target])
 
 
@@ -123,14 +123,14 @@ def fill_(input: Tensor, value: Any) -> Tensor:
         RuntimeError: the tensor's dtype cannot hold it.
     """
     if isinstance(value, Tensor):
-        if value._shape:
+        if value._layout.shape:
             raise RuntimeError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
             )
         if overlaps(physical_of(input), physical_of(value)):
             value = clone_op(value)  # it is read for every element
         return _overwritten_with(input, value, FillBackward3)
-    return _filled(input, _fitting(value, input._type.dtype), FillBackward2)
+    return _filled(input, _fitting(value, input._layout.type.dtype), FillBackward2)
 
 
 def _fitting(value: Any, kind: dtype) -> Any:
@@ -152,7 +152,7 @@ def zero_(input: Tensor) -> Tensor:
 
 def assign_number(input: Tensor, value: Any) -> None:
     """Overwrite every element with a number, recorded as if that were a 0-d tensor, which PyTorch makes of it."""
-    _filled(input, _fitting(value, input._type.dtype), FillBackward3, (None,))
+    _filled(input, _fitting(value, input._layout.type.dtype), FillBackward3, (None,))
 
 
 def _filled(input: Tensor, value: Any, node: type[Node], others: tuple[None, ...] = ()) -> Tensor:
@@ -175,8 +175,8 @@ def recorded_edges(*sources: Tensor) -> tuple[Any, ...]:
 
 def overwritten(input: Tensor, edges: tuple[Any, ...], node: type[Node]) -> None:
     input._counter[0] += 1
-    if any(edges) and input._type.dtype.differentiable:
-        record_inplace(input, node(edges, input._shape, input._type))
+    if any(edges) and input._layout.type.dtype.differentiable:
+        record_inplace(input, node(edges, input._layout.shape, input._layout.type))
 
 
 for _function in (copy_, fill_, zero_):

@@ -155,8 +155,8 @@ class PointwiseNode(OpNode):
         plan = self.plan
         operands = [gradient, *values]
         edges: list[Any] = [self.edges[i] for i in plan.computed]
-        types = tuple([node.output(number)[1] or gradient._type for node, number in edges])  # None: see grad_dtype
-        place = gradient._type.device
+        types = tuple([node.output(number)[1] or gradient._layout.type for node, number in edges])  # None: see grad_dtype
+        place = gradient._layout.type.device
         types = tuple([t if t.device is place else tensor_type(t.dtype, place) for t in types])  # the engine moves it
         if self.compute.is_complex:  # the engine takes the real part for a real input
             types = tuple([t if t.dtype.is_complex else tensor_type(self.compute, t.device) for t in types])
@@ -164,7 +164,7 @@ class PointwiseNode(OpNode):
         launch, numbers, strides = plan.launches.get(key) or self._find_launch(key, operands, types)
         if numbers:
             operands = [devices.as_number(v) if n in numbers else v for n, v in enumerate(operands)]
-        shape = gradient._shape
+        shape = gradient._layout.shape
         rows = launch(operands)
         if strides is None:
             return [fresh(row, shape, type) for row, type in zip(rows, types, strict=True)]
@@ -173,12 +173,12 @@ class PointwiseNode(OpNode):
     def _find_launch(self, key: Any, operands: list[Any], types: tuple[TensorType, ...]) -> Any:
         """What computes the gradients from operands of these layouts, which of them as numbers, and the strides."""
         assert key[0] is not None  # else launches of all layouts would be one
-        plan, shape = self.plan, operands[0]._shape
+        plan, shape = self.plan, operands[0]._layout.shape
         strides = new_strides([value for value in operands if isinstance(value, Tensor)], shape)
         numbers = number_places(operands, shape, types[0])
         values = [devices.as_number(v) if n in numbers else v for n, v in enumerate(operands)]
         program = plan.program(tuple(map(kind_of, values)), self.compute, [type.dtype for type in types])
-        layouts = [(v._shape, v._strides) if isinstance(v, Tensor) else None for v in values]
+        layouts = [(v._layout.shape, None if v._layout.row_major else v._layout.strides) if isinstance(v, Tensor) else None for v in values]
         launch = devices.layout_launcher(program, shape, layouts, [strides] * len(types), types[0])
         return plan.launches.remember(key, (launch, numbers, strides))
 
@@ -200,11 +200,11 @@ def new_output(tensors: Sequence[Tensor], shape: tuple[int, ...], type: TensorTy
 def passed_values(operands: Sequence[Any], target: Tensor) -> list[Any]:
     """The operands as they are given to a kernel that writes to ``target``: what repeats one value as a number, where
     the device likes that, and 0-d tensors of the CPU beside others."""
-    shape, place = target._shape, target._type.device
+    shape, place = target._layout.shape, target._layout.type.device
     values = []
     for value in operands:
         if isinstance(value, Tensor) and (
-            value._flat is None or value._shape != shape or value._type.device is not place
+            value._flat is None or value._layout.shape != shape or value._layout.type.device is not place
         ):
             number = devices.as_number(value)
             values.append(value if number is None else number)
@@ -217,7 +217,7 @@ def as_gradient(result: Any, gradient: Tensor) -> Tensor:
     """What a rule gives for a gradient; where that is the number 0, zeros that lie as the gradient does."""
     if result.__class__ is not int:
         return result
-    shape, type = gradient._shape, gradient._type
+    shape, type = gradient._layout.shape, gradient._layout.type
     if is_batched(gradient):  # a tangent may be overwritten with what differs among the examples
         return zeros_beside((gradient,), shape, type)
     row, strides = devices.zeros(shape, type), new_strides([gradient], shape)

@@ -55,7 +55,7 @@ def result_dtype(operands: Iterable[Any]) -> dtype:
         if isinstance(operand, bool | int | float | complex):
             rank, kind = 0, number_dtype(operand)
         else:
-            rank, kind = (2 if operand._shape else 1), operand._type.dtype
+            rank, kind = (2 if operand._layout.shape else 1), operand._layout.type.dtype
         present = by_rank[rank]
         by_rank[rank] = kind if present is None else promote_types(present, kind)
     result: dtype | None = None

@@ -27,11 +27,11 @@ __all__: list[str] = []
 
 
 def _fit(gradient: Tensor, shape: tuple[int, ...], type: Any) -> Tensor:
-    if gradient._type is not type:  # a real input's gradient is the real part of a complex one
+    if gradient._layout.type is not type:  # a real input's gradient is the real part of a complex one
         if shape == ():  # of a 0-d tensor on another device
             gradient = reduction.sum_to_shape(gradient, shape)
         gradient = copying.to_type(gradient, type)
-    return gradient if gradient._shape == shape else reduction.sum_to_shape(gradient, shape)
+    return gradient if gradient._layout.shape == shape else reduction.sum_to_shape(gradient, shape)
 
 
 def _add_to(total: Tensor, gradient: Tensor) -> Tensor:
@@ -41,8 +41,8 @@ def _add_to(total: Tensor, gradient: Tensor) -> Tensor:
         row is None
         or other is None
         or total._view is not None
-        or total._type is not gradient._type
-        or total._shape != gradient._shape
+        or total._layout.type is not gradient._layout.type
+        or total._layout.shape != gradient._layout.shape
         or state.mode
         or is_inference(total)
     ):
@@ -71,16 +71,16 @@ _SHORT = 4096
 def _row_of(gradient: Tensor) -> Any:
     if gradient._flat is not None:
         return gradient._flat
-    shape = gradient._shape
+    shape = gradient._layout.shape
     if numel(shape) > _SHORT:
         return None
     value = devices.as_number(gradient)
-    return None if value is None else devices.filled(shape, value, gradient._type)
+    return None if value is None else devices.filled(shape, value, gradient._layout.type)
 
 
 def _overwrite(view: Tensor, value: Tensor | None) -> None:
     # To elements that share memory nothing but filling may have written: their gradient is zero.
-    if value is None or (view._strides is not None and overlaps_itself(view._shape, view._strides)):
+    if value is None or (not view._layout.row_major and overlaps_itself(view._layout.shape, view._layout.strides)):
         overwriting.zero_(view)
     else:
         overwriting.copy_(view, value)
@@ -93,7 +93,7 @@ def _regarded(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] |
 def _room(tensor: Tensor, value: Tensor) -> Tensor:
     if is_batched(tensor) or not is_batched(value):
         return tensor
-    room = zeros_beside((tensor, value), tensor._shape, tensor._type, tensor._element_strides())
+    room = zeros_beside((tensor, value), tensor._layout.shape, tensor._layout.type, tensor._layout.strides)
     return overwriting.copy_(room, tensor)
 
 

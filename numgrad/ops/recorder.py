@@ -39,7 +39,7 @@ def as_number(op: Pointwise, name: str, value: Any) -> bool | int | float | comp
     """
     if value.__class__ in (float, int, bool, complex):
         return value
-    if isinstance(value, np.generic) or (isinstance(value, Tensor) and not value._shape):
+    if isinstance(value, np.generic) or (isinstance(value, Tensor) and not value._layout.shape):
         value = value.item()
     if isinstance(value, bool | int):
         return int(value)
@@ -121,7 +121,7 @@ def _choice(op: Pointwise) -> Callable[..., Any]:
         mode = state.mode
         if not isinstance(first, Tensor) or mode > ORDINARY:
             return op.run(operands, op.statics)
-        type, shape = first._type, first._shape
+        type, shape = first._layout.type, first._layout.shape
         rows, edges = [], []
         needed = 0
         for place, value in enumerate(operands):
@@ -131,8 +131,8 @@ def _choice(op: Pointwise) -> Callable[..., Any]:
             elif (
                 not isinstance(value, Tensor)
                 or value._flat is None
-                or value._shape != shape
-                or (value._type is not type and (place or value._type.device is not type.device))
+                or value._layout.shape != shape
+                or (value._layout.type is not type and (place or value._layout.type.device is not type.device))
             ):
                 return op.run(operands, op.statics)
             else:
@@ -182,7 +182,7 @@ def unary(op: Pointwise, statics: Mapping[str, Any]) -> Callable[[Any], Any]:
             return write_out(op.name, out, run((input,), statics))
         if not isinstance(input, Tensor) or input._flat is None:
             return run((input,), statics)
-        type = input._type
+        type = input._layout.type
         found = known.get(type)
         if found is None:
             found = shortcut.find((input,), type)
@@ -192,7 +192,7 @@ def unary(op: Pointwise, statics: Mapping[str, Any]) -> Callable[[Any], Any]:
         mode = state.mode
         if mode > ORDINARY:
             return run((input,), statics)
-        out = fresh(launch(input._flat), input._shape, result)
+        out = fresh(launch(input._flat), input._layout.shape, result)
         if not mode & GRAD:
             out._origin = UNRECORDED
             return out
@@ -220,13 +220,13 @@ def operator(op: Pointwise) -> Callable[[Tensor, Any], Any]:
         first = input._flat
         if first is None:
             return run(input, other)
-        key: Any = input._type
+        key: Any = input._layout.type
         kind = other.__class__
         if kind is float or kind is int:
             key = (key, kind)
             second = other
             needs = 0
-        elif isinstance(other, Tensor) and other._type is key and other._shape == input._shape:
+        elif isinstance(other, Tensor) and other._layout.type is key and other._layout.shape == input._layout.shape:
             second = other._flat
             if second is None:
                 return run(input, other)
@@ -242,7 +242,7 @@ def operator(op: Pointwise) -> Callable[[Tensor, Any], Any]:
         mode = state.mode
         if mode > ORDINARY:
             return run(input, other)
-        out = fresh(launch(first, second), input._shape, result)
+        out = fresh(launch(first, second), input._layout.shape, result)
         if not mode & GRAD:
             out._origin = UNRECORDED
             return out

@@ -13,8 +13,8 @@ def overlaps(target: Tensor, source: Tensor) -> bool:
     """Whether two tensors share a part of their memory without being the same elements in the same order."""
     if target._storage is not source._storage or source is target:
         return False
-    same = (target._offset, target._shape, target._element_strides()) == (
-        source._offset, source._shape, source._element_strides(),
+    same = (target._offset, target._layout.shape, target._layout.strides) == (
+        source._offset, source._layout.shape, source._layout.strides,
     )
     return not same and _share(target, source)
 
@@ -51,13 +51,13 @@ def _share(target: Tensor, source: Tensor) -> bool:
 
 def _extent(tensor: Tensor) -> tuple[int, int]:
     """The stretch of storage that a tensor's elements lie in."""
-    reach = sum((extent - 1) * step for extent, step in zip(tensor._shape, tensor._element_strides(), strict=True))
+    reach = sum((extent - 1) * step for extent, step in zip(tensor._layout.shape, tensor._layout.strides, strict=True))
     return tensor._offset, tensor._offset + reach + 1
 
 
 def _error(target: Tensor, source: Tensor) -> RuntimeError:
     return RuntimeError(
         "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-        f"memory location (shapes {list(source._shape)} and {list(target._shape)}). Please clone() the tensor "
+        f"memory location (shapes {list(source.shape)} and {list(target.shape)}). Please clone() the tensor "
         "before performing the operation."
     )

@@ -291,21 +291,21 @@ class _Operation(Op):
 
     def _record(self, edges: tuple[Any, ...], args: tuple[Any, ...], out: Tensor) -> None:
         """Make a node the origin of the one output."""
-        if not out._type.dtype.differentiable:
+        if not out._layout.type.dtype.differentiable:
             return
-        node = self.node_class(edges, out._shape, out._type)
+        node = self.node_class(edges, out._layout.shape, out._layout.type)
         out._edge = (node, 0)
         out._requires_grad = True
         self._save(node, args, (out,))
 
     def _record_several(self, edges: tuple[Any, ...], args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         """Make a node the origin of the outputs that have derivatives."""
-        differentiable = tuple([o for o in outputs if o._type.dtype.differentiable])
+        differentiable = tuple([o for o in outputs if o._layout.type.dtype.differentiable])
         if not differentiable:
             return
-        node = self.node_class(edges, differentiable[0]._shape, differentiable[0]._type)
+        node = self.node_class(edges, differentiable[0]._layout.shape, differentiable[0]._layout.type)
         if len(differentiable) > 1:
-            node.more_outputs = tuple([(o._shape, o._type) for o in differentiable[1:]])
+            node.more_outputs = tuple([(o._layout.shape, o._layout.type) for o in differentiable[1:]])
         for number, output in enumerate(differentiable):
             output._edge = (node, number)
             output._requires_grad = True
@@ -324,7 +324,7 @@ class _Operation(Op):
         for place, kind in sources[1]:
             version = None
             if kind == _SHAPE:
-                value = args[place]._shape
+                value = args[place]._layout.shape
             elif kind == _OUTPUT:
                 value, version = keep(outputs[place], place)
             else:

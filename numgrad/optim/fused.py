@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from .. import devices
-from .._layout import contiguous_strides, numel
+from .._layout import contiguous_strides
 from .._tensor import Tensor, check_in_place, strided
 from .._types import TensorType, float32
 from ..autograd.anomaly_mode import is_anomaly_enabled
@@ -101,7 +101,7 @@ class FusedOptimizer(Optimizer):
             for param in group["params"]:
                 if param._grad is not None:
                     entry = param, param._grad, group, self._kept(group, param)
-                    entries.setdefault(param._type, []).append(entry)
+                    entries.setdefault(param._layout.type, []).append(entry)
         work = [(self._plan(type, same), same) for type, same in entries.items()]
         for plan, same in work:
             if plan.overlapping:  # one after the other, as if each had a step of its own
@@ -119,7 +119,7 @@ class FusedOptimizer(Optimizer):
             if plan.reusable:
                 self._plans[type] = plan
         for param, grad, _, _ in entries:
-            if grad._shape != param._shape or grad._type is not type:
+            if grad._layout.shape != param._layout.shape or grad._layout.type is not type:
                 raise _mismatch("gradient", grad, param)
         return plan
 
@@ -152,11 +152,11 @@ class _Plan:
 
     def __init__(self, kernel: str, numbers: int, entries: Sequence[Entry]):
         params = [entry[0] for entry in entries]
-        kind = params[0]._type.dtype
+        kind = params[0]._layout.type.dtype
         if not (kind.is_floating_point or kind.is_complex):
             raise RuntimeError(
                 f"only Tensors of floating point or complex dtype can be optimized, not {kind} "
-                f"(shape {list(params[0]._shape)})"
+                f"(shape {list(params[0].shape)})"
             )
         operands = [(param, *kept) for param, _, _, kept in entries]
         self.overlapping = len(params) > 1 and _overlap(params)
@@ -174,15 +174,15 @@ class _Plan:
             one is None or one._flat is not None for tensors in operands for one in tensors
         )
         self.table = devices.update_table(
-            kernel, params[0]._type, [numel(param._shape) for param in params], len(columns) + 1, numbers
+            kernel, params[0]._layout.type, [param._layout.size for param in params], len(columns) + 1, numbers
         )
         for number, column in enumerate(columns):
             self.table.place(number + (number > 0), column)
         self.columns = columns  # keeps the rows alive
 
     def _row(self, one: Tensor, param: Tensor, strides: Strides) -> Any:
-        if one._shape != param._shape or one._type is not param._type:
-            advice = "; load_state_dict(state_dict()) converts it" if one._shape == param._shape else ""
+        if one._layout.shape != param._layout.shape or one._layout.type is not param._layout.type:
+            advice = "; load_state_dict(state_dict()) converts it" if one._layout.shape == param._layout.shape else ""
             raise _mismatch("state", one, param, advice)
         check_updatable(one)
         row = _row_of(one, strides)
@@ -242,43 +242,43 @@ def buffer(state: dict[str, Any], name: str, param: Tensor) -> Tensor:
 def _dense_strides(param: Tensor) -> Strides:
     """The order in which a parameter's elements lie in memory, gaps left out."""
     strides = None if param._flat is not None else kept_strides(param)
-    return None if strides == contiguous_strides(param._shape) else strides
+    return None if strides == contiguous_strides(param._layout.shape) else strides
 
 
 def _row_of(one: Tensor, strides: Strides) -> Any:
     """The tensor's own memory as one row, if its elements lie there in this order without gaps, else None."""
     if strides is None:
         return one._flat
-    if one._strides != strides:
+    if one._layout.strides != strides:
         return None
-    return one._storage[one._offset : one._offset + numel(one._shape)]
+    return one._storage[one._offset : one._offset + one._layout.size]
 
 
 def _laid_out(one: Tensor, strides: Strides) -> Tensor:
     """A copy with its elements in this order."""
-    strides = contiguous_strides(one._shape) if strides is None else strides
-    copy = strided(devices.empty(one._shape, one._type), one._shape, strides, 0, one._type)
+    strides = contiguous_strides(one._layout.shape) if strides is None else strides
+    copy = strided(devices.empty(one._layout.shape, one._layout.type), one._layout.shape, strides, 0, one._layout.type)
     write(copy, one)
     return copy
 
 
 def _overlap(params: Sequence[Tensor]) -> bool:
     """Whether the stretches of memory in which two of the tensors lie have a part in common."""
-    bounds = sorted([_bounds(param) for param in params if numel(param._shape)])
+    bounds = sorted([_bounds(param) for param in params if param._layout.size])
     return any(stop > start for (_, stop), (start, _) in itertools.pairwise(bounds))
 
 
 def _bounds(param: Tensor) -> tuple[int, int]:
     """The addresses at which the stretch of memory begins and ends that the tensor's elements lie in."""
-    steps = [(extent - 1) * stride for extent, stride in zip(param._shape, param._element_strides(), strict=True)]
+    steps = [(extent - 1) * stride for extent, stride in zip(param._layout.shape, param._layout.strides, strict=True)]
     first = param._offset + sum(step for step in steps if step < 0)
     last = param._offset + sum(step for step in steps if step > 0)
-    start, size = devices.address_of(param._storage), param._type.dtype.itemsize
+    start, size = devices.address_of(param._storage), param._layout.type.dtype.itemsize
     return start + first * size, start + (last + 1) * size
 
 
 def _mismatch(what: str, one: Tensor, param: Tensor, advice: str = "") -> RuntimeError:
     return RuntimeError(
-        f"the {what} of a parameter of shape {list(param._shape)} and type {param._type.name} has shape "
-        f"{list(one._shape)} and type {one._type.name}{advice}"
+        f"the {what} of a parameter of shape {list(param.shape)} and type {param._layout.type.name} has shape "
+        f"{list(one.shape)} and type {one._layout.type.name}{advice}"
     )

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from .._layout import numel
 from .._quantities import counted
 from .._tensor import Tensor
 from ..autograd.function_node import BackwardCFunction
@@ -73,10 +72,10 @@ class Describer:
         return "\n".join(lines)
 
     def _tensor_rows(self, tensor: Tensor) -> list[Row]:
-        rows = [Row("", f"{list(tensor._shape)} {tensor._type.dtype.name}")]
+        rows = [Row("", f"{list(tensor.shape)} {tensor._layout.type.dtype.name}")]
         if tensor._view is not None and not tensor.is_inference():
             base = self.names.of(tensor._view.base)
-            rows.append(Row("", f"view of {base or list(tensor._view.base._shape)}", "quiet"))
+            rows.append(Row("", f"view of {base or list(tensor._view.base._layout.shape)}", "quiet"))
         return rows + self._value_rows(tensor)
 
     def _value_rows(self, tensor: Tensor) -> list[Row]:
@@ -85,7 +84,7 @@ class Describer:
     def _gradient_rows(self, label: str, gradient: Tensor | None, slot: Slot) -> list[Row]:
         if gradient is None:
             return [gradient_row(label, slot, None)]
-        return [gradient_row(label, slot, str(list(gradient._shape))), *self._value_rows(gradient)]
+        return [gradient_row(label, slot, str(list(gradient._layout.shape))), *self._value_rows(gradient)]
 
     # -- operations -----------------------------------------------------------------------------------------
 
@@ -129,7 +128,7 @@ class Describer:
         rows = [Row("", type(call.module).__name__, "quiet")] if title != type(call.module).__name__ else []
         rows.append(Row("", counted(len(operations), "operation")))
         if leaves:
-            count = sum(numel(leaf._shape) for leaf in leaves)
+            count = sum(leaf._layout.size for leaf in leaves)
             rows.append(Row("", f"{counted(len(leaves), 'parameter')}, {counted(count, 'element')}"))
             have = sum(leaf._grad is not None for leaf in leaves)
             if have:

@@ -180,7 +180,7 @@ class Drawing:
             node = subject.grad_fn or (weak() if weak is not None else None)
         key = None if node is None else self._picture.places.get(node.sequence)
         if key is None:
-            what = f"a tensor of shape {list(subject._shape)}" if isinstance(subject, Tensor) else repr(subject)
+            what = f"a tensor of shape {list(subject.shape)}" if isinstance(subject, Tensor) else repr(subject)
             raise ValueError(f"{asked}(): {what} is not part of the graph that was drawn")
         return key
 

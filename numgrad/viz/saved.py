@@ -70,7 +70,7 @@ def saved_rows(node: Node, names: Names, values: bool) -> list[Row]:
         else:
             called = names.of_output(node.sequence, number) if number is not None else _called(value, names)
             is_called = f" = {called}" if called and called != name else ""
-            text = f"{name}{is_called} {list(value._shape)}"
+            text = f"{name}{is_called} {list(value.shape)}"
             now = value._counter[0]
             if now != version:
                 blocks.append([Row("", f"{text}: version {version}, now {now}", "alarm")])

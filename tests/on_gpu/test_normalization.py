@@ -9,7 +9,7 @@ SHAPES = [
     ((5, 3), (5000, 10)), ((21, 9), (3001, 130)), ((19, 16), (4100, 768)), ((3, 100), (33, 5000)), ((2, 1), (3, 1)),
 ]  # fmt: skip
 
-TYPES = {kind: numgrad.zeros(1, dtype=kind)._type for kind in (numgrad.float32, numgrad.float64)}
+TYPES = {kind: numgrad.zeros(1, dtype=kind)._layout.type for kind in (numgrad.float32, numgrad.float64)}
 
 
 @pytest.fixture(params=TYPES, ids=str)

@@ -122,7 +122,7 @@ class Recording(Watcher):
                 break
         # Else the memory is the target's, or was made by an operation within.
         if call.target is None and (call.closed or self.records[-1] is token):
-            token.results = [(t._shape, t._type) for t in tensors if t._view is None]
+            token.results = [(t._layout.shape, t._layout.type) for t in tensors if t._view is None]
         self._close(token, ended)
 
     def failed(self, call: Any, token: Record) -> None:
@@ -144,7 +144,7 @@ class Recording(Watcher):
         record, subject, given = token
         # A rule that has called no operation has had a kernel make the gradients.
         if result is not None and self.records[-1] is record and subject.makes_fresh_gradients:
-            record.results = [(g._shape, g._type) for g in result if g is not None and g is not given]
+            record.results = [(g._layout.shape, g._layout.type) for g in result if g is not None and g is not given]
         self._close(record, ended)
 
     def _note(self, record: Record, arguments: Iterable[Any]) -> None:
@@ -193,7 +193,7 @@ class Recording(Watcher):
 def _described(value: Any) -> Any:
     """What is kept of an argument, so that it does not keep a tensor."""
     if is_tensor(value):
-        return value._shape, value._type
+        return value._layout.shape, value._layout.type
     if isinstance(value, list | tuple):
         return [_described(part) for part in value]
     return value if isinstance(value, bool | int | float | complex | str) else None

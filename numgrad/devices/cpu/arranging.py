@@ -10,7 +10,7 @@ import numpy as np
 
 from numgrad_kernels.cpu import copying
 
-from ..._layout import loop_nest, numel
+from ..._layout import loop_nest
 from ..launches import by_numpy
 from .launching import empty, launch, run_pointwise, worth_threads
 
@@ -25,11 +25,11 @@ _WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 def copy(program: Any, source: Any, target: Any) -> None:
     """Overwrite a tensor with another, broadcast to its shape; ``program`` copies one element."""
-    kind = target._type.numpy
-    size = numel(target._shape)
+    kind = target._layout.type.numpy
+    size = target._layout.size
     stretches = None
-    if size >= STRETCHES_FROM and source._type.numpy is kind and kind.itemsize in _WORDS:
-        stretches = _stretches(target._shape, target._strides, source._shape, source._strides, kind.itemsize)
+    if size >= STRETCHES_FROM and source._layout.type.numpy is kind and kind.itemsize in _WORDS:
+        stretches = _stretches(target._layout.shape, target._layout.strides, source._layout.shape, source._layout.strides, kind.itemsize)
     if stretches is None:
         run_pointwise(program, [source], [target])
         return
@@ -60,7 +60,7 @@ def _stretches(
 
 def clear_triangle(tensor: Any, diagonal: int, above: bool) -> None:
     """Zero what lies above (or below) a diagonal of each matrix in the last two dimensions, in place."""
-    rows, columns = tensor._shape[-2:]
+    rows, columns = tensor._layout.shape[-2:]
     outside = np.tri(rows, columns, diagonal if above else diagonal - 1, bool)
     np.copyto(tensor._array(), 0, where=~outside if above else outside, casting="unsafe")
 
@@ -69,7 +69,7 @@ def joined(tensors: Sequence[Any], dim: int, shape: tuple[int, ...], size: int) 
     """The elements, as one row, of tensors of one dtype joined along a dimension; None if threads should copy them."""
     if worth_threads(size):
         return None
-    out = empty(shape, tensors[0]._type)
+    out = empty(shape, tensors[0]._layout.type)
     if dim == 0 and all(tensor._flat is not None for tensor in tensors):
         return _concatenate([tensor._flat for tensor in tensors], out=out)
     _concatenate([tensor._array() for tensor in tensors], dim, out=out.reshape(shape))

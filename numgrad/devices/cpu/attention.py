@@ -45,8 +45,8 @@ def attention_backward(
 
 
 def _run(function: Callable[..., None], tensors: Sequence[Any], logsumexp: Any, causal: bool, scale: float) -> None:
-    stacks, heads, queries, width = tensors[0]._shape
-    keys = tensors[1]._shape[2]
+    stacks, heads, queries, width = tensors[0]._layout.shape
+    keys = tensors[1]._layout.shape[2]
     plan = [stacks, heads, queries, keys, width, int(causal)]
     rows = []
     for tensor in tensors:
@@ -54,7 +54,7 @@ def _run(function: Callable[..., None], tensors: Sequence[Any], logsumexp: Any, 
         rows.append(row)
         plan += [start, *steps]
     work = stacks * heads * queries * keys * width
-    kind = tensors[0]._type.numpy
+    kind = tensors[0]._layout.type.numpy
     run = _kernel(function, kind, len(rows), worth_threads(work // _MULTIPLICATIONS)).entry
     with one_thread():
         run(gemm_addresses()[kind], np.array(plan, np.int64), *rows, logsumexp._flat, float(scale))
@@ -62,11 +62,11 @@ def _run(function: Callable[..., None], tensors: Sequence[Any], logsumexp: Any, 
 
 def _for_blas(tensor: Any) -> tuple[np.ndarray, int, tuple[int, ...]]:
     """The memory of a stack of heads, where it starts, and the steps; copied unless the rows lie in one piece each."""
-    strides = tensor._element_strides()
-    rows, width = tensor._shape[-2:]
+    strides = tensor._layout.strides
+    rows, width = tensor._layout.shape[-2:]
     if (strides[3] == 1 or width == 1) and (strides[2] >= width or rows == 1):
         return tensor._storage, tensor._offset, (*strides[:2], max(strides[2], width))
-    return np.ascontiguousarray(tensor._array()).reshape(-1), 0, contiguous_strides(tensor._shape)[:3]
+    return np.ascontiguousarray(tensor._array()).reshape(-1), 0, contiguous_strides(tensor._layout.shape)[:3]
 
 
 @functools.cache

@@ -109,12 +109,12 @@ def empty(shape: tuple[int, ...], type: Any) -> np.ndarray:
 
 def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) -> None:
     """Run a program over tensors, broadcast to the shape of ``outs``; numbers are passed as they are."""
-    shape = outs[0]._shape
+    shape = outs[0]._layout.shape
     rows = []
     for value in (*values, *outs):
         if value.__class__ in NUMBERS:
             rows.append(value)
-        elif value._flat is not None and (value._shape is shape or value._shape == shape):
+        elif value._flat is not None and (value._layout.shape is shape or value._layout.shape == shape):
             rows.append(value._flat)
         else:
             _run_strided(program, values, outs)
@@ -128,7 +128,7 @@ NUMBERS = frozenset({bool, int, float, complex})
 
 
 def _run_strided(program: Program, values: Sequence[Any], outs: Sequence[Any]) -> None:
-    shape = outs[0]._shape
+    shape = outs[0]._layout.shape
     size = numel(shape)
     if size == 0:
         return
@@ -136,8 +136,8 @@ def _run_strided(program: Program, values: Sequence[Any], outs: Sequence[Any]) -
     tensors = [value for value in everything if value.__class__ not in NUMBERS]
     sizes, steps = loop_nest(
         shape,
-        tuple([(t._shape, t._strides) for t in tensors]),
-        tuple([t._type.numpy.itemsize for t in tensors]),
+        tuple([(t._layout.shape, t._layout.strides) for t in tensors]),
+        tuple([t._layout.type.numpy.itemsize for t in tensors]),
     )
     arguments = []
     step = iter(steps)
@@ -145,7 +145,7 @@ def _run_strided(program: Program, values: Sequence[Any], outs: Sequence[Any]) -
         if value.__class__ in NUMBERS:
             arguments.append(value)
         else:
-            kind = value._type.numpy
+            kind = value._layout.type.numpy
             arguments.append(np.ndarray(sizes, kind, value._storage, value._offset * kind.itemsize, next(step)))
     inner = inner_strides(steps, [argument.dtype.itemsize for argument in arguments if argument.__class__ is Row])
     pointwise_kernel(program, len(sizes), False, worth_threads(size * program.weight), inner).entry(*arguments)
@@ -183,7 +183,7 @@ def as_number(tensor: Any) -> Any:
 
     Reading a value costs nothing on this device, and a kernel reads a number faster than a tensor of stride 0.
     """
-    if not tensor._shape or (tensor._strides is not None and not any(tensor._strides) and tensor._storage.size):
+    if not tensor._layout.shape or (not any(tensor._layout.strides) and tensor._storage.size):
         return tensor._storage.item(tensor._offset)
     return None
 

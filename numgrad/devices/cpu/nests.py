@@ -58,7 +58,7 @@ def layout_launcher(
             if own is None:
                 arguments.append(value)
             else:
-                kind = value._type.numpy
+                kind = value._layout.type.numpy
                 arguments.append(new(sizes, kind, value._storage, value._offset * kind.itemsize, own))
         for row, own in zip(rows, outputs):  # noqa: B905
             arguments.append(new(sizes, row.dtype, row, 0, own))

@@ -53,9 +53,9 @@ def matrix_product(left: Any, right: Any, turned: tuple[bool, bool] = (False, Fa
 
     A factor whose rows or columns lie in one piece is given to BLAS as it lies, another is copied.
     """
-    kind = left._type.numpy
+    kind = left._layout.type.numpy
     address = gemm_addresses().get(kind)
-    plan = _plan(left._shape, left._strides, right._shape, right._strides, turned)
+    plan = _plan(left._layout.shape, left._layout.strides, right._layout.shape, right._layout.strides, turned)
     if address is None or not plan.work:
         return _by_numpy(left, right, turned, plan.shape, bias)
     try:
@@ -119,7 +119,7 @@ def _piece(count: int, m: int, n: int, k: int, turned: bool) -> tuple[int, int]:
 
 
 def _by_numpy(left: Any, right: Any, turned: tuple[bool, bool], shape: tuple[int, ...], bias: Any) -> np.ndarray:
-    out = empty(shape, left._type)
+    out = empty(shape, left._layout.type)
     one, other = (
         array.swapaxes(-1, -2) if swap else array
         for array, swap in zip((left._array(), right._array()), turned, strict=True)
@@ -140,7 +140,7 @@ def product(left: Any, right: Any, shape: tuple[int, ...]) -> np.ndarray:
 
     A transposed matrix is given to BLAS as it lies; one with gaps is copied.
     """
-    out = empty(shape, left._type)
+    out = empty(shape, left._layout.type)
     one, other = left._array(), right._array()
     with one_thread_for(one.size // max(one.shape[-1], 1), one.shape[-1], 1):
         (_dot_told if launches.listeners else np.dot)(one, other, out.reshape(shape))

@@ -26,7 +26,7 @@ def joined(tensors: Sequence[Any], dim: int, shape: tuple[int, ...], size: int) 
     if None in rows:
         return None
     first = tensors[0]
-    out = empty_row(size, first._type.numpy, first._type.device.index)
+    out = empty_row(size, first._layout.type.numpy, first._layout.type.device.index)
     if not size:
         return out
     outer, item = numel(shape[:dim]), out.itemsize
@@ -55,7 +55,7 @@ def joined(tensors: Sequence[Any], dim: int, shape: tuple[int, ...], size: int) 
 
 def clear_triangle(tensor: Any, diagonal: int, above: bool) -> None:
     """Zero what lies above (or below) a diagonal of each matrix in the last two dimensions, in place."""
-    shape, strides = tensor._shape, tensor._element_strides()
+    shape, strides = tensor._layout.shape, tensor._layout.strides
     if not numel(shape):
         return
     sizes, (steps,) = loop_nest(shape[:-2], ((shape[:-2], strides[:-2]),), (1,))
@@ -64,6 +64,6 @@ def clear_triangle(tensor: Any, diagonal: int, above: bool) -> None:
     for place in itertools.product(*map(range, outer)):
         start = tensor._offset + sum([index * step for index, step in zip(place, steps, strict=False)])
         launch(
-            arranging.clear_triangle, tensor._type.numpy, tensor._storage, start, steps[-1], *strides[-2:], *shape[-2:],
+            arranging.clear_triangle, tensor._layout.type.numpy, tensor._storage, start, steps[-1], *strides[-2:], *shape[-2:],
             count, diagonal, above, blocks=blocks_for(count), **narrow(count),
         )

@@ -45,17 +45,17 @@ def attention_backward(
 
 def _run(function: Any, tiled: int, tensors: Sequence[Any], rows: Sequence[Any], causal: bool, scale: float) -> None:
     """Run a kernel that has a block for each tile of the rows of ``tensors[tiled]``."""
-    stacks, heads, queries, width = tensors[0]._shape
-    keys = tensors[1]._shape[2]
-    kind = tensors[0]._type.numpy
+    stacks, heads, queries, width = tensors[0]._layout.shape
+    keys = tensors[1]._layout.shape[2]
+    kind = tensors[0]._layout.type.numpy
     arguments: list[Any] = []
     for tensor in tensors:
-        strides = tensor._element_strides()
+        strides = tensor._layout.strides
         if strides[3] != 1 and width > 1:
-            raise ValueError(f"the rows of {list(tensor._shape)} do not lie in one piece each: strides {strides}")
+            raise ValueError(f"the rows of {list(tensor.shape)} do not lie in one piece each: strides {strides}")
         arguments += [tensor._storage[tensor._offset :], *strides[:3]]
     parts = _parts(kind)
-    tiles = -(-tensors[tiled]._shape[2] // parts["TILE"])
+    tiles = -(-tensors[tiled]._layout.shape[2] // parts["TILE"])
     launch(
         function, kind, *arguments, *rows, heads, queries, keys, width, int(causal), float(scale),
         blocks=stacks * heads * tiles, threads=parts["SIDE"] ** 2, **parts,

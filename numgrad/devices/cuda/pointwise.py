@@ -124,14 +124,14 @@ def _nest(program: Program, shape: tuple[int, ...], layouts: Sequence[Any]) -> t
 
 def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) -> None:
     """Run a program over tensors, broadcast to the shape of ``outs``; numbers are passed as they are."""
-    shape, device = outs[0]._shape, outs[0]._storage.device
+    shape, device = outs[0]._layout.shape, outs[0]._storage.device
     everything = (*values, *outs)
     tensors = [value for value in everything if value.__class__ not in NUMBERS]
-    if all(tensor._flat is not None and tensor._shape == shape for tensor in tensors):
+    if all(tensor._flat is not None and tensor._layout.shape == shape for tensor in tensors):
         rows = [value if value.__class__ in NUMBERS else value._flat for value in everything]
         _run_rows(program, rows, numel(shape), device)
     elif numel(shape):
-        form, numbers = _nest(program, shape, [(tensor._shape, tensor._strides) for tensor in tensors])
+        form, numbers = _nest(program, shape, [(tensor._layout.shape, tensor._layout.strides) for tensor in tensors])
         given = [value if value.__class__ in NUMBERS else value._storage for value in everything]
         starts = [tensor._offset for tensor in tensors]
         kernel = _kernel(program, form)
@@ -174,7 +174,7 @@ def share_elements(left: Any, right: Any) -> bool:
 
 def _outline(tensor: Any) -> np.ndarray:
     """An array that lies as the tensor does, at the same addresses: for NumPy to compare, not to read."""
-    row, item = tensor._storage, tensor._type.numpy.itemsize
+    row, item = tensor._storage, tensor._layout.type.numpy.itemsize
     memory = (ctypes.c_char * row.nbytes).from_address(row.address)
-    steps = tuple([step * item for step in tensor._element_strides()])
-    return np.ndarray(tensor._shape, f"V{item}", memory, tensor._offset * item, steps)
+    steps = tuple([step * item for step in tensor._layout.strides])
+    return np.ndarray(tensor._layout.shape, f"V{item}", memory, tensor._offset * item, steps)

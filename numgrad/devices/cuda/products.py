@@ -69,8 +69,8 @@ def matrix_product(left: Any, right: Any, turned: tuple[bool, bool] = (False, Fa
 
     A factor whose rows or columns lie in one piece is given to cuBLAS as it lies, another is copied.
     """
-    kind, device = left._type.numpy, left._storage.device
-    plan = _plan(left._shape, left._strides, right._shape, right._strides, turned)
+    kind, device = left._layout.type.numpy, left._storage.device
+    plan = _plan(left._layout.shape, left._layout.strides, right._layout.shape, right._layout.strides, turned)
     out = empty_row(plan.matrices * plan.m * plan.n, kind, device)
     if not out.size:
         return out
@@ -108,7 +108,7 @@ def _first_of(tensor: Any) -> DeviceRow:
 def _for_cublas(tensor: Any, lies: Factor) -> DeviceRow:
     """The tensor's elements from the first on, if need be in a contiguous copy."""
     if lies.copied:
-        return _copier(tensor._type, tensor._shape, tensor._strides)([tensor])[0]
+        return _copier(tensor._layout.type, tensor._layout.shape, tensor._layout.strides)([tensor])[0]
     return _first_of(tensor)
 
 
@@ -129,32 +129,32 @@ def _copy_program(kind: np.dtype) -> Program:
 
 def product(left: Any, right: Any, shape: tuple[int, ...]) -> DeviceRow:
     """The product, as one row, of two vectors, or of a matrix and a vector."""
-    kind, device = left._type.numpy, left._storage.device
-    rows, k = numel(shape), right._shape[0]
+    kind, device = left._layout.type.numpy, left._storage.device
+    rows, k = numel(shape), right._layout.shape[0]
     out = empty_row(rows, kind, device)
     if not rows:
         return out
-    step = right._element_strides()[0]
+    step = right._layout.strides[0]
     library = cublas.routines(kind) if k and step else None
     if library is None:
         _row_by_row(left, right, step, rows, k, out)
         return out
     y = _first_of(right)
-    if shape == () == left._shape[1:]:
-        along = left._element_strides()[0]
+    if shape == () == left._layout.shape[1:]:
+        along = left._layout.strides[0]
         if along:
             _listened(library.dot)(stream(device), k, _first_of(left), along, y, step, out.address)
         else:
             _row_by_row(left, right, step, rows, k, out)
     else:
-        lies = factor(left._shape, left._strides, False)
+        lies = factor(left._layout.shape, left._layout.strides, False)
         _listened(library.gemv)(stream(device), rows, k, _for_cublas(left, lies), lies, y, step, out.address)
     return out
 
 
 def _row_by_row(left: Any, right: Any, step: int, rows: int, k: int, out: DeviceRow) -> None:
     """The sums of products of rows, in parts where they are long, by numgrad's own kernels."""
-    down, along = (0, *left._element_strides())[-2:]
+    down, along = (0, *left._layout.strides)[-2:]
     if rows > 1 and along != 1:  # rows that are not read in one piece: better many at a time
         _by_kernel(
             _Plan(1, rows, 1, k, _ANY, _ANY, (0, down, along, 0, step, 0)), _first_of(left), _first_of(right), None, out
@@ -176,7 +176,7 @@ _ANY = Factor(1, 0, False, False)
 
 def add_to(product: Any, input: Any) -> None:
     """Add a tensor, which may have to be broadcast, to another in place."""
-    run_pointwise(_adder(product._type.numpy), [product, input], [product])
+    run_pointwise(_adder(product._layout.type.numpy), [product, input], [product])
 
 
 def _sum(product, input):

@@ -62,21 +62,21 @@ def _nll_loss(
     _check_nll(input, target, weight)
     refuse_gradient("nll_loss_forward", "weight", weight)
     target = convert(target, int64)
-    shape, rank = target._shape, len(input._shape)
+    shape, rank = target._layout.shape, len(input._layout.shape)
     if rank == 1:
         shape = ()
         target = reshape(target, shape)
     elif rank not in (2, 4):
-        batch, classes, *rest = input._shape
+        batch, classes, *rest = input._layout.shape
         input = reshape(input, batch, classes, 1, numel(tuple(rest)))
         target = reshape(target, batch, 1, numel(tuple(rest)))
     loss, count = likelihood.nll_loss(input, target, weight, ignored, reduction)
-    return reshape(loss, shape) if reduction == "none" and loss._shape != shape else loss, count
+    return reshape(loss, shape) if reduction == "none" and loss._layout.shape != shape else loss, count
 
 
 def _check_nll(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     """Raise unless input, target and weight fit together."""
-    given, wanted = input._shape, target._shape
+    given, wanted = input._layout.shape, target._layout.shape
     if not given:
         raise ValueError(f"Expected 1 or more dimensions (got {len(given)})")
     if len(given) > 1 and given[0] != (wanted[0] if wanted else 0):
@@ -101,16 +101,16 @@ def _check_nll(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
         )
     classes = given[min(1, len(given) - 1)]
     _check_weight(weight, classes, "")
-    if weight is not None and weight._type is not input._type:
+    if weight is not None and weight._layout.type is not input._layout.type:
         check_one_device(input, weight)
         raise RuntimeError(f"expected scalar type {input.dtype.legacy} but found {weight.dtype.legacy}")
 
 
 def _check_weight(weight: Tensor | None, classes: int, name: str) -> None:
-    if weight is not None and weight._shape != (classes,):
+    if weight is not None and weight._layout.shape != (classes,):
         raise RuntimeError(
             f"{name}weight tensor should be defined either for all {classes} classes or no classes but got weight "
-            f"tensor of shape: {list(weight._shape)}"
+            f"tensor of shape: {list(weight.shape)}"
         )
 
 
@@ -143,15 +143,15 @@ def cross_entropy(
         RuntimeError, ValueError: the shapes or dtypes do not fit.
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    dim = min(1, len(input._shape) - 1)
-    classes = input._shape[dim] if input._shape else 1
+    dim = min(1, len(input._layout.shape) - 1)
+    classes = input._layout.shape[dim] if input._layout.shape else 1
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    if target._shape == input._shape:
+    if target._layout.shape == input._layout.shape:
         if not target.is_floating_point():
             raise RuntimeError(
                 f"Expected floating point type for target with class probabilities, got {target.dtype.legacy} "
-                f"(shape {list(target._shape)})"
+                f"(shape {list(target.shape)})"
             )
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
@@ -179,8 +179,8 @@ def _even_loss(
     logs: Tensor, target: Tensor, weight: Tensor | None, ignored: int, reduction: str, dim: int, count: Tensor
 ) -> Tensor:
     """The loss if all classes were the target in equal parts, summed over them; a mean is the sum by ``count``."""
-    weighted = logs if weight is None else mul(logs, _along(weight, logs._shape, dim))
-    skipped = eq(reshape(target, weighted._shape[:dim] + weighted._shape[dim + 1 :]), ignored)
+    weighted = logs if weight is None else mul(logs, _along(weight, logs._layout.shape, dim))
+    skipped = eq(reshape(target, weighted._layout.shape[:dim] + weighted._layout.shape[dim + 1 :]), ignored)
     losses = neg(sum_dims(weighted, (dim,), False)).masked_fill(skipped, 0.0)
     if reduction == "none":
         return losses
@@ -194,18 +194,18 @@ def _expected_loss(
 ) -> Tensor:
     """The loss averaged over target probabilities."""
     if smoothing > 0.0:
-        target = add(mul(target, 1 - smoothing), _share(smoothing, logs._shape[dim]))
+        target = add(mul(target, 1 - smoothing), _share(smoothing, logs._layout.shape[dim]))
     terms = mul(logs, target)
     if weight is not None:
-        terms = mul(terms, _along(weight, logs._shape, dim))
+        terms = mul(terms, _along(weight, logs._layout.shape, dim))
     if reduction == "none":
         return neg(sum_dims(terms, (dim,), False))
-    total, classes = neg(sum_all(terms)), logs._shape[dim]
-    return total if reduction == "sum" else div(total, numel(logs._shape) / classes if classes else math.nan)
+    total, classes = neg(sum_all(terms)), logs._layout.shape[dim]
+    return total if reduction == "sum" else div(total, logs._layout.size / classes if classes else math.nan)
 
 
 def _check_same_size(input: Tensor, target: Tensor, message: str) -> None:
-    if target._shape != input._shape:
+    if target._layout.shape != input._layout.shape:
         raise ValueError(message.format(target=target.shape, input=input.shape))
 
 
@@ -238,21 +238,21 @@ def binary_cross_entropy(
     )
     refuse_gradient("binary_cross_entropy", "weight", weight)
     for other in (target, weight):
-        if other is not None and other._type is not input._type:
+        if other is not None and other._layout.type is not input._layout.type:
             check_one_device(input, other)
             raise RuntimeError(
-                f"Found dtype {other.dtype.legacy} but expected {input.dtype.legacy} (shapes {list(other._shape)}, "
-                f"{list(input._shape)})"
+                f"Found dtype {other.dtype.legacy} but expected {input.dtype.legacy} (shapes {list(other.shape)}, "
+                f"{list(input.shape)})"
             )
     if not input.is_floating_point():
         raise NotImplementedError(
-            f"\"binary_cross_entropy\" not implemented for '{input.dtype.legacy}' (shape {list(input._shape)})"
+            f"\"binary_cross_entropy\" not implemented for '{input.dtype.legacy}' (shape {list(input.shape)})"
         )
     for name, tensor in (("input", input), ("target", target)):
         message = f"all elements of {name} should be between 0 and 1"
         if devices.improbable(row_of(physical_of(tensor).detach()), message):
-            raise RuntimeError(f"{message} (shape {list(tensor._shape)})")
-    return bce_op(input, target, weight if weight is None else expand(weight, input._shape), reduction)
+            raise RuntimeError(f"{message} (shape {list(tensor.shape)})")
+    return bce_op(input, target, weight if weight is None else expand(weight, input._layout.shape), reduction)
 
 
 @tensors_checked
@@ -284,7 +284,7 @@ def binary_cross_entropy_with_logits(
     refuse_gradient("binary_cross_entropy_with_logits", "pos_weight", pos_weight)
     if not input.is_floating_point():
         raise NotImplementedError(
-            f"\"log_sigmoid_cpu\" not implemented for '{input.dtype.legacy}' (shape {list(input._shape)})"
+            f"\"log_sigmoid_cpu\" not implemented for '{input.dtype.legacy}' (shape {list(input.shape)})"
         )
     if not target.is_floating_point():
         raise RuntimeError(
@@ -329,9 +329,9 @@ def kl_div(
     if not (input.is_floating_point() and target.is_floating_point()):
         raise RuntimeError(
             f"kl_div: Integral inputs not supported. (dtypes {input.dtype}, {target.dtype}; shapes "
-            f"{list(input._shape)}, {list(target._shape)})"
+            f"{list(input.shape)}, {list(target.shape)})"
         )
     terms = mul(exp(target), sub(target, input)) if log_target else sub(xlogy(target, target), mul(target, input))
-    if reduction == "batchmean" and input._shape:
-        return div(sum_all(terms), input._shape[0])
+    if reduction == "batchmean" and input._layout.shape:
+        return div(sum_all(terms), input._layout.shape[0])
     return reduced(terms, "mean" if reduction == "batchmean" else reduction)

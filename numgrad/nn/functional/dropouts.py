@@ -63,7 +63,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         RuntimeError: the input has another number of dimensions.
     """
     _check_probability(p)
-    rank = len(input._shape)
+    rank = len(input._layout.shape)
     if rank not in (2, 3):
         raise RuntimeError(
             f"dropout1d: Expected 2D or 3D input, but received a {rank}D input. Note that dropout1d exists to provide "
@@ -80,7 +80,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     One of any other number of dimensions is taken as (batch, channels, ...), with a warning.
     """
     _check_probability(p)
-    rank = len(input._shape)
+    rank = len(input._layout.shape)
     if rank not in (3, 4):
         _warn_of_rank("dropout2d", rank, 2)
     elif rank == 3:
@@ -101,7 +101,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     One of any other number of dimensions is taken as (channels, ...), with a warning.
     """
     _check_probability(p)
-    rank = len(input._shape)
+    rank = len(input._layout.shape)
     if rank not in (4, 5):
         _warn_of_rank("dropout3d", rank, 3)
     return _of_channels(input, p, training, inplace, rank == 5)

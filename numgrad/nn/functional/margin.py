@@ -42,9 +42,9 @@ def soft_margin_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     refuse_gradient("soft_margin_loss", "target", target)
     pair = broadcast_tensors(input, target)
-    if pair[0]._shape != input._shape:
+    if pair[0]._layout.shape != input._layout.shape:
         raise RuntimeError(
-            f"output with shape {list(input._shape)} doesn't match the broadcast shape {list(pair[0]._shape)}"
+            f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(pair[0].shape)}"
         )
     return soft_margin(*pair) if reduction == "none" else soft_margin_loss_op(*pair, reduction)
 
@@ -97,7 +97,7 @@ def margin_ranking_loss(
         RuntimeError: the shapes do not fit.
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    if not len(input1._shape) == len(input2._shape) == len(target._shape):
+    if not len(input1._layout.shape) == len(input2._layout.shape) == len(target._layout.shape):
         raise RuntimeError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
             f"{input1.shape}, input2: {input2.shape}, target: {target.shape} "
@@ -128,13 +128,13 @@ def cosine_embedding_loss(
         RuntimeError: the shapes do not fit.
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    rank = len(target._shape)
+    rank = len(target._layout.shape)
     if rank > 1:
-        raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported (shape {list(target._shape)})")
-    if not len(input1._shape) == len(input2._shape) == rank + 1:
+        raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported (shape {list(target.shape)})")
+    if not len(input1._layout.shape) == len(input2._layout.shape) == rank + 1:
         raise RuntimeError(
             f"{rank}D target tensor expects {rank + 1}D input tensors, but found inputs with sizes "
-            f"{list(input1._shape)} and {list(input2._shape)}."
+            f"{list(input1.shape)} and {list(input2.shape)}."
         )
     tiny = 1e-12  # keeps the divisor from 0
     squares = ((input1 * input1).sum(rank) + tiny) * ((input2 * input2).sum(rank) + tiny)
@@ -178,7 +178,7 @@ def triplet_margin_loss(
     """
     reduction = reduction_of(reduction, size_average, reduce)
     _check_margin(margin)
-    ranks = [len(x._shape) for x in (anchor, positive, negative)]
+    ranks = [len(x._layout.shape) for x in (anchor, positive, negative)]
     if len(set(ranks)) > 1:
         raise RuntimeError(
             "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "

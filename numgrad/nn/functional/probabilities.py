@@ -22,7 +22,7 @@ def _dim(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
         stacklevel=stacklevel + 1,  # tensors_checked() is called in between
     )
-    return 0 if len(input._shape) in (0, 1, 3) else 1
+    return 0 if len(input._layout.shape) in (0, 1, 3) else 1
 
 
 @tensors_checked

@@ -34,7 +34,7 @@ def newer_reduction(reduction: str, size_average: bool | None, reduce: bool | No
 
 def check_sizes(input: Tensor, target: Tensor) -> None:
     """Warn if the target has not the input's shape, and has to be broadcast."""
-    if target._shape != input._shape:
+    if target._layout.shape != input._layout.shape:
         warnings.warn(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
             "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",

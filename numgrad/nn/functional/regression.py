@@ -19,14 +19,14 @@ __all__ = ["gaussian_nll_loss", "huber_loss", "l1_loss", "mse_loss", "poisson_nl
 
 def _alike(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
     """Both in one shape."""
-    return (input, target) if input._shape == target._shape else broadcast_tensors(input, target)
+    return (input, target) if input._layout.shape == target._layout.shape else broadcast_tensors(input, target)
 
 
 def _check_loss_weight(weight: Tensor, input: Tensor) -> None:
-    if weight._shape != input._shape:
+    if weight._layout.shape != input._layout.shape:
         raise ValueError(
-            f"Weights and input must have the same size. They have shapes {list(weight._shape)} and "
-            f"{list(input._shape)}."
+            f"Weights and input must have the same size. They have shapes {list(weight.shape)} and "
+            f"{list(input.shape)}."
         )
 
 
@@ -139,7 +139,7 @@ def huber_loss(
     reduction = reduction_of(reduction)
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta. Got: {delta}")
-    if target._type is not input._type:
+    if target._layout.type is not input._layout.type:
         check_one_device(input, target)
         raise RuntimeError(f"Found dtype {target.dtype.legacy} but expected {input.dtype.legacy}")
     pair = _alike(input, target)
@@ -191,10 +191,10 @@ def _variance(input: Tensor, var: Tensor | float) -> Tensor:
     if not isinstance(var, Tensor):
         if var < 0:
             raise ValueError(f"var has negative entry/entries: {var}")
-        return input.new_ones(input._shape) * var
+        return input.new_ones(input._layout.shape) * var
     if bool((var.detach() < 0).any()):
         raise ValueError("var has negative entry/entries")
-    given, wanted = var._shape, input._shape
+    given, wanted = var._layout.shape, input._layout.shape
     if given == wanted[:-1] != wanted:
         return var.unsqueeze(-1)
     if given not in (wanted, *[(*wanted[:d], 1, *wanted[d + 1 :]) for d in range(len(wanted))]):

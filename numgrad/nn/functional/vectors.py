@@ -31,9 +31,9 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
     if not (input.is_floating_point() or input.is_complex()):
         raise RuntimeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
-            f"{input.dtype.legacy} (shape {list(input._shape)})"
+            f"{input.dtype.legacy} (shape {list(input.shape)})"
         )
-    result = input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand(input._shape)
+    result = input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand(input._layout.shape)
     if out is None:
         return result
     with no_grad():
@@ -69,11 +69,11 @@ def embedding(
     if padding_idx is None:
         padding_idx = -1
     else:
-        rows = weight._shape[0]
+        rows = weight._layout.shape[0]
         if not -rows <= padding_idx < rows:
             raise AssertionError(
                 f"Padding_idx must be within num_embeddings: {padding_idx} is not, for a weight of shape "
-                f"{list(weight._shape)}"
+                f"{list(weight.shape)}"
             )
         padding_idx %= rows
     if max_norm is not None:

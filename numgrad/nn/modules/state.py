@@ -200,9 +200,9 @@ class State(Traversal):
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
                 f"checkpoint but received {type(given)}"
             )
-        if not present._shape and given._shape == (1,):
+        if not present._layout.shape and given._layout.shape == (1,):
             given = given[0]  # a number, as older programs kept it
-        if given._shape != present._shape:
+        if given._layout.shape != present._layout.shape:
             return (
                 f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in "
                 f"current model is {present.shape}."

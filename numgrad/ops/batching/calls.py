@@ -83,10 +83,10 @@ def physical(tensor: Any) -> Any:
 def aligned(tensor: Tensor, rank: int) -> Tensor:
     """The physical tensor with dimensions of size 1 put in, so that its examples broadcast to ``rank`` dimensions."""
     own = tensor._mapped
-    missing = rank - len(tensor._shape)
+    missing = rank - len(tensor._layout.shape)
     if not own.batched or missing <= 0:
         return own.tensor
-    return reshape(own.tensor, (own.level.size, *(1,) * missing, *tensor._shape))
+    return reshape(own.tensor, (own.level.size, *(1,) * missing, *tensor._layout.shape))
 
 
 def tensors_of(args: Sequence[Any]) -> list[Tensor]:
@@ -238,7 +238,7 @@ def _may_shift(op: Any, args: tuple[Any, ...]) -> bool:
     """Whether an entry has said how to do it, and that holds for these arguments."""
     if op.dims is None:
         return False
-    if op.view or not op.dims or all(tensor._shape for tensor in tensors_of(args)):
+    if op.view or not op.dims or all(tensor._layout.shape for tensor in tensors_of(args)):
         return True
     values = dict(zip(op.parameters, args, strict=False))  # tensors without dimensions may have a dimension 0
     return all(values.get(name) in (None, ()) for name in op.dims)
@@ -266,8 +266,8 @@ def each_example(function: Callable[..., Any], level: Batched, args: tuple[Any, 
         )
 
     if not level.size:  # the shapes are those that zeros give
-        empty = mapped_to(args, lambda tensor: physical(tensor).new_zeros(tensor._shape))
-        return _combined([function(*empty)], lambda rows: rows[0].new_zeros((0, *rows[0]._shape)))
+        empty = mapped_to(args, lambda tensor: physical(tensor).new_zeros(tensor._layout.shape))
+        return _combined([function(*empty)], lambda rows: rows[0].new_zeros((0, *rows[0]._layout.shape)))
     return _combined([function(*example(number)) for number in range(level.size)], lambda rows: stack_op(rows, 0))
 
 
@@ -290,7 +290,7 @@ def change(call: ChangeCall, level: Batched) -> Tensor:
     tensors = [args[place] for place in op.positions]
     check_in_place(target, *[tensor for tensor in tensors[1:] if tensor is not None])
     edges = recorded_edges(*tensors)
-    recorded = any(edges) and target._type.dtype.differentiable
+    recorded = any(edges) and target._layout.type.dtype.differentiable
     kept = args
     rules = [op.rules[name] for name, edge in zip(op.differentiable, edges, strict=False) if edge is not None]
     if recorded and any("input" in parameters(each) for each in rules):
@@ -302,7 +302,7 @@ def change(call: ChangeCall, level: Batched) -> Tensor:
         copy_(physical(target), done)
     _count(target)
     if recorded:
-        node = op.node_class(edges, target._shape, target._type)
+        node = op.node_class(edges, target._layout.shape, target._layout.type)
         node.names, node.saved, node.versions = (), None, ()
         record_inplace(target, node)  # before it is saved: it has been changed, whatever a hook does
         op._save(node, kept, (target,))
@@ -320,9 +320,9 @@ def overwrite(call: OverwriteCall, level: Batched) -> Tensor:
         check_writable(target)  # elements may share memory: they get the same value
     else:
         check_in_place(*sources)
-    wide = target._shape if source is None else broadcast_shapes(target._shape, source._shape)
-    if wide != target._shape:
-        raise outgrown(target._shape, wide)
+    wide = target._layout.shape if source is None else broadcast_shapes(target._layout.shape, source._layout.shape)
+    if wide != target._layout.shape:
+        raise outgrown(target._layout.shape, wide)
     edges = (*recorded_edges(*sources), *call.more_edges)
     with below(level):
         if call.draws:
@@ -330,7 +330,7 @@ def overwrite(call: OverwriteCall, level: Batched) -> Tensor:
         elif source is None:
             call.overwrite(physical(target))
         else:
-            copy_(physical(target), aligned(sources[1], len(target._shape)))
+            copy_(physical(target), aligned(sources[1], len(target._layout.shape)))
     counted = target._counter is target._mapped.tensor._counter
     overwritten(target, edges, call.node)
     if counted:
@@ -345,7 +345,7 @@ def _draw(call: OverwriteCall, level: Batched, target: Tensor) -> None:
         for number in range(level.size):
             call.overwrite(select_op(own, 0, number))
         return
-    drawn = own.new_zeros(target._shape)
+    drawn = own.new_zeros(target._layout.shape)
     call.overwrite(drawn)
     copy_(own, drawn)
 
@@ -360,7 +360,7 @@ def reshape_in_place(call: ShapeCall, level: Batched) -> Tensor:
     done, batched = _done(op, level, args)
     recorded = None
     if edge is not None:
-        recorded = op.node_class((edge,), done._shape[int(batched) :], done._type)
+        recorded = op.node_class((edge,), done._layout.shape[int(batched) :], done._layout.type)
         op._save(recorded, args, (target,))
     take_on(target, Mapped(level, done, batched))
     target._counter[0] += 1

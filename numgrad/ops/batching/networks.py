@@ -28,7 +28,7 @@ def _(real, imag, shape):
 
 @rule(polar_op)
 def _(abs, angle):
-    rank = max(len(abs._shape), len(angle._shape))
+    rank = max(len(abs._layout.shape), len(angle._layout.shape))
     return polar_op(aligned(abs, rank), aligned(angle, rank))
 
 
@@ -36,7 +36,7 @@ def _(abs, angle):
 def _(grad_output, target, weight, total_weight, shape, ignored, reduction):
     op = nll_loss_backward if len(shape) < 3 else nll_loss_2d_backward
     args = (grad_output, target, weight, total_weight, shape, ignored, reduction)
-    if grad_output._shape or not all(map(is_shared, (target, weight, total_weight))):
+    if grad_output._layout.shape or not all(map(is_shared, (target, weight, total_weight))):
         return each_example(op, grad_output._mapped.level, args)
     slopes = op(physical(grad_output).new_ones(()), *map(physical, args[1:4]), *args[4:])  # it is linear
     return mul(aligned(grad_output, len(shape)), slopes)
@@ -49,7 +49,7 @@ def _(tensors, input, weight, bias, mean, scale, shape, eps):
         return layer_norm_op(tuple(own), *own, physical(mean), physical(scale), shape, eps)
     out = expanded(input)
     out = layer_norm_op((out, None, None), out, None, None, expanded(mean), expanded(scale), shape, eps)
-    rank = len(input._shape)
+    rank = len(input._layout.shape)
     for one, combine in ((weight, mul), (bias, add)):
         if one is not None:
             out = combine(out, aligned(one, rank))
@@ -62,14 +62,14 @@ def _(grad_output, input, mean, scale, weight, shape, eps):
     own = [expanded(one) for one in (input, mean, scale)]
     if is_shared(weight):
         return layer_norm_backward(grads, *own, physical(weight), shape, eps)
-    return layer_norm_backward(mul(grads, aligned(weight, len(input._shape))), *own, None, shape, eps)
+    return layer_norm_backward(mul(grads, aligned(weight, len(input._layout.shape))), *own, None, shape, eps)
 
 
 @rule(attention_op)
 def _(tensors, query, key, value, logsumexp, is_causal, scale):
     merged = [
-        reshape(whole, (whole._shape[0] * whole._shape[1], *whole._shape[2:]))
+        reshape(whole, (whole._layout.shape[0] * whole._layout.shape[1], *whole._layout.shape[2:]))
         for whole in map(expanded, (query, key, value))
     ]
     out = fused_attention(*merged, is_causal, scale)
-    return reshape(out, (size_of(query), query._shape[0], *out._shape[1:]))
+    return reshape(out, (size_of(query), query._layout.shape[0], *out._layout.shape[1:]))

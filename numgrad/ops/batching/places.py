@@ -44,12 +44,12 @@ def _first(dims: tuple[int, ...]) -> int:
 
 def _places_first(part: Tensor, dims: tuple[int, ...], rank: int) -> Tensor:
     """A physical part with the dimensions of the places, ``rank`` many, moved to the front of the examples."""
-    return permute_op(part, _order(len(part._shape) - 1, tuple(range(_first(dims), _first(dims) + rank))))
+    return permute_op(part, _order(len(part._layout.shape) - 1, tuple(range(_first(dims), _first(dims) + rank))))
 
 
 def _places_back(part: Tensor, dims: tuple[int, ...], rank: int) -> Tensor:
     """The reverse of ``_places_first``."""
-    order = _order(len(part._shape) - 1, tuple(range(_first(dims), _first(dims) + rank)))
+    order = _order(len(part._layout.shape) - 1, tuple(range(_first(dims), _first(dims) + rank)))
     return permute_op(part, _inverse(order))
 
 
@@ -57,8 +57,8 @@ def _own_places(places: Tensor, count: int) -> Tensor:
     """The places of all examples, each of ``count`` elements, as places among those of all examples."""
     found = expanded(places)
     found = choose(lt(found, 0), add(found, count), found)  # indices may be negative
-    starts = arange(found._shape[0], device=found.device) * count
-    return add(found, reshape(starts, (found._shape[0], *(1,) * len(places._shape))))
+    starts = arange(found._layout.shape[0], device=found.device) * count
+    return add(found, reshape(starts, (found._layout.shape[0], *(1,) * len(places._layout.shape))))
 
 
 def _indexed(dims: tuple[int, ...]) -> tuple[int, ...]:
@@ -68,16 +68,16 @@ def _indexed(dims: tuple[int, ...]) -> tuple[int, ...]:
 
 def _row_major(part: Tensor) -> Tensor:
     """A physical part that lies as it would without ``vmap``: what follows may be a view of its memory."""
-    return part if part._element_strides() == contiguous_strides(part._shape) else contiguous_op(part)
+    return part if part._layout.strides == contiguous_strides(part._layout.shape) else contiguous_op(part)
 
 
 @rule(index_op)
 def _(input, places, dims, distinct):
-    shape, rank = input._shape, len(places._shape)
+    shape, rank = input._layout.shape, len(places._layout.shape)
     if is_shared(input):
         part = index_op(physical(input), physical(places), dims, False)
         first = _first(dims)
-        return _row_major(permute_op(part, (first, *[d for d in range(len(part._shape)) if d != first])))
+        return _row_major(permute_op(part, (first, *[d for d in range(len(part._layout.shape)) if d != first])))
     turned = permute_op(expanded(input), _order(len(shape), dims))
     if is_shared(places):
         part = index_op(turned, physical(places), tuple(range(1, len(dims) + 1)), distinct)
@@ -92,7 +92,7 @@ def _(grad_output, places, shape, dims, distinct):
     order = _order(len(shape), dims)
     wide = (size_of(grad_output), *shape)
     turned = tuple([wide[d] for d in order])
-    grads = _places_first(expanded(grad_output), dims, len(places._shape))
+    grads = _places_first(expanded(grad_output), dims, len(places._layout.shape))
     if is_shared(places):
         result = index_backward(grads, physical(places), turned, tuple(range(1, len(dims) + 1)), distinct)
     else:
@@ -103,11 +103,11 @@ def _(grad_output, places, shape, dims, distinct):
 
 @rule(index_put_op)
 def _(input, places, values, dims, accumulate, distinct):
-    shape, rank = input._shape, len(places._shape)
+    shape, rank = input._layout.shape, len(places._layout.shape)
     order = _order(len(shape), dims)
     rest = tuple([extent for d, extent in enumerate(shape) if d not in dims])
     first = _first(dims)
-    part = rest[:first] + places._shape + rest[first:]
+    part = rest[:first] + places._layout.shape + rest[first:]
     given = aligned(values, len(part))
     if is_shared(values):
         given = unsqueeze_op(given, 0)
@@ -119,21 +119,21 @@ def _(input, places, values, dims, accumulate, distinct):
 
 @decomposed(take_op)
 def _(input, index):
-    return index_op(reshape(input, (numel(input._shape),)), index, (0,), False)
+    return index_op(reshape(input, (input._layout.size,)), index, (0,), False)
 
 
 def _as_row(input: Tensor) -> Tensor:
-    return input if input._shape else reshape(input, (1,))
+    return input if input._layout.shape else reshape(input, (1,))
 
 
 @decomposed(index_select_op)
 def _(input, index, dim):
     found = index_op(_as_row(input), _as_row(index), (dim,), False)
-    return found if input._shape else reshape(found, ())
+    return found if input._layout.shape else reshape(found, ())
 
 
 def _written(input: Tensor, index: Tensor, values: Tensor, dim: int, accumulate: bool) -> Tensor:
-    if not input._shape:
+    if not input._layout.shape:
         return reshape(_written(_as_row(input), index, values, 0, accumulate), ())
     return index_put_op(input, _as_row(index), values, (dim,), accumulate, False)
 
@@ -162,24 +162,24 @@ def _(input, index, dim, value):
 def _(weight, indices, padding_idx, scale_grad_by_freq):
     if is_shared(weight):
         return embedding_op(physical(weight), physical(indices), padding_idx, scale_grad_by_freq)
-    count, width = weight._shape
+    count, width = weight._layout.shape
     return index_op(reshape(physical(weight), (-1, width)), _own_places(indices, count), (0,), False)
 
 
 @rule(embedding_dense_backward)
 def _(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
     grads, own = expanded(grad_output), _own_places(indices, num_weights)
-    size, width = size_of(indices), grads._shape[-1]
+    size, width = size_of(indices), grads._layout.shape[-1]
     if padding_idx >= 0:
-        padded = aligned(indices, len(indices._shape))
-        grads = masked_fill_number(grads, unsqueeze_op(eq(padded, padding_idx), len(padded._shape)), 0)
+        padded = aligned(indices, len(indices._layout.shape))
+        grads = masked_fill_number(grads, unsqueeze_op(eq(padded, padding_idx), len(padded._layout.shape)), 0)
     result = embedding_dense_backward(grads, own, size * num_weights, -1, scale_grad_by_freq)
     return reshape(result, (size, num_weights, width))
 
 
 @rule(masked_fill_number)
 def _(input, mask, value):
-    rank = max(len(input._shape), len(mask._shape))
+    rank = max(len(input._layout.shape), len(mask._layout.shape))
     given = aligned(input, rank)
     return masked_fill_number(given if not is_shared(input) else expanded(input), aligned(mask, rank), value)
 

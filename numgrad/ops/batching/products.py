@@ -17,7 +17,7 @@ __all__: list[str] = []
 def _(input, mat2, columns):
     left, right = physical(input), physical(mat2)
     if is_shared(mat2):
-        (rows, inner), width = input._shape, mat2._shape[1]
+        (rows, inner), width = input._layout.shape, mat2._layout.shape[1]
         return reshape(mm(reshape(left, (size_of(input) * rows, inner)), right), (size_of(input), rows, width))
     return bmm(expanded(input), right)
 
@@ -27,7 +27,7 @@ def _(input, vec):
     if is_shared(input):
         return mm(physical(vec), t_op(physical(input)))
     if is_shared(vec):
-        size, (rows, inner) = size_of(input), input._shape
+        size, (rows, inner) = size_of(input), input._layout.shape
         return reshape(mv(reshape(physical(input), (size * rows, inner)), physical(vec)), (size, rows))
     return squeeze_dim(bmm(physical(input), unsqueeze_op(physical(vec), 2)), 2)
 
@@ -49,10 +49,10 @@ def _(input, other):
 @rule(bmm_op)
 def _(input, mat2):
     left, right = expanded(input), expanded(mat2)
-    stack = left._shape[:2]
+    stack = left._layout.shape[:2]
     count = stack[0] * stack[1]
-    product = bmm(*[reshape(factor, (count, *factor._shape[2:])) for factor in (left, right)])
-    return reshape(product, (*stack, *product._shape[1:]))
+    product = bmm(*[reshape(factor, (count, *factor._layout.shape[2:])) for factor in (left, right)])
+    return reshape(product, (*stack, *product._layout.shape[1:]))
 
 
 def _added(input, product, beta, alpha):

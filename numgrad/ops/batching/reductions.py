@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..._layout import numel
 from ..._tensor import Tensor
 from ..reductions.extremes import amax_op, amin_op, max_all, min_all
 from ..reductions.products import prod_all, prod_dim
@@ -15,12 +14,12 @@ __all__: list[str] = []
 
 
 def _all_dims(input: Tensor) -> tuple[int, ...]:
-    return tuple(range(1, len(input._shape) + 1))
+    return tuple(range(1, len(input._layout.shape) + 1))
 
 
 def _rows(input: Tensor) -> Tensor:
     """The elements of each example as a row."""
-    return reshape(physical(input), (size_of(input), numel(input._shape)))
+    return reshape(physical(input), (size_of(input), input._layout.size))
 
 
 @rule(sum_all)

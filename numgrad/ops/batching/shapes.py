@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..._layout import numel
 from ..batches import expanded
 from ..reductions.sums import sum_all, sum_dims
 from ..shapes.diagonals import diagonal_op, trace_op
@@ -48,27 +47,27 @@ def _(input, dims):
 
 @rule(transpose_op)
 def _(input, dim0, dim1):
-    return transpose_op(physical(input), dim0 + 1, dim1 + 1) if input._shape else alias(physical(input))
+    return transpose_op(physical(input), dim0 + 1, dim1 + 1) if input._layout.shape else alias(physical(input))
 
 
 @rule(t_op)
 def _(input):
-    return transpose_op(physical(input), 1, 2) if len(input._shape) == 2 else alias(physical(input))
+    return transpose_op(physical(input), 1, 2) if len(input._layout.shape) == 2 else alias(physical(input))
 
 
 @rule(squeeze_all)
 def _(input):
-    return squeeze_dims(physical(input), tuple(range(1, len(input._shape) + 1)))
+    return squeeze_dims(physical(input), tuple(range(1, len(input._layout.shape) + 1)))
 
 
 @rule(squeeze_dim)
 def _(input, dim):
-    return squeeze_dim(physical(input), dim + 1) if input._shape else alias(physical(input))
+    return squeeze_dim(physical(input), dim + 1) if input._layout.shape else alias(physical(input))
 
 
 @rule(squeeze_result)
 def _(input, dim):
-    return reshape(physical(input), (size_of(input), *input._shape[:dim], *input._shape[dim + 1 :]))
+    return reshape(physical(input), (size_of(input), *input._layout.shape[:dim], *input._layout.shape[dim + 1 :]))
 
 
 @rule(expand_op)
@@ -85,14 +84,14 @@ def _(input, repeats):
 def _(input, shifts, dims):
     if dims:
         return roll_op(physical(input), shifts, tuple([d + 1 for d in dims]))
-    rows = reshape(physical(input), (size_of(input), numel(input._shape)))
-    return reshape(roll_op(rows, shifts, (1,)), (size_of(input), *input._shape))
+    rows = reshape(physical(input), (size_of(input), input._layout.size))
+    return reshape(roll_op(rows, shifts, (1,)), (size_of(input), *input._layout.shape))
 
 
 @rule(as_strided_op)
 def _(input, size, stride, start, geometry):
     whole = physical(input)
-    step = whole._element_strides()[0]
+    step = whole._layout.strides[0]
     return as_strided(whole, (size_of(input), *size), (step, *stride), whole._offset + start)
 
 
@@ -116,7 +115,7 @@ def _(input):
 
 @rule(unfold_op)
 def _(input, dimension, size, step):
-    if input._shape:
+    if input._layout.shape:
         return unfold_op(physical(input), dimension + 1, size, step)
     return slice_op(unsqueeze_op(physical(input), 1), 1, 0, size, 1)
 

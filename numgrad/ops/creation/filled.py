@@ -141,7 +141,7 @@ def eye(
     result = zeros_of((rows, columns), _type(dtype, device))
     count = min(rows, columns)
     with no_grad():
-        fill_(strided(result._storage, (count,), (columns + 1,), 0, result._type), 1)
+        fill_(strided(result._storage, (count,), (columns + 1,), 0, result._layout.type), 1)
     return finished(result, requires_grad)
 
 
@@ -291,10 +291,10 @@ def randn(
 
 def laid_out_as(input: Tensor, made: Tensor) -> Tensor:
     """The new tensor with its dimensions in the order in which the input's lie in memory."""
-    if input._strides is None or is_mapped(made):
+    if input._layout.row_major or is_mapped(made):
         return made
-    strides = output_strides(input._shape, ((input._shape, input._strides),))
-    return strided(made._storage, made._shape, strides, 0, made._type)
+    strides = output_strides(input._layout.shape, ((input._layout.shape, input._layout.strides),))
+    return strided(made._storage, made._layout.shape, strides, 0, made._layout.type)
 
 
 def _like(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
@@ -303,7 +303,7 @@ def _like(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     ) -> Tensor:
         check_tensors(name, input=input)
         made = function(
-            input._shape,
+            input._layout.shape,
             dtype=input.dtype if dtype is None else dtype,
             device=input.device if device is None else device,
         )
@@ -327,7 +327,7 @@ def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires
     check_tensors("randn_like", input=input)
     draw = "normal" if input._flat is not None else "normal_pairs"
     place = input.device if device is None else device
-    made = _random(draw, input._shape, _type(dtype, place, input.dtype), None, False)
+    made = _random(draw, input._layout.shape, _type(dtype, place, input.dtype), None, False)
     return finished(laid_out_as(input, made), requires_grad)
 
 
@@ -337,7 +337,7 @@ def full_like(
     """``numgrad.full`` of the shape and, unless others are given, the dtype and device of another tensor."""
     check_tensors("full_like", input=input)
     made = full(
-        input._shape,
+        input._layout.shape,
         fill_value,
         dtype=input.dtype if dtype is None else dtype,
         device=input.device if device is None else device,

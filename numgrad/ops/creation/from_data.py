@@ -12,7 +12,6 @@ import numpy as np
 from ... import devices
 from ..._cuda_arrays import from_interface, is_cuda_array
 from ..._device import CPU
-from ..._layout import numel
 from ..._tensor import Tensor, fresh, strided
 from ..._types import (
     Size,
@@ -82,11 +81,11 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 def _leaves(data: Any, kinds: set[dtype], depth: int = 0) -> Any:
     """Nested lists with whatever is no Python number in them turned into one; collects the dtypes of all the leaves."""
     if isinstance(data, Tensor):
-        if numel(data._shape) != 1:
+        if data._layout.size != 1:
             raise ValueError(
-                f"only one element tensors can be converted to Python scalars, not shape {list(data._shape)}"
+                f"only one element tensors can be converted to Python scalars, not shape {list(data.shape)}"
             )
-        kinds.add(data._type.dtype)
+        kinds.add(data._layout.type.dtype)
         return data.item()
     if hasattr(data, "__array__"):
         array = np.asarray(data)
@@ -267,7 +266,7 @@ class _LegacyType(type):
     kind: dtype
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor) and instance._type is tensor_type(cls.kind)
+        return isinstance(instance, Tensor) and instance._layout.type is tensor_type(cls.kind)
 
     def __call__(cls, *data: Any, **kwargs: Any) -> Any:
         return legacy_tensor(None, cls.kind, *data, **kwargs)

@@ -58,20 +58,20 @@ def _overwrite(input: Tensor, draw: Callable[..., Any], node: type[FillBackward2
         )
     check_in_place(input)
     edges = recorded_edges(input)
-    place = input._type.device
+    place = input._layout.type.device
     if place is not CPU and input._flat is not None:
         draw(out=input._flat)
     else:
         row = draw()
-        steps = output_strides(input._shape, ((input._shape, input._strides),))
-        write(input, strided(row, input._shape, steps, 0, tensor_type(to_dtype(row.dtype), place)))
+        steps = output_strides(input._layout.shape, ((input._layout.shape, input._layout.strides),))
+        write(input, strided(row, input._layout.shape, steps, 0, tensor_type(to_dtype(row.dtype), place)))
     overwritten(input, edges, node)
     return input
 
 
 def _check_floating(input: Tensor, name: str, complex: bool = False) -> None:
     if not (input.is_floating_point() or (complex and input.is_complex())):
-        raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.legacy}' (shape {list(input._shape)})")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.legacy}' (shape {list(input.shape)})")
 
 
 # "from" is a keyword of Python's, but a parameter of PyTorch's: hence the **kwargs.
@@ -94,7 +94,7 @@ def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> 
     _check_floating(self, "check_uniform_bounds", complex=True)
     if not low <= high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
-    source = random.given_or_default(generator, self._type.device)
+    source = random.given_or_default(generator, self._layout.type.device)
     return _overwrite(self, lambda **out: _parts(source.uniform, self, low, high, **out), _UniformBackward0)
 
 
@@ -106,7 +106,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
     _check_floating(self, "normal_kernel_cpu", complex=True)
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    source = random.given_or_default(generator, self._type.device)
+    source = random.given_or_default(generator, self._layout.type.device)
     draw = source.normal if self._flat is not None else source.normal_pairs
     width = float(std) / math.sqrt(2) if self.is_complex() else float(std)
     return _overwrite(self, lambda **out: _parts(draw, self, float(mean), width, **out), _NormalBackward0)
@@ -114,7 +114,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
 
 def _parts(draw: Callable[..., Any], tensor: Tensor, *arguments: float, **out: Any) -> Any:
     """As many numbers of the tensor's dtype as it has; of complex ones the real and imaginary parts in turn."""
-    kind = tensor._type.dtype
+    kind = tensor._layout.type.dtype
     real = real_of(kind).numpy
     own = {name: row.view(real) for name, row in out.items()}
     return draw(tensor.numel() * (1 + kind.is_complex), real, *arguments, **own).view(kind.numpy)
@@ -144,7 +144,7 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> T
         high = 2 if kind is bool_ else _EXACT[kind] + 1 if kind in _EXACT else np.iinfo(kind.numpy).max + 1
     low, high = int(low), int(high)
     _check_range(low, high, kind)
-    source = random.given_or_default(generator, self._type.device)
+    source = random.given_or_default(generator, self._layout.type.device)
     return _overwrite(self, lambda **out: source.integers(self.numel(), low, high, wide, **out), _RandomBackward0)
 
 
@@ -166,11 +166,11 @@ def _check_probability(p: float) -> None:
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Fill the tensor with ones, each with probability ``p`` (a number or a tensor that broadcasts), and zeros."""
-    source = random.given_or_default(generator, self._type.device)
+    source = random.given_or_default(generator, self._layout.type.device)
     if isinstance(p, Tensor):
         if is_batched(p):
-            return copy_(self, bernoulli(expand(p.detach(), self._shape)))
-        probabilities = contiguous(expand(p.detach(), self._shape))
+            return copy_(self, bernoulli(expand(p.detach(), self._layout.shape)))
+        probabilities = contiguous(expand(p.detach(), self._layout.shape))
         return _overwrite(self, lambda **out: _bernoulli(probabilities, source, **out), _BernoulliBackward1)
     _check_probability(p)
     return _overwrite(self, lambda **out: source.bernoulli(self.numel(), float(p), **out), _BernoulliBackward2)
@@ -181,7 +181,7 @@ def kept_(self: Tensor, p: float) -> Tensor:
 
     The tensor is on a GPU.
     """
-    source = random.given_or_default(None, self._type.device)
+    source = random.given_or_default(None, self._layout.type.device)
     return _overwrite(
         self, lambda **out: source.bernoulli(self.numel(), p, value=1 / p, **out), _BernoulliBackward2
     )
@@ -192,10 +192,10 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Te
     _check_floating(self, "exponential_")
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    source = random.given_or_default(generator, self._type.device)
+    source = random.given_or_default(generator, self._layout.type.device)
     return _overwrite(
         self,
-        lambda **out: source.exponential(self.numel(), self._type.numpy, float(lambd), **out),
+        lambda **out: source.exponential(self.numel(), self._layout.type.numpy, float(lambd), **out),
         _ExponentialBackward0,
     )
 
@@ -254,8 +254,8 @@ def randint_like(
 ) -> Tensor:
     """``randint`` of the shape and, unless others are given, the dtype and device of another tensor."""
     kind = input.dtype if dtype is None else dtype
-    place = input._type.device if device is None else device
-    made = randint(*bounds, size=input._shape, dtype=kind, device=place, **named_bounds)
+    place = input._layout.type.device if device is None else device
+    made = randint(*bounds, size=input._layout.shape, dtype=kind, device=place, **named_bounds)
     return finished(laid_out_as(input, made), requires_grad)
 
 
@@ -293,7 +293,7 @@ def _drawn(result: Tensor, node: type[DrawBackward0], *parameters: Any) -> Tenso
     """The drawn numbers, with zero gradients for the tensors among the parameters of their distribution."""
     edges = tuple([edge_of(p) for p in parameters if isinstance(p, Tensor)]) if state.mode & GRAD else ()
     if any(edges):
-        result._edge = (node(edges, result._shape, result._type), 0)
+        result._edge = (node(edges, result._layout.shape, result._layout.type), 0)
         result._requires_grad = True
     return result
 
@@ -330,10 +330,10 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
         _check_floating(tensor, "normal_kernel_cpu")
     if isinstance(std, Tensor):
         if std.numel() and float(smallest(std.detach())) < 0:
-            raise RuntimeError(f"normal expects all elements of std >= 0.0 (shape {list(std._shape)})")
+            raise RuntimeError(f"normal expects all elements of std >= 0.0 (shape {list(std.shape)})")
     elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    shape, kind = broadcast_shapes(*[t._shape for t in tensors]), tensors[0]._type
+    shape, kind = broadcast_shapes(*[t._layout.shape for t in tensors]), tensors[0]._layout.type
     source = random.given_or_default(generator, kind.device)
     with no_grad():
         result = add(mul(fresh(source.normal(numel(shape), kind.numpy), shape, kind), std), mean)
@@ -351,7 +351,7 @@ def _bernoulli(probabilities: Tensor, source: Any, **out: Any) -> Any:
     message = "Expected p_in >= 0 && p_in <= 1 to be true, but got false"
     row = row_of(probabilities)
     if devices.improbable(row, message):
-        raise RuntimeError(f"{message} (shape {list(probabilities._shape)})")
+        raise RuntimeError(f"{message} (shape {list(probabilities.shape)})")
     return source.bernoulli(probabilities.numel(), row, **out)
 
 
@@ -362,9 +362,9 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -
     Raises:
         RuntimeError: a probability is not in [0, 1], which a GPU reports when a value is next read.
     """
-    kind = input._type
+    kind = input._layout.type
     source = random.given_or_default(generator, kind.device)
-    out = {} if kind.device is CPU else {"out": devices.empty(input._shape, kind)}
+    out = {} if kind.device is CPU else {"out": devices.empty(input._layout.shape, kind)}
     if p is None:
         values = _bernoulli(contiguous(input.detach()), source, **out)
     else:
@@ -372,7 +372,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -
         values = source.bernoulli(input.numel(), float(p), **out)
     if kind.device is CPU:
         values = values.astype(kind.numpy)
-    result = fresh(values, input._shape, kind)
+    result = fresh(values, input._layout.shape, kind)
     return _drawn(result, _BernoulliBackward0, input)
 
 

@@ -67,7 +67,7 @@ index_op.node_class._saved_indices = property(_saved_indices)  # type: ignore[at
 @operation("IndexPutImplBackward0", inputs=["grad_output", "places"], nondifferentiable=["places"], linear=True)
 def index_backward(grad_output: Tensor, places: Tensor, shape: Ints, dims: Ints, distinct: bool) -> Tensor:
     """Zeros of ``shape`` with the gradient added at the places."""
-    out = zeros_of(shape, grad_output._type)
+    out = zeros_of(shape, grad_output._layout.type)
     put(out, places, dims, grad_output, not distinct, distinct)
     return out
 
@@ -108,7 +108,7 @@ class Selection(NamedTuple):
 def mask_places(mask: Tensor) -> Tensor:
     """The places of the elements of a tensor that are not zero, as one row."""
     row = devices.nonzero_places(row_of(mask))
-    return fresh(row, (row.size,), tensor_type(int64, mask._type.device))
+    return fresh(row, (row.size,), tensor_type(int64, mask._layout.type.device))
 
 
 def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
@@ -119,54 +119,54 @@ def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
             the indices do not broadcast.
         RuntimeError: a tensor lies on a GPU, and the input somewhere else.
     """
-    shape, dim = input._shape, 0
+    shape, dim = input._layout.shape, 0
     given: list[tuple[Tensor, int]] = []
     for index in indices:
         if index is None:
             dim += 1
             continue
-        kind = index._type.dtype
+        kind = index._layout.type.dtype
         if kind not in (int64, bool_, int32, uint8):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-        if index._type.device is not input._type.device:
+        if index._layout.type.device is not input._layout.type.device:
             index = _beside(index, input)
         given.append((index, dim))
-        dim += len(index._shape) if kind in (bool_, uint8) else 1
+        dim += len(index._layout.shape) if kind in (bool_, uint8) else 1
     if dim > len(shape):
         raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
     for index, dim in given:
-        if index._type.dtype in (bool_, uint8):
+        if index._layout.type.dtype in (bool_, uint8):
             _check_mask(index, shape, dim)
         else:
             _check_bounds(index, shape, dim, len(given) == 1)
     if len(given) == 1:
         index, dim = given[0]
-        if index._type.dtype in (bool_, uint8):
-            return Selection(mask_places(index), tuple(range(dim, dim + len(index._shape))), True)
+        if index._layout.type.dtype in (bool_, uint8):
+            return Selection(mask_places(index), tuple(range(dim, dim + len(index._layout.shape))), True)
         return Selection(convert(index, int64), (dim,), False)
     return _combined(shape, given)
 
 
 def _beside(index: Tensor, input: Tensor) -> Tensor:
     """An index tensor on the CPU copied to the device of the tensor that it is for."""
-    if index._type.device is not CPU:
+    if index._layout.type.device is not CPU:
         raise RuntimeError(
             f"indices should be either on cpu or on the same device as the indexed tensor ({input.device}), but one is "
             f"on {index.device}"
         )
-    return placed(index, input._type.device)
+    return placed(index, input._layout.type.device)
 
 
 def _check_mask(mask: Tensor, shape: Ints, dim: int) -> None:
-    if mask._type.dtype is uint8:
+    if mask._layout.type.dtype is uint8:
         warnings.warn(
             "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning,
             stacklevel=4,
         )
-    for place, extent in enumerate(mask._shape):
+    for place, extent in enumerate(mask._layout.shape):
         if extent != shape[dim + place]:
             raise IndexError(
-                f"The shape of the mask {list(mask._shape)} at index {place} does not match the shape of the indexed "
+                f"The shape of the mask {list(mask.shape)} at index {place} does not match the shape of the indexed "
                 f"tensor {list(shape)} at index {dim + place}"
             )
 
@@ -183,17 +183,17 @@ def _combined(shape: Ints, given: list[tuple[Tensor, int]]) -> Selection:
     """Several indices as places over all their dimensions."""
     parts: list[tuple[Tensor, int]] = []  # an index for each dimension
     for index, dim in given:
-        if index._type.dtype in (bool_, uint8):
+        if index._layout.type.dtype in (bool_, uint8):
             places = physical_of(mask_places(index))
-            rows = devices.coordinates(row_of(places), index._shape)
-            parts += [(fresh(row, places._shape, places._type), dim + n) for n, row in enumerate(rows)]
+            rows = devices.coordinates(row_of(places), index._layout.shape)
+            parts += [(fresh(row, places._layout.shape, places._layout.type), dim + n) for n, row in enumerate(rows)]
         else:
             parts.append((convert(index, int64), dim))
     dims = tuple([dim for _, dim in parts])
     if any(is_batched(index) for index, _ in parts):
         return Selection(_folded_by_operations(shape, parts), dims, False)
     parts = [(physical_of(index), dim) for index, dim in parts]
-    shapes = [index._shape for index, _ in parts]
+    shapes = [index._layout.shape for index, _ in parts]
     try:
         together = broadcast_shapes(*shapes)
     except RuntimeError:
@@ -202,12 +202,12 @@ def _combined(shape: Ints, given: list[tuple[Tensor, int]]) -> Selection:
             + ", ".join([str(list(s)) for s in shapes])
         ) from None
     row = devices.fold_indices(numel(together), [(_broadcast_row(index, together), shape[dim]) for index, dim in parts])
-    return Selection(fresh(row, together, tensor_type(int64, given[0][0]._type.device)), dims, False)
+    return Selection(fresh(row, together, tensor_type(int64, given[0][0]._layout.type.device)), dims, False)
 
 
 def _broadcast_row(index: Tensor, shape: Ints) -> Any:
     """The elements of an index, broadcast to a shape, as a row."""
-    return row_of(index if index._shape == shape else contiguous_op.function(expand_op.function(index, shape)))
+    return row_of(index if index._layout.shape == shape else contiguous_op.function(expand_op.function(index, shape)))
 
 
 def _folded_by_operations(shape: Ints, parts: list[tuple[Tensor, int]]) -> Tensor:
@@ -225,28 +225,28 @@ def _checked_values(input: Tensor, indices: Sequence[Tensor | None], selection: 
     Raises:
         RuntimeError: they have another dtype, do not broadcast to the part, or lie in the same memory.
     """
-    kind = input._type.dtype
-    if values._type.dtype is not kind:
-        masks = all(index is None or index._type.dtype is bool_ for index in indices)
+    kind = input._layout.type.dtype
+    if values._layout.type.dtype is not kind:
+        masks = all(index is None or index._layout.type.dtype is bool_ for index in indices)
         if masks and values.numel() == 1:
             check_held(values, kind)
         else:
             raise RuntimeError(
                 "Index put requires the source and destination dtypes match, "
-                f"got {kind.legacy} for the destination and {values._type.dtype.legacy} for the source."
+                f"got {kind.legacy} for the destination and {values._layout.type.dtype.legacy} for the source."
             )
         values = convert(values, kind)
-    if values._type is not input._type:  # but of another device
-        if values._shape:
+    if values._layout.type is not input._layout.type:  # but of another device
+        if values._layout.shape:
             check_one_device(input, values)
-        values = placed(values, input._type.device)
-    part = part_shape(input._shape, selection.dims, selection.places._shape)
-    missing = len(part) - len(values._shape)
+        values = placed(values, input._layout.type.device)
+    part = part_shape(input._layout.shape, selection.dims, selection.places._layout.shape)
+    missing = len(part) - len(values._layout.shape)
     if missing < 0 or any(
-        extent not in (1, wanted) for extent, wanted in zip(values._shape, part[missing:], strict=True)
+        extent not in (1, wanted) for extent, wanted in zip(values._layout.shape, part[missing:], strict=True)
     ):
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values._shape)} cannot be broadcast to indexing result of "
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
             f"shape {list(part)}"
         )
     return values

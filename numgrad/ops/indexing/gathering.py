@@ -36,18 +36,18 @@ def along(shape: tuple[int, ...], dim: int) -> tuple[int, int]:
 def narrowed(input: Tensor, shape: tuple[int, ...], dim: int) -> Tensor:
     """The part of a tensor that an index of ``shape`` reaches: no more elements than it has outside ``dim``."""
     for other, extent in enumerate(shape):
-        if other != dim and other < len(input._shape) and input._shape[other] > extent:
+        if other != dim and other < len(input._layout.shape) and input._layout.shape[other] > extent:
             input = slice_op.function(input, other, 0, extent, 1)
     return input
 
 
 @operation("GatherBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True, dims=["dim"])
 def gather_op(input: Tensor, index: Tensor, dim: int) -> Tensor:
-    part = contiguous(narrowed(input, index._shape, dim))
-    length, inner = along(part._shape, dim)
-    width, _ = along(index._shape, dim)
+    part = contiguous(narrowed(input, index._layout.shape, dim))
+    length, inner = along(part._layout.shape, dim)
+    width, _ = along(index._layout.shape, dim)
     row = devices.gather_axis(part._flat, row_of(index), length, width, inner)
-    return fresh(row, index._shape, input._type)
+    return fresh(row, index._layout.shape, input._layout.type)
 
 
 @gather_op.gradient("input")
@@ -58,7 +58,7 @@ def _(grad, index, input_shape, dim):
 @operation("ScatterAddBackward0", inputs=["src", "index"], nondifferentiable=["index"], dims=["dim"], shapes=["shape"])
 def scatter_zeros(src: Tensor, index: Tensor, shape: tuple[int, ...], dim: int) -> Tensor:
     """Zeros of ``shape`` with the elements of ``src``, which has the index's shape, added where it points."""
-    out = zeros_of(shape, src._type)
+    out = zeros_of(shape, src._layout.type)
     scatter_into(out, index, src, dim, "add")
     return out
 
@@ -73,10 +73,10 @@ def scatter_into(target: Tensor, index: Tensor, src: Tensor, dim: int, mode: str
 
     ``src`` has the index's shape, or one element; ``mode`` is "set", "add", "multiply", "amax" or "amin".
     """
-    part = narrowed(target, index._shape, dim)
+    part = narrowed(target, index._layout.shape, dim)
     whole = contiguous(part)
-    length, inner = along(part._shape, dim)
-    width, _ = along(index._shape, dim)
+    length, inner = along(part._layout.shape, dim)
+    width, _ = along(index._layout.shape, dim)
     sizes = length, width, inner
     places = row_of(index)
     values = row_of(src)
@@ -123,20 +123,20 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
         RuntimeError: the index has another dtype or shape, or one of it is not in [0, size).
     """
     index = check_index_dtype(index, "gather")
-    rank = len(input._shape)
+    rank = len(input._layout.shape)
     dim = normal_dim(dim, rank)
-    if max(len(index._shape), 1) != max(rank, 1):
+    if max(len(index._layout.shape), 1) != max(rank, 1):
         raise RuntimeError(
             "Index tensor must have the same number of dimensions as input tensor "
-            f"(index {list(index._shape)}, input {list(input._shape)})"
+            f"(index {list(index.shape)}, input {list(input.shape)})"
         )
-    for other, extent in enumerate(index._shape):
-        if other != dim and extent > input._shape[other]:
+    for other, extent in enumerate(index._layout.shape):
+        if other != dim and extent > input._layout.shape[other]:
             raise RuntimeError(
-                f"Size does not match at dimension {other} expected index {list(index._shape)} to be no larger than "
-                f"self {list(input._shape)} apart from dimension {dim}"
+                f"Size does not match at dimension {other} expected index {list(index.shape)} to be no larger than "
+                f"self {list(input.shape)} apart from dimension {dim}"
             )
-    check_within(index, dim, along(input._shape, dim)[0])
+    check_within(index, dim, along(input._layout.shape, dim)[0])
     return gather_op(input, index, dim)
 
 
@@ -155,20 +155,20 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         )
     if dim is None:
         return gather(reshape(input, -1), 0, reshape(indices, -1))
-    rank = len(input._shape)
-    if len(indices._shape) != rank:
+    rank = len(input._layout.shape)
+    if len(indices._layout.shape) != rank:
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
-            f"{rank} dimensions for input, and {len(indices._shape)} dimensions for indices"
+            f"{rank} dimensions for input, and {len(indices._layout.shape)} dimensions for indices"
         )
     dim = normal_dim(dim, rank)
     if not rank:
         return gather(input, dim, indices)
     ones = (1,)
     shape = broadcast_shapes(
-        input._shape[:dim] + ones + input._shape[dim + 1 :], indices._shape[:dim] + ones + indices._shape[dim + 1 :]
+        input._layout.shape[:dim] + ones + input._layout.shape[dim + 1 :], indices._layout.shape[:dim] + ones + indices._layout.shape[dim + 1 :]
     )
-    sizes = [shape[:dim] + tensor._shape[dim : dim + 1] + shape[dim + 1 :] for tensor in (input, indices)]
+    sizes = [shape[:dim] + tensor._layout.shape[dim : dim + 1] + shape[dim + 1 :] for tensor in (input, indices)]
     return gather(expand(input, sizes[0]), dim, expand(indices, sizes[1]))
 
 
@@ -192,7 +192,7 @@ def embedding_dense_backward(
     grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
     """For each row of the weight the sum of the gradients of where it is used, or with the scale their mean."""
-    shape = num_weights, grad_output._shape[-1]
+    shape = num_weights, grad_output._layout.shape[-1]
     total = index_backward(grad_output, indices, shape, (0,), False)
     return _scaled(total, indices, padding_idx, scale_grad_by_freq)
 
@@ -205,14 +205,14 @@ def _(grad, indices, padding_idx, scale_grad_by_freq):
 
 def _scaled(rows: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
     """The rows divided by the number of their indices, if wanted, and that of ``padding_idx`` set to zero."""
-    count = rows._shape[0]
+    count = rows._layout.shape[0]
     padded = 0 <= padding_idx < count
     if not padded and not scale_grad_by_freq:
         return rows
     if not scale_grad_by_freq:
-        factors = filled_of((count, 1), 1, rows._type)
+        factors = filled_of((count, 1), 1, rows._layout.type)
     else:
-        factors = _frequencies(indices, count, rows._type)
+        factors = _frequencies(indices, count, rows._layout.type)
     if padded:
         factors[padding_idx] = 0
     return mul(rows, factors)
@@ -222,7 +222,7 @@ def _scaled(rows: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq:
 def _frequencies(indices: Tensor, count: int, type: TensorType) -> Tensor:
     """A column with 1 divided by how often each of ``count`` indices occurs."""
     counts = devices.counts(row_of(indices), count)
-    return reciprocal(convert(fresh(counts, (count, 1), indices._type), type.dtype))
+    return reciprocal(convert(fresh(counts, (count, 1), indices._layout.type), type.dtype))
 
 
 @checked
@@ -243,17 +243,17 @@ def embedding(
         RuntimeError: the weight is no matrix, or the indices have another dtype.
     """
     check_tensors("embedding", weight=weight, indices=indices)
-    if len(weight._shape) != 2:
-        raise RuntimeError(f"'weight' must be 2-D, not of shape {list(weight._shape)}")
+    if len(weight._layout.shape) != 2:
+        raise RuntimeError(f"'weight' must be 2-D, not of shape {list(weight.shape)}")
     if indices.dtype not in (int32, int64):
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"{indices._type.name} instead (while checking arguments for embedding)"
+            f"{indices._layout.type.name} instead (while checking arguments for embedding)"
         )
     indices = convert(indices, int64)
-    wrong = devices.outside(row_of(physical_of(indices)), 0, weight._shape[0])
+    wrong = devices.outside(row_of(physical_of(indices)), 0, weight._layout.shape[0])
     if wrong is not None:
-        raise IndexError(f"index out of range in self: {wrong}, of a weight of shape {list(weight._shape)}")
+        raise IndexError(f"index out of range in self: {wrong}, of a weight of shape {list(weight.shape)}")
     return embedding_op(weight, indices, padding_idx, scale_grad_by_freq)
 
 

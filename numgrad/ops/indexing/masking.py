@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from ... import devices
-from ..._layout import all_dims, broadcast_shapes, numel, outgrown
+from ..._layout import all_dims, broadcast_shapes, outgrown
 from ..._tensor import Tensor, fresh
 from ..._types import bool_, int32, int64, tensor_type, to_device, to_dtype, uint8
 from ..arguments import checked
@@ -39,8 +39,8 @@ def masked_fill_tensor(input: Tensor, mask: Tensor, value: Tensor) -> Tensor:
 
 
 def _filled(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    shape = broadcast_shapes(input._shape, mask._shape)
-    out = empty_of(shape, input._type)
+    shape = broadcast_shapes(input._layout.shape, mask._layout.shape)
+    out = empty_of(shape, input._layout.type)
     _fill(input, mask, value, out)
     return out
 
@@ -48,7 +48,7 @@ def _filled(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 def _fill(input: Tensor, mask: Tensor, value: Any, out: Tensor | None = None) -> None:
     """Write the value, or the input's own, to ``out``, the input itself unless it is given."""
     operands = [mask, number_in(value, input), input]
-    kind = input._type.dtype
+    kind = input._layout.type.dtype
     program = choose.op.program(operands, choose.op.statics, kind, kind)
     devices.run_pointwise(program, operands, [input if out is None else out])
 
@@ -76,10 +76,10 @@ def _check_filling(input: Tensor, mask: Any, value: Any) -> Any:
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
     if not isinstance(value, Tensor):
         return masked_fill_number
-    if value._shape:
+    if value._layout.shape:
         raise RuntimeError(
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-            f"{len(value._shape)} dimension(s)."
+            f"{len(value._layout.shape)} dimension(s)."
         )
     return masked_fill_tensor
 
@@ -98,9 +98,9 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """:func:`masked_fill` in place: overwrites the tensor and returns it."""
     op = _check_filling(self, mask, value)
-    shape = broadcast_shapes(self._shape, mask._shape)
-    if shape != self._shape:
-        raise outgrown(self._shape, shape)
+    shape = broadcast_shapes(self._layout.shape, mask._layout.shape)
+    if shape != self._layout.shape:
+        raise outgrown(self._layout.shape, shape)
     check_apart(self, mask)
     return in_place(op, _fill, self, mask, value)
 
@@ -110,24 +110,24 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 @operation("MaskedSelectBackward0", inputs=["input", "mask"], nondifferentiable=["mask"], linear=True)
 def masked_select_op(input: Tensor, mask: Tensor) -> Tensor:
-    shape = broadcast_shapes(input._shape, mask._shape)
+    shape = broadcast_shapes(input._layout.shape, mask._layout.shape)
     return pick(expand(input, shape), mask_places(expand(mask, shape)), all_dims(shape))
 
 
 @masked_select_op.gradient("input")
 def _(grad, mask, input_shape):
     """``masked_scatter(zeros(input_shape), mask, grad)``."""
-    shape = broadcast_shapes(input_shape, mask._shape)
-    zeros = zeros_of(shape, grad._type)
+    shape = broadcast_shapes(input_shape, mask._layout.shape)
+    zeros = zeros_of(shape, grad._layout.type)
     return masked_scatter_op(zeros, mask, grad)  # the engine sums over what was repeated
 
 
 @updating("MaskedScatterBackward0", inputs=["input", "mask", "source"], nondifferentiable=["mask"])
 def masked_scatter_op(input: Tensor, mask: Tensor, source: Tensor) -> None:
-    places = mask_places(expand(mask, input._shape))
-    _check_enough(source, numel(places._shape))
-    values = fresh(row_of(source)[: numel(places._shape)], places._shape, source._type)
-    put(input, places, all_dims(input._shape), values, False, True)
+    places = mask_places(expand(mask, input._layout.shape))
+    _check_enough(source, places._layout.size)
+    values = fresh(row_of(source)[: places._layout.size], places._layout.shape, source._layout.type)
+    put(input, places, all_dims(input._layout.shape), values, False, True)
 
 
 @masked_scatter_op.gradient("input")
@@ -143,19 +143,19 @@ def _(grad, mask, source_shape):
 @operation("MaskedScatterBackwardBackward0", inputs=["grad_output", "mask"], nondifferentiable=["mask"], linear=True)
 def masked_scatter_backward(grad_output: Tensor, mask: Tensor, shape: tuple[int, ...]) -> Tensor:
     """What of the gradient the mask selects, in front of zeros, in ``shape``."""
-    row = devices.zeros(shape, grad_output._type)
+    row = devices.zeros(shape, grad_output._layout.type)
     picked = masked_select_op.function(grad_output, mask)
-    count = numel(picked._shape)
+    count = picked._layout.size
     if count > row.size:
         raise RuntimeError(f"the mask selects {count} elements, more than a source of shape {list(shape)} has")
-    write(fresh(row[:count], (count,), grad_output._type), picked)
-    return fresh(row, shape, grad_output._type)
+    write(fresh(row[:count], (count,), grad_output._layout.type), picked)
+    return fresh(row, shape, grad_output._layout.type)
 
 
 @masked_scatter_backward.gradient("grad_output")
 def _(grad, mask, grad_output_shape):
     """``masked_scatter(zeros(grad_output_shape), mask, grad)``."""
-    zeros = zeros_of(grad_output_shape, grad._type)
+    zeros = zeros_of(grad_output_shape, grad._layout.type)
     return masked_scatter_op(zeros, mask, grad)
 
 
@@ -185,9 +185,9 @@ def _check_scattering(input: Tensor, mask: Any, source: Any) -> None:
 
 def _check_enough(source: Tensor, wanted: int) -> None:
     """Raise unless a source has as many elements as a mask selects, which only the operation itself counts."""
-    if wanted > numel(source._shape):
+    if wanted > source._layout.size:
         raise RuntimeError(
-            f"Number of elements of source < number of ones in mask ({numel(source._shape)} < {wanted})"
+            f"Number of elements of source < number of ones in mask ({source._layout.size} < {wanted})"
         )
 
 
@@ -199,17 +199,17 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         TypeError, RuntimeError: the mask is no bool tensor, or the source has another dtype or too few elements.
     """
     _check_scattering(input, mask, source)
-    shape = broadcast_shapes(input._shape, mask._shape)
-    return masked_scatter_op(input if shape == input._shape else expand(input, shape), mask, source)
+    shape = broadcast_shapes(input._layout.shape, mask._layout.shape)
+    return masked_scatter_op(input if shape == input._layout.shape else expand(input, shape), mask, source)
 
 
 @checked
 def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """:func:`masked_scatter` in place: overwrites the tensor and returns it."""
     _check_scattering(self, mask, source)
-    shape = broadcast_shapes(self._shape, mask._shape)
-    if shape != self._shape:
-        raise outgrown(self._shape, shape)
+    shape = broadcast_shapes(self._layout.shape, mask._layout.shape)
+    if shape != self._layout.shape:
+        raise outgrown(self._layout.shape, shape)
     check_apart(self, mask, source)
     return masked_scatter_op.in_place(self, mask, source)
 
@@ -267,10 +267,10 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     A tensor of shape (count, dimensions); with ``as_tuple`` a row for each dimension instead, so that
     ``x[x.nonzero(as_tuple=True)]`` are those elements.
     """
-    if as_tuple and not input._shape:
+    if as_tuple and not input._layout.shape:
         input = unsqueeze(input.detach(), 0)
-    rows, count = devices.nonzero_rows(row_of(input.detach()), input._shape)
-    found = fresh(rows, (len(input._shape), count), tensor_type(int64, input._type.device))
+    rows, count = devices.nonzero_rows(row_of(input.detach()), input._layout.shape)
+    found = fresh(rows, (len(input._layout.shape), count), tensor_type(int64, input._layout.type.device))
     return found.unbind(0) if as_tuple else public_functions["t"](found)
 
 

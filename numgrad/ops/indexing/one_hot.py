@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ... import devices
-from ..._layout import numel
 from ..._tensor import Tensor, fresh
 from ..._types import int64
 from ..arguments import checked
@@ -30,11 +29,11 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         IndexError: a class is not in [0, num_classes), found by a GPU: it is raised when a value is next read.
     """
     if tensor.dtype is not int64:
-        raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, not {tensor._type.name}.")
-    empty = not numel(tensor._shape)
+        raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, not {tensor._layout.type.name}.")
+    empty = not tensor._layout.size
     if empty and num_classes <= 0:
         raise RuntimeError(
-            f"Can not infer total number of classes from empty tensor (shape {list(tensor._shape)})."
+            f"Can not infer total number of classes from empty tensor (shape {list(tensor.shape)})."
         )
     if num_classes <= 0 and is_batched(tensor):
         raise RuntimeError(
@@ -54,7 +53,7 @@ def _one_hot(tensor: Tensor, num_classes: int) -> Tensor:
             num_classes = high + 1
         if high >= num_classes:
             raise RuntimeError(f"Class values must be smaller than num_classes: {high} is not below {num_classes}.")
-    ones = devices.filled(tensor._shape, 1, tensor._type)
-    flat = devices.zeros((numel(tensor._shape), num_classes), tensor._type)
+    ones = devices.filled(tensor._layout.shape, 1, tensor._layout.type)
+    flat = devices.zeros((tensor._layout.size, num_classes), tensor._layout.type)
     devices.scatter_axis(ones, row, flat, num_classes, 1, 1, "set")
-    return fresh(flat, (*tensor._shape, num_classes), tensor._type)
+    return fresh(flat, (*tensor._layout.shape, num_classes), tensor._layout.type)

@@ -111,7 +111,7 @@ def _as_one(run: list[int], extents: Sequence[int], steps: Sequence[int]) -> tup
 def _located(tensor: Tensor, walk: _Walk, places: Tensor) -> devices.Places:
     row, step, size = row_of(places), walk.step, numel(walk.sizes)
     if step is None:
-        row = devices.offsets(row, places._shape, walk.sizes, walk.steps, walk.middle)
+        row = devices.offsets(row, places._layout.shape, walk.sizes, walk.steps, walk.middle)
         step, size = 1, walk.reach
     return devices.Places(
         tensor._offset, walk.outer_step, row, step, size, walk.inner_step, walk.outer, walk.inner
@@ -120,12 +120,12 @@ def _located(tensor: Tensor, walk: _Walk, places: Tensor) -> devices.Places:
 
 def pick(input: Tensor, places: Tensor, dims: Ints) -> Tensor:
     """A new tensor with the part at ``places``."""
-    walk = _walk(input._shape, input._element_strides(), dims, places._shape, True)
-    row = devices.empty(walk.shape, input._type)
+    walk = _walk(input._layout.shape, input._layout.strides, dims, places._layout.shape, True)
+    row = devices.empty(walk.shape, input._layout.type)
     devices.take_rows(input._storage, _located(input, walk, places), row)
     if walk.strides == contiguous_strides(walk.shape):
-        return fresh(row, walk.shape, input._type)
-    return strided(row, walk.shape, walk.strides, 0, input._type)
+        return fresh(row, walk.shape, input._layout.type)
+    return strided(row, walk.shape, walk.strides, 0, input._layout.type)
 
 
 def put(target: Tensor, places: Tensor, dims: Ints, values: Tensor, accumulate: bool, distinct: bool) -> None:
@@ -134,9 +134,9 @@ def put(target: Tensor, places: Tensor, dims: Ints, values: Tensor, accumulate: 
     Of places that are the same the last one counts; all do with ``accumulate``.  ``distinct`` says that there are
     none.
     """
-    walk = _walk(target._shape, target._element_strides(), dims, places._shape, False)
+    walk = _walk(target._layout.shape, target._layout.strides, dims, places._layout.shape, False)
     located = _located(target, walk, places)
-    shape, inner = values._shape, walk.inner
+    shape, inner = values._layout.shape, walk.inner
     if numel(shape) == 1:
         steps = 0, 0, 0
     elif values._flat is not None and numel(shape) == inner and shape == walk.shape[len(walk.shape) - len(shape) :]:

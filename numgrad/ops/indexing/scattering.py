@@ -91,7 +91,7 @@ def _identity(input: Tensor, reduce: str) -> Any:
 def _counts(like: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
     """How many elements each one of the result is the mean of; 1 where it is of none."""
     ones = number_as(1, like)
-    counts = filled_of(like._shape, 1, like._type)
+    counts = filled_of(like._layout.shape, 1, like._layout.type)
     if not include_self:
         scatter_into(counts, index, number_as(0, like), dim, "set")
     scatter_into(counts, index, ones, dim, "add")
@@ -128,7 +128,7 @@ def _(grad, input, index, src, out, dim, reduce, include_self):
         return gather_op(div(grad, _counts(grad, index, dim, include_self)), index, dim)
     if reduce == "prod":
         zero = eq(src, 0)
-        zeros = gather_op(scatter_zeros(convert(zero, src.dtype), index, input._shape, dim), index, dim)
+        zeros = gather_op(scatter_zeros(convert(zero, src.dtype), index, input._layout.shape, dim), index, dim)
         alone = mul(zero, eq(zeros, 1))  # the only factor that is 0: the others' product is its gradient
         others = scatter_reduce_op(input, index, where(alone, 1, src), dim, reduce, include_self)
         rest = div(gather_op(mul(grad, conj(out)), index, dim), conj(where(zero, 1, src)))
@@ -161,30 +161,30 @@ def _checked(name: str, input: Tensor, dim: int, index: Tensor, src: Any) -> tup
     index = check_index_dtype(index, name)
     if src is not None:
         check_tensors(name, src=src)
-    rank = len(input._shape)
+    rank = len(input._layout.shape)
     dim = normal_dim(dim, rank)
     if src is not None and src.dtype is not input.dtype:
         raise RuntimeError(
             f"{name}(): Expected self.dtype to be equal to src.dtype ({input.dtype} and {src.dtype})"
         )
     for which, tensor in (("self", input), ("src", src)):
-        if tensor is not None and max(len(tensor._shape), 1) != max(len(index._shape), 1):
+        if tensor is not None and max(len(tensor._layout.shape), 1) != max(len(index._layout.shape), 1):
             raise RuntimeError(
                 f"Index tensor must have the same number of dimensions as {which} tensor "
-                f"(index {list(index._shape)}, {which} {list(tensor._shape)})"
+                f"(index {list(index.shape)}, {which} {list(tensor.shape)})"
             )
-    for other, extent in enumerate(index._shape):
-        beyond = other != dim and extent > input._shape[other]
-        if beyond or (src is not None and extent > (src._shape or (1,))[other]):
-            source = "" if src is None else f" and to be no larger size than src {list(src._shape)}"
+    for other, extent in enumerate(index._layout.shape):
+        beyond = other != dim and extent > input._layout.shape[other]
+        if beyond or (src is not None and extent > (src._layout.shape or (1,))[other]):
+            source = "" if src is None else f" and to be no larger size than src {list(src.shape)}"
             raise RuntimeError(
-                f"Expected index {list(index._shape)} to be no larger than self {list(input._shape)} apart from "
+                f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from "
                 f"dimension {dim}{source}"
             )
-    check_within(index, dim, along(input._shape, dim)[0])
+    check_within(index, dim, along(input._layout.shape, dim)[0])
     if src is not None:
-        for other, extent in enumerate(index._shape[: len(src._shape)]):
-            if src._shape[other] > extent:
+        for other, extent in enumerate(index._layout.shape[: len(src._layout.shape)]):
+            if src._layout.shape[other] > extent:
                 src = slice_op(src, other, 0, extent, 1)
     return index, src, dim
 
@@ -200,7 +200,7 @@ def _scatter_call(
         index, _, dim = _checked(name, input, dim, index, None)
         if reduce is None:
             return scatter_value, (input, index, dim, given)
-        src = filled_of(index._shape, number_in(given, input), input._type)
+        src = filled_of(index._layout.shape, number_in(given, input), input._layout.type)
     else:
         if reduce is not None:
             warnings.warn(
@@ -275,7 +275,7 @@ def _check_reduction(input: Tensor, reduce: str) -> None:
     if (reduce == "mean" and kind is bool_) or (reduce in ("amax", "amin") and kind.is_complex):
         raise NotImplementedError(
             f"\"scatter_gather_tensor_cpu_reduce_{reduce}\" not implemented for '{kind.legacy}' "
-            f"(shape {list(input._shape)})"
+            f"(shape {list(input.shape)})"
         )
 
 

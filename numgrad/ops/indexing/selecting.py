@@ -6,7 +6,7 @@ from typing import Any
 
 from ... import devices
 from ..._device import CPU
-from ..._layout import all_dims, normal_dim, numel
+from ..._layout import all_dims, normal_dim
 from ..._tensor import Tensor, fresh
 from ..._types import int64
 from ..arguments import checked
@@ -33,19 +33,19 @@ def _dims(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
 
 @operation("IndexSelectBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True)
 def index_select_op(input: Tensor, index: Tensor, dim: int) -> Tensor:
-    return pick(contiguous(input), index, _dims(input._shape, dim))
+    return pick(contiguous(input), index, _dims(input._layout.shape, dim))
 
 
 @index_select_op.gradient("input")
 def _(grad, dim, index, input_shape):
     """``index_add(zeros(input_shape), index, grad, dim)``."""
-    return index_add_op(repeated_zero(input_shape, grad._type), index, grad, dim, 1)
+    return index_add_op(repeated_zero(input_shape, grad._layout.type), index, grad, dim, 1)
 
 
 @updating("IndexAddBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"])
 def index_add_op(input: Tensor, index: Tensor, source: Tensor, dim: int, alpha: Any) -> None:
     values = source if alpha == 1 else mul(source, number_as(alpha, source))
-    put(input, index, _dims(input._shape, dim), values, True, False)
+    put(input, index, _dims(input._layout.shape, dim), values, True, False)
 
 
 @index_add_op.gradient("input")
@@ -62,7 +62,7 @@ def _(grad, dim, index, alpha):
 
 @updating("IndexCopyBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"])
 def index_copy_op(input: Tensor, index: Tensor, source: Tensor, dim: int) -> None:
-    put(input, index, _dims(input._shape, dim), source, False, False)
+    put(input, index, _dims(input._layout.shape, dim), source, False, False)
 
 
 @index_copy_op.gradient("source")
@@ -72,22 +72,22 @@ def _(grad, dim, index):
 
 @updating("IndexFillBackward0", inputs=["input", "index"], nondifferentiable=["index"], kept=True)
 def index_fill_number(input: Tensor, index: Tensor, dim: int, value: Any) -> None:
-    put(input, index, _dims(input._shape, dim), number_as(value, input), False, False)
+    put(input, index, _dims(input._layout.shape, dim), number_as(value, input), False, False)
 
 
 @updating("IndexFillBackward1", inputs=["input", "index", "value"], nondifferentiable=["index"], kept=True)
 def index_fill_tensor(input: Tensor, index: Tensor, value: Tensor, dim: int) -> None:
-    put(input, index, _dims(input._shape, dim), number_as(value, input), False, False)
+    put(input, index, _dims(input._layout.shape, dim), number_as(value, input), False, False)
 
 
 @index_fill_tensor.gradient("value")
 def _(grad, index, dim):
     """``sum(index_select(grad, index, dim))``, each index once."""
-    if is_mapped(index) or index._type.device is not CPU:  # a GPU would have to be waited for to say how many there are
-        filled = index_fill_number(zeros_of(grad._shape, grad._type), index, dim, 1)
+    if is_mapped(index) or index._layout.type.device is not CPU:  # a GPU would have to be waited for to say how many there are
+        filled = index_fill_number(zeros_of(grad._layout.shape, grad._layout.type), index, dim, 1)
         return public_functions["sum"](choose(ne(filled, 0), grad, 0))
     row = devices.distinct_places(row_of(index), _extent(grad, dim))
-    distinct = fresh(row, (row.size,) if index._shape else (), index._type)
+    distinct = fresh(row, (row.size,) if index._layout.shape else (), index._layout.type)
     return public_functions["sum"](index_select_op(grad, distinct, dim))
 
 
@@ -100,24 +100,24 @@ def _(grad, dim, index):
 
 @operation("TakeBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True)
 def take_op(input: Tensor, index: Tensor) -> Tensor:
-    return pick(input, index, all_dims(input._shape))
+    return pick(input, index, all_dims(input._layout.shape))
 
 
 @take_op.gradient("input")
 def _(grad, index, input_shape):
     """``put(zeros(input_shape), index, grad, accumulate=True)``."""
-    return put_op(repeated_zero(input_shape, grad._type), index, grad, True)
+    return put_op(repeated_zero(input_shape, grad._layout.type), index, grad, True)
 
 
 @updating("PutBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"], kept=True)
 def put_op(input: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> None:
-    put(input, index, all_dims(input._shape), reshape(source, index._shape), accumulate, False)
+    put(input, index, all_dims(input._layout.shape), reshape(source, index._layout.shape), accumulate, False)
 
 
 @put_op.gradient("input")
 def _(grad, index, accumulate):
     """``put(grad, index, 0)``; ``grad`` itself where values were added."""
-    return grad if accumulate else put_op(grad, index, zeros_of(index._shape, grad._type), False)
+    return grad if accumulate else put_op(grad, index, zeros_of(index._layout.shape, grad._layout.type), False)
 
 
 @put_op.gradient("source")
@@ -131,17 +131,17 @@ def _(grad, index, input_shape):
 def _vector(input: Tensor, index: Tensor, message: str, several: bool = False) -> Tensor:
     """An index of one dimension at most as the entries take it; ``several`` if a 0-d tensor may have any number of it.
     """
-    if len(index._shape) > 1:
-        raise IndexError(f"{message} (shape {list(index._shape)})")
-    if not input._shape and numel(index._shape) != 1:
+    if len(index._layout.shape) > 1:
+        raise IndexError(f"{message} (shape {list(index.shape)})")
+    if not input._layout.shape and index._layout.size != 1:
         if several:
             return index
         raise RuntimeError(
-            f"Index to scalar can have only 1 value, got {numel(index._shape)} value(s) (shape {list(index._shape)})"
+            f"Index to scalar can have only 1 value, got {index._layout.size} value(s) (shape {list(index.shape)})"
         )
-    if len(index._shape) == 1 and input._shape:
+    if len(index._layout.shape) == 1 and input._layout.shape:
         return index
-    return reshape(index.detach(), (-1,) if input._shape else ())
+    return reshape(index.detach(), (-1,) if input._layout.shape else ())
 
 
 def _check_range(index: Tensor, size: int, error: type[Exception], message: str, low: int = 0) -> None:
@@ -151,7 +151,7 @@ def _check_range(index: Tensor, size: int, error: type[Exception], message: str,
 
 
 def _extent(input: Tensor, dim: int) -> int:
-    return input._shape[dim] if input._shape else 1
+    return input._layout.shape[dim] if input._layout.shape else 1
 
 
 @checked
@@ -165,7 +165,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         IndexError, RuntimeError: the index is no vector, or one of it is not in [0, size).
     """
     index = check_index_dtype(index, "index_select")
-    dim = normal_dim(dim, len(input._shape))
+    dim = normal_dim(dim, len(input._layout.shape))
     index = _vector(input, index, "index_select(): Index is supposed to be a vector")
     size = _extent(input, dim)
     _check_range(index, size, RuntimeError, f"INDICES element is out of DATA bounds, id={{}} axis_dim={size}")
@@ -175,23 +175,23 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 def _added(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> tuple[Any, ...]:
     """The checked arguments of the entry."""
     index = check_index_dtype(index, "index_add_")
-    dim = normal_dim(dim, len(input._shape))
+    dim = normal_dim(dim, len(input._layout.shape))
     index = _vector(input, index, "index_add_(): Index is supposed to be a vector")
     if source.dtype is not input.dtype:
         raise RuntimeError(
             f"index_add_(): self ({input.dtype.legacy}) and source ({source.dtype.legacy}) must have the same scalar "
             "type"
         )
-    count, extent = numel(index._shape), _extent(source, min(dim, max(len(source._shape) - 1, 0)))
+    count, extent = index._layout.size, _extent(source, min(dim, max(len(source._layout.shape) - 1, 0)))
     if count != extent:
         raise RuntimeError(
             f"index_add_(): Number of indices ({count}) should be equal to source.size(dim): ({extent}), for dim: {dim}"
         )
-    rest = [tensor._shape[:dim] + tensor._shape[dim + 1 :] for tensor in (input, source)]
-    if rest[0] != rest[1] or bool(input._shape) < bool(source._shape[1:]):
+    rest = [tensor._layout.shape[:dim] + tensor._layout.shape[dim + 1 :] for tensor in (input, source)]
+    if rest[0] != rest[1] or bool(input._layout.shape) < bool(source._layout.shape[1:]):
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-            f"{list(input._shape)} source.shape = {list(source._shape)}"
+            f"{list(input.shape)} source.shape = {list(source.shape)}"
         )
     _check_range(index, _extent(input, dim), IndexError, "index out of range in self: {}")
     return input, index, _as_part(source, input, dim, index), dim, alpha
@@ -199,8 +199,8 @@ def _added(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -
 
 def _as_part(source: Tensor, input: Tensor, dim: int, index: Tensor) -> Tensor:
     """A source with the shape of the part: without, or with, a dimension of size 1."""
-    shape = input._shape[:dim] + index._shape + input._shape[dim + 1 :]
-    return source if source._shape == shape else reshape(source, shape)
+    shape = input._layout.shape[:dim] + index._layout.shape + input._layout.shape[dim + 1 :]
+    return source if source._layout.shape == shape else reshape(source, shape)
 
 
 @checked
@@ -232,16 +232,16 @@ def _copied(input: Tensor, dim: int, index: Tensor, source: Tensor) -> tuple[Any
             "index_copy_(): self and source expected to have the same dtype, but got (self) "
             f"{input.dtype.legacy} and (source) {source.dtype.legacy}"
         )
-    dim = normal_dim(dim, len(input._shape))
+    dim = normal_dim(dim, len(input._layout.shape))
     index = _vector(input, index, "index_copy_(): Index should have dimension 1 or 0")
-    rest = input._shape[:dim] + input._shape[dim + 1 :]
-    if source._shape and source._shape[:dim] + source._shape[dim + 1 :] != rest:
+    rest = input._layout.shape[:dim] + input._layout.shape[dim + 1 :]
+    if source._layout.shape and source._layout.shape[:dim] + source._layout.shape[dim + 1 :] != rest:
         raise RuntimeError(
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
             f"{' '.join(map(str, rest))} at dimension {dim} and source slice shape: "
-            f"{' '.join(map(str, source._shape[:dim] + source._shape[dim + 1 :]))} at dimension 0."
+            f"{' '.join(map(str, source._layout.shape[:dim] + source._layout.shape[dim + 1 :]))} at dimension 0."
         )
-    count, extent = numel(index._shape), _extent(source, dim)
+    count, extent = index._layout.size, _extent(source, dim)
     if count != extent:
         raise IndexError(
             f"index_copy_(): Number of indices ({count}) should be equal to source.size(dim) ({extent})"
@@ -277,18 +277,18 @@ def _filled(input: Tensor, dim: int, index: Tensor, value: Any) -> tuple[Any, tu
     """The entry to use and its checked arguments."""
     if index.dtype is not int64:
         raise IndexError(f"index_fill_(): Expected dtype int64 for index, not {index.dtype}")
-    dim = normal_dim(dim, len(input._shape))
-    if len(index._shape) > 1:
-        raise RuntimeError(f"Index has to be a vector/scalar, not of shape {list(index._shape)}")
+    dim = normal_dim(dim, len(input._layout.shape))
+    if len(index._layout.shape) > 1:
+        raise RuntimeError(f"Index has to be a vector/scalar, not of shape {list(index.shape)}")
     index = _vector(input, index, "", several=True)
     size = _extent(input, dim)
     message = f"index {{}} is out of bounds for dimension {dim} with size {size}"
     _check_range(index, size, IndexError, message, -size)
     if isinstance(value, Tensor):
-        if value._shape:
+        if value._layout.shape:
             raise RuntimeError(
                 "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-                f"{len(value._shape)} dimension(s)."
+                f"{len(value._layout.shape)} dimension(s)."
             )
         return index_fill_tensor, (input, index, value, dim)
     return index_fill_number, (input, index, dim, value)
@@ -316,8 +316,8 @@ def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 def _check_flat_index(input: Tensor, index: Tensor, name: str) -> None:
     if index.dtype is not int64:
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {index.dtype.legacy}")
-    count = numel(input._shape)
-    if not count and numel(index._shape):
+    count = input._layout.size
+    if not count and index._layout.size:
         raise IndexError(f"{name}(): tried to {'put elements into' if name == 'put_' else 'take from'} an empty tensor")
     message = f"out of range: tried to access index {{}} on a tensor of {count} elements."
     _check_range(index, count, IndexError, message, -count)
@@ -336,10 +336,10 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 def _put(input: Tensor, index: Tensor, source: Tensor) -> None:
     _check_flat_index(input, index, "put_")
-    if numel(source._shape) != numel(index._shape):
+    if source._layout.size != index._layout.size:
         raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-            f"{numel(source._shape)}, index.numel() = {numel(index._shape)}"
+            f"{source._layout.size}, index.numel() = {index._layout.size}"
         )
     if source.dtype is not input.dtype:
         raise RuntimeError(

@@ -84,13 +84,13 @@ def _consumed(item: Any) -> int:
     """How many dimensions an item of an index is about."""
     if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
-    return len(item._shape) if isinstance(item, Tensor) and item._type.dtype in _MASKS else 1
+    return len(item._layout.shape) if isinstance(item, Tensor) and item._layout.type.dtype in _MASKS else 1
 
 
 def _sliced(input: Tensor, dim: int, item: slice, alone: bool) -> Tensor:
     if item.step is not None and item.step.__index__() <= 0:
         raise ValueError("step must be greater than zero")
-    extent = input._shape[dim]
+    extent = input._layout.shape[dim]
     start, stop, step = item.indices(extent)
     if stop == extent and step == 1 and not alone and (item.start is None or item.start.__index__() == 0):
         return input
@@ -103,7 +103,7 @@ def _resolve(self: Tensor, index: Any, reading: bool) -> tuple[Tensor, Indices |
     Raises:
         IndexError: there are more indices than dimensions, or one that is none.
     """
-    rank = len(self._shape)
+    rank = len(self._layout.shape)
     items = [
         item
         if item is None or item is Ellipsis or isinstance(item, int | slice | Tensor)
@@ -128,12 +128,12 @@ def _resolve(self: Tensor, index: Any, reading: bool) -> tuple[Tensor, Indices |
         elif isinstance(item, slice):
             result = _sliced(result, dim, item, alone)
             skipped = 1
-        elif isinstance(item, Tensor) and (item._shape or item._type.dtype.kind in "fc" or is_batched(item)):
+        elif isinstance(item, Tensor) and (item._layout.shape or item._layout.type.dtype.kind in "fc" or is_batched(item)):
             found.append(item)
             tensors = True
             dim += max(_consumed(item), 1)
             continue
-        elif isinstance(item, bool) or (isinstance(item, Tensor) and item._type.dtype in _MASKS):
+        elif isinstance(item, bool) or (isinstance(item, Tensor) and item._layout.type.dtype in _MASKS):
             result = unsqueeze_op(result, dim)
             found.append(_whether(bool(item), self))
             tensors = True
@@ -149,7 +149,7 @@ def _resolve(self: Tensor, index: Any, reading: bool) -> tuple[Tensor, Indices |
 
 def _whether(condition: bool, input: Tensor) -> Tensor:
     """The index that takes, or leaves, the one element of a dimension of size 1."""
-    return zeros_of((int(condition),), tensor_type(int64, input._type.device))
+    return zeros_of((int(condition),), tensor_type(int64, input._layout.type.device))
 
 
 def _recorded(self: Tensor) -> bool:
@@ -165,8 +165,8 @@ def _unrecorded(self: Tensor, index: Any) -> Tensor | None:
     It is the short way for what is not recorded: the view knows the same steps from its base.
     """
     items = index if index.__class__ is tuple else (index,)
-    strides = list(self._element_strides())
-    shape, offset, dim = list(self._shape), self._offset, 0
+    strides = list(self._layout.strides)
+    shape, offset, dim = list(self._layout.shape), self._offset, 0
     view = View(self, _ALIAS)
     above = None if self._view is None else self._view.steps
     steps: Any = above
@@ -204,7 +204,7 @@ def _unrecorded(self: Tensor, index: Any) -> Tensor | None:
             return None
     if steps is not above:
         view.steps = steps
-    result = strided(self._storage, tuple(shape), tuple(strides), offset, self._type)
+    result = strided(self._storage, tuple(shape), tuple(strides), offset, self._layout.type)
     result._counter = self._counter
     result._view = view
     result._requires_grad = MAYBE
@@ -220,7 +220,7 @@ def get_item(self: Tensor, index: Any) -> Tensor:
     Raises:
         IndexError: there is no such dimension or index.
     """
-    if isinstance(index, Tensor) and index._shape:
+    if isinstance(index, Tensor) and index._layout.shape:
         return index_op(self, *selected(self, (index,)))
     if not _recorded(self):
         part = _unrecorded(self, index)
@@ -254,35 +254,35 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
     if isinstance(value, list | tuple | np.ndarray):
         value = tensor(value, dtype=self.dtype, device=self.device)
     if not isinstance(value, Tensor) and not number:
-        raise TypeError(f"can't assign a {type(value).__name__} to a {self._type.name} (shape {list(self._shape)})")
+        raise TypeError(f"can't assign a {type(value).__name__} to a {self._layout.type.name} (shape {list(self.shape)})")
     if indices is not None:
-        mask = _whole_mask(part, indices) if number and part._type.device is not CPU else None
+        mask = _whole_mask(part, indices) if number and part._layout.type.device is not CPU else None
         if mask is not None:
             masked_fill_(part, mask, value)
         else:
             write_selected(part, indices, number_as(value, part) if number else _without_leading_ones(value))
         return
-    if value._shape == part._shape:
+    if value._layout.shape == part._layout.shape:
         copy_(part, value)
         return
-    if not value._shape:
+    if not value._layout.shape:
         fill_(part, value)
     else:
         if overlaps(physical_of(part), physical_of(value)):
             value = clone(value)  # it is read several times: from elements that are not yet overwritten
-        copy_(part, expand(view_as_shape(value, _inner_shape(value._shape)), part._shape))
+        copy_(part, expand(view_as_shape(value, _inner_shape(value._layout.shape)), part._layout.shape))
 
 
 def _whole_mask(part: Tensor, indices: Indices) -> Tensor | None:
     """The mask that is the only index, of the part's number of dimensions: a GPU need not find where it is true."""
     given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
     dim, mask = given[0]
-    if len(given) > 1 or mask._type.dtype is not bool_ or mask._type.device is not part._type.device:
+    if len(given) > 1 or mask._layout.type.dtype is not bool_ or mask._layout.type.device is not part._layout.type.device:
         return None
-    rest = len(part._shape) - dim - len(mask._shape)
-    if mask._shape != part._shape[dim : dim + len(mask._shape)]:
+    rest = len(part._layout.shape) - dim - len(mask._layout.shape)
+    if mask._layout.shape != part._layout.shape[dim : dim + len(mask._layout.shape)]:
         return None
-    return view_as_shape(mask, mask._shape + (1,) * rest)
+    return view_as_shape(mask, mask._layout.shape + (1,) * rest)
 
 
 def _inner_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -294,8 +294,8 @@ def _inner_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _without_leading_ones(value: Tensor) -> Tensor:
-    shape = _inner_shape(value._shape)
-    return value if shape == value._shape else view_as_shape(value, shape)
+    shape = _inner_shape(value._layout.shape)
+    return value if shape == value._layout.shape else view_as_shape(value, shape)
 
 
 def del_item(self: Tensor, index: Any) -> None:

@@ -41,8 +41,8 @@ def updating(
         op: Any = operation(node, inputs=inputs, nondifferentiable=nondifferentiable, dims=dims)(change)
 
         def on_copy(input: Tensor, *args: Any) -> Tensor:
-            strides = kept_strides(input) if kept else contiguous_strides(input._shape)
-            out = strided(devices.empty(input._shape, input._type), input._shape, strides, 0, input._type)
+            strides = kept_strides(input) if kept else contiguous_strides(input._layout.shape)
+            out = strided(devices.empty(input._layout.shape, input._layout.type), input._layout.shape, strides, 0, input._layout.type)
             write(out, input)
             change(out, *args)
             return out
@@ -66,7 +66,7 @@ def in_place(op: Any, change: Callable[..., None], *args: Any) -> Tensor:
     tensors = [args[place] for place in op.positions]
     check_in_place(target, *[tensor for tensor in tensors[1:] if tensor is not None])
     edges = recorded_edges(*tensors)
-    recorded = any(edges) and target._type.dtype.differentiable
+    recorded = any(edges) and target._layout.type.dtype.differentiable
     mode = state.mode
     state.mode = mode & ~GRAD
     try:
@@ -79,7 +79,7 @@ def in_place(op: Any, change: Callable[..., None], *args: Any) -> Tensor:
         state.mode = mode
     target._counter[0] += 1
     if recorded:
-        node = op.node_class(edges, target._shape, target._type)
+        node = op.node_class(edges, target._layout.shape, target._layout.type)
         node.names, node.saved, node.versions = (), None, ()
         record_inplace(target, node)  # before it is saved: it has been changed, whatever a hook does
         op._save(node, kept, (target,))
@@ -92,7 +92,7 @@ def check_held(value: Tensor, kind: dtype) -> None:
     Raises:
         RuntimeError: it cannot.
     """
-    if value._type.dtype is not kind and value._type.device is CPU and not is_mapped(value):
+    if value._layout.type.dtype is not kind and value._layout.type.device is CPU and not is_mapped(value):
         check_fits(value.item(), kind)
 
 
@@ -103,10 +103,10 @@ def number_as(value: Any, like: Tensor) -> Tensor:
         TypeError, RuntimeError: it is no number, or one that the dtype cannot hold.
     """
     if isinstance(value, Tensor):
-        check_held(value, like._type.dtype)
-    elif value.__class__ in (bool, int, float) and like._type.dtype.is_floating_point and _is_held(value):
-        return filled_of((), value, like._type)  # which fill_ would find to fit
-    return fill_(empty_of((), like._type), value)
+        check_held(value, like._layout.type.dtype)
+    elif value.__class__ in (bool, int, float) and like._layout.type.dtype.is_floating_point and _is_held(value):
+        return filled_of((), value, like._layout.type)  # which fill_ would find to fit
+    return fill_(empty_of((), like._layout.type), value)
 
 
 def _is_held(value: float) -> bool:
@@ -123,9 +123,9 @@ def number_in(value: Any, like: Tensor) -> Any:
     Raises:
         TypeError, RuntimeError: see :func:`number_as`.
     """
-    if value.__class__ in (float, int) and like._type.dtype.is_floating_point and _is_held(value):
+    if value.__class__ in (float, int) and like._layout.type.dtype.is_floating_point and _is_held(value):
         return float(value)  # kernels round it
-    if like._type.device is not CPU:  # what is filled there could only be read when the GPU has done all its work
+    if like._layout.type.device is not CPU:  # what is filled there could only be read when the GPU has done all its work
         value = value.item() if isinstance(value, Tensor) else value
-        return fill_(empty_of((), tensor_type(like._type.dtype)), value).item()
+        return fill_(empty_of((), tensor_type(like._layout.type.dtype)), value).item()
     return number_as(value, like).item()

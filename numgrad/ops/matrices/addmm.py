@@ -72,13 +72,13 @@ def _program(function: Any, kind: dtype, number: type) -> devices.Program:
 
 def _added(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     """``beta * input + alpha * product``, in the product's memory; with ``beta`` 0 the input is not read."""
-    kind = product._type.dtype
+    kind = product._layout.type.dtype
     beta, alpha = _factors(kind, beta, alpha)
     if beta == 0:
         if alpha != 1:
             devices.run_pointwise(_program(_scaled, kind, alpha.__class__), [product, alpha], [product])
     elif beta == 1 and alpha == 1:
-        if devices.worth_threads(numel(product._shape)):
+        if devices.worth_threads(product._layout.size):
             devices.run_pointwise(_program(_sum, kind, float), [input, product], [product])
         else:
             devices.add_to(product, input)
@@ -96,7 +96,7 @@ def _factors(kind: dtype, *numbers: Any) -> list[Any]:
 
 def _check_expands(input: Tensor, shape: tuple[int, ...]) -> None:
     """Raise unless ``input`` can be expanded to ``shape``, with the words of expand."""
-    if input._shape != shape:
+    if input._layout.shape != shape:
         expand(input.detach(), shape)
 
 
@@ -108,9 +108,9 @@ def addmm_op(
     input: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, columns: tuple[bool, bool]
 ) -> Tensor:
     """``columns`` says of which factors the elements lie column by column."""
-    shape = mat1._shape[0], mat2._shape[1]
-    if beta == 1 and alpha == 1 and input._flat is not None and input._shape == shape[1:]:
-        return fresh(devices.matrix_product(mat1, mat2, bias=input._flat), shape, mat1._type)
+    shape = mat1._layout.shape[0], mat2._layout.shape[1]
+    if beta == 1 and alpha == 1 and input._flat is not None and input._layout.shape == shape[1:]:
+        return fresh(devices.matrix_product(mat1, mat2, bias=input._flat), shape, mat1._layout.type)
     return _added(input, mm_op.function(mat1, mat2, columns), beta, alpha)
 
 
@@ -140,7 +140,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the matrices are bool.
     """
-    if not (fit(mat1, mat2, 2) and input._type is mat2._type and input._shape == mat2._shape[1:]):
+    if not (fit(mat1, mat2, 2) and input._layout.type is mat2._layout.type and input._layout.shape == mat2._layout.shape[1:]):
         _check_addmm(input, mat1, mat2)
     return addmm_op(input, mat1, mat2, beta, alpha, (by_columns(mat1), by_columns(mat2)))
 
@@ -148,10 +148,10 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
 def _check_addmm(input: Any, mat1: Any, mat2: Any) -> None:
     check_tensors("addmm", input=input, mat1=mat1, mat2=mat2)
     check_matrices(mat1, mat2, "mat1")
-    if input._shape != mat2._shape[1:]:
-        _check_expands(input, (mat1._shape[0], mat2._shape[1]))
+    if input._layout.shape != mat2._layout.shape[1:]:
+        _check_expands(input, (mat1._layout.shape[0], mat2._layout.shape[1]))
     for other in (input, mat1):
-        if other._type is not mat2._type:
+        if other._layout.type is not mat2._layout.type:
             check_one_device(input, mat1, mat2)
             raise RuntimeError(
                 f"self and mat2 must have the same dtype, but got {other.dtype.legacy} and {mat2.dtype.legacy} "
@@ -188,15 +188,15 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
         NotImplementedError: the operands are bool.
     """
     check_tensors("addmv", input=input, mat=mat, vec=vec)
-    ranks = len(input._shape), len(mat._shape), len(vec._shape)
+    ranks = len(input._layout.shape), len(mat._layout.shape), len(vec._layout.shape)
     if ranks[1:] != (2, 1) or ranks[0] > 1:
         raise RuntimeError(
             f"vector + matrix @ vector expected, got {ranks[0]}, {ranks[1]}, {ranks[2]} {shapes_text(input, mat, vec)}"
         )
-    (n, k), count = mat._shape, numel(input._shape)
-    if vec._shape != (k,) or count not in (1, n):
-        raise RuntimeError(f"size mismatch, got input ({count}), mat ({n}x{k}), vec ({vec._shape[0]})")
-    if not input._type is mat._type is vec._type:
+    (n, k), count = mat._layout.shape, input._layout.size
+    if vec._layout.shape != (k,) or count not in (1, n):
+        raise RuntimeError(f"size mismatch, got input ({count}), mat ({n}x{k}), vec ({vec._layout.shape[0]})")
+    if not input._layout.type is mat._layout.type is vec._layout.type:
         check_one_device(input, mat, vec)
         raise RuntimeError(
             "addmv input tensors must have the same dtype, but got "
@@ -208,10 +208,10 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
 
 @operation("AddrBackward0", inputs=["input", "vec1", "vec2"])
 def addr_op(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    kind = input._type.dtype
+    kind = input._layout.type.dtype
     beta, alpha = _factors(kind, beta, alpha)
     column = unsqueeze_op.function(vec1, 1)
-    out = new_output([input, column, vec2], vec1._shape + vec2._shape, input._type)
+    out = new_output([input, column, vec2], vec1._layout.shape + vec2._layout.shape, input._layout.type)
     if beta == 0:
         devices.run_pointwise(_program(_outer, kind, alpha.__class__), [column, vec2, alpha], [out])
     else:
@@ -245,12 +245,12 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
     """
     check_tensors("addr", input=input, vec1=vec1, vec2=vec2)
     for number, vector in enumerate((vec1, vec2), 1):
-        if len(vector._shape) != 1:
+        if len(vector._layout.shape) != 1:
             raise RuntimeError(
-                f"addr: Expected 1-D argument vec{number}, but got {len(vector._shape)}-D "
+                f"addr: Expected 1-D argument vec{number}, but got {len(vector._layout.shape)}-D "
                 f"{shapes_text(input, vec1, vec2)}"
             )
-    _check_expands(input, vec1._shape + vec2._shape)
+    _check_expands(input, vec1._layout.shape + vec2._layout.shape)
     kind = result_dtype((input, vec1, vec2))
     if not (kind.is_floating_point or kind.is_complex):
         for name, number in (("beta", beta), ("alpha", alpha)):
@@ -260,8 +260,8 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
                     f"{shapes_text(input, vec1, vec2)}"
                 )
     if kind is bool_:
-        outer = logical_and(logical_and(unsqueeze_op(vec1, 1), vec2), filled_of((), bool(alpha), input._type))
-        return logical_or(outer, logical_and(input, filled_of((), bool(beta), input._type)))
+        outer = logical_and(logical_and(unsqueeze_op(vec1, 1), vec2), filled_of((), bool(alpha), input._layout.type))
+        return logical_or(outer, logical_and(input, filled_of((), bool(beta), input._layout.type)))
     return addr_op(convert(input, kind), convert(vec1, kind), convert(vec2, kind), beta, alpha)
 
 
@@ -276,9 +276,9 @@ def baddbmm_op(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: 
 @operation("AddbmmBackward0", inputs=["input", "batch1", "batch2"])
 def addbmm_op(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
     # The sum over the stack is one longer product: of the first matrices side by side, the second below each other.
-    count, rows, inner = batch1._shape
+    count, rows, inner = batch1._layout.shape
     left = reshape(permute_op.function(batch1, (1, 0, 2)), (rows, count * inner))
-    return _added(input, product_of(left, reshape(batch2, (count * inner, batch2._shape[2]))), beta, alpha)
+    return _added(input, product_of(left, reshape(batch2, (count * inner, batch2._layout.shape[2]))), beta, alpha)
 
 
 @baddbmm_op.gradient("input")
@@ -303,14 +303,14 @@ def _(grad, batch1, alpha):
 
 def _stacked(grad: Tensor, batch: Tensor) -> Tensor:
     """The gradient, if it is that of a sum over the stack, for each matrix in it."""
-    return grad if len(grad._shape) == 3 else expand_op(grad, (batch._shape[0], *grad._shape))
+    return grad if len(grad._layout.shape) == 3 else expand_op(grad, (batch._layout.shape[0], *grad._layout.shape))
 
 
 def _check_batches(name: str, input: Tensor, batch1: Tensor, batch2: Tensor, result: slice) -> None:
     check_tensors(name, input=input, batch1=batch1, batch2=batch2)
     check_stacks(batch1, batch2)
-    _check_expands(input, (*batch1._shape[:2], batch2._shape[2])[result])
-    if not input._type is batch1._type is batch2._type:
+    _check_expands(input, (*batch1._layout.shape[:2], batch2._layout.shape[2])[result])
+    if not input._layout.type is batch1._layout.type is batch2._layout.type:
         check_one_device(input, batch1, batch2)
         kinds = [scalar_name(tensor.dtype) for tensor in (input, batch1, batch2)]
         raise RuntimeError(
@@ -353,18 +353,18 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the operands are bool.
     """
-    rank = len(input._shape)
-    if rank == 0 or not weight._shape:
+    rank = len(input._layout.shape)
+    if rank == 0 or not weight._layout.shape:
         raise RuntimeError(
-            f"both arguments to linear need to be at least 1D, but they are {rank}D and {len(weight._shape)}D"
+            f"both arguments to linear need to be at least 1D, but they are {rank}D and {len(weight._layout.shape)}D"
         )
     if bias is None:
         return matmul(input, t(weight))
     if rank == 2:
         return addmm(bias, input, t(weight))
-    if len(bias._shape) == 1 and len(weight._shape) == 2 and input._flat is not None and bias._flat is not None:
-        rows = view(input, (numel(input._shape[:-1]), input._shape[-1]))
-        return view(addmm(bias, rows, t(weight)), (*input._shape[:-1], weight._shape[0]))
+    if len(bias._layout.shape) == 1 and len(weight._layout.shape) == 2 and input._flat is not None and bias._flat is not None:
+        rows = view(input, (numel(input._layout.shape[:-1]), input._layout.shape[-1]))
+        return view(addmm(bias, rows, t(weight)), (*input._layout.shape[:-1], weight._layout.shape[0]))
     return add.inplace(matmul(input, t(weight)), bias)
 
 

@@ -23,7 +23,7 @@ def scalar_name(kind: dtype) -> str:
 
 def shapes_text(*tensors: Tensor) -> str:
     """The tensors' shapes, for an error message."""
-    return f"(shapes {', '.join([str(list(tensor._shape)) for tensor in tensors])})"
+    return f"(shapes {', '.join([str(list(tensor._layout.shape)) for tensor in tensors])})"
 
 
 def refuse_bools(kernel: str, *tensors: Tensor) -> None:
@@ -32,7 +32,7 @@ def refuse_bools(kernel: str, *tensors: Tensor) -> None:
     Raises:
         NotImplementedError: they are.
     """
-    if tensors[0]._type.dtype is bool_:
+    if tensors[0]._layout.type.dtype is bool_:
         if tensors[0].is_cuda:
             kernel = kernel.replace("impl_cpu_", "cuda").replace("cpu", "cuda")
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool' {shapes_text(*tensors)}")
@@ -46,11 +46,11 @@ def fit(left: Any, right: Any, rank: int) -> bool:
     return (
         isinstance(left, Tensor)
         and isinstance(right, Tensor)
-        and left._type is right._type
-        and len(left._shape) == rank == len(right._shape)
-        and left._shape[-1] == right._shape[-2]
-        and left._shape[:-2] == right._shape[:-2]
-        and left._type.dtype is not bool_
+        and left._layout.type is right._layout.type
+        and len(left._layout.shape) == rank == len(right._layout.shape)
+        and left._layout.shape[-1] == right._layout.shape[-2]
+        and left._layout.shape[:-2] == right._layout.shape[:-2]
+        and left._layout.type.dtype is not bool_
     )
 
 
@@ -61,12 +61,12 @@ def check_matrices(left: Tensor, right: Tensor, first: str = "self") -> None:
         RuntimeError: they are no matrices, or their shapes do not fit.
     """
     for parameter, operand in ((first, left), ("mat2", right)):
-        if len(operand._shape) != 2:
+        if len(operand._layout.shape) != 2:
             raise RuntimeError(
-                f"{parameter} must be a matrix, got {len(operand._shape)}-D tensor {shapes_text(left, right)}"
+                f"{parameter} must be a matrix, got {len(operand._layout.shape)}-D tensor {shapes_text(left, right)}"
             )
-    if left._shape[1] != right._shape[0]:
-        (n, k), (j, m) = left._shape, right._shape
+    if left._layout.shape[1] != right._layout.shape[0]:
+        (n, k), (j, m) = left._layout.shape, right._layout.shape
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {j}x{m})")
 
 
@@ -77,11 +77,11 @@ def check_stacks(left: Tensor, right: Tensor) -> None:
         RuntimeError: they are no stacks, or their shapes do not fit.
     """
     for number, operand in enumerate((left, right), 1):
-        if len(operand._shape) != 3:
+        if len(operand._layout.shape) != 3:
             raise RuntimeError(f"batch{number} must be a 3D tensor {shapes_text(left, right)}")
-    if left._shape[0] != right._shape[0] or left._shape[2] != right._shape[1]:
-        expected = [left._shape[0], left._shape[2]]
+    if left._layout.shape[0] != right._layout.shape[0] or left._layout.shape[2] != right._layout.shape[1]:
+        expected = [left._layout.shape[0], left._layout.shape[2]]
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: {expected} but got: "
-            f"{list(right._shape[:2])}."
+            f"{list(right._layout.shape[:2])}."
         )

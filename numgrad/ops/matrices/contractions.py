@@ -46,9 +46,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     Raises:
         RuntimeError: the sizes of two dimensions differ, or the dtypes do.
     """
-    ranks = len(a._shape), len(b._shape)
+    ranks = len(a._layout.shape), len(b._layout.shape)
     axes = _axes(dims, ranks)
-    if a._type is not b._type:
+    if a._layout.type is not b._layout.type:
         check_one_device(a, b)
         raise RuntimeError(f"both inputs should have same dtype (got {a.dtype} and {b.dtype}, {shapes_text(a, b)})")
     first, second = [
@@ -57,21 +57,21 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     lonely: tuple[list[int], list[int]] = ([], [])  # of size 1 in the other tensor only: summed before
     summed = 1
     for x, y, name, other in zip(first, second, *axes, strict=True):
-        if b._shape[y] == 1 != a._shape[x]:
+        if b._layout.shape[y] == 1 != a._layout.shape[x]:
             lonely[0].append(x)
-        elif a._shape[x] == 1 != b._shape[y]:
+        elif a._layout.shape[x] == 1 != b._layout.shape[y]:
             lonely[1].append(y)
-        elif a._shape[x] != b._shape[y]:
+        elif a._layout.shape[x] != b._layout.shape[y]:
             raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {a._shape[x]} in dim {name} and second has "
-                f"size {b._shape[y]} in dim {other}"
+                f"contracted dimensions need to match, but first has size {a._layout.shape[x]} in dim {name} and second has "
+                f"size {b._layout.shape[y]} in dim {other}"
             )
         else:
-            summed *= a._shape[x]
+            summed *= a._layout.shape[x]
     a, b = [sum_of(x, tuple(d), keepdim=True, dtype=x.dtype) if d else x for x, d in zip((a, b), lonely, strict=True)]
     kept = [[d for d in range(r) if d not in own] for r, own in zip(ranks, (first, second), strict=True)]
-    shape = (*[a._shape[d] for d in kept[0]], *[b._shape[d] for d in kept[1]])
-    rows, columns = [numel(tuple([x._shape[d] for d in k])) for x, k in zip((a, b), kept, strict=True)]
+    shape = (*[a._layout.shape[d] for d in kept[0]], *[b._layout.shape[d] for d in kept[1]])
+    rows, columns = [numel(tuple([x._layout.shape[d] for d in k])) for x, k in zip((a, b), kept, strict=True)]
     left = reshape(permute_op(a, (*kept[0], *first)), (rows, summed))
     right = reshape(permute_op(b, (*second, *kept[1])), (summed, columns))
     return reshape(mm(left, right), shape)
@@ -84,14 +84,14 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
         RuntimeError: the last sizes differ.
     """
     check_tensors("inner", input=input, other=other)
-    if not input._shape or not other._shape:
+    if not input._layout.shape or not other._layout.shape:
         return mul(input, other)
-    if input._shape[-1] != other._shape[-1]:
+    if input._layout.shape[-1] != other._layout.shape[-1]:
         raise RuntimeError(
             "inner() the last dimension must match on both input tensors but got shapes "
-            f"{list(input._shape)} and {list(other._shape)}"
+            f"{list(input.shape)} and {list(other.shape)}"
         )
-    if len(input._shape) == len(other._shape) == 1:
+    if len(input._layout.shape) == len(other._layout.shape) == 1:
         return view(dot(permute_op(input, (0,)), permute_op(other, (0,))), ())
     return tensordot(input, other, [[-1], [-1]])
 
@@ -104,18 +104,18 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
         RuntimeError: one is no vector.
     """
     for name, vector in (("self", input), ("vec2", vec2)):
-        if len(vector._shape) != 1:
+        if len(vector._layout.shape) != 1:
             raise RuntimeError(
-                f"outer: Expected 1-D argument {name}, but got {len(vector._shape)}-D {shapes_text(input, vec2)}"
+                f"outer: Expected 1-D argument {name}, but got {len(vector._layout.shape)}-D {shapes_text(input, vec2)}"
             )
-    return mul(reshape(input, (input._shape[0], 1)), vec2)
+    return mul(reshape(input, (input._layout.shape[0], 1)), vec2)
 
 
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: the second tensor, times each element of the first, in that element's place."""
     check_tensors("kron", input=input, other=other)
-    rank = max(len(input._shape), len(other._shape))
-    own = [(1,) * (rank - len(x._shape)) + x._shape for x in (input, other)]
+    rank = max(len(input._layout.shape), len(other._layout.shape))
+    own = [(1,) * (rank - len(x._layout.shape)) + x._layout.shape for x in (input, other)]
     left = tuple([size for extent in own[0] for size in (extent, 1)])
     right = tuple([size for extent in own[1] for size in (1, extent)])
     product = mul(view(input, left), view(other, right))
@@ -132,17 +132,17 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     for number, matrix in enumerate(matrices):
-        if len(matrix._shape) != 2:
+        if len(matrix._layout.shape) != 2:
             raise RuntimeError(
-                f"Tensor dimension is {len(matrix._shape)}, expected 2 instead. {shapes_text(*matrices)}"
+                f"Tensor dimension is {len(matrix._layout.shape)}, expected 2 instead. {shapes_text(*matrices)}"
             )
-        if number and matrices[number - 1]._shape[1] != matrix._shape[0]:
-            shapes = [list(m._shape) for m in matrices[number - 1 : number + 1]]
+        if number and matrices[number - 1]._layout.shape[1] != matrix._layout.shape[0]:
+            shapes = [list(m._layout.shape) for m in matrices[number - 1 : number + 1]]
             raise RuntimeError(
                 f"multi_dot(): tensors {number - 1} and {number} with shapes {shapes[0]} and {shapes[1]} cannot be "
                 "multiplied"
             )
-    return _best_product(matrices, _cheapest_splits([m._shape[0] for m in matrices] + [matrices[-1]._shape[1]]))
+    return _best_product(matrices, _cheapest_splits([m._layout.shape[0] for m in matrices] + [matrices[-1]._layout.shape[1]]))
 
 
 def _cheapest_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
@@ -179,17 +179,17 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
         RuntimeError: there is none of size 3, that of one of the tensors has another size, or the ranks differ.
     """
     check_tensors("cross", input=input, other=other)
-    rank = len(input._shape)
-    if rank != len(other._shape):
+    rank = len(input._layout.shape)
+    if rank != len(other._layout.shape):
         raise RuntimeError(
             f"linalg.cross: inputs must have the same number of dimensions. ({shapes_text(input, other)})"
         )
     if dim is None:
-        if 3 not in input._shape:
+        if 3 not in input._layout.shape:
             raise RuntimeError(f"no dimension of size 3 in input ({shapes_text(input, other)})")
-        dim = input._shape.index(3)
+        dim = input._layout.shape.index(3)
     dim = normal_dim(dim, rank)
-    if input._shape[dim] != 3 or other._shape[dim] != 3:
+    if input._layout.shape[dim] != 3 or other._layout.shape[dim] != 3:
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. ({shapes_text(input, other)})")
     after, before = [roll(input, shift, dim) for shift in (-1, 1)]
     return sub(mul(after, roll(other, 1, dim)), mul(before, roll(other, -1, dim)))
@@ -201,7 +201,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     Raises:
         RuntimeError: it is not square, or ``n`` is negative, for which the inverse would be needed.
     """
-    shape = input._shape
+    shape = input._layout.shape
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise RuntimeError(f"linalg.matrix_power: A must be batches of square matrices, but is of shape {list(shape)}")
     if n < 0:

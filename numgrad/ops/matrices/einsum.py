@@ -95,7 +95,7 @@ def _check_output(output: Sequence[str], terms: Sequence[Sequence[str]]) -> None
 
 def _covered(labels: Sequence[str], operand: Tensor, number: int) -> int:
     """How many dimensions of an operand its ellipsis stands for."""
-    rank, named = len(operand._shape), sum([label != _ELLIPSIS for label in labels])
+    rank, named = len(operand._layout.shape), sum([label != _ELLIPSIS for label in labels])
     if named != rank if _ELLIPSIS not in labels else named > rank:
         more = "and no ellipsis was given" if _ELLIPSIS not in labels else "even though an ellipsis was given"
         raise RuntimeError(
@@ -119,10 +119,10 @@ def _aligned(operand: Tensor, labels: Sequence[str], order: Sequence[Any], cover
                 dim += 1
         elif label in places:
             first = places[label]
-            if operand._shape[first] != operand._shape[dim]:
+            if operand._layout.shape[first] != operand._layout.shape[dim]:
                 raise RuntimeError(
                     f"einsum(): subscript {label} is repeated for operand {number} but the sizes don't match, "
-                    f"{operand._shape[dim]} != {operand._shape[first]}"
+                    f"{operand._layout.shape[dim]} != {operand._layout.shape[first]}"
                 )
             operand = movedim(diagonal_op(operand, 0, first, dim), -1, first)
         else:
@@ -130,8 +130,8 @@ def _aligned(operand: Tensor, labels: Sequence[str], order: Sequence[Any], cover
             dim += 1
     for label in order:
         if label not in places:
-            places[label] = len(operand._shape)
-            operand = unsqueeze_op(operand, len(operand._shape))
+            places[label] = len(operand._layout.shape)
+            operand = unsqueeze_op(operand, len(operand._layout.shape))
     return permute_op(operand, tuple([places[label] for label in order]))
 
 
@@ -140,7 +140,7 @@ def _check_sizes(operands: Sequence[Tensor], order: Sequence[Any]) -> None:
     for dim, label in enumerate(order):
         seen = 1
         for number, operand in enumerate(operands):
-            extent = operand._shape[dim]
+            extent = operand._layout.shape[dim]
             if seen == 1:
                 seen = extent
             elif extent not in (1, seen):
@@ -158,39 +158,39 @@ def _product(left: Tensor, right: Tensor, summed: Sequence[int]) -> Tensor:
     both: list[int] = []
     rows: list[int] = []
     columns: list[int] = []
-    for dim, (m, n) in enumerate(zip(left._shape, right._shape, strict=True)):
+    for dim, (m, n) in enumerate(zip(left._layout.shape, right._layout.shape, strict=True)):
         if dim not in summed:
             (both if m != 1 and n != 1 else rows if m != 1 else columns).append(dim)
     if rows and columns and columns[-1] < rows[0]:  # so that the result lies in memory as it is read
         left, right, rows, columns = right, left, columns, rows
     sizes = [
-        numel(tuple([tensor._shape[d] for d in dims]))
+        numel(tuple([tensor._layout.shape[d] for d in dims]))
         for tensor, dims in ((left, both), (left, rows), (left, summed), (right, columns))
     ]
     first = reshape(permute_op(left, (*both, *rows, *summed, *columns)), (sizes[0], sizes[1], sizes[2]))
     second = reshape(permute_op(right, (*both, *summed, *columns, *rows)), (sizes[0], sizes[2], sizes[3]))
     order = [*both, *rows, *summed, *columns]
-    shape = [1 if d in summed else (right if d in columns else left)._shape[d] for d in order]
+    shape = [1 if d in summed else (right if d in columns else left)._layout.shape[d] for d in order]
     return permute_op(view(bmm(first, second), shape), tuple([order.index(d) for d in range(len(order))]))
 
 
 def _contracted(operands: list[Tensor], kept: int) -> Tensor:
     """The product of all operands, summed over all dimensions from number ``kept`` on."""
-    rank = len(operands[0]._shape)
+    rank = len(operands[0]._layout.shape)
     # How many of the operands still to come have the dimension at all.
-    counts = [sum([operand._shape[dim] != 1 for operand in operands]) for dim in range(rank)]
+    counts = [sum([operand._layout.shape[dim] != 1 for operand in operands]) for dim in range(rank)]
     result = operands[0]
     for operand in operands[1:]:
         alone: tuple[list[int], list[int]] = ([], [])
         summed = []
         for dim in range(kept, rank):
-            if result._shape[dim] != 1 != operand._shape[dim]:
+            if result._layout.shape[dim] != 1 != operand._layout.shape[dim]:
                 counts[dim] -= 1
                 if counts[dim] == 1:
                     summed.append(dim)
                     counts[dim] = 0
-            elif counts[dim] == 1 and (result._shape[dim] != 1 or operand._shape[dim] != 1):
-                alone[result._shape[dim] == 1].append(dim)
+            elif counts[dim] == 1 and (result._layout.shape[dim] != 1 or operand._layout.shape[dim] != 1):
+                alone[result._layout.shape[dim] == 1].append(dim)
                 counts[dim] = 0
         left, right = [
             sum_of(tensor, tuple(dims), keepdim=True) if dims else tensor
@@ -201,7 +201,7 @@ def _contracted(operands: list[Tensor], kept: int) -> Tensor:
         return result
     if len(operands) == 1:
         return sum_of(result, tuple(range(kept, rank)))
-    return view(result, result._shape[:kept])
+    return view(result, result._layout.shape[:kept])
 
 
 def einsum(*args: Any) -> Tensor:

@@ -38,8 +38,8 @@ __all__ = [
 
 def by_columns(matrix: Tensor) -> bool:
     """Whether the elements lie column by column, so that the gradient should, too."""
-    strides = matrix._strides
-    return strides is not None and strides[0] == 1 and strides[1] == matrix._shape[0]
+    strides = matrix._layout.strides
+    return strides is not None and strides[0] == 1 and strides[1] == matrix._layout.shape[0]
 
 
 def times(tensor: Tensor, number: Any) -> Tensor:
@@ -50,7 +50,7 @@ def times(tensor: Tensor, number: Any) -> Tensor:
 @operation("MmBackward0", inputs=["input", "mat2"], linear=True)
 def mm_op(input: Tensor, mat2: Tensor, columns: tuple[bool, bool]) -> Tensor:
     """``columns`` says of which operands the elements lie column by column."""
-    return fresh(devices.matrix_product(input, mat2), (input._shape[0], mat2._shape[1]), input._type)
+    return fresh(devices.matrix_product(input, mat2), (input._layout.shape[0], mat2._layout.shape[1]), input._layout.type)
 
 
 @mm_op.gradient("input")
@@ -88,12 +88,12 @@ def right_gradient(grad: Tensor, mat1: Tensor, columns: bool) -> Tensor:
 
 def _turned_product(left: Tensor, turn_left: bool, right: Tensor, turn_right: bool) -> Tensor:
     """The product of two matrices, or two stacks of them, of which one factor or both are transposed first."""
-    stack = left._shape[:-2]
+    stack = left._layout.shape[:-2]
     if state.mode & TRACED:
         turned, product = (_turned_stack, bmm_op) if stack else (t_op, product_of)
         return product(turned(left) if turn_left else left, turned(right) if turn_right else right)
-    shape = (*stack, left._shape[-1 if turn_left else -2], right._shape[-2 if turn_right else -1])
-    return fresh(devices.matrix_product(left, right, (turn_left, turn_right)), shape, left._type)
+    shape = (*stack, left._layout.shape[-1 if turn_left else -2], right._layout.shape[-2 if turn_right else -1])
+    return fresh(devices.matrix_product(left, right, (turn_left, turn_right)), shape, left._layout.type)
 
 
 def _turned_stack(stack: Tensor) -> Tensor:
@@ -110,7 +110,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     if not fit(input, mat2, 2):
         check_tensors("mm", input=input, mat2=mat2)
         check_matrices(input, mat2)
-        if input._type is not mat2._type:
+        if input._layout.type is not mat2._layout.type:
             check_one_device(input, mat2)
             raise RuntimeError(
                 f"expected m1 and m2 to have the same dtype, but got: {scalar_name(input.dtype)} != "
@@ -122,8 +122,8 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 @operation("MvBackward0", inputs=["input", "vec"], linear=True)
 def mv_op(input: Tensor, vec: Tensor) -> Tensor:
-    shape = input._shape[:1]
-    return fresh(devices.product(input, vec, shape), shape, input._type)
+    shape = input._layout.shape[:1]
+    return fresh(devices.product(input, vec, shape), shape, input._layout.type)
 
 
 @mv_op.gradient("input")
@@ -149,15 +149,15 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
         NotImplementedError: the operands are bool.
     """
     check_tensors("mv", input=input, vec=vec)
-    if (len(input._shape), len(vec._shape)) != (2, 1):
+    if (len(input._layout.shape), len(vec._layout.shape)) != (2, 1):
         raise RuntimeError(
-            f"vector + matrix @ vector expected, got 1, {len(input._shape)}, {len(vec._shape)} "
+            f"vector + matrix @ vector expected, got 1, {len(input._layout.shape)}, {len(vec._layout.shape)} "
             f"{shapes_text(input, vec)}"
         )
-    if input._shape[1] != vec._shape[0]:
-        (n, k), (j,) = input._shape, vec._shape
+    if input._layout.shape[1] != vec._layout.shape[0]:
+        (n, k), (j,) = input._layout.shape, vec._layout.shape
         raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{k}), vec ({j})")
-    if input._type is not vec._type:
+    if input._layout.type is not vec._layout.type:
         check_one_device(input, vec)
         kinds = vec.dtype.legacy, input.dtype.legacy, vec.dtype.legacy
         raise RuntimeError(
@@ -170,7 +170,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 
 @operation("DotBackward0", inputs=["input", "tensor"], linear=True)
 def dot_op(input: Tensor, tensor: Tensor) -> Tensor:
-    return fresh(devices.product(input, tensor, ()), (), input._type)
+    return fresh(devices.product(input, tensor, ()), (), input._layout.type)
 
 
 @dot_op.gradient("input")
@@ -185,7 +185,7 @@ def _(grad, input):
 
 @operation("VdotBackward0", inputs=["input", "other"], linear=True)
 def vdot_op(input: Tensor, other: Tensor) -> Tensor:
-    return fresh(devices.product(conj(input), other, ()), (), input._type)
+    return fresh(devices.product(conj(input), other, ()), (), input._layout.type)
 
 
 @vdot_op.gradient("input")
@@ -199,19 +199,19 @@ def _(grad, input):
 
 
 def _check_vectors(name: str, left: Tensor, right: Tensor) -> None:
-    if (len(left._shape), len(right._shape)) != (1, 1):
+    if (len(left._layout.shape), len(right._layout.shape)) != (1, 1):
         raise RuntimeError(
-            f"1D tensors expected, but got {len(left._shape)}D and {len(right._shape)}D tensors "
+            f"1D tensors expected, but got {len(left._layout.shape)}D and {len(right._layout.shape)}D tensors "
             f"{shapes_text(left, right)}"
         )
-    if left._type is not right._type:
+    if left._layout.type is not right._layout.type:
         check_one_device(left, right)
         raise RuntimeError(
             f"dot : expected both vectors to have same dtype, but found {left.dtype.legacy} and {right.dtype.legacy} "
             f"{shapes_text(left, right)}"
         )
-    if left._shape != right._shape:
-        count, other = left._shape[0], right._shape[0]
+    if left._layout.shape != right._layout.shape:
+        count, other = left._layout.shape[0], right._layout.shape[0]
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor [{count}] and src [{other}] to have the same number of "
             f"elements, but got {count} and {other} elements respectively"
@@ -245,8 +245,8 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 
 @operation("BmmBackward0", inputs=["input", "mat2"], linear=True)
 def bmm_op(input: Tensor, mat2: Tensor) -> Tensor:
-    shape = input._shape[0], input._shape[1], mat2._shape[2]
-    return fresh(devices.matrix_product(input, mat2), shape, input._type)
+    shape = input._layout.shape[0], input._layout.shape[1], mat2._layout.shape[2]
+    return fresh(devices.matrix_product(input, mat2), shape, input._layout.type)
 
 
 @bmm_op.gradient("input")
@@ -271,7 +271,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     if not fit(input, mat2, 3):
         check_tensors("bmm", input=input, mat2=mat2)
         check_stacks(input, mat2)
-        if input._type is not mat2._type:
+        if input._layout.type is not mat2._layout.type:
             check_one_device(input, mat2)
             raise RuntimeError(
                 f"expected scalar type {input.dtype.legacy} but found {mat2.dtype.legacy} {shapes_text(input, mat2)}"
@@ -291,7 +291,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         NotImplementedError: the operands are bool.
     """
     check_tensors("matmul", input=input, other=other)
-    left, right = len(input._shape), len(other._shape)
+    left, right = len(input._layout.shape), len(other._layout.shape)
     if left == 2 and right == 2:
         return mm(input, other)
     if left == 0 or right == 0:
@@ -307,11 +307,11 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         return squeeze_result(mm(unsqueeze(input, 0), other), 0)
     if left <= 2 or right <= 2:
         return _folded(input, other) if _should_fold(input, other) else _batched(input, other)
-    if left == right == 3 and input._shape[0] != other._shape[0]:
+    if left == right == 3 and input._layout.shape[0] != other._layout.shape[0]:
         # One matrix for a whole stack, repeated, would get a gradient as large as the stack.
-        if input._shape[0] == 1 and input.requires_grad:
+        if input._layout.shape[0] == 1 and input.requires_grad:
             return matmul(squeeze_dim(input, 0), other)
-        if other._shape[0] == 1 and other.requires_grad:
+        if other._layout.shape[0] == 1 and other.requires_grad:
             return matmul(input, squeeze_dim(other, 0))
     return _batched(input, other)
 
@@ -321,46 +321,46 @@ def _should_fold(input: Tensor, other: Tensor) -> bool:
 
     It is wherever the smaller operand gets a gradient, which is then summed in the product.
     """
-    if len(input._shape) < len(other._shape):
+    if len(input._layout.shape) < len(other._layout.shape):
         return input.requires_grad
-    if other.requires_grad or 0 in input._shape:
+    if other.requires_grad or 0 in input._layout.shape:
         return True
-    shape, strides = input._shape, input._element_strides()
+    shape, strides = input._layout.shape, input._layout.strides
     return all(strides[d] == strides[d + 1] * shape[d + 1] for d in range(len(shape) - 2))
 
 
 def _folded(input: Tensor, other: Tensor) -> Tensor:
     """A stack of matrices times one matrix or vector, or the other way round: one larger product."""
-    swapped = len(input._shape) < len(other._shape)
+    swapped = len(input._layout.shape) < len(other._layout.shape)
     stack, single = input, other
     if swapped:
-        rank = len(other._shape)
+        rank = len(other._layout.shape)
         stack = transpose_op(other, rank - 2, rank - 1)
-        single = t_op(input) if len(input._shape) == 2 else input
-    outer, inner = stack._shape[:-1], stack._shape[-1]
+        single = t_op(input) if len(input._layout.shape) == 2 else input
+    outer, inner = stack._layout.shape[:-1], stack._layout.shape[-1]
     rows = reshape(stack, (numel(outer), inner))
-    if len(single._shape) == 1:
+    if len(single._layout.shape) == 1:
         return unsafe_view(mv(rows, single), outer)
-    out = unsafe_view(mm(rows, single), (*outer, single._shape[1]))
+    out = unsafe_view(mm(rows, single), (*outer, single._layout.shape[1]))
     return contiguous(transpose_op(out, len(outer) - 1, len(outer))) if swapped else out
 
 
 def _batched(input: Tensor, other: Tensor) -> Tensor:
     """Stacks of matrices, broadcast against each other; a vector stands for a row, or a column."""
-    rows, inner = (1, *input._shape)[-2:]
-    batch = broadcast_shapes(input._shape[:-2], other._shape[:-2])
+    rows, inner = (1, *input._layout.shape)[-2:]
+    batch = broadcast_shapes(input._layout.shape[:-2], other._layout.shape[:-2])
     count = numel(batch)
     left = _stacked(input, (*batch, rows, inner), (count, rows, inner))
-    if len(other._shape) == 1:
-        vectors = _stacked(other, batch + other._shape, (count, *other._shape))
+    if len(other._layout.shape) == 1:
+        vectors = _stacked(other, batch + other._layout.shape, (count, *other._layout.shape))
         return unsafe_view(squeeze_dim(bmm(left, unsqueeze_op(vectors, 2)), 2), (*batch, rows))
-    right = _stacked(other, batch + other._shape[-2:], (count, *other._shape[-2:]))
-    return unsafe_view(bmm(left, right), (*batch, *input._shape[-2:-1], other._shape[-1]))
+    right = _stacked(other, batch + other._layout.shape[-2:], (count, *other._layout.shape[-2:]))
+    return unsafe_view(bmm(left, right), (*batch, *input._layout.shape[-2:-1], other._layout.shape[-1]))
 
 
 def _stacked(operand: Tensor, expanded: tuple[int, ...], shape: tuple[int, ...]) -> Tensor:
     """The operand expanded to the stack's dimensions, and those made one."""
-    if operand._shape == shape and not (operand._requires_grad and state.mode & GRAD):
+    if operand._layout.shape == shape and not (operand._requires_grad and state.mode & GRAD):
         return operand
     return reshape(expand_op(operand, expanded), shape)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ... import devices
-from ..._layout import contiguous_strides, numel, output_strides
+from ..._layout import contiguous_strides, output_strides
 from ..._tensor import Tensor, strided
 from ..._types import bool_
 from ...autograd.grad_mode import TRACED, state
@@ -57,7 +57,7 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key, value = [_repeated_heads(x, query) for x in (key, value)]
     if scale is None:
-        scale = 1 / math.sqrt(query._shape[-1]) if query._shape[-1] else math.nan
+        scale = 1 / math.sqrt(query._layout.shape[-1]) if query._layout.shape[-1] else math.nan
     if attn_mask is None and not dropout_p and _in_heads(query, key, value):
         return fused_attention(query, key, value, is_causal, scale)
     if is_causal:
@@ -67,7 +67,7 @@ def scaled_dot_product_attention(
 
 
 def _causal_mask(query: Tensor, key: Tensor) -> Tensor:
-    return ones((query._shape[-2], key._shape[-2]), dtype=bool_, device=query.device).tril()
+    return ones((query._layout.shape[-2], key._layout.shape[-2]), dtype=bool_, device=query.device).tril()
 
 
 def _weights(query: Tensor, key: Tensor, mask: Tensor | None, scale: float) -> Tensor:
@@ -78,7 +78,7 @@ def _weights(query: Tensor, key: Tensor, mask: Tensor | None, scale: float) -> T
         if mask.dtype is bool_:
             mask = where(mask, 0.0, -math.inf).to(query.dtype)
         scores = scores + mask
-    return safe_softmax(scores, len(scores._shape) - 1)
+    return safe_softmax(scores, len(scores._layout.shape) - 1)
 
 
 # -- in one kernel ------------------------------------------------------------------------------------------------
@@ -86,13 +86,13 @@ def _weights(query: Tensor, key: Tensor, mask: Tensor | None, scale: float) -> T
 
 def _in_heads(query: Tensor, key: Tensor, value: Tensor) -> bool:
     """Whether these are heads of one width, without broadcasting, and their rows lie in one piece each."""
-    shape = query._shape
+    shape = query._layout.shape
     return (
         len(shape) == 4
-        and key._shape == value._shape == (*shape[:2], key._shape[-2], shape[3])
+        and key._layout.shape == value._layout.shape == (*shape[:2], key._layout.shape[-2], shape[3])
         and 0 not in shape
-        and 0 not in key._shape
-        and all(x._element_strides()[3] == 1 for x in (query, key, value))
+        and 0 not in key._layout.shape
+        and all(x._layout.strides[3] == 1 for x in (query, key, value))
     )
 
 
@@ -102,11 +102,11 @@ def fused_attention(query: Tensor, key: Tensor, value: Tensor, is_causal: bool, 
     Raises:
         NotImplementedError: they are not of floating-point numbers.
     """
-    if not query._type.dtype.is_floating_point:
+    if not query._layout.type.dtype.is_floating_point:
         raise NotImplementedError(
-            f"\"flash_attention\" not implemented for '{query.dtype.legacy}' (shape {list(query._shape)})"
+            f"\"flash_attention\" not implemented for '{query.dtype.legacy}' (shape {list(query.shape)})"
         )
-    rows = query._shape[:3]
+    rows = query._layout.shape[:3]
     logsumexp = _new(query, rows, contiguous_strides(rows))
     return attention_op((query, key, value), query, key, value, logsumexp, is_causal, scale)
 
@@ -153,23 +153,23 @@ def _gradients(
 
 
 def _has_kernel(query: Tensor, key: Tensor) -> bool:
-    return devices.attention_is_fused(query._type) and numel(query._shape) > 0 and numel(key._shape) > 0
+    return devices.attention_is_fused(query._layout.type) and query._layout.size > 0 and key._layout.size > 0
 
 
 def _in_rows(heads: Tensor) -> Tensor:
     """The heads, or a copy, each row of which lies in one piece."""
-    return heads if heads._element_strides()[3] == 1 else contiguous(heads)
+    return heads if heads._layout.strides[3] == 1 else contiguous(heads)
 
 
 def _new(like: Tensor, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
     """A tensor of the type of another, its elements yet to be computed."""
-    return strided(devices.empty(shape, like._type), shape, strides, 0, like._type)
+    return strided(devices.empty(shape, like._layout.type), shape, strides, 0, like._layout.type)
 
 
 def _like(heads: Tensor) -> Tensor:
     """A tensor of this shape, in the same order of dimensions if that puts each row in one piece."""
-    shape = heads._shape
-    strides = output_strides(shape, ((shape, heads._strides),))
+    shape = heads._layout.shape
+    strides = output_strides(shape, ((shape, heads._layout.strides),))
     return _new(heads, shape, strides if strides[3] == 1 else contiguous_strides(shape))
 
 
@@ -178,24 +178,24 @@ def _like(heads: Tensor) -> Tensor:
 
 def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool) -> None:
     given = (query, key, value)
-    shapes = ", ".join(str(list(x._shape)) for x in given)
-    if any(x._type is not query._type for x in given):
+    shapes = ", ".join(str(list(x._layout.shape)) for x in given)
+    if any(x._layout.type is not query._layout.type for x in given):
         check_one_device(*given)
         raise RuntimeError(
             "Expected query, key, and value to have the same dtype, but got "
             f"{', '.join(str(x.dtype) for x in given)} (shapes {shapes})"
         )
-    if query._type.dtype.is_complex:
+    if query._layout.type.dtype.is_complex:
         raise NotImplementedError(
             f"\"softmax_lastdim_kernel_impl\" not implemented for '{query.dtype.legacy}' (shapes {shapes})"
         )
-    if any(len(x._shape) < 2 for x in given):
+    if any(len(x._layout.shape) < 2 for x in given):
         raise RuntimeError(f"Expected query, key, and value to all be at least 2 dimensional, but got {shapes}")
     if attn_mask is None:
         return
     if is_causal:
         raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
-    if attn_mask.dtype is not bool_ and attn_mask._type is not query._type:
+    if attn_mask.dtype is not bool_ and attn_mask._layout.type is not query._layout.type:
         check_one_device(query, attn_mask)
         raise RuntimeError(
             f"Expected attn_mask dtype to be bool or to match query dtype, but got attn_mask.dtype: {attn_mask.dtype} "
@@ -209,12 +209,12 @@ def _repeated_heads(x: Tensor, query: Tensor) -> Tensor:
     Raises:
         RuntimeError: the number of the queries' heads is no multiple of it.
     """
-    heads, wanted = x._shape[-3], query._shape[-3]
+    heads, wanted = x._layout.shape[-3], query._layout.shape[-3]
     if heads == 0 or wanted % heads:
         raise RuntimeError(
-            f"Number of heads in key and value must divide the number of heads in query (shapes {list(x._shape)}, "
-            f"{list(query._shape)})"
+            f"Number of heads in key and value must divide the number of heads in query (shapes {list(x.shape)}, "
+            f"{list(query.shape)})"
         )
-    shape = x._shape
+    shape = x._layout.shape
     repeated = x.unsqueeze(-3).expand(*shape[:-2], wanted // heads, *shape[-2:])
     return repeated.reshape(*shape[:-3], wanted, *shape[-2:])

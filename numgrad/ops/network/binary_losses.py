@@ -71,13 +71,13 @@ def _each(grad: Tensor, shape: tuple[int, ...], weight: Tensor | None, reduction
 @bce_op.gradient("input")
 def _(grad, input, target, weight, reduction):
     """``bce_backward(grad * weight, input, target)``."""
-    return bce_backward(_each(grad, input._shape, weight, reduction), input, target)
+    return bce_backward(_each(grad, input._layout.shape, weight, reduction), input, target)
 
 
 @bce_op.gradient("target")
 def _(grad, input, weight, reduction):
     """``grad * weight * (log(1 - input) - log(input))``."""
-    return mul(_each(grad, input._shape, weight, reduction), sub(log(sub(1, input)), log(input)))
+    return mul(_each(grad, input._layout.shape, weight, reduction), sub(log(sub(1, input)), log(input)))
 
 
 # -- of logits --------------------------------------------------------------------------------------------------
@@ -120,14 +120,14 @@ def bce_with_logits_op(
 @bce_with_logits_op.gradient("input")
 def _(grad, input, target, weight, pos_weight, reduction):
     """``grad * weight * ((pos_weight * target + 1 - target) * sigmoid(input) - pos_weight * target)``."""
-    each = _each(grad, input._shape, weight, reduction)
+    each = _each(grad, input._layout.shape, weight, reduction)
     return logit_loss_gradient(each, input, target, 1.0 if pos_weight is None else pos_weight)
 
 
 @bce_with_logits_op.gradient("target")
 def _(grad, input, weight, pos_weight, reduction):
     """``grad * weight * ((pos_weight - 1) * log(1 + exp(-input)) - input)``."""
-    each = _each(grad, input._shape, weight, reduction)
+    each = _each(grad, input._layout.shape, weight, reduction)
     if pos_weight is None:
         return neg(mul(each, input))
     return mul(each, sub(mul(sub(pos_weight, 1), log_one_plus_exp(neg(input))), input))
@@ -198,4 +198,4 @@ def soft_margin_loss_op(input: Tensor, target: Tensor, reduction: str) -> Tensor
 @soft_margin_loss_op.gradient("input")
 def _(grad, input, target, reduction):
     """``soft_margin_backward(grad, input, target)``, over the number of elements for a mean."""
-    return soft_margin_backward(spread(grad, input._shape, reduction), input, target)
+    return soft_margin_backward(spread(grad, input._layout.shape, reduction), input, target)

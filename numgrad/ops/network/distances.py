@@ -32,13 +32,13 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) 
     if not kind.is_floating_point:
         raise RuntimeError(
             f"expected common dtype to be floating point, yet common dtype is {kind.legacy} (shapes "
-            f"{list(x1._shape)}, {list(x2._shape)})"
+            f"{list(x1.shape)}, {list(x2.shape)})"
         )
     x1, x2 = convert(x1, kind), convert(x2, kind)
-    if x1._shape != x2._shape:
-        shape = broadcast_shapes(x1._shape, x2._shape)
+    if x1._layout.shape != x2._layout.shape:
+        shape = broadcast_shapes(x1._layout.shape, x2._layout.shape)
         x1, x2 = expand_op(x1, shape), expand_op(x2, shape)
-    dim = normal_dim(dim, len(x1._shape))
+    dim = normal_dim(dim, len(x1._layout.shape))
     units = []
     for x in (x1, x2):
         norm = clone(x.norm(2, dim, True))
@@ -59,7 +59,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06
         keepdim: whether the last dimension stays, with size 1.
     """
     check_tensors("pairwise_distance", x1=x1, x2=x2)
-    last = len(broadcast_shapes(x1._shape, x2._shape)) - 1
+    last = len(broadcast_shapes(x1._layout.shape, x2._layout.shape)) - 1
     return (x1 - x2 + eps).norm(p, last, keepdim)
 
 
@@ -84,11 +84,11 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
         RuntimeError: the tensors have no rows, or their rows differ in length.
     """
     for name, x in (("X1", x1), ("X2", x2)):
-        if len(x._shape) < 2:
-            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {len(x._shape)}D")
-    if x1._shape[-1] != x2._shape[-1]:
+        if len(x._layout.shape) < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {len(x._layout.shape)}D")
+    if x1._layout.shape[-1] != x2._layout.shape[-1]:
         raise RuntimeError(
-            f"X1 and X2 must have the same number of columns. X1: {x1._shape[-1]} X2: {x2._shape[-1]}"
+            f"X1 and X2 must have the same number of columns. X1: {x1._layout.shape[-1]} X2: {x2._layout.shape[-1]}"
         )
     return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from ..._layout import numel
 from ..._tensor import Tensor
 from ..arguments import checked
 from ..batches import like_examples
@@ -24,7 +23,7 @@ _ALPHA = 1.7580993408473766
 
 def _channels(input: Tensor) -> Tensor:
     """A tensor of one element for each channel of each example."""
-    shape = input._shape
+    shape = input._layout.shape
     if len(shape) < 2:
         raise RuntimeError(f"Feature dropout requires at least 2 dimensions in the input, not {len(shape)}")
     return like_examples(input, empty((*shape[:2], *[1] * (len(shape) - 2)), dtype=input.dtype, device=input.device))
@@ -33,12 +32,12 @@ def _channels(input: Tensor) -> Tensor:
 def _dropped(input: Tensor, p: float, train: bool, *, feature: bool, alpha: bool, inplace: bool) -> Tensor:
     if not 0 <= p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
-    if p == 0 or not train or not numel(input._shape):
+    if p == 0 or not train or not input._layout.size:
         return input
     if not input.is_floating_point():
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {input.dtype.legacy} "
-            f"(shape {list(input._shape)})"
+            f"(shape {list(input.shape)})"
         )
     times = mul.inplace if inplace else mul
     if p == 1:

@@ -34,8 +34,8 @@ def nll_loss(
     """
     if state.mode & LEVELS and any(map(is_batched, (input, target, weight))):
         return _by_operations(input, target, weight, ignored, reduction)
-    total_weight = fresh(devices.empty((), input._type), (), input._type)
-    op = nll_loss_op if len(input._shape) < 3 else nll_loss_2d_op
+    total_weight = fresh(devices.empty((), input._layout.type), (), input._layout.type)
+    op = nll_loss_op if len(input._layout.shape) < 3 else nll_loss_2d_op
     return op(input, target, weight, total_weight, ignored, reduction), total_weight
 
 
@@ -43,17 +43,17 @@ def _by_operations(
     input: Tensor, target: Tensor, weight: Tensor | None, ignored: int, reduction: str
 ) -> tuple[Tensor, Tensor]:
     """The same under ``vmap``: by operations that know what to do there."""
-    dim = 1 if len(input._shape) > 1 else 0
+    dim = 1 if len(input._layout.shape) > 1 else 0
     counted = ne(target, ignored)
     index = choose(counted, target, 0)
-    wrong = devices.outside(row_of(physical_of(index)), 0, input._shape[dim])
+    wrong = devices.outside(row_of(physical_of(index)), 0, input._layout.shape[dim])
     if wrong is not None:
         raise IndexError(
-            f"Target {wrong} is out of bounds: input of shape {list(input._shape)} has {input._shape[dim]} classes."
+            f"Target {wrong} is out of bounds: input of shape {list(input.shape)} has {input._layout.shape[dim]} classes."
         )
     weights = convert(counted, input.dtype)
     if weight is not None:
-        weights = mul(weights, reshape(index_op(weight, reshape(index, (-1,)), (0,), False), target._shape))
+        weights = mul(weights, reshape(index_op(weight, reshape(index, (-1,)), (0,), False), target._layout.shape))
     picked = squeeze_dim(gather_op(input, unsqueeze(index, dim), dim), dim)
     losses, total_weight = neg(mul(picked, weights)), sum_all(weights)
     if reduction == "none":
@@ -68,28 +68,28 @@ def _by_operations(
 def _nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None, total_weight: Tensor, ignored: int, reduction: str
 ) -> Tensor:
-    classes, inner = _classes(input._shape)
+    classes, inner = _classes(input._layout.shape)
     flat, wrong = devices.negative_likelihood(
         row_of(input), classes, inner, row_of(target), row_or_none(weight), ignored, reduction, row_of(total_weight)
     )
     if wrong is not None:
         raise IndexError(
-            f"Target {wrong} is out of bounds: input of shape {list(input._shape)} has {classes} classes."
+            f"Target {wrong} is out of bounds: input of shape {list(input.shape)} has {classes} classes."
         )
-    return fresh(flat, target._shape if reduction == "none" else (), input._type)
+    return fresh(flat, target._layout.shape if reduction == "none" else (), input._layout.type)
 
 
 def _nll_loss_backward(
     grad_output: Tensor, target: Tensor, weight: Tensor | None, total_weight: Tensor, shape: tuple[int, ...],
     ignored: int, reduction: str,
 ) -> Tensor:
-    if target._shape != shape[:1] * (len(shape) > 1) + shape[2:]:
-        raise RuntimeError(f"shape mismatch: targets of shape {list(target._shape)} for an input of {list(shape)}")
+    if target._layout.shape != shape[:1] * (len(shape) > 1) + shape[2:]:
+        raise RuntimeError(f"shape mismatch: targets of shape {list(target.shape)} for an input of {list(shape)}")
     divisor = row_of(total_weight) if reduction == "mean" else None
     flat = devices.put_negative(
         row_of(grad_output), *_classes(shape), row_of(target), row_or_none(weight), ignored, divisor
     )
-    return fresh(flat, shape, grad_output._type)
+    return fresh(flat, shape, grad_output._layout.type)
 
 
 def _averaged(

@@ -27,7 +27,7 @@ def fused_layer_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...], eps: float
 ) -> Tensor:
     """Layer normalization over the last dimensions, of ``shape``, with one kernel for all its gradients."""
-    lead, kind = input._shape[: len(input._shape) - len(shape)], input._type
+    lead, kind = input._layout.shape[: len(input._layout.shape) - len(shape)], input._layout.type
     each = lead + (1,) * len(shape)
     mean, scale = [empty_beside((input, weight, bias), each, kind) for _ in range(2)]
     return layer_norm_op((input, weight, bias), input, weight, bias, mean, scale, shape, eps)
@@ -50,7 +50,7 @@ def layer_norm_op(
     with what the gradients need.
     """
     rows = row_of(input), numel(shape), row_or_none(weight), row_or_none(bias), eps, row_of(mean), row_of(scale)
-    return fresh(devices.layer_norm_rows(*rows), input._shape, input._type)
+    return fresh(devices.layer_norm_rows(*rows), input._layout.shape, input._layout.type)
 
 
 @layer_norm_op.gradient("tensors")
@@ -63,8 +63,8 @@ def _(grad, input, weight, mean, scale, shape, eps):
         of_input = layer_norm_backward(grad, input, mean, scale, weight, shape, eps)
         return [of_input, sum_to_shape(mul(grad, normal), shape), sum_to_shape(grad, shape)]
     rows = row_of(grad), row_of(input), row_of(mean), row_of(scale)
-    flats = devices.layer_norm_gradients(*rows, numel(shape), row_or_none(weight), input._type)
-    return [fresh(flat, s, input._type) for flat, s in zip(flats, (input._shape, shape, shape), strict=True)]
+    flats = devices.layer_norm_gradients(*rows, numel(shape), row_or_none(weight), input._layout.type)
+    return [fresh(flat, s, input._layout.type) for flat, s in zip(flats, (input._layout.shape, shape, shape), strict=True)]
 
 
 @operation(
@@ -81,7 +81,7 @@ def layer_norm_backward(
     and the rules know that.
     """
     rows = row_of(grad_output), row_of(input), row_of(mean), row_of(scale)
-    return fresh(devices.layer_norm_rows_backward(*rows, numel(shape), row_or_none(weight)), input._shape, input._type)
+    return fresh(devices.layer_norm_rows_backward(*rows, numel(shape), row_or_none(weight)), input._layout.shape, input._layout.type)
 
 
 @layer_norm_backward.gradient("grad_output")
@@ -102,7 +102,7 @@ def _(grad, grad_output, input, mean, scale, weight, shape, eps):
     # With P(v) = v - mean(v) - y * mean(v * y), which projects, the gradient is P(g) / s, of which the derivative is
     # -(y * mean(P(c) * g) + P(c) * mean(g * y) + P(g) * mean(c * y)) / s^2, c being the incoming gradient.  The
     # divisor s is computed anew, as a function of the input, lest further derivatives miss a part.
-    dims = tuple(range(len(input._shape) - len(shape), len(input._shape)))
+    dims = tuple(range(len(input._layout.shape) - len(shape), len(input._layout.shape)))
     centred = sub(input, mean_dims(input, dims, True))
     divisor = sqrt(add(mean_dims(mul(centred, centred), dims, True), eps))
     normal = div(centred, divisor)
@@ -132,15 +132,15 @@ def _checked_shape(input: Tensor, normalized_shape: Sequence[int], **arguments: 
             "normalized_shape = []"
         )
     for name, argument in arguments.items():
-        if argument is not None and argument._shape != shape:
+        if argument is not None and argument._layout.shape != shape:
             raise RuntimeError(
                 f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
-                f"{list(argument._shape)} and normalized_shape = {list(shape)}"
+                f"{list(argument.shape)} and normalized_shape = {list(shape)}"
             )
-    if input._shape[-len(shape) :] != shape:
+    if input._layout.shape[-len(shape) :] != shape:
         raise RuntimeError(
             f"Given normalized_shape={list(shape)}, expected input with shape [*, "
-            f"{', '.join(map(str, shape))}], but got input of size{list(input._shape)}"
+            f"{', '.join(map(str, shape))}], but got input of size{list(input.shape)}"
         )
     return shape
 
@@ -172,10 +172,10 @@ def layer_norm(
     shape = _checked_shape(input, normalized_shape, weight=weight, bias=bias)
     if not input.is_floating_point():
         raise NotImplementedError(
-            f"\"LayerNormKernelImpl\" not implemented for '{input.dtype.legacy}' (shape {list(input._shape)})"
+            f"\"LayerNormKernelImpl\" not implemented for '{input.dtype.legacy}' (shape {list(input.shape)})"
         )
     for argument in (weight, bias):
-        if argument is not None and argument._type is not input._type:
+        if argument is not None and argument._layout.type is not input._layout.type:
             check_one_device(input, argument)
             raise RuntimeError(
                 f"mixed dtype (CPU): expect parameter to have scalar type of {input.dtype.legacy}, not "
@@ -207,9 +207,9 @@ def rms_norm(
     shape = _checked_shape(input, normalized_shape, weight=weight)
     if not input.is_floating_point():
         raise NotImplementedError(
-            f"\"rms_norm\" not implemented for '{input.dtype.legacy}' (shape {list(input._shape)})"
+            f"\"rms_norm\" not implemented for '{input.dtype.legacy}' (shape {list(input.shape)})"
         )
-    dims = tuple(range(len(input._shape) - len(shape), len(input._shape)))
+    dims = tuple(range(len(input._layout.shape) - len(shape), len(input._layout.shape)))
     square = add(mean_dims(pow(input, 2), dims, True), _epsilon(input.dtype) if eps is None else eps)
     out = mul(input, square.rsqrt())
     return out if weight is None else convert(mul(out, weight), input.dtype)

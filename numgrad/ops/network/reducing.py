@@ -35,5 +35,5 @@ def refuse_gradient(function: str, name: str, argument: Tensor | None) -> None:
     if argument is not None and state.mode & GRAD and argument.requires_grad:
         raise RuntimeError(
             f"The function '{function}' is not differentiable with respect to argument '{name}' (shape "
-            f"{list(argument._shape)}). This input cannot have requires_grad True."
+            f"{list(argument.shape)}). This input cannot have requires_grad True."
         )

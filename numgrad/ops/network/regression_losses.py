@@ -65,13 +65,13 @@ def mse_loss_op(input: Tensor, target: Tensor, reduction: str) -> Tensor:
 @mse_loss_op.gradient("input")
 def _(grad, input, target, reduction):
     """``mse_backward(grad, input, target)``, over the number of elements for a mean."""
-    return mse_backward(spread(grad, input._shape, reduction), input, target)
+    return mse_backward(spread(grad, input._layout.shape, reduction), input, target)
 
 
 @mse_loss_op.gradient("target")
 def _(grad, input, target, reduction):
     """``mse_backward(grad, target, input)``, over the number of elements for a mean."""
-    return mse_backward(spread(grad, input._shape, reduction), target, input)
+    return mse_backward(spread(grad, input._layout.shape, reduction), target, input)
 
 
 # -- squared up to beta, and parallel to the absolute value beyond ------------------------------------------------
@@ -125,13 +125,13 @@ def smooth_l1_loss_op(input: Tensor, target: Tensor, reduction: str, beta: float
 @smooth_l1_loss_op.gradient("input")
 def _(grad, input, target, reduction, beta):
     """``smooth_l1_backward(grad, input, target, beta=beta)``, over the number of elements for a mean."""
-    return smooth_l1_backward(spread(grad, input._shape, reduction), input, target, beta=beta)
+    return smooth_l1_backward(spread(grad, input._layout.shape, reduction), input, target, beta=beta)
 
 
 @smooth_l1_loss_op.gradient("target")
 def _(grad, input, target, reduction, beta):
     """``smooth_l1_backward(grad, target, input, beta=beta)``, over the number of elements for a mean."""
-    return smooth_l1_backward(spread(grad, input._shape, reduction), target, input, beta=beta)
+    return smooth_l1_backward(spread(grad, input._layout.shape, reduction), target, input, beta=beta)
 
 
 # -- squared up to delta, and linear with that slope beyond -------------------------------------------------------
@@ -185,10 +185,10 @@ def huber_loss_op(input: Tensor, target: Tensor, reduction: str, delta: float) -
 @huber_loss_op.gradient("input")
 def _(grad, input, target, reduction, delta):
     """``huber_backward(grad, input, target, delta=delta)``, over the number of elements for a mean."""
-    return huber_backward(spread(grad, input._shape, reduction), input, target, delta=delta)
+    return huber_backward(spread(grad, input._layout.shape, reduction), input, target, delta=delta)
 
 
 @huber_loss_op.gradient("target")
 def _(grad, input, target, reduction, delta):
     """``huber_backward(grad, target, input, delta=delta)``, over the number of elements for a mean."""
-    return huber_backward(spread(grad, input._shape, reduction), target, input, delta=delta)
+    return huber_backward(spread(grad, input._layout.shape, reduction), target, input, delta=delta)

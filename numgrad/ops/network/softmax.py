@@ -19,14 +19,14 @@ __all__ = ["log_softmax", "safe_softmax", "softmax"]
 
 
 def _forward(input: Tensor, dim: int, floor: float) -> Tensor:
-    row = devices.softmax_axis(row_of(input), *along(input._shape, dim), floor)
-    return fresh(row, input._shape, input._type)
+    row = devices.softmax_axis(row_of(input), *along(input._layout.shape, dim), floor)
+    return fresh(row, input._layout.shape, input._layout.type)
 
 
 def _backward(grad_output: Tensor, output: Tensor, dim: int, logarithm: bool) -> Tensor:
-    axis = along(output._shape, dim)
+    axis = along(output._layout.shape, dim)
     row = devices.softmax_backward_axis(row_of(grad_output), row_of(output), *axis, logarithm)
-    return fresh(row, output._shape, output._type)
+    return fresh(row, output._layout.shape, output._layout.type)
 
 
 @operation("SoftmaxBackward0", dims=["dim"])
@@ -59,8 +59,8 @@ def _(grad, grad_output, output, dim):
 
 @operation("LogSoftmaxBackward0", dims=["dim"])
 def log_softmax_op(input: Tensor, dim: int) -> Tensor:
-    row = devices.log_softmax_axis(row_of(input), *along(input._shape, dim))
-    return fresh(row, input._shape, input._type)
+    row = devices.log_softmax_axis(row_of(input), *along(input._layout.shape, dim))
+    return fresh(row, input._layout.shape, input._layout.type)
 
 
 @log_softmax_op.gradient("input")
@@ -100,11 +100,11 @@ def _prepared(input: Tensor, dim: int, dtype: Any, name: str) -> tuple[Tensor, i
         raise TypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
     if dtype is not None:
         input = convert(input, to_dtype(dtype))
-    dim = normal_dim(dim, len(input._shape))
+    dim = normal_dim(dim, len(input._layout.shape))
     if not input.is_floating_point():
-        kernel = f"{name}{'_lastdim' if dim >= len(input._shape) - 1 else ''}_kernel_impl"
+        kernel = f"{name}{'_lastdim' if dim >= len(input._layout.shape) - 1 else ''}_kernel_impl"
         raise NotImplementedError(
-            f"\"{kernel}\" not implemented for '{input.dtype.legacy}' (shape {list(input._shape)})"
+            f"\"{kernel}\" not implemented for '{input.dtype.legacy}' (shape {list(input.shape)})"
         )
     return input, dim
 

@@ -79,14 +79,14 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     low, high = _whole(input, min_val, max_val)
     if low < 0 and isinstance(input, Tensor) and not input.is_signed():
         raise RuntimeError(
-            f"cannot do hardtanh on an unsigned type with negative limits: {input.dtype} (shape {list(input._shape)})"
+            f"cannot do hardtanh on an unsigned type with negative limits: {input.dtype} (shape {list(input.shape)})"
         )
     return activated("hardtanh", hardtanh_op, input, inplace, min_val=low, max_val=high)
 
 
 def _whole(input: Any, *numbers: Any) -> tuple[Any, ...]:
     """The numbers as PyTorch takes them beside an integer tensor: without their fractions."""
-    if not isinstance(input, Tensor) or input._type.dtype.is_floating_point:
+    if not isinstance(input, Tensor) or input._layout.type.dtype.is_floating_point:
         return numbers
     return tuple([int(x) if isinstance(x, float) else x for x in numbers])
 
@@ -289,7 +289,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     check_tensors("prelu", input=input, weight=weight)
     if input.dtype is not weight.dtype:
         raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype.legacy} and {weight.dtype.legacy}")
-    shape, given = input._shape, weight._shape
+    shape, given = input._layout.shape, weight._layout.shape
     if len(given) > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(given)}")
     if weight.numel() != 1:

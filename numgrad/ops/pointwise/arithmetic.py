@@ -54,7 +54,7 @@ _conj = overload(conj_physical, "ConjBackward0")
 def conj(input: Tensor | complex) -> Any:
     """The complex conjugate; of a real tensor or number the thing itself."""
     if isinstance(input, Tensor):
-        return _conj(input) if input._type.dtype.is_complex else input
+        return _conj(input) if input._layout.type.dtype.is_complex else input
     return input.conjugate()
 
 

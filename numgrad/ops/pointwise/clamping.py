@@ -98,7 +98,7 @@ def _bounded(op: Any, inplace: bool, input: Tensor, *bounds: Any) -> Tensor:
         kind = result_dtype([input, *bounds])
         if kind is bool_:
             name = op.op.name.replace("_op", "_scalar_cpu")
-            raise NotImplementedError(f"\"{name}\" not implemented for 'Bool' (shape {list(input._shape)})")
+            raise NotImplementedError(f"\"{name}\" not implemented for 'Bool' (shape {list(input.shape)})")
         for bound in bounds:
             if not isinstance(bound, Tensor):
                 check_fits(bound, kind)
@@ -110,7 +110,7 @@ def _clamp(input: Tensor, min: Any, max: Any, inplace: bool) -> Tensor:
     tensors = sum(isinstance(bound, Tensor) for bound in bounds)
     if not bounds:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    if len(bounds) == 2 and tensors == 1 and any(isinstance(bound, Tensor) and bound._shape for bound in bounds):
+    if len(bounds) == 2 and tensors == 1 and any(isinstance(bound, Tensor) and bound._layout.shape for bound in bounds):
         raise TypeError(
             "clamp(): 'min' and 'max' must both be numbers or both be Tensors, not "
             f"{type(min).__name__} and {type(max).__name__}"

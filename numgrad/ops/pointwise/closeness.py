@@ -68,7 +68,7 @@ def allclose(
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and equal elements; NaN equals nothing."""
     check_tensors("equal", input=input, other=other)
-    return input._shape == other._shape and _holds_everywhere(eq(input, other))
+    return input._layout.shape == other._layout.shape and _holds_everywhere(eq(input, other))
 
 
 def _holds_everywhere(condition: Tensor) -> bool:

@@ -27,8 +27,8 @@ __all__ = ["angle", "complex", "imag", "polar", "real", "view_as_complex", "view
 @operation("ViewAsRealBackward0", view=True, dims=())
 def view_as_real_op(input: Tensor) -> Tensor:
     kind = tensor_type(real_of(input.dtype), input.device)
-    strides = (*[2 * step for step in input._element_strides()], 1)
-    return strided(input._storage.view(kind.numpy), (*input._shape, 2), strides, 2 * input._offset, kind)
+    strides = (*[2 * step for step in input._layout.strides], 1)
+    return strided(input._storage.view(kind.numpy), (*input._layout.shape, 2), strides, 2 * input._offset, kind)
 
 
 @view_as_real_op.gradient("input")
@@ -41,9 +41,9 @@ def _(grad):
 @operation("ViewAsComplexBackward0", view=True, dims=())
 def view_as_complex_op(input: Tensor) -> Tensor:
     kind = tensor_type(complex_of(input.dtype), input.device)
-    steps = tuple([step // 2 for step in input._element_strides()[:-1]])
+    steps = tuple([step // 2 for step in input._layout.strides[:-1]])
     row = input._storage[input._offset % 2 :]
-    return strided(row[: len(row) // 2 * 2].view(kind.numpy), input._shape[:-1], steps, input._offset // 2, kind)
+    return strided(row[: len(row) // 2 * 2].view(kind.numpy), input._layout.shape[:-1], steps, input._offset // 2, kind)
 
 
 @view_as_complex_op.gradient("input")
@@ -60,7 +60,7 @@ def view_as_real(input: Tensor) -> Tensor:
     """
     if not input.is_complex():
         raise RuntimeError(
-            f"view_as_real is only supported for complex tensors, not {input.dtype} {list(input._shape)}"
+            f"view_as_real is only supported for complex tensors, not {input.dtype} {list(input.shape)}"
         )
     return view_as_real_op(input)
 
@@ -75,13 +75,13 @@ def view_as_complex(input: Tensor) -> Tensor:
     if not input.is_floating_point():
         raise RuntimeError(
             f"view_as_complex is only supported for floating point tensors, but got a tensor of {input.dtype} "
-            f"(shape {list(input._shape)})"
+            f"(shape {list(input.shape)})"
         )
-    if not input._shape:
+    if not input._layout.shape:
         raise RuntimeError("Input tensor must have one or more dimensions")
-    if input._shape[-1] != 2:
-        raise RuntimeError(f"Tensor must have a last dimension of size 2, not shape {list(input._shape)}")
-    *steps, last = input._element_strides()
+    if input._layout.shape[-1] != 2:
+        raise RuntimeError(f"Tensor must have a last dimension of size 2, not shape {list(input.shape)}")
+    *steps, last = input._layout.strides
     if last != 1:
         raise RuntimeError(f"Tensor must have a last dimension with stride 1, not strides {list(input.stride())}")
     if any(step % 2 for step in steps) or input._offset % 2:
@@ -90,7 +90,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 
 
 def _part(input: Tensor, place: int) -> Tensor:
-    return select_op(view_as_real_op(input), len(input._shape), place)
+    return select_op(view_as_real_op(input), len(input._layout.shape), place)
 
 
 def real(input: Tensor) -> Tensor:
@@ -106,7 +106,7 @@ def imag(input: Tensor) -> Tensor:
     """
     if not input.is_complex():
         raise RuntimeError(
-            f"imag is not implemented for tensors with non-complex dtypes: {input.dtype} {list(input._shape)}"
+            f"imag is not implemented for tensors with non-complex dtypes: {input.dtype} {list(input.shape)}"
         )
     return _part(input, 1)
 
@@ -160,7 +160,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
         RuntimeError: the dtypes differ, or are not floating-point ones.
     """
     _check_parts("complex", real, imag)
-    shape = broadcast_shapes(real._shape, imag._shape)
+    shape = broadcast_shapes(real._layout.shape, imag._layout.shape)
     return complex_op(real, imag, shape)
 
 
@@ -172,7 +172,7 @@ def polar_op(abs: Tensor, angle: Tensor) -> Tensor:
 @polar_op.gradient("abs")
 def _(grad, angle):
     """``real(conj(grad) * polar(1, angle))``."""
-    return real(mul(conj(grad), polar_op(filled_of((), 1, angle._type), angle)))
+    return real(mul(conj(grad), polar_op(filled_of((), 1, angle._layout.type), angle)))
 
 
 @polar_op.gradient("angle")

@@ -159,7 +159,7 @@ def _(grad, input, dim):
 
 
 def _halves(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    extent = input._shape[dim]
+    extent = input._layout.shape[dim]
     return slice_op(input, dim, 0, extent // 2, 1), slice_op(input, dim, extent // 2, extent, 1)
 
 
@@ -171,7 +171,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         RuntimeError: the dimension's size is odd.
     """
     check_tensors("glu", input=input)
-    shape = input._shape
+    shape = input._layout.shape
     if not shape:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     dim = normal_dim(dim, len(shape))

@@ -24,7 +24,7 @@ def check_divisor(operands: Sequence[Any]) -> None:
     """Raise if an integer would be divided by zero."""
     divisor = operands[1]
     if _any_zero(divisor) if isinstance(divisor, Tensor) else divisor == 0:
-        shapes = [list(v._shape) for v in operands if isinstance(v, Tensor)]
+        shapes = [list(v._layout.shape) for v in operands if isinstance(v, Tensor)]
         raise RuntimeError(f"ZeroDivisionError: an integer is divided by zero (shapes {', '.join(map(str, shapes))})")
 
 

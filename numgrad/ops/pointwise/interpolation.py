@@ -57,7 +57,7 @@ def _check_lerp(input: Tensor, end: Any, weight: Any) -> None:
         check_fits(weight, input.dtype)
     if input.dtype.kind in "bi":
         raise NotImplementedError(
-            f"\"lerp_cpu\" not implemented for '{input.dtype.legacy}' (shape {list(input._shape)})"
+            f"\"lerp_cpu\" not implemented for '{input.dtype.legacy}' (shape {list(input.shape)})"
         )
 
 
@@ -129,7 +129,7 @@ def _quotient(inplace: bool, input: Tensor, tensor1: Any, tensor2: Any, value: f
     if tensor1.dtype.kind in "bi" and tensor2.dtype.kind in "bi":
         raise RuntimeError(
             f"Integer division with addcdiv is not supported ({tensor1.dtype} and {tensor2.dtype}, shapes "
-            f"{list(tensor1._shape)} and {list(tensor2._shape)}); use input + value * tensor1 / tensor2, or "
+            f"{list(tensor1.shape)} and {list(tensor2.shape)}); use input + value * tensor1 / tensor2, or "
             "div(tensor1, tensor2, rounding_mode='trunc')"
         )
     return (addcdiv_op.inplace if inplace else addcdiv_op)(input, tensor1, tensor2, value=value)

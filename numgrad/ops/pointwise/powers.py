@@ -81,7 +81,7 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
     if out is not None:
         return write_out("pow", out, pow(input, exponent))
     short = _powers.get((exponent.__class__, exponent)) if exponent.__class__ in (int, float) else None
-    if short is not None and isinstance(input, Tensor) and input._type.dtype.is_floating_point:
+    if short is not None and isinstance(input, Tensor) and input._layout.type.dtype.is_floating_point:
         return short(input)
     if not isinstance(exponent, int | float):
         return pow_tensor(input, exponent)
@@ -118,7 +118,7 @@ def _power_base(input: Tensor, exponent: float) -> Tensor:
         if exponent < 0:
             raise RuntimeError(
                 "Integers to negative integer powers are not allowed: "
-                f"a {input.dtype} tensor of shape {list(input._shape)} to the power {exponent}."
+                f"a {input.dtype} tensor of shape {list(input.shape)} to the power {exponent}."
             )
         return convert(input, int64) if input.dtype is bool_ else input
     return convert(input, get_default_dtype())

@@ -241,7 +241,7 @@ def _float_power_(input: Tensor, exponent: Any) -> Tensor:
     if input.dtype is not float64:
         raise RuntimeError(
             f"the base given to float_power_ has dtype {input.dtype.legacy} but the operation's result requires dtype "
-            f"Double (shape {list(input._shape)})"
+            f"Double (shape {list(input.shape)})"
         )
     return pow_(input, _double(exponent))
 

@@ -26,9 +26,9 @@ def axis_view(input: Tensor, dims: tuple[int, ...]) -> tuple[Any, int, int, int]
     Copies the tensor if it is not contiguous, or if ``dims`` are not neighbours.
     """
     if dims and dims[-1] - dims[0] + 1 != len(dims):
-        rest = tuple(d for d in range(len(input._shape)) if d not in dims)
-        return axis_view(permute_op(input, rest + dims), tuple(range(len(rest), len(input._shape))))
-    return row_of(input), *_sizes(input._shape, dims)
+        rest = tuple(d for d in range(len(input._layout.shape)) if d not in dims)
+        return axis_view(permute_op(input, rest + dims), tuple(range(len(rest), len(input._layout.shape))))
+    return row_of(input), *_sizes(input._layout.shape, dims)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -85,15 +85,15 @@ def check_not_empty(input: Tensor, name: str, dim: int | None) -> None:
         RuntimeError, IndexError: there is not.
     """
     if dim is None:
-        if numel(input._shape) == 0:
+        if input._layout.size == 0:
             error = IndexError if name.startswith("arg") else RuntimeError  # as in PyTorch
             raise error(
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
-                f"with the 'dim' argument (shape {list(input._shape)})."
+                f"with the 'dim' argument (shape {list(input.shape)})."
             )
-    elif input._shape and input._shape[dim] == 0:
+    elif input._layout.shape and input._layout.shape[dim] == 0:
         raise IndexError(
-            f"{name}(): Expected reduction dim {dim} to have non-zero size (shape {list(input._shape)})."
+            f"{name}(): Expected reduction dim {dim} to have non-zero size (shape {list(input.shape)})."
         )
 
 
@@ -131,4 +131,4 @@ def one_dim(input: Tensor, dim: Any, name: str) -> int:
     """
     if not hasattr(dim, "__index__"):
         raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
-    return normal_dim(dim, len(input._shape))
+    return normal_dim(dim, len(input._layout.shape))

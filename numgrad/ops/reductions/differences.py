@@ -20,8 +20,8 @@ __all__ = ["cumulative_trapezoid", "diff", "trapezoid"]
 
 def _neighbours(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """All but the first index of a dimension, and all but the last."""
-    count = max(input._shape[dim] - 1, 0)
-    return narrow(input, dim, input._shape[dim] - count, count), narrow(input, dim, 0, count)
+    count = max(input._layout.shape[dim] - 1, 0)
+    return narrow(input, dim, input._layout.shape[dim] - count, count), narrow(input, dim, 0, count)
 
 
 @checked
@@ -36,16 +36,16 @@ def diff(
         IndexError: there is no such dimension.
         RuntimeError: the tensor has no dimension, or ``n`` is negative.
     """
-    if not input._shape:
+    if not input._layout.shape:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
-    dim = normal_dim(dim, len(input._shape))
+    dim = normal_dim(dim, len(input._layout.shape))
     if n == 0:
         return copy_(public_functions["zeros_like"](input), input)
     ends = [tensor for tensor in (prepend, input, append) if tensor is not None]
     result = cat(ends, dim) if len(ends) > 1 else input
-    difference = ne if result._type.dtype is bool_ else sub
+    difference = ne if result._layout.type.dtype is bool_ else sub
     for _ in range(n):
         result = difference(*_neighbours(result, dim))
     return result
@@ -61,7 +61,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
         IndexError: there is no such dimension.
         RuntimeError: x and y differ in the number of points.
     """
-    dim = normal_dim(dim, len(y._shape))
+    dim = normal_dim(dim, len(y._layout.shape))
     return mul(sum_of(_areas(y, x, dx, dim), dim), 0.5)
 
 
@@ -73,7 +73,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, d
         IndexError: there is no such dimension.
         RuntimeError: x and y differ in the number of points.
     """
-    dim = normal_dim(dim, len(y._shape))
+    dim = normal_dim(dim, len(y._layout.shape))
     return mul(cumsum(_areas(y, x, dx, dim), dim), 0.5)
 
 
@@ -82,8 +82,8 @@ def _areas(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:
     both = add(*_neighbours(y, dim))
     if x is None:
         return mul(both, dx)
-    following = (1,) * (len(y._shape) - dim - 1)
-    return mul(both, diff(x).reshape((-1, *following)) if len(x._shape) == 1 else diff(x, dim=dim))
+    following = (1,) * (len(y._layout.shape) - dim - 1)
+    return mul(both, diff(x).reshape((-1, *following)) if len(x._layout.shape) == 1 else diff(x, dim=dim))
 
 
 public(diff)

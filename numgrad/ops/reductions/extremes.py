@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import devices
-from ..._layout import all_dims, normal_dim, normal_dims, numel
+from ..._layout import all_dims, normal_dim, normal_dims
 from ..._tensor import Tensor, fresh
 from ..._types import bool_
 from ..batches import is_mapped
@@ -43,9 +43,9 @@ def refuse_complex_order(input: Tensor, kernel: str) -> None:
     Raises:
         NotImplementedError: it is.
     """
-    if input._type.dtype.is_complex:
+    if input._layout.type.dtype.is_complex:
         raise NotImplementedError(
-            f"\"{kernel}\" not implemented for '{input._type.dtype.legacy}' (shape {list(input._shape)})"
+            f"\"{kernel}\" not implemented for '{input._layout.type.dtype.legacy}' (shape {list(input.shape)})"
         )
 
 
@@ -54,8 +54,8 @@ def refuse_complex_order(input: Tensor, kernel: str) -> None:
 
 def _extreme(input: Tensor, dim: int, keepdim: bool, largest: bool) -> tuple[Tensor, Tensor]:
     values, indices = devices.extreme_axis(*axis_view(input, (dim,)), largest)
-    shape = reduced_shape(input._shape, (dim,), keepdim)
-    return fresh(values, shape, input._type), index_tensor(indices, shape, input)
+    shape = reduced_shape(input._layout.shape, (dim,), keepdim)
+    return fresh(values, shape, input._layout.type), index_tensor(indices, shape, input)
 
 
 @operation("MaxBackward0", outputs=["out", "indices"], dims=["dim"])
@@ -79,19 +79,19 @@ def _(grad, indices, input_shape, dim, keepdim):
 
 @operation("MaxBackward1")
 def max_all(input: Tensor) -> Tensor:
-    return fold("max", input, all_dims(input._shape), False, input._type)
+    return fold("max", input, all_dims(input._layout.shape), False, input._layout.type)
 
 
 @operation("MinBackward1")
 def min_all(input: Tensor) -> Tensor:
-    return fold("min", input, all_dims(input._shape), False, input._type)
+    return fold("min", input, all_dims(input._layout.shape), False, input._layout.type)
 
 
 @max_all.gradient("input")
 @min_all.gradient("input")
 def shared_evenly(grad, input, out):
     """The gradient of one element picked from all, shared among those that equal it; a NaN equals a NaN."""
-    mask = where(expand(isnan(out), input._shape), isnan(input), eq(input, out))
+    mask = where(expand(isnan(out), input._layout.shape), isnan(input), eq(input, out))
     return where(mask, div(grad, sum_all(convert(mask, input.dtype))), 0)
 
 
@@ -141,12 +141,12 @@ def _max_or_min(
 
 @operation("AmaxBackward0", dims=["dims"])
 def amax_op(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
-    return fold("max", input, dims, keepdim, input._type)
+    return fold("max", input, dims, keepdim, input._layout.type)
 
 
 @operation("AminBackward0", dims=["dims"])
 def amin_op(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
-    return fold("min", input, dims, keepdim, input._type)
+    return fold("min", input, dims, keepdim, input._layout.type)
 
 
 @amax_op.gradient("input")
@@ -181,7 +181,7 @@ def amin(input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False, **
 
 def _checked_dims(input: Tensor, dim: int | Sequence[int], name: str, kernel: str) -> tuple[int, ...]:
     refuse_complex_order(input, kernel)
-    dims = normal_dims(dim, len(input._shape))
+    dims = normal_dims(dim, len(input._layout.shape))
     if isinstance(dim, Sequence) and len(dim) == 0:
         check_not_empty(input, name, None)
     for one in dims:
@@ -191,7 +191,7 @@ def _checked_dims(input: Tensor, dim: int | Sequence[int], name: str, kernel: st
 
 @operation("AminmaxBackward0", outputs=["min", "max"], dims=["dims"])
 def aminmax_op(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> tuple[Tensor, Tensor]:
-    return fold("min", input, dims, keepdim, input._type), fold("max", input, dims, keepdim, input._type)
+    return fold("min", input, dims, keepdim, input._layout.type), fold("max", input, dims, keepdim, input._layout.type)
 
 
 @aminmax_op.gradient("input")
@@ -216,12 +216,12 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, **n
     if dim is not None:
         dim = one_dim(input, dim, "aminmax")
         check_not_empty(input, "aminmax", dim)
-    elif numel(input._shape) == 0:
+    elif input._layout.size == 0:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity "
-            f"(shape {list(input._shape)})."
+            f"(shape {list(input.shape)})."
         )
-    dims = all_dims(input._shape) if dim is None else normal_dims(dim, len(input._shape))
+    dims = all_dims(input._layout.shape) if dim is None else normal_dims(dim, len(input._layout.shape))
     return _aminmax_result(*aminmax_op(input, dims, keepdim))
 
 
@@ -245,19 +245,19 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, **names
 
 
 def _place(input: Tensor, dim: int | None, keepdim: bool, name: str, largest: bool) -> Tensor:
-    kind = input._type.dtype
+    kind = input._layout.type.dtype
     if kind is bool_ or kind.is_complex:
         which = "bool" if kind is bool_ else "complex"
-        raise RuntimeError(f"{name}(): does not support {which} input (dtype {kind}, shape {list(input._shape)})")
+        raise RuntimeError(f"{name}(): does not support {which} input (dtype {kind}, shape {list(input.shape)})")
     input = input.detach()
     if dim is None:
         check_not_empty(input, name, None)
         row = reshape(contiguous(input), -1)
         index = _found(row, 0, False, largest)
-        return reshape(index, (1,) * len(input._shape)) if keepdim else index
+        return reshape(index, (1,) * len(input._layout.shape)) if keepdim else index
     dim = one_dim(input, dim, name)
     check_not_empty(input, name, dim)
-    return _found(input, normal_dim(dim, len(input._shape)), keepdim, largest)
+    return _found(input, normal_dim(dim, len(input._layout.shape)), keepdim, largest)
 
 
 def _found(input: Tensor, dim: int, keepdim: bool, largest: bool) -> Tensor:

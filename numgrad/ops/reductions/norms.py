@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import devices
-from ..._layout import normal_dims, numel
+from ..._layout import normal_dims
 from ..._tensor import Tensor, fresh
 from ..._types import dtype, int64, real_of, tensor_type, to_dtype
 from ..copying import convert
@@ -25,16 +25,16 @@ _INFINITE = (float("inf"), float("-inf"))
 @operation("LinalgVectorNormBackward0", dims=["dims"])
 def vector_norm_op(input: Tensor, order: float, dims: tuple[int, ...], keepdim: bool, kind: dtype) -> Tensor:
     type = tensor_type(kind, input.device)
-    magnitudes = abs(input) if input._type.dtype.is_complex else input
+    magnitudes = abs(input) if input._layout.type.dtype.is_complex else input
     row = devices.norm_axis(*axis_view(magnitudes, dims), order, type)
-    return fresh(row, reduced_shape(input._shape, dims, keepdim), type)
+    return fresh(row, reduced_shape(input._layout.shape, dims, keepdim), type)
 
 
 @vector_norm_op.gradient("input")
 def _(grad, input, out, order, dims, keepdim):
     """``grad * sign(input) * (abs(input) / out) ** (order - 1)``; an extreme's is shared evenly."""
     grad, out = restored(grad, dims, keepdim), restored(out, dims, keepdim)
-    sign_of = sgn if input._type.dtype.is_complex else sign
+    sign_of = sgn if input._layout.type.dtype.is_complex else sign
     if order == 0:
         return None  # it counts
     if order in _INFINITE:
@@ -68,15 +68,15 @@ def vector_norm(
         raise TypeError(
             f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}"
         )
-    kind = x._type.dtype
+    kind = x._layout.type.dtype
     if kind.category <= int64.category:
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {kind.legacy} "
-            f"(shape {list(x._shape)})"
+            f"(shape {list(x.shape)})"
         )
     if dtype is not None:
         kind = to_dtype(dtype)
-    dims = normal_dims(dim, len(x._shape))
+    dims = normal_dims(dim, len(x._layout.shape))
     if ord < 0 or ord in _INFINITE:
         _check_identity(x, ord, dim, dims)
     return vector_norm_op(x, float(ord), dims, keepdim, real_of(kind))
@@ -85,16 +85,16 @@ def vector_norm(
 def _check_identity(x: Tensor, ord: float, dim: Any, dims: tuple[int, ...]) -> None:
     """Raise if a norm of nothing would have to be given that has none."""
     whole = dim is None or (isinstance(dim, Sequence) and len(dim) == 0)
-    if whole and numel(x._shape) == 0:
+    if whole and x._layout.size == 0:
         raise RuntimeError(
             f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have "
-            f"an identity (shape {list(x._shape)})"
+            f"an identity (shape {list(x.shape)})"
         )
     for one in dims:
-        if x._shape and x._shape[one] == 0:
+        if x._layout.shape and x._layout.shape[one] == 0:
             raise RuntimeError(
                 f"linalg.vector_norm cannot compute the {ord} norm on the dimension {one} because this dimension is "
-                f"empty and the operation does not have an identity (shape {list(x._shape)})"
+                f"empty and the operation does not have an identity (shape {list(x.shape)})"
             )
 
 
@@ -113,7 +113,7 @@ def norm(
         p = 2
     if isinstance(p, str):
         raise RuntimeError(
-            f"linalg.matrix_norm: Order {p} not supported: numgrad has 'fro' and numbers (shape {list(input._shape)})"
+            f"linalg.matrix_norm: Order {p} not supported: numgrad has 'fro' and numbers (shape {list(input.shape)})"
         )
     return vector_norm(input, p, dim, keepdim, dtype=dtype)
 

@@ -31,7 +31,7 @@ def _prod(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | Non
 
 @operation("ProdBackward0")
 def prod_all(input: Tensor, kind: dtype | None = None) -> Tensor:
-    return _prod(input, all_dims(input._shape), False, kind)
+    return _prod(input, all_dims(input._layout.shape), False, kind)
 
 
 @prod_all.gradient("input")
@@ -41,18 +41,18 @@ def _(grad, input, out):
     if not is_mapped(input) and all(input):
         return div(mul(grad, conj(out)), conj(input))
     row = reshape(input, -1)
-    return mul(grad, conj(reshape(_products_of_others(row, 0), input._shape)))
+    return mul(grad, conj(reshape(_products_of_others(row, 0), input._layout.shape)))
 
 
 @operation("ProdBackward1", dims=["dim"])
 def prod_dim(input: Tensor, dim: int, keepdim: bool, kind: dtype | None = None) -> Tensor:
-    return _prod(input, (dim,) if input._shape else (), keepdim, kind)
+    return _prod(input, (dim,) if input._layout.shape else (), keepdim, kind)
 
 
 @prod_dim.gradient("input")
 def _(grad, input, out, dim, keepdim):
     """``grad * conj(out / input)``; where an element is 0, the product of the others."""
-    if not input._shape:
+    if not input._layout.shape:
         return grad
     grad, input = restored(grad, (dim,), keepdim), convert(input, grad.dtype)
     if not is_mapped(input) and all(input):
@@ -89,7 +89,7 @@ def cumprod_op(input: Tensor, dim: int, backwards: bool, kind: dtype | None = No
     """The products of the elements up to each; if ``backwards``, of those from each."""
     type = summed_type(input, kind)
     row = devices.scan_axis("prod", *axis_view(as_real(input, type), (dim,)), type, backwards)
-    return fresh(row, input._shape, type)
+    return fresh(row, input._layout.shape, type)
 
 
 @cumprod_op.gradient("input")
@@ -121,7 +121,7 @@ def cumprod(input: Tensor, dim: Any = None, *, dtype: Any = None, **names: Any) 
 def shift(input: Tensor, dim: int, backwards: bool, fill: float) -> Tensor:
     """The elements moved one place on along the dimension (back if ``backwards``), ``fill`` where there is none."""
     row = devices.shift_axis(*axis_view(input, (dim,)), backwards, fill)
-    return fresh(row, input._shape, input._type)
+    return fresh(row, input._layout.shape, input._layout.type)
 
 
 @shift.gradient("input")
@@ -138,7 +138,7 @@ def linear_recurrence(input: Tensor, factors: Tensor, dim: int, backwards: bool)
     """
     row, _, length, inner = axis_view(input, (dim,))
     return fresh(
-        devices.recurrence_axis(row, row_of(factors), length, inner, backwards), input._shape, input._type
+        devices.recurrence_axis(row, row_of(factors), length, inner, backwards), input._layout.shape, input._layout.type
     )
 
 

@@ -25,7 +25,7 @@ def cumsum_op(input: Tensor, dim: int, backwards: bool, kind: dtype | None = Non
     """The sums of the elements up to each; if ``backwards``, of those from each."""
     type = summed_type(input, kind)
     row = devices.scan_axis("sum", *axis_view(as_real(input, type), (dim,)), type, backwards)
-    return fresh(row, input._shape, type)
+    return fresh(row, input._layout.shape, type)
 
 
 @cumsum_op.gradient("input")
@@ -42,8 +42,8 @@ def cumsum(input: Tensor, dim: Any = None, *, dtype: Any = None, **names: Any) -
 
 @operation("LogcumsumexpBackward0", dims=["dim"])
 def logcumsumexp_op(input: Tensor, dim: int) -> Tensor:
-    row = devices.scan_axis("logsumexp", *axis_view(input, (dim,)), input._type)
-    return fresh(row, input._shape, input._type)
+    row = devices.scan_axis("logsumexp", *axis_view(input, (dim,)), input._layout.type)
+    return fresh(row, input._layout.shape, input._layout.type)
 
 
 @logcumsumexp_op.gradient("input")
@@ -64,9 +64,9 @@ def logcumsumexp(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
     if names:
         dim, _ = numpy_names("logcumsumexp", names, dim)
     dim = one_dim(input, dim, "logcumsumexp")
-    if not input._type.dtype.is_floating_point:
+    if not input._layout.type.dtype.is_floating_point:
         raise NotImplementedError(
-            f"\"logcumsumexp_out_cpu\" not implemented for '{input._type.dtype.legacy}' (shape {list(input._shape)})"
+            f"\"logcumsumexp_out_cpu\" not implemented for '{input._layout.type.dtype.legacy}' (shape {list(input.shape)})"
         )
     return logcumsumexp_op(input, dim)
 
@@ -74,7 +74,7 @@ def logcumsumexp(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
 def _extremes(input: Tensor, dim: int, largest: bool) -> tuple[Tensor, Tensor]:
     row, _, length, inner = axis_view(input, (dim,))
     values, indices = devices.extremes_so_far(row, length, inner, largest)
-    return fresh(values, input._shape, input._type), index_tensor(indices, input._shape, input)
+    return fresh(values, input._layout.shape, input._layout.type), index_tensor(indices, input._layout.shape, input)
 
 
 @operation("CummaxBackward0", outputs=["out", "indices"], dims=["dim"])

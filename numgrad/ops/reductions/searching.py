@@ -28,7 +28,7 @@ def _chosen(
     return_inverse: bool, return_counts: bool,
 ) -> Any:
     values, inverse, counts = found
-    results: list[Tensor] = [fresh(values, shape, input._type)]
+    results: list[Tensor] = [fresh(values, shape, input._layout.type)]
     if return_inverse:
         results.append(index_tensor(inverse, inverse_shape, input))
     if return_counts:
@@ -41,7 +41,7 @@ def _along(
 ) -> Any:
     """The different slices along a dimension."""
     dim = one_dim(input, dim, name)
-    shape = input._shape
+    shape = input._layout.shape
     length = shape[dim] if shape else 1
     if numel(shape) == 0 and length:
         raise RuntimeError(
@@ -75,7 +75,7 @@ def unique(
     if dim is not None:
         return _along("unique", devices.unique_rows, input, dim, return_inverse, return_counts)
     found = devices.unique_elements(row_of(input))
-    return _chosen(input, (found[0].size,), found, input._shape, return_inverse, return_counts)
+    return _chosen(input, (found[0].size,), found, input._layout.shape, return_inverse, return_counts)
 
 
 @dynamic("unique_consecutive")
@@ -87,8 +87,8 @@ def unique_consecutive(
     input = input.detach()
     if dim is not None:
         return _along("unique_consecutive", devices.consecutive_rows, input, dim, return_inverse, return_counts)
-    found = devices.consecutive_rows(row_of(input), 1, numel(input._shape), 1)
-    return _chosen(input, (found[0].size,), found, input._shape, return_inverse, return_counts)
+    found = devices.consecutive_rows(row_of(input), 1, input._layout.size, 1)
+    return _chosen(input, (found[0].size,), found, input._layout.shape, return_inverse, return_counts)
 
 
 # -- counting ---------------------------------------------------------------------------------------------------
@@ -103,24 +103,24 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         RuntimeError: the input is not one row of non-negative integers, or the weights do not fit it.
         NotImplementedError: its elements are no integers.
     """
-    kind = input._type.dtype
+    kind = input._layout.type.dtype
     if kind.category != int64.category:
-        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{kind.legacy}' (shape {list(input._shape)})")
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{kind.legacy}' (shape {list(input.shape)})")
     if minlength < 0:
         raise RuntimeError(f"minlength should be >= 0, not {minlength}")
     counted, row = None, None
     if weights is not None:
-        if weights._shape != input._shape:
+        if weights._layout.shape != input._layout.shape:
             raise RuntimeError(
                 "weights should be 1-d and have the same length as input: "
-                f"{list(weights._shape)} and {list(input._shape)}"
+                f"{list(weights.shape)} and {list(input.shape)}"
             )
-        counted = weights._type.dtype if weights._type.dtype is float32 else float64
+        counted = weights._layout.type.dtype if weights._layout.type.dtype is float32 else float64
         row = row_of(convert(weights.detach(), counted))
-    counts = devices.bincount(row_of(input), row, minlength) if len(input._shape) == 1 else None
+    counts = devices.bincount(row_of(input), row, minlength) if len(input._layout.shape) == 1 else None
     if counts is None:
         raise RuntimeError(
-            f"bincount only supports 1-d non-negative integral inputs (shape {list(input._shape)})."
+            f"bincount only supports 1-d non-negative integral inputs (shape {list(input.shape)})."
         )
     return fresh(counts, (counts.size,), tensor_type(counted or int64, input.device))
 
@@ -135,9 +135,9 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         RuntimeError: there are no bins, or the range is empty or not finite.
         NotImplementedError: the elements are not floating-point numbers.
     """
-    kind = input._type.dtype
+    kind = input._layout.type.dtype
     if not kind.is_floating_point:
-        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{kind.legacy}' (shape {list(input._shape)})")
+        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{kind.legacy}' (shape {list(input.shape)})")
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     row = row_of(input.detach())
@@ -150,7 +150,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         low, high = low - 1, high + 1
     if low > high:
         raise RuntimeError(f"torch.histc: max must be larger than min, but they are {high} and {low}")
-    return fresh(devices.histogram(row, bins, low, high), (bins,), input._type)
+    return fresh(devices.histogram(row, bins, low, high), (bins,), input._layout.type)
 
 
 # -- places in sorted rows --------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ def searchsorted(
         )
     rows = sorted_sequence.detach()
     values = input if isinstance(input, Tensor) else tensor(input, device=rows.device)
-    own, wanted = rows._shape, values._shape
+    own, wanted = rows._layout.shape, values._layout.shape
     if len(own) > 1 and not wanted:
         raise RuntimeError(
             "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
@@ -191,17 +191,17 @@ def searchsorted(
             f"tensor {list(wanted)}"
         )
     if sorter is not None:
-        if sorter._shape != own:
+        if sorter._layout.shape != own:
             raise RuntimeError(
                 "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
-                f"{list(own)} and got sorter tensor {list(sorter._shape)}"
+                f"{list(own)} and got sorter tensor {list(sorter.shape)}"
             )
         rows = rows.gather(-1, sorter)
     refuse_complex_order(rows, "searchsorted_out_cpu")
     refuse_complex_order(values, "searchsorted_out_cpu")
     length = own[-1]
     count = numel(wanted) if len(own) == 1 else wanted[-1]
-    kinds = rows._type.dtype, values._type.dtype
+    kinds = rows._layout.type.dtype, values._layout.type.dtype
     found = devices.search_rows(
         row_of(rows), length, row_of(values.detach()), count, right or side == "right",
         promote_types(*kinds).numpy,
@@ -218,8 +218,8 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     Raises:
         RuntimeError: the boundaries are not one row.
     """
-    if len(boundaries._shape) != 1:
-        raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({len(boundaries._shape)})")
+    if len(boundaries._layout.shape) != 1:
+        raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({len(boundaries._layout.shape)})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ... import devices
-from ..._layout import numel
 from ..._tensor import Tensor, fresh, strided
 from ..._types import bool_, int32, int64, tensor_type
 from ..copying import kept_strides, row_of
@@ -39,9 +38,9 @@ def _sorted(input: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
     order = tuple(sorted(range(len(strides)), key=lambda d: -strides[d]))
     place = (order.index(dim),) if order else (0,)
     values, indices = devices.sort_axis(*axis_view(permute_op(input, order), place), descending)
-    shape = input._shape
+    shape = input._layout.shape
     return (
-        strided(values, shape, strides, 0, input._type),
+        strided(values, shape, strides, 0, input._layout.type),
         strided(indices, shape, strides, 0, tensor_type(int64, input.device)),
     )
 
@@ -64,9 +63,9 @@ def _(grad, indices, input_shape, dim):
 
 
 def _refuse_complex(input: Tensor, name: str) -> None:
-    if input._type.dtype.is_complex:
+    if input._layout.type.dtype.is_complex:
         raise RuntimeError(
-            f"{name} does not support complex dtypes on CPU ({input.dtype}, shape {list(input._shape)})"
+            f"{name} does not support complex dtypes on CPU ({input.dtype}, shape {list(input.shape)})"
         )
 
 
@@ -109,8 +108,8 @@ def msort(input: Tensor) -> Tensor:
 @operation("TopkBackward0", outputs=["out", "indices"], dims=["dim"])
 def topk_op(input: Tensor, k: int, dim: int, largest: bool) -> tuple[Tensor, Tensor]:
     values, indices = devices.sort_axis(*axis_view(input, (dim,)), largest, k)
-    shape = (*input._shape[:dim], k, *input._shape[dim + 1 :]) if input._shape else ()
-    return fresh(values, shape, input._type), index_tensor(indices, shape, input)
+    shape = (*input._layout.shape[:dim], k, *input._layout.shape[dim + 1 :]) if input._layout.shape else ()
+    return fresh(values, shape, input._layout.type), index_tensor(indices, shape, input)
 
 
 @topk_op.gradient("input")
@@ -134,13 +133,13 @@ def topk(
     if names:
         dim, _ = numpy_names("topk", names, dim, empty=-1)
     _refuse_complex(input, "topk")
-    if input._type.dtype is bool_:
-        raise RuntimeError(f"topk does not support bool dtypes on CPU (shape {list(input._shape)})")
+    if input._layout.type.dtype is bool_:
+        raise RuntimeError(f"topk does not support bool dtypes on CPU (shape {list(input.shape)})")
     dim = one_dim(input, dim, "topk")
-    length = input._shape[dim] if input._shape else 1
+    length = input._layout.shape[dim] if input._layout.shape else 1
     if not 0 <= k <= length:
-        raise RuntimeError(f"selected index k out of range: {k} of {length} elements (shape {list(input._shape)})")
-    return _topk_result(*topk_op(input, k if input._shape else 1, dim, largest))
+        raise RuntimeError(f"selected index k out of range: {k} of {length} elements (shape {list(input.shape)})")
+    return _topk_result(*topk_op(input, k if input._layout.shape else 1, dim, largest))
 
 
 # -- one element of each line -----------------------------------------------------------------------------------
@@ -148,8 +147,8 @@ def topk(
 
 def _as_picked(found: tuple[Any, Any], input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     """What a device function has found on each line: its elements and their places."""
-    shape = reduced_shape(input._shape, (dim,), keepdim)
-    return fresh(found[0], shape, input._type), index_tensor(found[1], shape, input)
+    shape = reduced_shape(input._layout.shape, (dim,), keepdim)
+    return fresh(found[0], shape, input._layout.type), index_tensor(found[1], shape, input)
 
 
 @operation("KthvalueBackward0", outputs=["out", "indices"], dims=["dim"])
@@ -190,8 +189,8 @@ def _checked(input: Tensor, dim: Any, name: str, bools: bool = False) -> int:
 
 def _check_ordered(input: Tensor, name: str, bools: bool = False) -> None:
     refuse_complex_order(input, f"{name}_cpu")
-    if input._type.dtype is bool_ and not bools:
-        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool' (shape {list(input._shape)})")
+    if input._layout.type.dtype is bool_ and not bools:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool' (shape {list(input.shape)})")
 
 
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, **names: Any) -> Any:
@@ -205,20 +204,20 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, **name
     if names:
         dim, keepdim = numpy_names("kthvalue", names, dim, keepdim, empty=-1)
     dim = _checked(input, dim, "kthvalue")
-    length = input._shape[dim] if input._shape else 1
+    length = input._layout.shape[dim] if input._layout.shape else 1
     if not 1 <= k <= length:
         raise RuntimeError(
             f"kthvalue(): selected number k out of range for dimension {dim}: {k} of {length} elements "
-            f"(shape {list(input._shape)})"
+            f"(shape {list(input.shape)})"
         )
     return _kthvalue_result(*kthvalue_op(input, k, dim, keepdim))
 
 
 def _median_of_all(input: Tensor, past_nan: bool) -> Tensor:
-    if numel(input._shape) == 0:
+    if input._layout.size == 0:
         return input.new_full((), float("nan") if input.is_floating_point() else _NAN_AS.get(input.dtype, 0))
-    values, _ = devices.median_axis(row_of(input), 1, numel(input._shape), 1, past_nan)
-    return fresh(values, (), input._type)
+    values, _ = devices.median_axis(row_of(input), 1, input._layout.size, 1, past_nan)
+    return fresh(values, (), input._layout.type)
 
 
 #: What the processor's conversion of NaN gives: of int32 and int64 the smallest number, of others 0.

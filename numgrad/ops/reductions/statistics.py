@@ -31,20 +31,20 @@ def _moments(
     input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool, root: bool
 ) -> tuple[Tensor, Tensor]:
     """The variance, or its square root, and the mean."""
-    if input._type.dtype.is_complex:  # the squared distances of both parts
+    if input._layout.type.dtype.is_complex:  # the squared distances of both parts
         spread = add(*[_moments(part(input), dims, correction, keepdim, False)[0] for part in (real, imag)])
         return sqrt(spread) if root else spread, mean_dims(input, dims, keepdim)
     spread, mean = devices.variance_axis(*axis_view(input, dims), correction, root)
-    shape = reduced_shape(input._shape, dims, keepdim)
-    return fresh(spread, shape, input._type), fresh(mean, shape, input._type)
+    shape = reduced_shape(input._layout.shape, dims, keepdim)
+    return fresh(spread, shape, input._layout.type), fresh(mean, shape, input._layout.type)
 
 
 def _var_gradient(grad: Tensor, input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
     """``2 / (n - correction) * (x - mean) * grad``."""
     grad = restored(grad, dims, keepdim)
     distance = sub(input, mean_dims(input, dims, True))
-    freedom = numel(tuple([input._shape[d] for d in dims])) - correction
-    if freedom <= 0 and len(dims) == len(input._shape):
+    freedom = numel(tuple([input._layout.shape[d] for d in dims])) - correction
+    if freedom <= 0 and len(dims) == len(input._layout.shape):
         # As in PyTorch, where all is reduced: the mean's place is undefined, everything else infinitely far.
         return mul(grad, where(eq(distance, 0), float("nan"), float("inf")))
     return mul(mul(grad, 2 / freedom if freedom else float("inf")), distance)
@@ -92,7 +92,7 @@ def _(grad, input, dims, correction, keepdim):
     spread, mean = grad
     if mean is None:
         return _var_gradient(spread, input, dims, correction, keepdim)
-    of_mean = mean_gradient(mean, input._shape, dims, keepdim)
+    of_mean = mean_gradient(mean, input._layout.shape, dims, keepdim)
     return of_mean if spread is None else add(of_mean, _var_gradient(spread, input, dims, correction, keepdim))
 
 
@@ -107,7 +107,7 @@ def _(grad, input, std, dims, correction, keepdim):
     spread, mean = grad
     if mean is None:
         return _std_gradient(spread, input, std, dims, correction, keepdim)
-    of_mean = mean_gradient(mean, input._shape, dims, keepdim)
+    of_mean = mean_gradient(mean, input._layout.shape, dims, keepdim)
     if spread is None:
         return of_mean
     return add(of_mean, _std_gradient(spread, input, std, dims, correction, keepdim))
@@ -124,14 +124,14 @@ def _spread(
         raise TypeError(f"{name}() got both 'unbiased' and 'correction'")
     if correction is None:
         correction = 0 if unbiased is False else 1
-    kind = input._type.dtype
+    kind = input._layout.type.dtype
     if kind.category <= int64.category:
         raise RuntimeError(
-            f"std and var only support floating point and complex dtypes, not {kind} (shape {list(input._shape)})"
+            f"std and var only support floating point and complex dtypes, not {kind} (shape {list(input.shape)})"
         )
-    dims = normal_dims(dim, len(input._shape))
-    count = numel(tuple([input._shape[d] for d in dims]))
-    if count <= correction and numel(reduced_shape(input._shape, dims, False)):
+    dims = normal_dims(dim, len(input._layout.shape))
+    count = numel(tuple([input._layout.shape[d] for d in dims]))
+    if count <= correction and numel(reduced_shape(input._layout.shape, dims, False)):
         warnings.warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
             f"(input numel divided by output numel), but they are {correction} and {count}.",
@@ -207,7 +207,7 @@ def std_mean(
 @operation("LogsumexpBackward0", dims=["dims"])
 def logsumexp_op(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     row = devices.logsumexp_axis(*axis_view(input, dims))
-    return fresh(row, reduced_shape(input._shape, dims, keepdim), input._type)
+    return fresh(row, reduced_shape(input._layout.shape, dims, keepdim), input._layout.type)
 
 
 @logsumexp_op.gradient("input")
@@ -226,14 +226,14 @@ def logsumexp(input: Tensor, dim: Any = None, keepdim: bool = False, **names: An
         dim, keepdim = numpy_names("logsumexp", names, dim, keepdim)
     if dim is None:
         raise TypeError("logsumexp() missing 1 required positional argument: 'dim'")
-    kind = input._type.dtype
+    kind = input._layout.type.dtype
     if kind.is_complex:
         raise NotImplementedError(
-            f"\"logsumexp_cpu\" not implemented for '{kind.legacy}' (shape {list(input._shape)})"
+            f"\"logsumexp_cpu\" not implemented for '{kind.legacy}' (shape {list(input.shape)})"
         )
     if not kind.is_floating_point:
         input = convert(input, get_default_dtype())
-    return logsumexp_op(input, normal_dims(dim, len(input._shape)), keepdim)
+    return logsumexp_op(input, normal_dims(dim, len(input._layout.shape)), keepdim)
 
 
 # -- without NaN ------------------------------------------------------------------------------------------------
@@ -259,12 +259,12 @@ def nansum(
     """
     if names:
         dim, keepdim = numpy_names("nansum", names, dim, keepdim)
-    if input._type.dtype.is_complex:
+    if input._layout.type.dtype.is_complex:
         raise RuntimeError(
-            f"nansum on CPU does not support complex inputs ({input.dtype}, shape {list(input._shape)})"
+            f"nansum on CPU does not support complex inputs ({input.dtype}, shape {list(input.shape)})"
         )
     return nansum_op(
-        input, normal_dims(dim, len(input._shape)), keepdim, None if dtype is None else to_dtype(dtype)
+        input, normal_dims(dim, len(input._layout.shape)), keepdim, None if dtype is None else to_dtype(dtype)
     )
 
 
@@ -278,22 +278,22 @@ def nanmean(
     """
     if names:
         dim, keepdim = numpy_names("nanmean", names, dim, keepdim)
-    kind = input._type.dtype
+    kind = input._layout.type.dtype
     if kind.category <= int64.category:
         raise RuntimeError(
             f"nanmean(): expected input to have floating point or complex dtype but got {kind.legacy} "
-            f"(shape {list(input._shape)})"
+            f"(shape {list(input.shape)})"
         )
     total = nansum(input, dim, keepdim, dtype=dtype)
-    dims = normal_dims(dim, len(input._shape))
-    return div(total, folded("numbers", input.detach(), dims, keepdim, total._type))
+    dims = normal_dims(dim, len(input._layout.shape))
+    return div(total, folded("numbers", input.detach(), dims, keepdim, total._layout.type))
 
 
 def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None, **names: Any) -> Tensor:
     """How many elements are not 0, over all or some dimensions, as int64."""
     if names:
         dim, _ = numpy_names("count_nonzero", names, dim)
-    dims = normal_dims(dim, len(input._shape))
+    dims = normal_dims(dim, len(input._layout.shape))
     return folded("nonzero", input.detach(), dims, False, tensor_type(int64, input.device))
 
 

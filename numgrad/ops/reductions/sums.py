@@ -27,22 +27,22 @@ __all__ = [
 def summed_type(input: Tensor, kind: dtype | None) -> TensorType:
     """The type of a sum or product: the one asked for, or the input's, int64 for integers and bools."""
     if kind is None:
-        if input._type.dtype.category > int64.category:
-            return input._type
+        if input._layout.type.dtype.category > int64.category:
+            return input._layout.type
         kind = int64
     return tensor_type(kind, input.device)
 
 
 def as_real(input: Tensor, type: TensorType) -> Tensor:
     """The tensor, or its real part if what is made of it is to be real."""
-    drops = input._type.dtype.is_complex and not type.dtype.is_complex and type.dtype is not bool_
+    drops = input._layout.type.dtype.is_complex and not type.dtype.is_complex and type.dtype is not bool_
     return convert(input, type.dtype) if drops else input
 
 
 def fold(name: str, input: Tensor, dims: tuple[int, ...], keepdim: bool, type: TensorType) -> Tensor:
     """The device's reduction ``name`` over some dimensions."""
     return fresh(
-        devices.fold_axis(name, *axis_view(input, dims), type), reduced_shape(input._shape, dims, keepdim), type
+        devices.fold_axis(name, *axis_view(input, dims), type), reduced_shape(input._layout.shape, dims, keepdim), type
     )
 
 
@@ -65,7 +65,7 @@ def _sum(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None
 
 @operation("SumBackward0", linear=True)
 def sum_all(input: Tensor, kind: dtype | None = None) -> Tensor:
-    return _sum(input, all_dims(input._shape), False, kind)
+    return _sum(input, all_dims(input._layout.shape), False, kind)
 
 
 @sum_all.gradient("input")
@@ -96,14 +96,14 @@ def sum(
         dtype = to_dtype(dtype)
     if dim is None and not keepdim:
         return sum_all(input, dtype)
-    return sum_dims(input, normal_dims(dim, len(input._shape)), keepdim, dtype)
+    return sum_dims(input, normal_dims(dim, len(input._layout.shape)), keepdim, dtype)
 
 
 def sum_to_shape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     """The sum over whatever broadcasting ``shape`` to the input's shape repeated."""
-    extra = len(input._shape) - len(shape)
+    extra = len(input._layout.shape) - len(shape)
     dims = tuple(range(extra)) + tuple(
-        [extra + d for d, size in enumerate(shape) if size == 1 and input._shape[extra + d] != 1]
+        [extra + d for d, size in enumerate(shape) if size == 1 and input._layout.shape[extra + d] != 1]
     )
     if not dims:
         return input
@@ -121,9 +121,9 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
         RuntimeError: it cannot be broadcast to that shape.
     """
     shape = sizes_of(size)
-    own = input._shape[len(input._shape) - len(shape) :]
+    own = input._layout.shape[len(input._layout.shape) - len(shape) :]
     if len(shape) > len(own) or [a for a, b in zip(shape, own, strict=True) if a not in (1, b)]:
-        raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(input._shape)}}}.")
+        raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(input.shape)}}}.")
     return sum_to_shape(input, shape) if shape else sum_all(input)
 
 
@@ -136,12 +136,12 @@ attach("sum_to_size", sum_to_size)
 def _mean(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Tensor:
     type = summed_type(input, kind)
     row = devices.mean_axis(*axis_view(as_real(input, type), dims), type)
-    return fresh(row, reduced_shape(input._shape, dims, keepdim), type)
+    return fresh(row, reduced_shape(input._layout.shape, dims, keepdim), type)
 
 
 @operation("MeanBackward0", linear=True)
 def mean_all(input: Tensor, kind: dtype | None = None) -> Tensor:
-    return _mean(input, all_dims(input._shape), False, kind)
+    return _mean(input, all_dims(input._layout.shape), False, kind)
 
 
 @mean_all.gradient("input")
@@ -171,18 +171,18 @@ def mean(
     """
     if names:
         dim, keepdim = numpy_names("mean", names, dim, keepdim)
-    kind = input._type.dtype
+    kind = input._layout.type.dtype
     if dtype is not None:
         kind = dtype = to_dtype(dtype)
     if kind.category <= int64.category:
         which = "Input" if dtype is None else "Optional"
         raise RuntimeError(
             f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
-            f"Got: {kind.legacy} (shape {list(input._shape)})"
+            f"Got: {kind.legacy} (shape {list(input.shape)})"
         )
     if dim is None and not keepdim:
         return mean_all(input, dtype)
-    return mean_dims(input, normal_dims(dim, len(input._shape)), keepdim, dtype)
+    return mean_dims(input, normal_dims(dim, len(input._layout.shape)), keepdim, dtype)
 
 
 # -- truth ------------------------------------------------------------------------------------------------------
@@ -190,8 +190,8 @@ def mean(
 
 def _truth(name: str, input: Tensor, dim: int | Sequence[int] | None, keepdim: bool) -> Tensor:
     nothing = isinstance(dim, Sequence) and len(dim) == 0  # unlike in a sum, no dimension stands for no dimension
-    dims = () if nothing else normal_dims(dim, len(input._shape))
-    kind = uint8 if input._type.dtype is uint8 else bool_
+    dims = () if nothing else normal_dims(dim, len(input._layout.shape))
+    kind = uint8 if input._layout.type.dtype is uint8 else bool_
     return folded(name, input, dims, keepdim, tensor_type(kind, input.device))
 
 

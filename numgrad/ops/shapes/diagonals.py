@@ -28,7 +28,7 @@ def diagonal_op(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
 
 
 def _diagonal(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    shape, strides = input._shape, input._element_strides()
+    shape, strides = input._layout.shape, input._layout.strides
     down, right = max(-offset, 0), max(offset, 0)
     length = max(min(shape[dim1] - down, shape[dim2] - right), 0)
     kept = [d for d in range(len(shape)) if d not in (dim1, dim2)]
@@ -51,7 +51,7 @@ def _(grad, input_shape, offset, dim1, dim2):
 @operation("DiagonalBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim1", "dim2"], shapes=["shape"])
 def diagonal_backward(grad_output: Tensor, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Tensor:
     """Zeros of ``shape`` with the gradient on the diagonal."""
-    out = zeros_of(shape, grad_output._type)
+    out = zeros_of(shape, grad_output._layout.type)
     write(_diagonal(out, offset, dim1, dim2), grad_output)
     return out
 
@@ -78,13 +78,13 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
         IndexError: there is no such dimension.
         RuntimeError: the two are the same.
     """
-    return diagonal_op(input, offset, *_two_dims(dim1, dim2, len(input._shape)))
+    return diagonal_op(input, offset, *_two_dims(dim1, dim2, len(input._layout.shape)))
 
 
 @operation("DiagEmbedBackward0", linear=True, dims=["dim1", "dim2"])
 def diag_embed_op(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    side = input._shape[-1] + abs(offset)
-    shape = list(input._shape[:-1])
+    side = input._layout.shape[-1] + abs(offset)
+    shape = list(input._layout.shape[:-1])
     for dim in sorted((dim1, dim2)):
         shape.insert(dim, side)
     return diagonal_backward.function(input, tuple(shape), offset, dim1, dim2)
@@ -102,7 +102,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
         IndexError: there is no such dimension in the result.
         RuntimeError: the two are the same.
     """
-    return diag_embed_op(input, offset, *_two_dims(dim1, dim2, len(input._shape) + 1 if input._shape else 0))
+    return diag_embed_op(input, offset, *_two_dims(dim1, dim2, len(input._layout.shape) + 1 if input._layout.shape else 0))
 
 
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
@@ -111,11 +111,11 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     Raises:
         RuntimeError: the tensor is neither a vector nor a matrix.
     """
-    rank = len(input._shape)
+    rank = len(input._layout.shape)
     if rank == 1:
         return diag_embed_op(input, diagonal, 0, 1)
     if rank != 2:
-        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {rank}D (shape {list(input._shape)})")
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {rank}D (shape {list(input.shape)})")
     return diagonal_copy(input, diagonal, 0, 1)
 
 
@@ -140,12 +140,12 @@ def trace(input: Tensor) -> Tensor:
     Raises:
         RuntimeError: the tensor is no matrix.
     """
-    if len(input._shape) != 2:
+    if len(input._layout.shape) != 2:
         raise RuntimeError(
-            f"trace: expected a matrix, but got tensor with dim {len(input._shape)} (shape {list(input._shape)})"
+            f"trace: expected a matrix, but got tensor with dim {len(input._layout.shape)} (shape {list(input.shape)})"
         )
     if input.dtype is bool_:
-        raise NotImplementedError(f"\"trace\" not implemented for 'Bool' (shape {list(input._shape)})")
+        raise NotImplementedError(f"\"trace\" not implemented for 'Bool' (shape {list(input.shape)})")
     return trace_op(input)
 
 
@@ -173,8 +173,8 @@ def _(grad, diagonal):
 
 
 def _check_matrix(name: str, input: Tensor, diagonal: Any) -> None:
-    if len(input._shape) < 2:
-        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions (shape {list(input._shape)})")
+    if len(input._layout.shape) < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions (shape {list(input.shape)})")
     if not isinstance(diagonal, int):
         raise TypeError(f"{name}(): argument 'diagonal' must be int, not {type(diagonal).__name__}")
 
@@ -217,13 +217,13 @@ def fill_diagonal_(input: Tensor, fill_value: Any, wrap: bool = False) -> Tensor
     Raises:
         RuntimeError: the tensor has fewer than two dimensions, or more of different sizes.
     """
-    shape = input._shape
+    shape = input._layout.shape
     if len(shape) < 2:
         raise RuntimeError(f"dimensions must larger than 1 (shape {list(shape)})")
     if len(shape) > 2:
         if len(set(shape)) > 1:
             raise RuntimeError(f"all dimensions of input must be of equal length (shape {list(shape)})")
-        fill_(as_strided(input, shape[:1], (sum(input._element_strides()),)), fill_value)
+        fill_(as_strided(input, shape[:1], (sum(input._layout.strides),)), fill_value)
         return input
     rows, columns = shape
     for start in range(0, rows, columns + 1) if wrap else (0,):

@@ -40,7 +40,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         IndexError: there is no such dimension.
         RuntimeError: the first comes after the last.
     """
-    shape = input._shape
+    shape = input._layout.shape
     first, last = normal_dim(start_dim, len(shape)), normal_dim(end_dim, len(shape))
     if first > last:
         raise RuntimeError(
@@ -61,23 +61,23 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
         IndexError: there is no such dimension.
         RuntimeError: the tensor is 0-d, or the sizes do not multiply to that of the dimension.
     """
-    dim = normal_dim(dim, len(input._shape))
-    if not input._shape:
+    dim = normal_dim(dim, len(input._layout.shape))
+    if not input._layout.shape:
         raise RuntimeError("unflatten: dimension specified as 0 but tensor has no dimensions")
     wanted = sizes_of((), sizes, "unflatten(): argument 'sizes'")
     if not wanted:
         raise RuntimeError("unflatten: sizes must be non-empty")
-    extent = input._shape[dim]
+    extent = input._layout.shape[dim]
     if wanted.count(-1) > 1:
         raise RuntimeError(f"unflatten: only one dimension can be inferred, but got sizes {list(wanted)}")
     known = _layout.numel(tuple([size for size in wanted if size != -1]))
     if known != extent if -1 not in wanted else known == 0 or extent % known:
         raise RuntimeError(
             f"unflatten: Provided sizes {list(wanted)} don't multiply up to the size of dim {dim} ({extent}) in the "
-            f"input tensor (shape {list(input._shape)})"
+            f"input tensor (shape {list(input.shape)})"
         )
     split = [extent // known if size == -1 else size for size in wanted]
-    return view(input, (*input._shape[:dim], *split, *input._shape[dim + 1 :]))
+    return view(input, (*input._layout.shape[:dim], *split, *input._layout.shape[dim + 1 :]))
 
 
 def ravel(input: Tensor) -> Tensor:
@@ -92,7 +92,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
         IndexError: there is no such dimension.
         RuntimeError: a dimension is named twice, or the numbers of dimensions differ.
     """
-    rank = len(input._shape)
+    rank = len(input._layout.shape)
     given = [sizes_of((), d if isinstance(d, tuple | list) else (d,)) for d in (source, destination)]
     if len(given[0]) != len(given[1]):
         raise RuntimeError(
@@ -125,20 +125,20 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 def _reversed(self: Tensor) -> Tensor:
     """The dimensions in reverse order."""
-    return permute_op(self, tuple(range(len(self._shape)))[::-1])
+    return permute_op(self, tuple(range(len(self._layout.shape)))[::-1])
 
 
 def _check_matrices(input: Tensor, name: str) -> None:
-    if len(input._shape) == 1:
+    if len(input._layout.shape) == 1:
         raise RuntimeError(
-            f"tensor.{name} is only supported on matrices or batches of matrices. Got {len(input._shape)}-D tensor."
+            f"tensor.{name} is only supported on matrices or batches of matrices. Got {len(input._layout.shape)}-D tensor."
         )
 
 
 def _matrix_transposed(self: Tensor) -> Tensor:
     """The last two dimensions exchanged."""
     _check_matrices(self, "mT")
-    return transpose(self, -2, -1) if self._shape else transpose_op(self, 0, 0)
+    return transpose(self, -2, -1) if self._layout.shape else transpose_op(self, 0, 0)
 
 
 def _adjoint_matrix(self: Tensor) -> Tensor:
@@ -149,10 +149,10 @@ def _adjoint_matrix(self: Tensor) -> Tensor:
 
 def _conjugate_transposed(self: Tensor) -> Tensor:
     """The conjugate transpose of a matrix."""
-    if len(self._shape) not in (0, 2):
-        hint = " For batches of matrices, consider using tensor.mH" if len(self._shape) > 2 else ""
+    if len(self._layout.shape) not in (0, 2):
+        hint = " For batches of matrices, consider using tensor.mH" if len(self._layout.shape) > 2 else ""
         raise RuntimeError(
-            f"tensor.H is only supported on matrices (2-D tensors). Got {len(self._shape)}-D tensor.{hint}"
+            f"tensor.H is only supported on matrices (2-D tensors). Got {len(self._layout.shape)}-D tensor.{hint}"
         )
     return _adjoint_matrix(self)
 
@@ -188,23 +188,23 @@ def _for_each(function: Callable[[Tensor], Tensor], name: str) -> Callable[..., 
 
 def _one_dimension(input: Tensor) -> Tensor:
     """The tensor with at least one dimension; several tensors, also as a sequence, give a tuple."""
-    return input if input._shape else reshape(input, (1,))
+    return input if input._layout.shape else reshape(input, (1,))
 
 
 def _two_dimensions(input: Tensor) -> Tensor:
     """The tensor with at least two dimensions, new ones in front; several tensors give a tuple."""
-    if not input._shape:
+    if not input._layout.shape:
         return reshape(input, (1, 1))
-    return unsqueeze_op(input, 0) if len(input._shape) == 1 else input
+    return unsqueeze_op(input, 0) if len(input._layout.shape) == 1 else input
 
 
 def _three_dimensions(input: Tensor) -> Tensor:
     """The tensor with at least three dimensions, a vector being (1, n, 1) and a matrix (n, m, 1)."""
-    if not input._shape:
+    if not input._layout.shape:
         return reshape(input, (1, 1, 1))
-    if len(input._shape) == 1:
+    if len(input._layout.shape) == 1:
         return unsqueeze_op(unsqueeze_op(input, 0), 2)
-    return unsqueeze_op(input, 2) if len(input._shape) == 2 else input
+    return unsqueeze_op(input, 2) if len(input._layout.shape) == 2 else input
 
 
 atleast_1d = _for_each(_one_dimension, "atleast_1d")
@@ -227,8 +227,8 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]
     several: Any = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
     if not several:
         raise RuntimeError("expected a non-empty list of Tensors")
-    shape = _layout.broadcast_shapes(*[tensor._shape for tensor in several])
-    return tuple([tensor if tensor._shape == shape else expand_op(tensor, shape) for tensor in several])
+    shape = _layout.broadcast_shapes(*[tensor._layout.shape for tensor in several])
+    return tuple([tensor if tensor._layout.shape == shape else expand_op(tensor, shape) for tensor in several])
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
@@ -259,7 +259,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 def numel(input: Tensor) -> int:
     """The number of elements."""
-    return _layout.numel(input._shape)
+    return input._layout.size
 
 
 def is_tensor(obj: Any) -> bool:
@@ -279,12 +279,12 @@ def is_nonzero(input: Tensor) -> bool:
 @checked
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape."""
-    return input._shape == other._shape
+    return input._layout.shape == other._layout.shape
 
 
 def ndimension(self: Tensor) -> int:
     """The number of dimensions."""
-    return len(self._shape)
+    return len(self._layout.shape)
 
 
 for _function in (flatten, unflatten, movedim, ravel, swapaxes, swapdims, adjoint, is_nonzero, is_same_size):

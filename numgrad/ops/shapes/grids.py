@@ -10,7 +10,6 @@ import numpy as np
 
 from ... import devices
 from ..._device import CPU
-from ..._layout import numel
 from ..._tensor import Tensor
 from ..._types import int64, tensor_type
 from ..arguments import checked
@@ -46,11 +45,11 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     for vector in vectors:
-        if len(vector._shape) > 1:
+        if len(vector._layout.shape) > 1:
             raise RuntimeError(
-                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got shape {list(vector._shape)}"
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got shape {list(vector.shape)}"
             )
-        if vector._type is not vectors[0]._type:
+        if vector._layout.type is not vectors[0]._layout.type:
             check_one_device(*vectors)
             raise RuntimeError(
                 "meshgrid expects all tensors to have the same dtype "
@@ -59,7 +58,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     swapped = indexing == "xy" and len(vectors) > 1
     if swapped:
         vectors = (vectors[1], vectors[0], *vectors[2:])
-    shape = tuple([numel(vector._shape) for vector in vectors])
+    shape = tuple([vector._layout.size for vector in vectors])
     grids = []
     for place, vector in enumerate(vectors):
         own = [1] * len(shape)
@@ -71,8 +70,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
 
 def _vector(input: Any) -> Tensor:
-    if len(input._shape) != 1:
-        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input._shape)}")
+    if len(input._layout.shape) != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
     return input
 
 
@@ -95,11 +94,11 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     Raises:
         RuntimeError: the tensor is no vector, or ``r`` is negative.
     """
-    count = _vector(input)._shape[0]
+    count = _vector(input)._layout.shape[0]
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return zeros_of((0,), input._type)
+        return zeros_of((0,), input._layout.type)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = math.comb(count + r - 1, r) if with_replacement and count else math.comb(count, r)
     with devices.shape_told((rows, r), tensor_type(int64, CPU)):  # which are all allocated before the first is found
@@ -112,9 +111,9 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 @operation("BlockDiagBackward0", inputs=["tensors"], sequence=True, linear=True)
 def block_diag_op(tensors: tuple[Tensor, ...], shapes: tuple[tuple[int, ...], ...]) -> Tensor:
     rows, columns = [sum(sizes) for sizes in zip(*map(_as_matrix, shapes), strict=True)]
-    out = zeros_of((rows, columns), tensors[0]._type)
+    out = zeros_of((rows, columns), tensors[0]._layout.type)
     for block, tensor in zip(_blocks(out, shapes, slice_op.function), tensors, strict=True):
-        write(block, expand_op.function(tensor, block._shape))
+        write(block, expand_op.function(tensor, block._layout.shape))
     return out
 
 
@@ -148,13 +147,13 @@ def block_diag(*tensors: Any) -> Tensor:
         return public_functions["empty"](1, 0)
     kind = given[0].dtype
     for number, tensor in enumerate(given):
-        if len(tensor._shape) > 2:
+        if len(tensor._layout.shape) > 2:
             raise RuntimeError(
                 "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
-                f"{number} has {len(tensor._shape)} dimensions (shape {list(tensor._shape)})"
+                f"{number} has {len(tensor._layout.shape)} dimensions (shape {list(tensor.shape)})"
             )
         kind = promote_types(kind, tensor.dtype)
-    return block_diag_op(tuple([convert(t, kind) for t in given]), tuple([t._shape for t in given]))
+    return block_diag_op(tuple([convert(t, kind) for t in given]), tuple([t._layout.shape for t in given]))
 
 
 for _function in (meshgrid, cartesian_prod, combinations, block_diag):

@@ -30,9 +30,9 @@ def _in_place(op: Any, node: str) -> Callable[..., Tensor]:
         seen = op.function(input, *args)
         edge = edge_of(input) if state.mode & GRAD and input._requires_grad else None
         if edge is not None:
-            recorded = node_class((edge,), seen._shape, seen._type)
+            recorded = node_class((edge,), seen._layout.shape, seen._layout.type)
             op._save(recorded, (input, *args), (seen,))
-        input._flat, input._shape, input._strides, input._offset = seen._flat, seen._shape, seen._strides, seen._offset
+        input._flat, input._layout, input._offset = seen._flat, seen._layout, seen._offset
         input._counter[0] += 1
         reshaped_in_place(input, recorded, (op, args))
         return input
@@ -55,8 +55,8 @@ def t_(input: Tensor) -> Tensor:
     Raises:
         RuntimeError: the tensor has more than two dimensions.
     """
-    if len(input._shape) > 2:
-        raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {len(input._shape)}D")
+    if len(input._layout.shape) > 2:
+        raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {len(input._layout.shape)}D")
     return _t(input)
 
 
@@ -66,7 +66,7 @@ def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
     Raises:
         IndexError: there is no such dimension.
     """
-    rank = len(input._shape)
+    rank = len(input._layout.shape)
     return _transpose(input, normal_dim(dim0, rank), normal_dim(dim1, rank))
 
 
@@ -79,8 +79,8 @@ def squeeze_(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     if dim is None:
         return _squeeze_all(input)
     if not isinstance(dim, Sequence):
-        return _squeeze_dim(input, normal_dim(dim, len(input._shape)))
-    return _squeeze_dims(input, normal_dims(dim, len(input._shape)) if dim else ())
+        return _squeeze_dim(input, normal_dim(dim, len(input._layout.shape)))
+    return _squeeze_dims(input, normal_dims(dim, len(input._layout.shape)) if dim else ())
 
 
 def unsqueeze_(input: Tensor, dim: int) -> Tensor:
@@ -89,7 +89,7 @@ def unsqueeze_(input: Tensor, dim: int) -> Tensor:
     Raises:
         IndexError: ``dim`` is beyond the dimensions that the result has.
     """
-    return _unsqueeze(input, normal_dim(dim, len(input._shape) + 1))
+    return _unsqueeze(input, normal_dim(dim, len(input._layout.shape) + 1))
 
 
 def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:

@@ -24,7 +24,7 @@ __all__ = ["cat", "cat_op", "checked_tensors", "stack", "unbind"]
 
 @operation("UnbindBackward0", view=True, dims=["dim"])
 def unbind_op(input: Tensor, dim: int) -> tuple[Tensor, ...]:
-    shape, strides = input._shape, input._element_strides()
+    shape, strides = input._layout.shape, input._layout.strides
     rest = shape[:dim] + shape[dim + 1 :], strides[:dim] + strides[dim + 1 :]
     return tuple([view_of(input, *rest, input._offset + i * strides[dim]) for i in range(shape[dim])])
 
@@ -34,7 +34,7 @@ def _(grad, input_shape, dim):
     """``stack(grad, dim)``, zeros in place of gradients that did not come."""
     grads = grad if isinstance(grad, list) else [grad]
     given = next(g for g in grads if g is not None)
-    missing = zeros_of(given._shape, given._type)
+    missing = zeros_of(given._layout.shape, given._layout.type)
     return stack([missing if g is None else g for g in grads], dim)
 
 
@@ -44,8 +44,8 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     Raises:
         IndexError: there is no such dimension.
     """
-    dim = normal_dim(dim, len(input._shape))
-    if not input._shape:
+    dim = normal_dim(dim, len(input._layout.shape))
+    if not input._layout.shape:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return unbind_op(input, dim)
 
@@ -55,12 +55,12 @@ def cat_op(tensors: tuple[Tensor, ...], dim: int, extents: tuple[Any, ...]) -> T
     if None in extents:  # rows of no elements, which may stand beside tensors of any shape
         tensors, extents = _without_empty_rows(tensors, extents)
     first = tensors[0]
-    shape = (*first._shape[:dim], sum(extents), *first._shape[dim + 1 :])
+    shape = (*first._layout.shape[:dim], sum(extents), *first._layout.shape[dim + 1 :])
     size = numel(shape)
     row = devices.joined(tensors, dim, shape, size)
     if row is not None:
-        return fresh(row, shape, first._type)
-    out = empty_of(shape, first._type)
+        return fresh(row, shape, first._layout.type)
+    out = empty_of(shape, first._layout.type)
     start = 0
     for tensor, extent in zip(tensors, extents, strict=True):
         write(slice_op.function(out, dim, start, start + extent, 1), tensor)
@@ -77,7 +77,7 @@ def _(grad, dim, extents):
     """``narrow(grad, dim, start, extent)``, the part that the tensor was put at."""
     starts = [sum([e or 0 for e in extents[:i]]) for i in range(len(extents))]
     return [
-        zeros_of((0,), grad._type) if extent is None else passed_on(slice_op, grad, dim, start, start + extent, 1)
+        zeros_of((0,), grad._layout.type) if extent is None else passed_on(slice_op, grad, dim, start, start + extent, 1)
         for start, extent in zip(starts, extents, strict=True)
     ]
 
@@ -114,19 +114,19 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, **names: An
     if not given:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     first = given[0]
-    if first._shape and all(t._shape == first._shape and t._type is first._type for t in given):
-        dim = normal_dim(dim, len(first._shape))
-        return cat_op(given, dim, (first._shape[dim],) * len(given))
+    if first._layout.shape and all(t._layout.shape == first._layout.shape and t._layout.type is first._layout.type for t in given):
+        dim = normal_dim(dim, len(first._layout.shape))
+        return cat_op(given, dim, (first._layout.shape[dim],) * len(given))
     kind = first.dtype
     for number, tensor in enumerate(given):
-        if not tensor._shape:
+        if not tensor._layout.shape:
             raise RuntimeError(f"zero-dimensional tensor (at position {number}) cannot be concatenated")
         kind = promote_types(kind, tensor.dtype)
-    expected = next((t._shape for t in given if t._shape != (0,)), (0,))
+    expected = next((t._layout.shape for t in given if t._layout.shape != (0,)), (0,))
     dim = normal_dim(dim, len(expected))
     extents: list[int | None] = []
     for number, tensor in enumerate(given):
-        shape = tensor._shape
+        shape = tensor._layout.shape
         if shape == (0,) and len(expected) != 1:
             extents.append(None)
             continue
@@ -172,12 +172,12 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, **names: 
     if not given:
         raise RuntimeError("stack expects a non-empty TensorList")
     for number, tensor in enumerate(given):
-        if tensor._shape != given[0]._shape:
+        if tensor._layout.shape != given[0]._layout.shape:
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(given[0]._shape)} at entry 0 and "
-                f"{list(tensor._shape)} at entry {number}"
+                f"stack expects each tensor to be equal size, but got {list(given[0].shape)} at entry 0 and "
+                f"{list(tensor.shape)} at entry {number}"
             )
-    return stack_op(given, normal_dim(dim, len(given[0]._shape) + 1))
+    return stack_op(given, normal_dim(dim, len(given[0]._layout.shape) + 1))
 
 
 # -- rows, columns, layers ----------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def _several(name: str, tensors: Any) -> tuple[Tensor, ...]:
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """The tensors joined along the columns (vectors along their elements)."""
     parts = atleast_1d(_several("hstack", tensors))
-    return cat(parts, 0 if len(parts[0]._shape) == 1 else 1)
+    return cat(parts, 0 if len(parts[0]._layout.shape) == 1 else 1)
 
 
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
@@ -209,7 +209,7 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """The tensors joined along the columns, a vector being one column."""
     given = _several("column_stack", tensors)
-    return hstack([t if len(t._shape) > 1 else reshape(t, (t.numel(), 1)) for t in given])
+    return hstack([t if len(t._layout.shape) > 1 else reshape(t, (t.numel(), 1)) for t in given])
 
 
 public(unbind)

@@ -22,20 +22,20 @@ __all__ = ["pad"]
 @operation("ConstantPadNdBackward0", dims=())
 def constant_pad(input: Tensor, pad: tuple[int, ...], value: Any) -> Tensor:
     """The input with ``value`` around it; a negative number in ``pad`` takes elements away."""
-    source, rank = input, len(input._shape)
+    source, rank = input, len(input._layout.shape)
     for place, (low, high) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
         dim = rank - 1 - place
-        source = slice_op.function(source, dim, max(-low, 0), input._shape[dim] - max(-high, 0), 1)
+        source = slice_op.function(source, dim, max(-low, 0), input._layout.shape[dim] - max(-high, 0), 1)
     if not any(n > 0 for n in pad):
         return clone_op.function(source)
-    shape = _padded_shape(input._shape, pad)
-    result = empty_of(shape, input._type)
+    shape = _padded_shape(input._layout.shape, pad)
+    result = empty_of(shape, input._layout.type)
     with no_grad():
         fill_(result, value)
     target = result
     for place, low in enumerate(pad[::2]):
         dim, start = rank - 1 - place, max(low, 0)
-        target = slice_op.function(target, dim, start, start + source._shape[dim], 1)
+        target = slice_op.function(target, dim, start, start + source._layout.shape[dim], 1)
     write(target, source)
     result._counter[0] = 0
     return result
@@ -62,17 +62,17 @@ def _padded_shape(shape: tuple[int, ...], pad: tuple[int, ...]) -> tuple[int, ..
 
 def _cropped(input: Tensor, dim: int, low: int, high: int) -> Tensor:
     """The input without as many elements at both ends of a dimension as negative widths take away."""
-    extent = input._shape[dim]
+    extent = input._layout.shape[dim]
     start, stop = min(max(-low, 0), extent), extent - max(-high, 0)
     return input if (start, stop) == (0, extent) else slice_op(input, dim, start, max(start, stop), 1)
 
 
 def _reflected(input: Tensor, dim: int, low: int, high: int) -> Tensor:
-    extent = input._shape[dim]
+    extent = input._layout.shape[dim]
     if low >= extent or high >= extent:
         raise RuntimeError(
-            f"Argument #{2 * (len(input._shape) - dim) + 2}: Padding size should be less than the corresponding input "
-            f"dimension, but got: padding ({low}, {high}) at dimension {dim} of input {list(input._shape)}"
+            f"Argument #{2 * (len(input._layout.shape) - dim) + 2}: Padding size should be less than the corresponding input "
+            f"dimension, but got: padding ({low}, {high}) at dimension {dim} of input {list(input.shape)}"
         )
     front = flip_op(slice_op(input, dim, 1, 1 + max(low, 0), 1), (dim,))
     back = flip_op(slice_op(input, dim, extent - 1 - max(high, 0), extent - 1, 1), (dim,))
@@ -82,20 +82,20 @@ def _reflected(input: Tensor, dim: int, low: int, high: int) -> Tensor:
 def _replicated(input: Tensor, dim: int, low: int, high: int) -> Tensor:
     def repeated(index: int, count: int) -> Tensor:
         edge = slice_op(input, dim, index, index + 1, 1)
-        return expand_op(edge, (*edge._shape[:dim], max(count, 0), *edge._shape[dim + 1 :]))
+        return expand_op(edge, (*edge._layout.shape[:dim], max(count, 0), *edge._layout.shape[dim + 1 :]))
 
-    return _cropped(cat([repeated(0, low), input, repeated(input._shape[dim] - 1, high)], dim), dim, low, high)
+    return _cropped(cat([repeated(0, low), input, repeated(input._layout.shape[dim] - 1, high)], dim), dim, low, high)
 
 
 def _circular(input: Tensor, dim: int, low: int, high: int) -> Tensor:
     """What negative widths take away is gone before the rest goes on at the other end."""
     kept = _cropped(input, dim, low, high)
-    extent = kept._shape[dim]
-    left = input._shape[dim] + low + high
-    if max(low, high) > (extent if left else input._shape[dim]):
+    extent = kept._layout.shape[dim]
+    left = input._layout.shape[dim] + low + high
+    if max(low, high) > (extent if left else input._layout.shape[dim]):
         raise RuntimeError(
             f"Padding value causes wrapping around more than once. (padding ({low}, {high}) at dimension {dim} of "
-            f"input {list(input._shape)})"
+            f"input {list(input.shape)})"
         )
     if not left:
         return kept
@@ -114,20 +114,20 @@ def _check_extents(input: Tensor, widths: tuple[int, ...], mode: str) -> None:
     Raises:
         RuntimeError: there are none.
     """
-    rank, count = len(input._shape), len(widths) // 2
-    extents = input._shape[rank - count :]
+    rank, count = len(input._layout.shape), len(widths) // 2
+    extents = input._layout.shape[rank - count :]
     sizes = [n + low + high for n, low, high in zip(reversed(extents), widths[::2], widths[1::2], strict=True)]
     if mode == "circular":
         if min(sizes) < 0:
             raise RuntimeError(
                 f"Negative padding value is resulting in an empty dimension (padding {list(widths)} of shape "
-                f"{list(input._shape)})"
+                f"{list(input.shape)})"
             )
         return
-    if 0 in input._shape[int(rank == count + 2) :]:
+    if 0 in input._layout.shape[int(rank == count + 2) :]:
         raise RuntimeError(
             f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
-            f"dimensions for input, but got: {list(input._shape)}"
+            f"dimensions for input, but got: {list(input.shape)}"
         )
     if min(sizes) < 0 or max(sizes) < 1:
         given, left = [
@@ -150,7 +150,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
         NotImplementedError: there is no such mode, or not for so many dimensions.
     """
     widths = sizes_of((), pad, "pad(): argument 'pad'")
-    rank = len(input._shape)
+    rank = len(input._layout.shape)
     if len(widths) % 2:
         raise RuntimeError(f"Padding length must be divisible by 2 (pad {list(widths)})")
     if len(widths) > 2 * rank:
@@ -159,7 +159,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
             f"{len(widths)} and input of dimension {rank}"
         )
     if mode == "constant":
-        _padded_shape(input._shape, widths)
+        _padded_shape(input._layout.shape, widths)
         return constant_pad(input, widths, _as_value(0 if value is None else value, input))
     if mode not in _MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
@@ -167,7 +167,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if rank - len(widths) // 2 not in (1, 2) or not 0 < len(widths) <= 6:
         raise NotImplementedError(
-            f"Padding size {len(widths)} is not supported for {rank}D input tensor (shape {list(input._shape)}): all "
+            f"Padding size {len(widths)} is not supported for {rank}D input tensor (shape {list(input.shape)}): all "
             "dimensions but the first, or but the first two, are padded, and those are 1 to 3"
         )
     _check_extents(input, widths, mode)

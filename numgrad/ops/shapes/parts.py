@@ -17,7 +17,7 @@ __all__ = ["at_index", "flip", "flip_op", "narrow", "select", "select_op", "slic
 
 @operation("SelectBackward0", view=True, dims=["dim"])
 def select_op(input: Tensor, dim: int, index: int) -> Tensor:
-    shape, strides = input._shape, input._element_strides()
+    shape, strides = input._layout.shape, input._layout.strides
     start = input._offset + index * strides[dim]
     return view_of(input, shape[:dim] + shape[dim + 1 :], strides[:dim] + strides[dim + 1 :], start)
 
@@ -30,7 +30,7 @@ def _(grad, input_shape, dim, index):
 @operation("SelectBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim"], shapes=["shape"])
 def select_backward(grad_output: Tensor, shape: tuple[int, ...], dim: int, index: int) -> Tensor:
     """Zeros of ``shape`` with the gradient in place of what was selected."""
-    out = zeros_of(shape, grad_output._type)
+    out = zeros_of(shape, grad_output._layout.type)
     write(select_op.function(out, dim, index), grad_output)
     return out
 
@@ -46,9 +46,9 @@ def at_index(input: Tensor, dim: int, index: int) -> Tensor:
     Raises:
         IndexError: there is no such index.
     """
-    if not input._shape:
+    if not input._layout.shape:
         raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number")
-    extent = input._shape[dim]
+    extent = input._layout.shape[dim]
     if not -extent <= index < extent:
         raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {extent}")
     return select_op(input, dim, index % extent)
@@ -60,21 +60,21 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     Raises:
         IndexError: there is no such dimension or index.
     """
-    rank = len(input._shape)
+    rank = len(input._layout.shape)
     if rank == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = normal_dim(dim, rank)
-    extent = input._shape[dim]
+    extent = input._layout.shape[dim]
     if not -extent <= index < extent:
         raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(input._shape)} at dimension {dim}"
+            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}"
         )
     return select_op(input, dim, index % extent)
 
 
 @operation("SliceBackward0", view=True, dims=["dim"])
 def slice_op(input: Tensor, dim: int, start: int, stop: int, step: int) -> Tensor:
-    shape, strides = list(input._shape), list(input._element_strides())
+    shape, strides = list(input._layout.shape), list(input._layout.strides)
     offset = input._offset + start * strides[dim]
     shape[dim] = len(range(start, stop, step))
     strides[dim] *= step
@@ -91,7 +91,7 @@ def slice_backward(
     grad_output: Tensor, shape: tuple[int, ...], dim: int, start: int, stop: int, step: int
 ) -> Tensor:
     """Zeros of ``shape`` with the gradient in place of the slice."""
-    out = zeros_of(shape, grad_output._type)
+    out = zeros_of(shape, grad_output._layout.type)
     write(slice_op.function(out, dim, start, stop, step), grad_output)
     return out
 
@@ -108,16 +108,16 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
         IndexError: there is no such dimension or start.
         RuntimeError: the indices reach beyond the dimension, or there would be fewer than none.
     """
-    if not input._shape:
+    if not input._layout.shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if isinstance(start, Tensor):
-        if start._shape or start.dtype.kind != "i":
+        if start._layout.shape or start.dtype.kind != "i":
             raise RuntimeError(
-                f"start must be an 0-dim integral Tensor. (shape {list(start._shape)}, {start.dtype})"
+                f"start must be an 0-dim integral Tensor. (shape {list(start.shape)}, {start.dtype})"
             )
         start = start.item()
-    dim = normal_dim(dim, len(input._shape))
-    extent = input._shape[dim]
+    dim = normal_dim(dim, len(input._layout.shape))
+    extent = input._layout.shape[dim]
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -extent <= start <= extent:
@@ -130,15 +130,15 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 
 @operation("FlipBackward0", linear=True, dims=["dims"])
 def flip_op(input: Tensor, dims: tuple[int, ...]) -> Tensor:
-    strides = list(input._element_strides())
+    strides = list(input._layout.strides)
     start = input._offset
     for dim in dims:
-        if input._shape[dim] < 2:
+        if input._layout.shape[dim] < 2:
             continue
-        start += (input._shape[dim] - 1) * strides[dim]
+        start += (input._layout.shape[dim] - 1) * strides[dim]
         strides[dim] = -strides[dim]
-    backwards = strided(input._storage, input._shape, tuple(strides), start, input._type)
-    out = strided(devices.empty(input._shape, input._type), input._shape, kept_strides(input), 0, input._type)
+    backwards = strided(input._storage, input._layout.shape, tuple(strides), start, input._layout.type)
+    out = strided(devices.empty(input._layout.shape, input._layout.type), input._layout.shape, kept_strides(input), 0, input._layout.type)
     write(out, backwards)
     return out
 
@@ -156,7 +156,7 @@ def flip(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
         RuntimeError: a dimension is named twice.
     """
     named = sizes_of(order, dims, "flip(): argument 'dims'")
-    return flip_op(input, normal_dims(named, len(input._shape)) if named else ())
+    return flip_op(input, normal_dims(named, len(input._layout.shape)) if named else ())
 
 
 def fliplr(input: Tensor) -> Tensor:
@@ -165,8 +165,8 @@ def fliplr(input: Tensor) -> Tensor:
     Raises:
         RuntimeError: the tensor has fewer than two dimensions.
     """
-    if len(input._shape) < 2:
-        raise RuntimeError(f"Input must be >= 2-d. (shape {list(input._shape)})")
+    if len(input._layout.shape) < 2:
+        raise RuntimeError(f"Input must be >= 2-d. (shape {list(input.shape)})")
     return flip_op(input, (1,))
 
 
@@ -176,13 +176,13 @@ def flipud(input: Tensor) -> Tensor:
     Raises:
         RuntimeError: the tensor has no dimension.
     """
-    if not input._shape:
+    if not input._layout.shape:
         raise RuntimeError("Input must be >= 1-d. (shape [])")
     return flip_op(input, (0,))
 
 
 def _reversed_rows(self: Tensor) -> Tensor:
-    return flip(self, 0) if self._shape else self
+    return flip(self, 0) if self._layout.shape else self
 
 
 attach("__reversed__", _reversed_rows)

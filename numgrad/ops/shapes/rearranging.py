@@ -26,20 +26,20 @@ __all__ = ["repeat", "repeat_interleave", "roll", "rot90", "tile"]
 @operation("RollBackward0", linear=True)
 def roll_op(input: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
     if not dims:
-        row = view_as_shape(contiguous(input), (numel(input._shape),))
-        return fresh(roll_op.function(row, shifts, (0,))._flat, input._shape, input._type)
-    out = empty_of(input._shape, input._type)
+        row = view_as_shape(contiguous(input), (input._layout.size,))
+        return fresh(roll_op.function(row, shifts, (0,))._flat, input._layout.shape, input._layout.type)
+    out = empty_of(input._layout.shape, input._layout.type)
     # Along each dimension two stretches change places: (where it starts, where it goes, how long it is).
     stretches = []
-    for dim, total in _total_shifts(input._shape, shifts, dims).items():
-        rest = input._shape[dim] - total
+    for dim, total in _total_shifts(input._layout.shape, shifts, dims).items():
+        rest = input._layout.shape[dim] - total
         stretches.append([(dim, 0, total, rest), (dim, rest, 0, total)])
     for choice in itertools.product(*stretches):
         source, target = input, out
         for dim, start, goal, length in choice:
             source = slice_op.function(source, dim, start, start + length, 1)
             target = slice_op.function(target, dim, goal, goal + length, 1)
-        if numel(target._shape):
+        if target._layout.size:
             write(target, source)
     return out
 
@@ -73,7 +73,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
         raise RuntimeError("`shifts` required")
     if len(steps) != len(named) and (named or len(steps) > 1):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(named)}")
-    rank = len(input._shape)
+    rank = len(input._layout.shape)
     places = tuple([normal_dim(d, rank) for d in named])
     return roll_op(input, steps, places if rank else ())
 
@@ -99,7 +99,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
         IndexError: there is no such dimension.
         RuntimeError: there are not two of them, or they are the same.
     """
-    named, rank = sizes_of((), dims, "rot90(): argument 'dims'"), len(input._shape)
+    named, rank = sizes_of((), dims, "rot90(): argument 'dims'"), len(input._layout.shape)
     if len(named) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(named)}")
     if rank < 2:
@@ -121,11 +121,11 @@ def _interleaved(shape: tuple[int, ...], repeats: tuple[int, ...]) -> tuple[int,
 
 @operation("RepeatBackward0", linear=True)
 def repeat_op(input: Tensor, repeats: tuple[int, ...]) -> Tensor:
-    pairs = _interleaved(input._shape, repeats)
+    pairs = _interleaved(input._layout.shape, repeats)
     shape = tuple([often * extent for often, extent in zip(pairs[::2], pairs[1::2], strict=True)])
-    out = empty_of(shape, input._type)
+    out = empty_of(shape, input._layout.type)
     if numel(shape):
-        own = (0,) * (len(repeats) - len(input._shape)) + input._element_strides()
+        own = (0,) * (len(repeats) - len(input._layout.shape)) + input._layout.strides
         steps = [step for pair in zip((0,) * len(own), own, strict=True) for step in pair]
         write(view_as_shape.function(out, pairs), view_of(input, pairs, steps))
     return out
@@ -148,12 +148,12 @@ def repeat(input: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
         RuntimeError: there are fewer numbers than dimensions, or a negative one.
     """
     given = sizes_of(counts, repeats, "repeat(): argument 'repeats'")
-    if len(given) < len(input._shape):
+    if len(given) < len(input._layout.shape):
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor "
-            f"(repeats {list(given)}, shape {list(input._shape)})"
+            f"(repeats {list(given)}, shape {list(input.shape)})"
         )
-    shape = [n * e for n, e in zip(given, _interleaved(input._shape, given)[1::2], strict=True)]
+    shape = [n * e for n, e in zip(given, _interleaved(input._layout.shape, given)[1::2], strict=True)]
     if any(extent < 0 for extent in shape):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {shape}")
     return repeat_op(input, given)
@@ -162,7 +162,7 @@ def repeat(input: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
 def tile(input: Tensor, *counts: Any, dims: Any = None) -> Tensor:
     """``repeat``, in which numbers may be left out in front, as in NumPy."""
     given = sizes_of(counts, dims, "tile(): argument 'dims'")
-    return repeat(input, (1,) * (len(input._shape) - len(given)) + given)
+    return repeat(input, (1,) * (len(input._layout.shape) - len(given)) + given)
 
 
 def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: Any = None) -> Tensor:
@@ -179,10 +179,10 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
         return _repeated_indices(input, output_size)
     if dim is None:
         input, dim = flatten(input), 0
-    elif not input._shape:
+    elif not input._layout.shape:
         input = flatten(input)
-    dim = normal_dim(dim, len(input._shape))
-    extent = input._shape[dim]
+    dim = normal_dim(dim, len(input._layout.shape))
+    extent = input._layout.shape[dim]
     if isinstance(repeats, int | np.integer):
         if repeats < 0:
             raise RuntimeError(f"Repeats must be non-negative (got {repeats})")
@@ -190,15 +190,15 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
             raise RuntimeError(
                 f"repeat_interleave: Invalid output_size, expected {extent * repeats} but got {output_size}"
             )
-        shape = (*input._shape[: dim + 1], int(repeats), *input._shape[dim + 1 :])
+        shape = (*input._layout.shape[: dim + 1], int(repeats), *input._layout.shape[dim + 1 :])
         return flatten(contiguous_op(expand_op(unsqueeze_op(input, dim + 1), shape)), dim, dim + 1)
     counts = _checked_repeats(repeats)
-    if counts._shape in ((), (1,)):
+    if counts._layout.shape in ((), (1,)):
         counts = expand_op(counts, (extent,))
-    elif counts._shape != (extent,):
+    elif counts._layout.shape != (extent,):
         raise RuntimeError(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
-            f"{counts._shape[0]} and input.size({dim}) = {extent}"
+            f"{counts._layout.shape[0]} and input.size({dim}) = {extent}"
         )
     return public_functions["index_select"](input, dim, _repeated_indices(counts, output_size))
 
@@ -211,8 +211,8 @@ def _checked_repeats(repeats: Any) -> Tensor:
         RuntimeError, NotImplementedError: they have more dimensions, or another dtype.
     """
     check_tensors("repeat_interleave", repeats=repeats)
-    if len(repeats._shape) > 1:
-        raise RuntimeError(f"repeats must be 0-dim or 1-dim tensor (shape {list(repeats._shape)})")
+    if len(repeats._layout.shape) > 1:
+        raise RuntimeError(f"repeats must be 0-dim or 1-dim tensor (shape {list(repeats.shape)})")
     if repeats.dtype not in (int32, int64):
         raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.legacy}'")
     return repeats
@@ -222,10 +222,10 @@ def _repeated_indices(repeats: Tensor, output_size: int | None) -> Tensor:
     """Each index as often as the counts say."""
     row = devices.repeated_places(row_of(same_for_all(_checked_repeats(repeats), "repeat_interleave").detach()))
     if row is None:
-        raise RuntimeError(f"repeats can not be negative (shape {list(repeats._shape)})")
+        raise RuntimeError(f"repeats can not be negative (shape {list(repeats.shape)})")
     if output_size not in (None, row.size):
         raise RuntimeError(f"allocated size does not match required size ({output_size} and {row.size})")
-    return convert(fresh(row, (row.size,), tensor_type(int64, repeats._type.device)), repeats.dtype)
+    return convert(fresh(row, (row.size,), tensor_type(int64, repeats._layout.type.device)), repeats.dtype)
 
 
 for _function in (roll, rot90, tile, repeat_interleave):

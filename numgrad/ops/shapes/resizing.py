@@ -30,11 +30,11 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         RuntimeError: the tensor requires a gradient, or a size is negative.
     """
     if input.requires_grad:
-        raise RuntimeError(f"cannot resize variables that require grad (shape {list(input._shape)})")
+        raise RuntimeError(f"cannot resize variables that require grad (shape {list(input.shape)})")
     shape = sizes_of(sizes)
     if any(size < 0 for size in shape):
         raise RuntimeError(f"resize_: sizes must not be negative, but are {list(shape)}")
-    if shape == input._shape:
+    if shape == input._layout.shape:
         return input
     check_writable(input)
     needed = input._offset + numel(shape)
@@ -46,16 +46,16 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
 
 
 def _enlarged(input: Tensor, size: int) -> Any:
-    old, new = input._storage, devices.zeros((size,), input._type)
+    old, new = input._storage, devices.zeros((size,), input._layout.type)
     count = (old.size,)
-    write(strided(new, count, (1,), 0, input._type), strided(old, count, (1,), 0, input._type))
+    write(strided(new, count, (1,), 0, input._layout.type), strided(old, count, (1,), 0, input._layout.type))
     return new
 
 
 @checked
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """``resize_`` to the shape of another tensor."""
-    return resize_(input, the_template._shape)
+    return resize_(input, the_template._layout.shape)
 
 
 @checked
@@ -74,11 +74,11 @@ def set_(
     if is_mapped(input) or (isinstance(source, Tensor) and is_mapped(source)):
         raise RuntimeError("vmap: set_ is not possible: a tensor under vmap has no memory of its own")
     if state.mode & GRAD and input.requires_grad:
-        raise RuntimeError(f"set_ has no derivative (shape {list(input._shape)}): detach() the tensor before")
+        raise RuntimeError(f"set_ has no derivative (shape {list(input.shape)}): detach() the tensor before")
     if source is None:
-        source = strided(devices.zeros((0,), input._type), (0,), (1,), 0, input._type)
+        source = strided(devices.zeros((0,), input._layout.type), (0,), (1,), 0, input._layout.type)
     check_tensors("set_", source=source)
-    if source._type is not input._type:
+    if source._layout.type is not input._layout.type:
         check_one_device(input, source)
         raise RuntimeError(f"Could not set tensor of type {source.dtype} to a tensor of type {input.dtype}")
     if size is not None:
@@ -90,7 +90,7 @@ def set_(
 
 def _show(input: Tensor, other: Tensor) -> None:
     """Give the tensor the elements that ``other`` shows."""
-    for name in ("_flat", "_offset", "_shape", "_storage", "_strides"):
+    for name in ("_flat", "_layout", "_offset", "_storage"):
         setattr(input, name, getattr(other, name))
     input._accumulator = None  # the old one expects gradients of the old shape
 

@@ -19,7 +19,7 @@ __all__ = ["chunk", "dsplit", "hsplit", "split", "split_with_sizes", "tensor_spl
 
 def _pieces(input: Tensor, sizes: tuple[int, ...], dim: int) -> tuple[Tensor, ...]:
     """Neighbouring ranges of indices of these lengths."""
-    shape, strides = input._shape, input._element_strides()
+    shape, strides = input._layout.shape, input._layout.strides
     pieces, start = [], input._offset
     for size in sizes:
         pieces.append(view_of(input, (*shape[:dim], size, *shape[dim + 1 :]), strides, start))
@@ -37,9 +37,9 @@ def _joined(grad: Any, sizes: tuple[int, ...], dim: int) -> Tensor:
     """The gradients of the pieces, None for those that have none, as one."""
     grads = grad if isinstance(grad, list) else [grad]
     given = next(g for g in grads if g is not None)
-    shape = given._shape
+    shape = given._layout.shape
     parts = [
-        zeros_of((*shape[:dim], size, *shape[dim + 1 :]), given._type) if g is None else g
+        zeros_of((*shape[:dim], size, *shape[dim + 1 :]), given._layout.type) if g is None else g
         for g, size in zip(grads, sizes, strict=True)
     ]
     return cat_op(tuple(parts), dim, sizes)
@@ -47,13 +47,13 @@ def _joined(grad: Any, sizes: tuple[int, ...], dim: int) -> Tensor:
 
 @operation("SplitBackward0", view=True, dims=["dim"])
 def split_op(input: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...]:
-    return _pieces(input, _even(input._shape[dim], split_size), dim)
+    return _pieces(input, _even(input._layout.shape[dim], split_size), dim)
 
 
 @operation("UnsafeSplitBackward0", linear=True, dims=["dim"])
 def unsafe_split_op(input: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...]:
     """Pieces on the input's memory which autograd takes for copies."""
-    return _pieces(input, _even(input._shape[dim], split_size), dim)
+    return _pieces(input, _even(input._layout.shape[dim], split_size), dim)
 
 
 @split_op.gradient("input")
@@ -83,14 +83,14 @@ def _(grad, sizes, dim):
 
 def _checked_size(input: Tensor, split_size: int, dim: int) -> int:
     """The dimension, counted from the front, if it can be split into pieces of this size."""
-    if not input._shape:
+    if not input._layout.shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
-    dim = normal_dim(dim, len(input._shape))
+    dim = normal_dim(dim, len(input._layout.shape))
     if split_size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
-    if split_size == 0 and input._shape[dim]:
+    if split_size == 0 and input._layout.shape[dim]:
         raise RuntimeError(
-            f"split_size can only be 0 if dimension size is 0, but got dimension size of {input._shape[dim]}"
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {input._layout.shape[dim]}"
         )
     return dim
 
@@ -100,17 +100,17 @@ def _checked_sizes(input: Tensor, split_sizes: Any, dim: int) -> tuple[tuple[int
     if not isinstance(split_sizes, tuple | list):
         given = type(split_sizes).__name__
         raise TypeError(f"split_with_sizes(): argument 'split_sizes' must be tuple of ints, not {given}")
-    if not input._shape:
+    if not input._layout.shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
-    dim = normal_dim(dim, len(input._shape))
+    dim = normal_dim(dim, len(input._layout.shape))
     sizes = tuple([size.__index__() for size in split_sizes])
     if any(size < 0 for size in sizes):
         raise RuntimeError(
             f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}"
         )
-    if sum(sizes) != input._shape[dim]:
+    if sum(sizes) != input._layout.shape[dim]:
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {input._shape[dim]} (input tensor's size at "
+            f"split_with_sizes expects split_sizes to sum exactly to {input._layout.shape[dim]} (input tensor's size at "
             f"dimension {dim}), but got split_sizes={list(sizes)}"
         )
     return sizes, dim
@@ -162,11 +162,11 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int 
 
 def _chunk_size(input: Tensor, chunks: int, dim: int) -> int:
     """The size of all pieces but the last."""
-    if not input._shape:
+    if not input._layout.shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    return -(-input._shape[normal_dim(dim, len(input._shape))] // chunks)
+    return -(-input._layout.shape[normal_dim(dim, len(input._layout.shape))] // chunks)
 
 
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
@@ -193,21 +193,21 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tenso
     Raises:
         RuntimeError: the tensor has no dimensions, or there would be no piece.
     """
-    if not input._shape:
+    if not input._layout.shape:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
-    dim = normal_dim(dim, len(input._shape))
-    extent = input._shape[dim]
+    dim = normal_dim(dim, len(input._layout.shape))
+    extent = input._layout.shape[dim]
     given = indices_or_sections
     if isinstance(given, Tensor):
         if given.dtype.kind != "i" or given.dtype.itemsize != 8:
             raise RuntimeError(
                 "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
-                f"{given.dtype.legacy} (shape {list(given._shape)})"
+                f"{given.dtype.legacy} (shape {list(given.shape)})"
             )
-        if len(given._shape) > 1:
+        if len(given._layout.shape) > 1:
             raise RuntimeError(
                 "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
-                f"but got a tensor with {len(given._shape)} dims"
+                f"but got a tensor with {len(given._layout.shape)} dims"
             )
         given = given.tolist()
     if isinstance(given, int):
@@ -227,15 +227,15 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tenso
 
 def _split_along(input: Tensor, given: Any, dim: int, name: str, rank: int) -> tuple[Tensor, ...]:
     """``tensor_split`` into equal pieces, of a tensor of at least ``rank`` dimensions."""
-    if len(input._shape) < rank:
+    if len(input._layout.shape) < rank:
         raise RuntimeError(
             f"torch.{name} requires a tensor with at least {rank} dimension, but got a tensor with "
-            f"{len(input._shape)} dimensions!"
+            f"{len(input._layout.shape)} dimensions!"
         )
-    if isinstance(given, int) and (given == 0 or input._shape[dim] % given):
+    if isinstance(given, int) and (given == 0 or input._layout.shape[dim] % given):
         raise RuntimeError(
             f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
-            f"{input._shape[dim]} is not divisible by the split_size {given}!"
+            f"{input._layout.shape[dim]} is not divisible by the split_size {given}!"
         )
     return tensor_split(input, given, dim)
 
@@ -243,7 +243,7 @@ def _split_along(input: Tensor, given: Any, dim: int, name: str, rank: int) -> t
 @checked
 def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Equal pieces, or those between indices, along the columns (of a vector, its elements)."""
-    return _split_along(input, indices_or_sections, 0 if len(input._shape) == 1 else 1, "hsplit", 1)
+    return _split_along(input, indices_or_sections, 0 if len(input._layout.shape) == 1 else 1, "hsplit", 1)
 
 
 @checked

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
 from ..._layout import (
     broadcast_strides,
-    contiguous_strides,
-    is_contiguous,
     normal_dim,
     normal_dims,
     numel,
     view_strides,
 )
-from ..._tensor import Tensor, fresh
+from ..._tensor import Tensor, fresh, strided
 from ...autograd.grad_mode import TRACED, state
 from ..arguments import checked
 from ..copying import contiguous
@@ -30,21 +27,9 @@ __all__ = [
 
 def view_of(input: Tensor, shape: Sequence[int], strides: Sequence[int], offset: int | None = None) -> Tensor:
     """A tensor on the input's memory."""
-    sizes = shape if shape.__class__ is tuple else tuple(shape)
-    out = fresh(None, sizes, input._type)
-    storage = out._storage = input._storage
-    start = out._offset = input._offset if offset is None else offset
-    count, out._strides = _memory(sizes, strides if strides.__class__ is tuple else tuple(strides))
-    if count is not None:
-        out._flat = storage[start : start + count]
-    return out
-
-
-@functools.lru_cache(maxsize=4096)
-def _memory(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int | None, tuple[int, ...] | None]:
-    """How many elements lie in a row, None if they do not; and the strides, None for those of row-major order."""
-    count = numel(shape) if is_contiguous(shape, strides) else None
-    return count, None if strides == contiguous_strides(shape) else strides
+    return strided(
+        input._storage, tuple(shape), tuple(strides), input._offset if offset is None else offset, input._layout.type
+    )
 
 
 def passed_on(op: Any, grad: Tensor, *arguments: Any) -> Tensor:
@@ -113,15 +98,15 @@ def _inferred(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
 
 @operation("ViewBackward0", view=True, shapes=["shape"])
 def view_as_shape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
-    if input._flat is not None and input._strides is None:
-        out = fresh(input._flat, shape, input._type)
+    if input._flat is not None and input._layout.row_major:
+        out = fresh(input._flat, shape, input._layout.type)
         out._storage, out._offset = input._storage, input._offset
         return out
-    strides = view_strides(input._shape, input._element_strides(), shape)
+    strides = view_strides(input._layout.shape, input._layout.strides, shape)
     if strides is None:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
-            f"two contiguous subspaces): shape {list(input._shape)} with strides {list(input.stride())} cannot be "
+            f"two contiguous subspaces): shape {list(input.shape)} with strides {list(input.stride())} cannot be "
             f"viewed as {list(shape)}. Use .reshape(...) instead."
         )
     return view_of(input, shape, strides)
@@ -143,7 +128,7 @@ def _(grad, input_shape):
 @operation("UnsafeViewBackward0", linear=True)
 def unsafe_view(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     """A reshaped tensor that takes over the memory of a contiguous intermediate result nobody else holds."""
-    return fresh(input._flat, shape, input._type)
+    return fresh(input._flat, shape, input._layout.type)
 
 
 @unsafe_view.gradient("input")
@@ -159,13 +144,13 @@ def view(input: Tensor, *shape: Any, size: Any = None) -> Tensor:
         RuntimeError: the number of elements differs, or only a copy could have this shape.
     """
     sizes = sizes_of(shape, size, "view(): argument 'size'")
-    return view_as_shape(input, _inferred(sizes, numel(input._shape)))
+    return view_as_shape(input, _inferred(sizes, input._layout.size))
 
 
 @checked
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """The same elements in the shape of ``other``, on the same memory."""
-    return view(input, other._shape)
+    return view(input, other._layout.shape)
 
 
 def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
@@ -174,10 +159,10 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     Raises:
         RuntimeError: the number of elements differs.
     """
-    wanted = _inferred(sizes_of(sizes, shape, "reshape(): argument 'shape'"), numel(input._shape))
+    wanted = _inferred(sizes_of(sizes, shape, "reshape(): argument 'shape'"), input._layout.size)
     if input._flat is not None:
         return view_as_shape(input, wanted)
-    strides = view_strides(input._shape, input._element_strides(), wanted)
+    strides = view_strides(input._layout.shape, input._layout.strides, wanted)
     if strides is None:
         return unsafe_view(contiguous(input), wanted)
     return reshape_alias(input, wanted, strides)
@@ -186,13 +171,13 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
 @checked
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """The same elements in the shape of ``other``."""
-    return reshape(input, other._shape)
+    return reshape(input, other._layout.shape)
 
 
 @operation("PermuteBackward0", view=True)
 def permute_op(input: Tensor, dims: tuple[int, ...]) -> Tensor:
-    strides = input._element_strides()
-    return view_of(input, [input._shape[d] for d in dims], [strides[d] for d in dims])
+    strides = input._layout.strides
+    return view_of(input, [input._layout.shape[d] for d in dims], [strides[d] for d in dims])
 
 
 @permute_op.gradient("input")
@@ -208,7 +193,7 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
         IndexError: there is no such dimension.
         RuntimeError: they do not name each dimension once.
     """
-    rank, given = len(input._shape), sizes_of(order, dims, "permute(): argument 'dims'")
+    rank, given = len(input._layout.shape), sizes_of(order, dims, "permute(): argument 'dims'")
     if len(given) != rank:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
@@ -217,14 +202,14 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     normal = tuple([normal_dim(d, rank) for d in given])
     if len(set(normal)) != rank:
         raise RuntimeError(
-            f"permute(): duplicate dims are not allowed. (dims {list(given)}, shape {list(input._shape)})"
+            f"permute(): duplicate dims are not allowed. (dims {list(given)}, shape {list(input.shape)})"
         )
     return permute_op(input, normal)
 
 
 @operation("TransposeBackward0", view=True)
 def transpose_op(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    shape, strides = list(input._shape), list(input._element_strides())
+    shape, strides = list(input._layout.shape), list(input._layout.strides)
     if shape:
         shape[dim0], shape[dim1] = shape[dim1], shape[dim0]
         strides[dim0], strides[dim1] = strides[dim1], strides[dim0]
@@ -238,13 +223,13 @@ def _(grad, dim0, dim1):
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two dimensions exchanged."""
-    rank = len(input._shape)
+    rank = len(input._layout.shape)
     return transpose_op(input, normal_dim(dim0, rank), normal_dim(dim1, rank))
 
 
 @operation("TBackward0", view=True)
 def t_op(input: Tensor) -> Tensor:
-    return view_of(input, input._shape[::-1], input._element_strides()[::-1])
+    return view_of(input, input._layout.shape[::-1], input._layout.strides[::-1])
 
 
 @t_op.gradient("input")
@@ -258,21 +243,21 @@ def t(input: Tensor) -> Tensor:
     Raises:
         RuntimeError: the tensor has more than two dimensions.
     """
-    if len(input._shape) > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(input._shape)}D")
+    if len(input._layout.shape) > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(input._layout.shape)}D")
     return t_op(input)
 
 
 def _squeezed(input: Tensor, dims: tuple[int, ...]) -> Tensor:
     """The tensor without those of ``dims`` that have size 1."""
-    kept = [d for d, extent in enumerate(input._shape) if extent != 1 or d not in dims]
-    strides = input._element_strides()
-    return view_of(input, [input._shape[d] for d in kept], [strides[d] for d in kept])
+    kept = [d for d, extent in enumerate(input._layout.shape) if extent != 1 or d not in dims]
+    strides = input._layout.strides
+    return view_of(input, [input._layout.shape[d] for d in kept], [strides[d] for d in kept])
 
 
 @operation("SqueezeBackward0", view=True)
 def squeeze_all(input: Tensor) -> Tensor:
-    return _squeezed(input, tuple(range(len(input._shape))))
+    return _squeezed(input, tuple(range(len(input._layout.shape))))
 
 
 @operation("SqueezeBackward1", view=True)
@@ -288,7 +273,7 @@ def squeeze_dims(input: Tensor, dims: tuple[int, ...]) -> Tensor:
 @operation("SqueezeBackward4", linear=True)
 def squeeze_result(input: Tensor, dim: int) -> Tensor:
     """A result of one row as a vector: it takes over the memory, as PyTorch's in-place squeeze does."""
-    out = fresh(input._flat, input._shape[:dim] + input._shape[dim + 1 :], input._type)
+    out = fresh(input._flat, input._layout.shape[:dim] + input._layout.shape[dim + 1 :], input._layout.type)
     out._counter[0] = 1  # which counts as a change
     return out
 
@@ -307,13 +292,13 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     if dim is None:
         return squeeze_all(input)
     if not isinstance(dim, Sequence):
-        return squeeze_dim(input, normal_dim(dim, len(input._shape)))
-    return squeeze_dims(input, normal_dims(dim, len(input._shape)) if dim else ())
+        return squeeze_dim(input, normal_dim(dim, len(input._layout.shape)))
+    return squeeze_dims(input, normal_dims(dim, len(input._layout.shape)) if dim else ())
 
 
 @operation("UnsqueezeBackward0", view=True, dims=["dim"])
 def unsqueeze_op(input: Tensor, dim: int) -> Tensor:
-    shape, strides = input._shape, input._element_strides()
+    shape, strides = input._layout.shape, input._layout.strides
     step = shape[dim] * strides[dim] if dim < len(shape) else 1
     return view_of(input, (*shape[:dim], 1, *shape[dim:]), (*strides[:dim], step, *strides[dim:]))
 
@@ -329,13 +314,13 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     Raises:
         IndexError: ``dim`` is beyond the dimensions that the result has.
     """
-    return unsqueeze_op(input, normal_dim(dim, len(input._shape) + 1))
+    return unsqueeze_op(input, normal_dim(dim, len(input._layout.shape) + 1))
 
 
 @operation("ExpandBackward0", view=True)
 def expand_op(input: Tensor, shape: tuple[int, ...]) -> Tensor:
-    missing = len(shape) - len(input._shape)
-    strides = list(broadcast_strides(input._shape, input._element_strides(), shape))
+    missing = len(shape) - len(input._layout.shape)
+    strides = list(broadcast_strides(input._layout.shape, input._layout.strides, shape))
     for dim in range(missing - 1, -1, -1):
         if shape[dim] == 1:
             strides[dim] = shape[dim + 1] * strides[dim + 1] if dim + 1 < len(shape) else 1
@@ -354,16 +339,16 @@ def expand(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
         RuntimeError: a size other than 1 would have to change.
     """
     wanted = sizes_of(sizes, size, "expand(): argument 'size'")
-    missing = len(wanted) - len(input._shape)
+    missing = len(wanted) - len(input._layout.shape)
     if missing < 0:
         raise RuntimeError(
-            f"expand({input._type.name}{{{list(input._shape)}}}, size={list(wanted)}): the number of sizes provided "
+            f"expand({input._layout.type.name}{{{list(input.shape)}}}, size={list(wanted)}): the number of sizes provided "
             f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor "
-            f"({len(input._shape)})"
+            f"({len(input._layout.shape)})"
         )
     shape = []
     for position, goal in enumerate(wanted):
-        extent = input._shape[position - missing] if position >= missing else None
+        extent = input._layout.shape[position - missing] if position >= missing else None
         if goal < 0 and extent is None:
             raise RuntimeError(
                 f"The expanded size of the tensor ({goal}) isn't allowed in a leading, non-existing dimension "
@@ -372,7 +357,7 @@ def expand(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
         if goal != -1 and (goal < 0 or extent not in (None, 1, goal)):
             raise RuntimeError(
                 f"The expanded size of the tensor ({goal}) must match the existing size ({extent}) at non-singleton "
-                f"dimension {position}.  Target sizes: {list(wanted)}.  Tensor sizes: {list(input._shape)}"
+                f"dimension {position}.  Target sizes: {list(wanted)}.  Tensor sizes: {list(input.shape)}"
             )
         shape.append(extent if goal == -1 else goal)
     return expand_op(input, tuple(shape))
@@ -381,7 +366,7 @@ def expand(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
 @checked
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """The tensor expanded to the shape of ``other``."""
-    return expand(input, other._shape)
+    return expand(input, other._layout.shape)
 
 
 for _method in (reshape, permute, transpose, t, squeeze, unsqueeze):

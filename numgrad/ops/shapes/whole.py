@@ -12,13 +12,13 @@ __all__ = ["alias", "primal_of"]
 @operation("AliasBackward0", view=True, dims=())
 def alias(input: Tensor) -> Tensor:
     """The whole tensor as a view of itself."""
-    return view_of(input, input._shape, input._element_strides())
+    return view_of(input, input._layout.shape, input._layout.strides)
 
 
 @operation("ViewBackward0", view=True, dims=())
 def primal_of(input: Tensor) -> Tensor:
     """The same without its tangents, for forward mode."""
-    return view_of(input, input._shape, input._element_strides())
+    return view_of(input, input._layout.shape, input._layout.strides)
 
 
 primal_of.hides_tangents = True

@@ -35,7 +35,7 @@ def add_strided(target: Tensor, values: Tensor) -> None:
 
     What overlaps is added one after the other: a loop over as few dimensions, of as few indices, as will do.
     """
-    shape, strides = target._shape, target._element_strides()
+    shape, strides = target._layout.shape, target._layout.strides
     if numel(shape) == 0:
         return
     together: list[int] = []
@@ -61,7 +61,7 @@ def as_strided_op(
     """``start`` counts from the input's first element; ``geometry`` is the input's, as seen from there."""
     if not _steps_agree(input, geometry):
         raise RuntimeError(
-            f"a view by as_strided of a tensor with gaps in its memory (shape {list(input._shape)}) cannot follow a "
+            f"a view by as_strided of a tensor with gaps in its memory (shape {list(input.shape)}) cannot follow a "
             "change in place; clone() that tensor before"
         )
     return view_of(input, size, stride, input._offset + start)
@@ -70,7 +70,7 @@ def as_strided_op(
 def _steps_agree(input: Tensor, geometry: Geometry) -> bool:
     return all(
         extent < 2 or step == wanted
-        for extent, step, wanted in zip(input._shape, input._element_strides(), geometry[1], strict=True)
+        for extent, step, wanted in zip(input._layout.shape, input._layout.strides, geometry[1], strict=True)
     )
 
 
@@ -87,10 +87,10 @@ def restrided(input: Tensor, source: Geometry, target: Geometry, counted: Geomet
     """
     lowest = min(source[2], target[2])
     extent = max(_end(source), _end(target)) - lowest
-    memory = zeros_of((extent,), input._type)
+    memory = zeros_of((extent,), input._layout.type)
     add_strided(_read(memory, source, lowest), input)
     if overlaps_itself(counted[0], counted[1]):
-        counts = zeros_of((extent,), input._type)
+        counts = zeros_of((extent,), input._layout.type)
         single = ones((), dtype=input.dtype, device=input.device)
         add_strided(_read(counts, counted, lowest), view_of(single, counted[0], (0,) * len(counted[0])))
         part = _read(memory, counted, lowest)
@@ -113,7 +113,7 @@ def _end(geometry: Geometry) -> int:
 
 def _read(memory: Tensor, geometry: Geometry, lowest: int) -> Tensor:
     shape, strides, offset = geometry
-    return strided(memory._storage, shape, strides, offset - lowest, memory._type)
+    return strided(memory._storage, shape, strides, offset - lowest, memory._layout.type)
 
 
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
@@ -149,7 +149,7 @@ def strided_arguments(
             f"requiring a storage size of {needed * item} are out of bounds for storage of size "
             f"{input._storage.size * item}"
         )
-    return sizes, steps, offset - input._offset, (input._shape, input._element_strides(), 0)
+    return sizes, steps, offset - input._offset, (input._layout.shape, input._layout.strides, 0)
 
 
 # -- sliding windows ----------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def strided_arguments(
 
 @operation("UnfoldBackward0", view=True)
 def unfold_op(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    shape, strides = input._shape, input._element_strides()
+    shape, strides = input._layout.shape, input._layout.strides
     if not shape:
         return view_of(input, (size,), (1,))
     count = (shape[dimension] - size) // step + 1
@@ -174,7 +174,7 @@ def _(grad, input_shape, dimension, size, step):
 @operation("UnfoldBackwardBackward0", inputs=["grad_output"], linear=True)
 def unfold_backward(grad_output: Tensor, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Tensor:
     """Zeros of ``shape`` with the gradients of the windows added in their places."""
-    out = zeros_of(shape, grad_output._type)
+    out = zeros_of(shape, grad_output._layout.type)
     add_strided(unfold_op.function(out, dimension, size, step), grad_output)
     return out
 
@@ -191,8 +191,8 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
         IndexError: there is no such dimension.
         RuntimeError: a window is larger than the dimension or negative, or the step is not positive.
     """
-    dim = normal_dim(dimension, len(self._shape))
-    extent = self._shape[dim] if self._shape else 1
+    dim = normal_dim(dimension, len(self._layout.shape))
+    extent = self._layout.shape[dim] if self._layout.shape else 1
     if size < 0:
         raise RuntimeError(f"size is {size} but must be >= 0")
     if size > extent:

@@ -17,15 +17,15 @@ __all__ = ["diagonal_scatter", "select_scatter", "slice_scatter"]
 
 def _copy(input: Tensor, src: Tensor) -> Tensor:
     """A copy of ``input`` that ``src`` can be written to: one for each example, if ``src`` stands for several."""
-    return copy_(empty_beside((input, src), input._shape, input._type), input) if is_mapped(src) else clone_op(input)
+    return copy_(empty_beside((input, src), input._layout.shape, input._layout.type), input) if is_mapped(src) else clone_op(input)
 
 
 def _written(copy: Tensor, part: Tensor, src: Tensor) -> Tensor:
     """The copy with ``src`` in this part, a view of it."""
-    if src._shape != part._shape:
+    if src._layout.shape != part._layout.shape:
         raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = {list(src._shape)}, "
-            f"slice size = {list(part._shape)}"
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, "
+            f"slice size = {list(part.shape)}"
         )
     copy_(part, src)
     return copy
@@ -57,8 +57,8 @@ def slice_scatter(
     if step < 1:
         raise ValueError("slice step must be positive")
     copy = _copy(input, src)
-    dim = normal_dim(dim, len(input._shape))
-    first, stop, _ = slice(start, end, step).indices(input._shape[dim])
+    dim = normal_dim(dim, len(input._layout.shape))
+    first, stop, _ = slice(start, end, step).indices(input._layout.shape[dim])
     return _written(copy, slice_op(copy, dim, first, max(stop, first), step), src)
 
 

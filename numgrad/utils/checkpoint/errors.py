@@ -61,7 +61,7 @@ def changed_in_place(tensor: Any, version: int) -> CheckpointError:
     """The error for a tensor that was saved at this version while it was computed again, and has changed since."""
     return CheckpointError(
         "torch.utils.checkpoint: one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: the checkpointed function saves a tensor of shape {list(tensor._shape)} and dtype {tensor.dtype} "
+        f"operation: the checkpointed function saves a tensor of shape {list(tensor.shape)} and dtype {tensor.dtype} "
         f"for backward, and changes it in place after that. (It is at version {tensor._counter[0]}; expected version "
         f"{version} instead.)"
     )
@@ -71,7 +71,7 @@ def not_under_vmap(tensor: Any) -> RuntimeError:
     """The error for a tensor saved under vmap that has a place in a graph inside of vmap and in one outside."""
     return RuntimeError(
         "checkpoint cannot be used under vmap here: derivatives inside of vmap need a tensor that it saves (of shape "
-        f"{list(tensor._shape)}), and derivatives outside of vmap need the graph of that tensor, which a checkpoint "
+        f"{list(tensor.shape)}), and derivatives outside of vmap need the graph of that tensor, which a checkpoint "
         "does not keep. Put the checkpoint around vmap."
     )
 

@@ -66,7 +66,7 @@ class _Handle:
     __slots__ = ("__weakref__", "kind")
 
     def __init__(self, tensor: Any):
-        self.kind = tensor._shape, tensor._type
+        self.kind = tensor._layout.shape, tensor._layout.type
 
 
 class SavedArguments(SavingNode):
@@ -274,7 +274,7 @@ class _Recomputation:
             handle = reference()
             if handle is not None:
                 tensor, _ = self.tensors[handle]
-                now = tensor._shape, tensor._type
+                now = tensor._layout.shape, tensor._layout.type
                 if now != handle.kind:
                     differences.append((position, metadata(*handle.kind), metadata(*now)))
         if differences:
@@ -294,6 +294,6 @@ def _taken(tensors: _Tensors, handle: _Handle) -> Any:
     if tensor._counter[0] != version:
         raise changed_in_place(tensor, version)
     shape, type = handle.kind  # which the tensor has, if that was checked
-    if tensor._type is not type:
+    if tensor._layout.type is not type:
         tensor = tensor.to(type.dtype)
-    return tensor if tensor._shape == shape else tensor.expand(shape)
+    return tensor if tensor._layout.shape == shape else tensor.expand(shape)

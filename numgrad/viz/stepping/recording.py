@@ -192,8 +192,8 @@ class StepRecording(Watcher):
                 fitted = fit(gradient, shape, type, step.node, edge)
             except RuntimeError:  # the engine is about to raise it
                 fitted = gradient
-            if gradient._shape != fitted._shape:
-                result.summed = tuple(gradient._shape)
+            if gradient._layout.shape != fitted._layout.shape:
+                result.summed = tuple(gradient._layout.shape)
             result.gradient = self._kept(fitted)
             self.sent[current].setdefault(edge, []).append(result)
             results.append(result)

@@ -32,7 +32,7 @@ class Run:
 
 def tensor_name(run: Run, tensor: Any) -> str:
     """What a tensor is called in texts."""
-    return run.names.get(id(tensor)) or f"a tensor of shape {list(tensor._shape)}"
+    return run.names.get(id(tensor)) or f"a tensor of shape {list(tensor.shape)}"
 
 
 class Result:
@@ -167,7 +167,7 @@ class Step:
         name = self.name.removeprefix("torch::autograd::")
         if isinstance(self.node, AccumulateGrad):
             leaf = self.node.variable
-            return f"{name} of {self.run.names.get(id(leaf)) or f'a leaf of shape {list(leaf._shape)}'}"
+            return f"{name} of {self.run.names.get(id(leaf)) or f'a leaf of shape {list(leaf.shape)}'}"
         known = [self.run.outputs.get((self.node.sequence, number)) for number in range(len(self.gradients))]
         made = [output for output in known if output is not None]
         return f"{name} of {', '.join(made)}" if made else name

@@ -61,11 +61,11 @@ def snapshot(value: Any, limit: float) -> Any:
     """
     if isinstance(value, Tensor):
         if hasattr(value, "_mapped"):  # one example of many, under vmap
-            return Summary(size_of(value._shape), value._type.dtype, (), None, None)
+            return Summary(size_of(value._layout.shape), value._layout.type.dtype, (), None, None)
         array = operations.elements(value)
         if array.size > limit:
             return summary(value, array)
-        return fresh(np.array(array, order="C").reshape(-1), value._shape, value._type)
+        return fresh(np.array(array, order="C").reshape(-1), value._layout.shape, value._layout.type)
     if isinstance(value, tuple | list):
         parts = [snapshot(part, limit) for part in value]
         return parts if isinstance(value, list) else tuple(parts)
@@ -77,13 +77,13 @@ def summary(tensor: Tensor, array: np.ndarray) -> Summary:
     first = tuple(array.flat[:SHOWN].tolist())
     known = array.size > 0 and array.dtype.kind != "c"
     least, greatest = (array.min().item(), array.max().item()) if known else (None, None)
-    return Summary(size_of(tensor._shape), tensor._type.dtype, first, least, greatest)
+    return Summary(size_of(tensor._layout.shape), tensor._layout.type.dtype, first, least, greatest)
 
 
 def value_text(value: Any) -> str:
     """A snapshot as text: small tensors with all their elements, which may take several lines."""
     if isinstance(value, Tensor):
-        return repr(value) if numel(value._shape) <= PRINTED else str(summary(value, value._host_array()))
+        return repr(value) if value._layout.size <= PRINTED else str(summary(value, value._host_array()))
     if isinstance(value, tuple | list):
         texts = [value_text(part) for part in value[:PARTS]]
         if len(value) > PARTS:
