@@ -27,19 +27,20 @@ class Conversions:
 
     def _array(self) -> np.ndarray:
         """The elements as a NumPy array on the same memory."""
+        layout = self._layout
         memory = self._storage
         if memory.__class__ is not np.ndarray:
-            if self._layout.type.device is not CPU:
+            if layout.type.device is not CPU:
                 raise TypeError(
                     f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
                     "host memory first."
                 )
             memory = memory.data  # which examples under ``vmap`` do not have
         if self._flat is not None:
-            return self._flat.reshape(self._layout.shape)
-        item = self._layout.type.dtype.itemsize
-        steps = tuple([stride * item for stride in self._layout.strides])
-        return np.ndarray(self._layout.shape, self._layout.type.numpy, memory, self._offset * item, steps)
+            return self._flat.reshape(layout.shape)
+        item = layout.type.dtype.itemsize
+        steps = tuple([stride * item for stride in layout.strides])
+        return np.ndarray(layout.shape, layout.type.numpy, memory, self._offset * item, steps)
 
     def _host_array(self) -> np.ndarray:
         """The elements as a NumPy array: on the same memory if that is the CPU's, else a copy."""

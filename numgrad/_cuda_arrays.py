@@ -56,9 +56,10 @@ def _interface(self: Tensor) -> dict[str, Any]:
         AttributeError: the tensor lies on the CPU, so that it has no such attribute.
         RuntimeError: it requires a gradient, which the array could not pass on.
     """
+    layout = self._layout
     if not self.is_cuda:
         raise AttributeError(
-            f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self._layout.type.name} Use tensor.cuda() to copy "
+            f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {layout.type.name} Use tensor.cuda() to copy "
             "the tensor to device memory."
         )
     if self.requires_grad:
@@ -66,13 +67,13 @@ def _interface(self: Tensor) -> dict[str, Any]:
             "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use "
             "var.detach() to get Variable that doesn't require grad."
         )
-    item = self._layout.type.dtype.itemsize
-    empty = 0 in self._layout.shape
+    item = layout.type.dtype.itemsize
+    empty = 0 in layout.shape
     return {
-        "shape": self._layout.shape,
-        "typestr": self._layout.type.numpy.str,
+        "shape": layout.shape,
+        "typestr": layout.type.numpy.str,
         "data": (0 if empty else self.data_ptr(), False),
-        "strides": None if self._flat is not None else tuple([step * item for step in self._layout.strides]),
+        "strides": None if self._flat is not None else tuple([step * item for step in layout.strides]),
         "stream": int(_own_stream(self.get_device())) or _DEFAULT,
         "version": 3,
     }
@@ -144,10 +145,9 @@ def export_capsule(tensor: Tensor, stream: Any, versioned: bool) -> Any:
         other = _foreign_stream(_DEFAULT if stream is None else stream, device)
         cuda.streams.in_order(_own_stream(device), other)
         cuda.memory.use_on_stream(tensor._storage, other)
-    row = tensor._storage
+    row, layout = tensor._storage, tensor._layout
     return capsule_of(
-        row, row.address + tensor._offset * row.itemsize, device, row.dtype, tensor._layout.shape, tensor._layout.strides,
-        versioned,
+        row, row.address + tensor._offset * row.itemsize, device, row.dtype, layout.shape, layout.strides, versioned,
     )
 
 

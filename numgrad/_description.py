@@ -26,7 +26,8 @@ class Description:
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one dimension."""
-        return size_of(self._layout.shape) if dim is None else self._layout.shape[normal_dim(dim, len(self._layout.shape))]
+        shape = self._layout.shape
+        return size_of(shape) if dim is None else shape[normal_dim(dim, len(shape))]
 
     @property
     def ndim(self) -> int:

@@ -343,7 +343,7 @@ class Tensor(Description, Conversions, GradientHooks):
 
 
 def tensor_of(layout: Layout, storage: Any, offset: int, flat: Any) -> Tensor:
-    """A tensor on this memory, beginning at ``offset``; ``flat`` is the part with just its elements, if there is one."""
+    """A tensor on this memory from ``offset`` on; ``flat`` is the part with just its elements, if there is one."""
     tensor = _new(Tensor)
     tensor._layout = layout
     tensor._storage = storage

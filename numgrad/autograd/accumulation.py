@@ -36,12 +36,13 @@ def accumulate(variable: Any, gradient: Any) -> None:
 
 def _own(variable: Any, gradient: Any) -> Any:
     """The gradient as a tensor of the leaf's own, with its strides if it is dense, else row-major."""
+    layout = gradient._layout
     wanted = None if variable._flat is not None else _dense_strides(variable)
     if wanted is None:
         if gradient._flat is None:
             return operations.copy(gradient)
-    elif not _agree(gradient._layout.shape, gradient._layout.strides, wanted):
-        laid_out = operations.zeros(gradient._layout.shape, gradient._layout.type, wanted)
+    elif not _agree(layout.shape, layout.strides, wanted):
+        laid_out = operations.zeros(layout.shape, layout.type, wanted)
         operations.overwrite(laid_out, gradient)
         return laid_out
     return operations.clone(gradient) if gradient._shared or gradient._view is not None else gradient

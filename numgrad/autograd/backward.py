@@ -179,19 +179,20 @@ def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> list[tuple[E
         if gradient is None:
             gradient = _implicit(shape, type)
         else:
-            if check_gradient(gradient)._layout.shape != shape:
-                raise mismatch(index, gradient._layout.shape, shape)
-            if gradient._layout.type is not type and gradient._layout.type.dtype.is_complex != type.dtype.is_complex:
+            layout = check_gradient(gradient)._layout
+            if layout.shape != shape:
+                raise mismatch(index, layout.shape, shape)
+            if layout.type is not type and layout.type.dtype.is_complex != type.dtype.is_complex:
                 raise RuntimeError(
                     "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch "
-                    f"in dtype: grad_output[{index}] has a dtype of {gradient._layout.type.dtype} and output[{index}] has a "
+                    f"in dtype: grad_output[{index}] has a dtype of {gradient.dtype} and output[{index}] has a "
                     f"dtype of {type.dtype}."
                 )
-            if gradient._layout.type.device is not type.device:
-                if gradient._layout.shape:
+            if layout.type.device is not type.device:
+                if layout.shape:
                     raise RuntimeError(
                         f"invalid gradient at index {index} - expected device {type.device} but got "
-                        f"{gradient._layout.type.device}"
+                        f"{gradient.device}"
                     )
                 gradient = gradient.to(type.device)
             lend([gradient])

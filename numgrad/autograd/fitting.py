@@ -22,19 +22,20 @@ def as_tensor(gradient: Any, node: Node) -> Any:
 
 def fit(gradient: Any, shape: tuple[int, ...], type: Any, source: Node | None, edge: Edge) -> Any:
     """Undo broadcasting, once for all operations, and give the gradient the dtype of what it belongs to."""
-    extra = len(gradient._layout.shape) - len(shape)
+    layout = gradient._layout
+    extra = len(layout.shape) - len(shape)
     if extra < 0 or any(
-        wanted not in (1, extent) for wanted, extent in zip(shape, gradient._layout.shape[extra:], strict=True)
+        wanted not in (1, extent) for wanted, extent in zip(shape, layout.shape[extra:], strict=True)
     ):
         name, index = _origin(source, edge)
         raise RuntimeError(
             f"Function {name} returned an invalid gradient at index {index} - got {list(gradient.shape)} "
             f"but expected shape compatible with {list(shape)}"
         )
-    if type is not None and type.device is not gradient._layout.type.device:
+    if type is not None and type.device is not layout.type.device:
         return _moved(gradient, shape, type, source, edge)
     if type is None:  # see Tensor.grad_dtype: any will do, but that of a real leaf is real
-        type = gradient._layout.type
+        type = layout.type
         leaf = getattr(edge[0] if edge else None, "variable", None)
         if type.dtype.is_complex and leaf is not None and not leaf._layout.type.dtype.is_complex:
             type = tensor_type(real_of(type.dtype), type.device)

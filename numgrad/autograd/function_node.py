@@ -332,7 +332,7 @@ class BackwardCFunction(SavingNode):
                 if kind is not None and not kind.dtype.is_complex:
                     raise RuntimeError(
                         f"Function {self.name()} returned an invalid gradient at index {number} - got one of "
-                        f"{result._layout.type.dtype} (shape {list(result.shape)}) for a real input of {kind.dtype}; its "
+                        f"{result.dtype} (shape {list(result.shape)}) for a real input of {kind.dtype}; its "
                         "real part would be the gradient"
                     )
         return results

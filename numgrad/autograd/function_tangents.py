@@ -89,7 +89,9 @@ class FunctionCall:
     def _materialized(self, tangents: list[Any]) -> list[Any]:
         """The tangents, and zeros for the differentiable tensors that have none."""
         return [
-            operations.zeros(value._layout.shape, value._layout.type) if tangent is None and _differentiable(value) else tangent
+            operations.zeros(value._layout.shape, value._layout.type)
+            if tangent is None and _differentiable(value)
+            else tangent
             for value, tangent in zip(self.args, tangents, strict=True)
         ]
 

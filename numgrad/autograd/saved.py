@@ -123,14 +123,15 @@ class PackedTensor:
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
                 f"{type(value).__name__}"
             )
-        if value._layout.shape != self.shape:
+        layout = value._layout
+        if layout.shape != self.shape:
             raise RuntimeError(
                 f"a saved tensor of shape {list(self.shape)} was packed, but unpack_hook returned one of shape "
                 f"{list(value.shape)}"
             )
-        if value._layout.type is not self.type:
-            raise RuntimeError(f"a saved {self.type.name} was packed, but unpack_hook returned a {value._layout.type.name}")
-        if self.number is not None and value._layout.type.dtype.differentiable:
+        if layout.type is not self.type:
+            raise RuntimeError(f"a saved {self.type.name} was packed, but unpack_hook returned a {layout.type.name}")
+        if self.number is not None and layout.type.dtype.differentiable:
             tensor = restored_output(node, value, self.number)
         elif self.edge is None and self.tangents is None and not self.beneath:
             return value

@@ -62,15 +62,15 @@ def pointwise(call: PointwiseCall, level: Level) -> Tensor:
             if tangent is not None:
                 set_tangent(out, level, laid_out_as(out, tangent))
             return out
-        target = call.target
+        target, layout = call.target, call.target._layout
         shape = broadcast_shapes(*[value._layout.shape for value in call.args if isinstance(value, Tensor)])
-        if shape != target._layout.shape:
-            raise outgrown(target._layout.shape, shape)
+        if shape != layout.shape:
+            raise outgrown(layout.shape, shape)
         args, tangents = _unchanged(call.args, tangents, target)
         before = PointwiseCall(call.op, args, call.statics)
         needs_result = any("out" in parameters(rule) for rule in call.op.rules.values())
         result = before.run() if needs_result else None
-        tangent = _pointwise_tangent(before, tangents, target._layout.shape, target._layout.type, result)
+        tangent = _pointwise_tangent(before, tangents, layout.shape, layout.type, result)
         with_duals(call.run)
         _overwrite_tangent(target, level, tangent)
     return target
@@ -153,7 +153,8 @@ def _by_linearity(op: Any, args: Sequence[Any], tangents: list[Any]) -> Any:
     """The tangents of an operation that is linear in each of its inputs."""
     if op.sequence:
         pairs = zip(args[0], tangents[0], strict=True)
-        return op(tuple([filled_of(x._layout.shape, 0, x._layout.type) if t is None else t for x, t in pairs]), *args[1:])
+        filled = [filled_of(x._layout.shape, 0, x._layout.type) if t is None else t for x, t in pairs]
+        return op(tuple(filled), *args[1:])
     total = None
     for place in op.positions:
         if tangents[place] is not None:
@@ -231,15 +232,15 @@ def laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
 
     That of a tensor that stands for examples is one for each: it may be overwritten with what differs among them.
     """
-    strides = tensor._layout.strides
+    shape, strides = tensor._layout.shape, tensor._layout.strides
     same = _lies_like(tangent, tensor) and _extent(tangent) == _extent(tensor)
     has_room = is_batched(tangent) or not is_batched(tensor)
-    if (same and has_room) or overlaps_itself(tensor._layout.shape, strides):
+    if (same and has_room) or overlaps_itself(shape, strides):
         return tangent
     if is_mapped(tensor) or is_mapped(tangent):
-        return copy_(zeros_beside((tensor, tangent), tensor._layout.shape, tangent._layout.type, strides), tangent)
+        return copy_(zeros_beside((tensor, tangent), shape, tangent._layout.type, strides), tangent)
     storage = devices.zeros((len(tensor._storage),), tangent._layout.type)
-    laid_out = strided(storage, tensor._layout.shape, strides, tensor._offset, tangent._layout.type)
+    laid_out = strided(storage, shape, strides, tensor._offset, tangent._layout.type)
     return copy_(laid_out, tangent)
 
 
@@ -347,14 +348,14 @@ def write_tangent(target: Tensor, level: Level, tangent: Tensor) -> None:
         if view is None or view.hides_tangent():
             set_tangent(target, level, laid_out_as(target, tangent))
             return
-        base = view.base
+        base, layout = view.base, view.base._layout
         if is_mapped(base) or is_mapped(tangent):
-            zeros = zeros_beside((base, tangent), base._layout.shape, base._layout.type, base._layout.strides)
+            zeros = zeros_beside((base, tangent), layout.shape, layout.type, layout.strides)
         else:
-            zeros = filled_of(base._layout.shape, 0, base._layout.type)
+            zeros = filled_of(layout.shape, 0, layout.type)
         whole = laid_out_as(base, zeros)
         set_tangent(base, level, whole)
-        if target._layout.type is base._layout.type and target._layout.shape == base._layout.shape and _lies_like(target, base):
+        if target._layout.type is layout.type and target._layout.shape == layout.shape and _lies_like(target, base):
             set_tangent(target, level, whole)
         present = tangent_of(target, level)
     copy_(present, tangent)

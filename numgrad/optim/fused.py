@@ -256,8 +256,9 @@ def _row_of(one: Tensor, strides: Strides) -> Any:
 
 def _laid_out(one: Tensor, strides: Strides) -> Tensor:
     """A copy with its elements in this order."""
-    strides = contiguous_strides(one._layout.shape) if strides is None else strides
-    copy = strided(devices.empty(one._layout.shape, one._layout.type), one._layout.shape, strides, 0, one._layout.type)
+    layout = one._layout
+    strides = contiguous_strides(layout.shape) if strides is None else strides
+    copy = strided(devices.empty(layout.shape, layout.type), layout.shape, strides, 0, layout.type)
     write(copy, one)
     return copy
 

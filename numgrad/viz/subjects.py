@@ -61,7 +61,7 @@ def _root(value: Any, name: str | None, which: str) -> Root:
     edge = edge_of(value) if value.requires_grad else None
     if edge is None or isinstance(edge[0], DeadEnd):
         raise ValueError(
-            f"{which} has no graph to draw: the tensor of shape {list(value.shape)}, {value._layout.type.dtype}, does not "
+            f"{which} has no graph to draw: the tensor of shape {list(value.shape)}, {value.dtype}, does not "
             "require gradients, so nothing was recorded (numgrad.explain(tensor) says why)"
         )
     return Root(edge[0], edge[1], value, name)

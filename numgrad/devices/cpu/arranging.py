@@ -25,11 +25,12 @@ _WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 def copy(program: Any, source: Any, target: Any) -> None:
     """Overwrite a tensor with another, broadcast to its shape; ``program`` copies one element."""
-    kind = target._layout.type.numpy
-    size = target._layout.size
+    goal, given = target._layout, source._layout
+    kind = goal.type.numpy
+    size = goal.size
     stretches = None
-    if size >= STRETCHES_FROM and source._layout.type.numpy is kind and kind.itemsize in _WORDS:
-        stretches = _stretches(target._layout.shape, target._layout.strides, source._layout.shape, source._layout.strides, kind.itemsize)
+    if size >= STRETCHES_FROM and given.type.numpy is kind and kind.itemsize in _WORDS:
+        stretches = _stretches(goal.shape, goal.strides, given.shape, given.strides, kind.itemsize)
     if stretches is None:
         run_pointwise(program, [source], [target])
         return

@@ -55,8 +55,9 @@ def joined(tensors: Sequence[Any], dim: int, shape: tuple[int, ...], size: int) 
 
 def clear_triangle(tensor: Any, diagonal: int, above: bool) -> None:
     """Zero what lies above (or below) a diagonal of each matrix in the last two dimensions, in place."""
-    shape, strides = tensor._layout.shape, tensor._layout.strides
-    if not numel(shape):
+    layout = tensor._layout
+    shape, strides = layout.shape, layout.strides
+    if not layout.size:
         return
     sizes, (steps,) = loop_nest(shape[:-2], ((shape[:-2], strides[:-2]),), (1,))
     *outer, matrices = sizes
@@ -64,6 +65,6 @@ def clear_triangle(tensor: Any, diagonal: int, above: bool) -> None:
     for place in itertools.product(*map(range, outer)):
         start = tensor._offset + sum([index * step for index, step in zip(place, steps, strict=False)])
         launch(
-            arranging.clear_triangle, tensor._layout.type.numpy, tensor._storage, start, steps[-1], *strides[-2:], *shape[-2:],
+            arranging.clear_triangle, layout.type.numpy, tensor._storage, start, steps[-1], *strides[-2:], *shape[-2:],
             count, diagonal, above, blocks=blocks_for(count), **narrow(count),
         )

@@ -129,25 +129,26 @@ def _copy_program(kind: np.dtype) -> Program:
 
 def product(left: Any, right: Any, shape: tuple[int, ...]) -> DeviceRow:
     """The product, as one row, of two vectors, or of a matrix and a vector."""
-    kind, device = left._layout.type.numpy, left._storage.device
-    rows, k = numel(shape), right._layout.shape[0]
+    one, other = left._layout, right._layout
+    kind, device = one.type.numpy, left._storage.device
+    rows, k = numel(shape), other.shape[0]
     out = empty_row(rows, kind, device)
     if not rows:
         return out
-    step = right._layout.strides[0]
+    step = other.strides[0]
     library = cublas.routines(kind) if k and step else None
     if library is None:
         _row_by_row(left, right, step, rows, k, out)
         return out
     y = _first_of(right)
-    if shape == () == left._layout.shape[1:]:
-        along = left._layout.strides[0]
+    if shape == () == one.shape[1:]:
+        along = one.strides[0]
         if along:
             _listened(library.dot)(stream(device), k, _first_of(left), along, y, step, out.address)
         else:
             _row_by_row(left, right, step, rows, k, out)
     else:
-        lies = factor(left._layout.shape, left._layout.strides, False)
+        lies = factor(one.shape, one.strides, False)
         _listened(library.gemv)(stream(device), rows, k, _for_cublas(left, lies), lies, y, step, out.address)
     return out
 

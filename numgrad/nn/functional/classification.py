@@ -143,11 +143,12 @@ def cross_entropy(
         RuntimeError, ValueError: the shapes or dtypes do not fit.
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    dim = min(1, len(input._layout.shape) - 1)
-    classes = input._layout.shape[dim] if input._layout.shape else 1
+    shape = input._layout.shape
+    dim = min(1, len(shape) - 1)
+    classes = shape[dim] if shape else 1
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    if target._layout.shape == input._layout.shape:
+    if target._layout.shape == shape:
         if not target.is_floating_point():
             raise RuntimeError(
                 f"Expected floating point type for target with class probabilities, got {target.dtype.legacy} "
@@ -193,15 +194,16 @@ def _expected_loss(
     logs: Tensor, target: Tensor, weight: Tensor | None, reduction: str, smoothing: float, dim: int
 ) -> Tensor:
     """The loss averaged over target probabilities."""
+    layout = logs._layout
     if smoothing > 0.0:
-        target = add(mul(target, 1 - smoothing), _share(smoothing, logs._layout.shape[dim]))
+        target = add(mul(target, 1 - smoothing), _share(smoothing, layout.shape[dim]))
     terms = mul(logs, target)
     if weight is not None:
-        terms = mul(terms, _along(weight, logs._layout.shape, dim))
+        terms = mul(terms, _along(weight, layout.shape, dim))
     if reduction == "none":
         return neg(sum_dims(terms, (dim,), False))
-    total, classes = neg(sum_all(terms)), logs._layout.shape[dim]
-    return total if reduction == "sum" else div(total, logs._layout.size / classes if classes else math.nan)
+    total, classes = neg(sum_all(terms)), layout.shape[dim]
+    return total if reduction == "sum" else div(total, layout.size / classes if classes else math.nan)
 
 
 def _check_same_size(input: Tensor, target: Tensor, message: str) -> None:

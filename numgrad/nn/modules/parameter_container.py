@@ -197,7 +197,8 @@ class ParameterDict(Module):
 
     def extra_repr(self) -> str:
         return "\n".join(
-            _line(key, value, value._layout.type.name if isinstance(value, Tensor) else "") for key, value in self.items()
+            _line(key, value, value._layout.type.name if isinstance(value, Tensor) else "")
+            for key, value in self.items()
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:

@@ -320,9 +320,10 @@ def overwrite(call: OverwriteCall, level: Batched) -> Tensor:
         check_writable(target)  # elements may share memory: they get the same value
     else:
         check_in_place(*sources)
-    wide = target._layout.shape if source is None else broadcast_shapes(target._layout.shape, source._layout.shape)
-    if wide != target._layout.shape:
-        raise outgrown(target._layout.shape, wide)
+    shape = target._layout.shape
+    wide = shape if source is None else broadcast_shapes(shape, source._layout.shape)
+    if wide != shape:
+        raise outgrown(shape, wide)
     edges = (*recorded_edges(*sources), *call.more_edges)
     with below(level):
         if call.draws:
@@ -330,7 +331,7 @@ def overwrite(call: OverwriteCall, level: Batched) -> Tensor:
         elif source is None:
             call.overwrite(physical(target))
         else:
-            copy_(physical(target), aligned(sources[1], len(target._layout.shape)))
+            copy_(physical(target), aligned(sources[1], len(shape)))
     counted = target._counter is target._mapped.tensor._counter
     overwritten(target, edges, call.node)
     if counted:

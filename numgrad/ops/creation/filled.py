@@ -291,9 +291,10 @@ def randn(
 
 def laid_out_as(input: Tensor, made: Tensor) -> Tensor:
     """The new tensor with its dimensions in the order in which the input's lie in memory."""
-    if input._layout.row_major or is_mapped(made):
+    layout = input._layout
+    if layout.row_major or is_mapped(made):
         return made
-    strides = output_strides(input._layout.shape, ((input._layout.shape, input._layout.strides),))
+    strides = output_strides(layout.shape, ((layout.shape, layout.strides),))
     return strided(made._storage, made._layout.shape, strides, 0, made._layout.type)
 
 

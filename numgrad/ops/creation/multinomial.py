@@ -31,34 +31,35 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     """
     if not input.is_floating_point():
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype}")
-    if len(input._layout.shape) not in (1, 2):
+    layout = input._layout
+    if len(layout.shape) not in (1, 2):
         raise RuntimeError(f"prob_dist must be 1 or 2 dim, not shape {list(input.shape)}")
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
-    if not replacement and num_samples > input._layout.shape[-1]:
+    if not replacement and num_samples > layout.shape[-1]:
         raise RuntimeError(
             f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {num_samples} of shape "
             f"{list(input.shape)}"
         )
-    weights = contiguous(input.detach()).reshape(-1, input._layout.shape[-1])
+    weights = contiguous(input.detach()).reshape(-1, layout.shape[-1])
     count, size = weights._layout.shape
     if weights._layout.size:
         if not (float(smallest(weights)) >= 0 and float(largest(weights)) < math.inf):
             raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
         if not float(smallest(weights.sum(1))) > 0:
             raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    source = random.given_or_default(generator, input._layout.type.device)
+    source = random.given_or_default(generator, layout.type.device)
     if replacement and num_samples > 1:
         sums = weights.cumsum(1)
-        devices.check_countable((*input._layout.shape[:-1], num_samples), float64.numpy)
+        devices.check_countable((*layout.shape[:-1], num_samples), float64.numpy)
         drawn = source.uniform(count * num_samples, float64.numpy)
-        wanted = fresh(drawn, (count, num_samples), tensor_type(float64, input._layout.type.device))
+        wanted = fresh(drawn, (count, num_samples), tensor_type(float64, layout.type.device))
         picked = searchsorted((sums / sums[:, -1:]).double(), wanted)
     else:
-        rates = fresh(source.exponential(count * size, weights._layout.type.numpy), weights._layout.shape, weights._layout.type)
+        rates = fresh(source.exponential(count * size, layout.type.numpy), (count, size), layout.type)
         scores = weights / rates
         picked = scores.argmax(1, True) if num_samples == 1 else scores.sort(1, True, stable=True)[1][:, :num_samples]
-    return contiguous(picked.reshape(*input._layout.shape[:-1], num_samples))
+    return contiguous(picked.reshape(*layout.shape[:-1], num_samples))
 
 
 public(multinomial)

@@ -58,13 +58,14 @@ def _overwrite(input: Tensor, draw: Callable[..., Any], node: type[FillBackward2
         )
     check_in_place(input)
     edges = recorded_edges(input)
-    place = input._layout.type.device
+    layout = input._layout
+    place = layout.type.device
     if place is not CPU and input._flat is not None:
         draw(out=input._flat)
     else:
         row = draw()
-        steps = output_strides(input._layout.shape, ((input._layout.shape, input._layout.strides),))
-        write(input, strided(row, input._layout.shape, steps, 0, tensor_type(to_dtype(row.dtype), place)))
+        steps = output_strides(layout.shape, ((layout.shape, layout.strides),))
+        write(input, strided(row, layout.shape, steps, 0, tensor_type(to_dtype(row.dtype), place)))
     overwritten(input, edges, node)
     return input
 

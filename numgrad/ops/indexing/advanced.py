@@ -225,7 +225,8 @@ def _checked_values(input: Tensor, indices: Sequence[Tensor | None], selection: 
     Raises:
         RuntimeError: they have another dtype, do not broadcast to the part, or lie in the same memory.
     """
-    kind = input._layout.type.dtype
+    layout = input._layout
+    kind = layout.type.dtype
     if values._layout.type.dtype is not kind:
         masks = all(index is None or index._layout.type.dtype is bool_ for index in indices)
         if masks and values.numel() == 1:
@@ -233,14 +234,14 @@ def _checked_values(input: Tensor, indices: Sequence[Tensor | None], selection: 
         else:
             raise RuntimeError(
                 "Index put requires the source and destination dtypes match, "
-                f"got {kind.legacy} for the destination and {values._layout.type.dtype.legacy} for the source."
+                f"got {kind.legacy} for the destination and {values.dtype.legacy} for the source."
             )
         values = convert(values, kind)
-    if values._layout.type is not input._layout.type:  # but of another device
+    if values._layout.type is not layout.type:  # but of another device
         if values._layout.shape:
             check_one_device(input, values)
-        values = placed(values, input._layout.type.device)
-    part = part_shape(input._layout.shape, selection.dims, selection.places._layout.shape)
+        values = placed(values, layout.type.device)
+    part = part_shape(layout.shape, selection.dims, selection.places._layout.shape)
     missing = len(part) - len(values._layout.shape)
     if missing < 0 or any(
         extent not in (1, wanted) for extent, wanted in zip(values._layout.shape, part[missing:], strict=True)

@@ -155,20 +155,19 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         )
     if dim is None:
         return gather(reshape(input, -1), 0, reshape(indices, -1))
-    rank = len(input._layout.shape)
-    if len(indices._layout.shape) != rank:
+    own, wanted = input._layout.shape, indices._layout.shape
+    rank = len(own)
+    if len(wanted) != rank:
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
-            f"{rank} dimensions for input, and {len(indices._layout.shape)} dimensions for indices"
+            f"{rank} dimensions for input, and {indices.dim()} dimensions for indices"
         )
     dim = normal_dim(dim, rank)
     if not rank:
         return gather(input, dim, indices)
     ones = (1,)
-    shape = broadcast_shapes(
-        input._layout.shape[:dim] + ones + input._layout.shape[dim + 1 :], indices._layout.shape[:dim] + ones + indices._layout.shape[dim + 1 :]
-    )
-    sizes = [shape[:dim] + tensor._layout.shape[dim : dim + 1] + shape[dim + 1 :] for tensor in (input, indices)]
+    shape = broadcast_shapes(own[:dim] + ones + own[dim + 1 :], wanted[:dim] + ones + wanted[dim + 1 :])
+    sizes = [shape[:dim] + extents[dim : dim + 1] + shape[dim + 1 :] for extents in (own, wanted)]
     return gather(expand(input, sizes[0]), dim, expand(indices, sizes[1]))
 
 

@@ -269,8 +269,9 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """
     if as_tuple and not input._layout.shape:
         input = unsqueeze(input.detach(), 0)
-    rows, count = devices.nonzero_rows(row_of(input.detach()), input._layout.shape)
-    found = fresh(rows, (len(input._layout.shape), count), tensor_type(int64, input._layout.type.device))
+    layout = input._layout
+    rows, count = devices.nonzero_rows(row_of(input.detach()), layout.shape)
+    found = fresh(rows, (len(layout.shape), count), tensor_type(int64, layout.type.device))
     return found.unbind(0) if as_tuple else public_functions["t"](found)
 
 

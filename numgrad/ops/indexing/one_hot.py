@@ -29,7 +29,9 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         IndexError: a class is not in [0, num_classes), found by a GPU: it is raised when a value is next read.
     """
     if tensor.dtype is not int64:
-        raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, not {tensor._layout.type.name}.")
+        raise RuntimeError(
+            f"one_hot is only applicable to index tensor of type LongTensor, not {tensor._layout.type.name}."
+        )
     empty = not tensor._layout.size
     if empty and num_classes <= 0:
         raise RuntimeError(
@@ -53,7 +55,8 @@ def _one_hot(tensor: Tensor, num_classes: int) -> Tensor:
             num_classes = high + 1
         if high >= num_classes:
             raise RuntimeError(f"Class values must be smaller than num_classes: {high} is not below {num_classes}.")
-    ones = devices.filled(tensor._layout.shape, 1, tensor._layout.type)
-    flat = devices.zeros((tensor._layout.size, num_classes), tensor._layout.type)
+    layout = tensor._layout
+    ones = devices.filled(layout.shape, 1, layout.type)
+    flat = devices.zeros((layout.size, num_classes), layout.type)
     devices.scatter_axis(ones, row, flat, num_classes, 1, 1, "set")
-    return fresh(flat, (*tensor._layout.shape, num_classes), tensor._layout.type)
+    return fresh(flat, (*layout.shape, num_classes), layout.type)

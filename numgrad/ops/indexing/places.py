@@ -120,12 +120,13 @@ def _located(tensor: Tensor, walk: _Walk, places: Tensor) -> devices.Places:
 
 def pick(input: Tensor, places: Tensor, dims: Ints) -> Tensor:
     """A new tensor with the part at ``places``."""
-    walk = _walk(input._layout.shape, input._layout.strides, dims, places._layout.shape, True)
-    row = devices.empty(walk.shape, input._layout.type)
+    layout = input._layout
+    walk = _walk(layout.shape, layout.strides, dims, places._layout.shape, True)
+    row = devices.empty(walk.shape, layout.type)
     devices.take_rows(input._storage, _located(input, walk, places), row)
     if walk.strides == contiguous_strides(walk.shape):
-        return fresh(row, walk.shape, input._layout.type)
-    return strided(row, walk.shape, walk.strides, 0, input._layout.type)
+        return fresh(row, walk.shape, layout.type)
+    return strided(row, walk.shape, walk.strides, 0, layout.type)
 
 
 def put(target: Tensor, places: Tensor, dims: Ints, values: Tensor, accumulate: bool, distinct: bool) -> None:

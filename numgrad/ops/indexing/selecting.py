@@ -83,11 +83,12 @@ def index_fill_tensor(input: Tensor, index: Tensor, value: Tensor, dim: int) -> 
 @index_fill_tensor.gradient("value")
 def _(grad, index, dim):
     """``sum(index_select(grad, index, dim))``, each index once."""
-    if is_mapped(index) or index._layout.type.device is not CPU:  # a GPU would have to be waited for to say how many there are
+    layout = index._layout
+    if is_mapped(index) or layout.type.device is not CPU:  # a GPU would have to be waited for to say how many there are
         filled = index_fill_number(zeros_of(grad._layout.shape, grad._layout.type), index, dim, 1)
         return public_functions["sum"](choose(ne(filled, 0), grad, 0))
     row = devices.distinct_places(row_of(index), _extent(grad, dim))
-    distinct = fresh(row, (row.size,) if index._layout.shape else (), index._layout.type)
+    distinct = fresh(row, (row.size,) if layout.shape else (), layout.type)
     return public_functions["sum"](index_select_op(grad, distinct, dim))
 
 
@@ -131,15 +132,16 @@ def _(grad, index, input_shape):
 def _vector(input: Tensor, index: Tensor, message: str, several: bool = False) -> Tensor:
     """An index of one dimension at most as the entries take it; ``several`` if a 0-d tensor may have any number of it.
     """
-    if len(index._layout.shape) > 1:
+    layout = index._layout
+    if len(layout.shape) > 1:
         raise IndexError(f"{message} (shape {list(index.shape)})")
-    if not input._layout.shape and index._layout.size != 1:
+    if not input._layout.shape and layout.size != 1:
         if several:
             return index
         raise RuntimeError(
-            f"Index to scalar can have only 1 value, got {index._layout.size} value(s) (shape {list(index.shape)})"
+            f"Index to scalar can have only 1 value, got {layout.size} value(s) (shape {list(index.shape)})"
         )
-    if len(index._layout.shape) == 1 and input._layout.shape:
+    if len(layout.shape) == 1 and input._layout.shape:
         return index
     return reshape(index.detach(), (-1,) if input._layout.shape else ())
 
@@ -232,14 +234,15 @@ def _copied(input: Tensor, dim: int, index: Tensor, source: Tensor) -> tuple[Any
             "index_copy_(): self and source expected to have the same dtype, but got (self) "
             f"{input.dtype.legacy} and (source) {source.dtype.legacy}"
         )
-    dim = normal_dim(dim, len(input._layout.shape))
+    own, given = input._layout.shape, source._layout.shape
+    dim = normal_dim(dim, len(own))
     index = _vector(input, index, "index_copy_(): Index should have dimension 1 or 0")
-    rest = input._layout.shape[:dim] + input._layout.shape[dim + 1 :]
-    if source._layout.shape and source._layout.shape[:dim] + source._layout.shape[dim + 1 :] != rest:
+    rest = own[:dim] + own[dim + 1 :]
+    if given and given[:dim] + given[dim + 1 :] != rest:
         raise RuntimeError(
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
             f"{' '.join(map(str, rest))} at dimension {dim} and source slice shape: "
-            f"{' '.join(map(str, source._layout.shape[:dim] + source._layout.shape[dim + 1 :]))} at dimension 0."
+            f"{' '.join(map(str, given[:dim] + given[dim + 1 :]))} at dimension 0."
         )
     count, extent = index._layout.size, _extent(source, dim)
     if count != extent:

@@ -128,7 +128,7 @@ def _resolve(self: Tensor, index: Any, reading: bool) -> tuple[Tensor, Indices |
         elif isinstance(item, slice):
             result = _sliced(result, dim, item, alone)
             skipped = 1
-        elif isinstance(item, Tensor) and (item._layout.shape or item._layout.type.dtype.kind in "fc" or is_batched(item)):
+        elif isinstance(item, Tensor) and (item._layout.shape or item.dtype.kind in "fc" or is_batched(item)):
             found.append(item)
             tensors = True
             dim += max(_consumed(item), 1)
@@ -254,7 +254,9 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
     if isinstance(value, list | tuple | np.ndarray):
         value = tensor(value, dtype=self.dtype, device=self.device)
     if not isinstance(value, Tensor) and not number:
-        raise TypeError(f"can't assign a {type(value).__name__} to a {self._layout.type.name} (shape {list(self.shape)})")
+        raise TypeError(
+            f"can't assign a {type(value).__name__} to a {self._layout.type.name} (shape {list(self.shape)})"
+        )
     if indices is not None:
         mask = _whole_mask(part, indices) if number and part._layout.type.device is not CPU else None
         if mask is not None:
@@ -262,27 +264,29 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
         else:
             write_selected(part, indices, number_as(value, part) if number else _without_leading_ones(value))
         return
-    if value._layout.shape == part._layout.shape:
+    shape, given = part._layout.shape, value._layout.shape
+    if given == shape:
         copy_(part, value)
         return
-    if not value._layout.shape:
+    if not given:
         fill_(part, value)
     else:
         if overlaps(physical_of(part), physical_of(value)):
             value = clone(value)  # it is read several times: from elements that are not yet overwritten
-        copy_(part, expand(view_as_shape(value, _inner_shape(value._layout.shape)), part._layout.shape))
+        copy_(part, expand(view_as_shape(value, _inner_shape(given)), shape))
 
 
 def _whole_mask(part: Tensor, indices: Indices) -> Tensor | None:
     """The mask that is the only index, of the part's number of dimensions: a GPU need not find where it is true."""
     given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
     dim, mask = given[0]
-    if len(given) > 1 or mask._layout.type.dtype is not bool_ or mask._layout.type.device is not part._layout.type.device:
+    layout, whole = mask._layout, part._layout
+    if len(given) > 1 or layout.type.dtype is not bool_ or layout.type.device is not whole.type.device:
         return None
-    rest = len(part._layout.shape) - dim - len(mask._layout.shape)
-    if mask._layout.shape != part._layout.shape[dim : dim + len(mask._layout.shape)]:
+    rest = len(whole.shape) - dim - len(layout.shape)
+    if layout.shape != whole.shape[dim : dim + len(layout.shape)]:
         return None
-    return view_as_shape(mask, mask._layout.shape + (1,) * rest)
+    return view_as_shape(mask, layout.shape + (1,) * rest)
 
 
 def _inner_shape(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -41,8 +41,9 @@ def updating(
         op: Any = operation(node, inputs=inputs, nondifferentiable=nondifferentiable, dims=dims)(change)
 
         def on_copy(input: Tensor, *args: Any) -> Tensor:
-            strides = kept_strides(input) if kept else contiguous_strides(input._layout.shape)
-            out = strided(devices.empty(input._layout.shape, input._layout.type), input._layout.shape, strides, 0, input._layout.type)
+            layout = input._layout
+            strides = kept_strides(input) if kept else contiguous_strides(layout.shape)
+            out = strided(devices.empty(layout.shape, layout.type), layout.shape, strides, 0, layout.type)
             write(out, input)
             change(out, *args)
             return out
@@ -102,11 +103,12 @@ def number_as(value: Any, like: Tensor) -> Tensor:
     Raises:
         TypeError, RuntimeError: it is no number, or one that the dtype cannot hold.
     """
+    type = like._layout.type
     if isinstance(value, Tensor):
-        check_held(value, like._layout.type.dtype)
-    elif value.__class__ in (bool, int, float) and like._layout.type.dtype.is_floating_point and _is_held(value):
-        return filled_of((), value, like._layout.type)  # which fill_ would find to fit
-    return fill_(empty_of((), like._layout.type), value)
+        check_held(value, type.dtype)
+    elif value.__class__ in (bool, int, float) and type.dtype.is_floating_point and _is_held(value):
+        return filled_of((), value, type)  # which fill_ would find to fit
+    return fill_(empty_of((), type), value)
 
 
 def _is_held(value: float) -> bool:
@@ -123,9 +125,10 @@ def number_in(value: Any, like: Tensor) -> Any:
     Raises:
         TypeError, RuntimeError: see :func:`number_as`.
     """
-    if value.__class__ in (float, int) and like._layout.type.dtype.is_floating_point and _is_held(value):
+    type = like._layout.type
+    if value.__class__ in (float, int) and type.dtype.is_floating_point and _is_held(value):
         return float(value)  # kernels round it
-    if like._layout.type.device is not CPU:  # what is filled there could only be read when the GPU has done all its work
+    if type.device is not CPU:  # what is filled there could only be read when the GPU has done all its work
         value = value.item() if isinstance(value, Tensor) else value
-        return fill_(empty_of((), tensor_type(like._layout.type.dtype)), value).item()
+        return fill_(empty_of((), tensor_type(type.dtype)), value).item()
     return number_as(value, like).item()

@@ -140,7 +140,11 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the matrices are bool.
     """
-    if not (fit(mat1, mat2, 2) and input._layout.type is mat2._layout.type and input._layout.shape == mat2._layout.shape[1:]):
+    if not (
+        fit(mat1, mat2, 2)
+        and input._layout.type is mat2._layout.type
+        and input._layout.shape == mat2._layout.shape[1:]
+    ):
         _check_addmm(input, mat1, mat2)
     return addmm_op(input, mat1, mat2, beta, alpha, (by_columns(mat1), by_columns(mat2)))
 
@@ -188,15 +192,16 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
         NotImplementedError: the operands are bool.
     """
     check_tensors("addmv", input=input, mat=mat, vec=vec)
-    ranks = len(input._layout.shape), len(mat._layout.shape), len(vec._layout.shape)
+    own, matrix, vector = input._layout, mat._layout, vec._layout
+    ranks = len(own.shape), len(matrix.shape), len(vector.shape)
     if ranks[1:] != (2, 1) or ranks[0] > 1:
         raise RuntimeError(
             f"vector + matrix @ vector expected, got {ranks[0]}, {ranks[1]}, {ranks[2]} {shapes_text(input, mat, vec)}"
         )
-    (n, k), count = mat._layout.shape, input._layout.size
-    if vec._layout.shape != (k,) or count not in (1, n):
-        raise RuntimeError(f"size mismatch, got input ({count}), mat ({n}x{k}), vec ({vec._layout.shape[0]})")
-    if not input._layout.type is mat._layout.type is vec._layout.type:
+    (n, k), count = matrix.shape, own.size
+    if vector.shape != (k,) or count not in (1, n):
+        raise RuntimeError(f"size mismatch, got input ({count}), mat ({n}x{k}), vec ({vector.shape[0]})")
+    if not own.type is matrix.type is vector.type:
         check_one_device(input, mat, vec)
         raise RuntimeError(
             "addmv input tensors must have the same dtype, but got "
@@ -353,18 +358,19 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the operands are bool.
     """
-    rank = len(input._layout.shape)
-    if rank == 0 or not weight._layout.shape:
+    shape, of_weight = input._layout.shape, weight._layout.shape
+    rank = len(shape)
+    if rank == 0 or not of_weight:
         raise RuntimeError(
-            f"both arguments to linear need to be at least 1D, but they are {rank}D and {len(weight._layout.shape)}D"
+            f"both arguments to linear need to be at least 1D, but they are {rank}D and {weight.dim()}D"
         )
     if bias is None:
         return matmul(input, t(weight))
     if rank == 2:
         return addmm(bias, input, t(weight))
-    if len(bias._layout.shape) == 1 and len(weight._layout.shape) == 2 and input._flat is not None and bias._flat is not None:
-        rows = view(input, (numel(input._layout.shape[:-1]), input._layout.shape[-1]))
-        return view(addmm(bias, rows, t(weight)), (*input._layout.shape[:-1], weight._layout.shape[0]))
+    if len(bias._layout.shape) == 1 and len(of_weight) == 2 and input._flat is not None and bias._flat is not None:
+        rows = view(input, (numel(shape[:-1]), shape[-1]))
+        return view(addmm(bias, rows, t(weight)), (*shape[:-1], of_weight[0]))
     return add.inplace(matmul(input, t(weight)), bias)
 
 

@@ -43,14 +43,15 @@ def fit(left: Any, right: Any, rank: int) -> bool:
 
     All that the checks ask, in short.
     """
+    if not (isinstance(left, Tensor) and isinstance(right, Tensor)):
+        return False
+    one, other = left._layout, right._layout
     return (
-        isinstance(left, Tensor)
-        and isinstance(right, Tensor)
-        and left._layout.type is right._layout.type
-        and len(left._layout.shape) == rank == len(right._layout.shape)
-        and left._layout.shape[-1] == right._layout.shape[-2]
-        and left._layout.shape[:-2] == right._layout.shape[:-2]
-        and left._layout.type.dtype is not bool_
+        one.type is other.type
+        and len(one.shape) == rank == len(other.shape)
+        and one.shape[-1] == other.shape[-2]
+        and one.shape[:-2] == other.shape[:-2]
+        and one.type.dtype is not bool_
     )
 
 
@@ -79,9 +80,10 @@ def check_stacks(left: Tensor, right: Tensor) -> None:
     for number, operand in enumerate((left, right), 1):
         if len(operand._layout.shape) != 3:
             raise RuntimeError(f"batch{number} must be a 3D tensor {shapes_text(left, right)}")
-    if left._layout.shape[0] != right._layout.shape[0] or left._layout.shape[2] != right._layout.shape[1]:
-        expected = [left._layout.shape[0], left._layout.shape[2]]
+    first, second = left._layout.shape, right._layout.shape
+    if first[0] != second[0] or first[2] != second[1]:
+        expected = [first[0], first[2]]
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: {expected} but got: "
-            f"{list(right._layout.shape[:2])}."
+            f"{list(second[:2])}."
         )

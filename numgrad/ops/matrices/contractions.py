@@ -46,7 +46,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     Raises:
         RuntimeError: the sizes of two dimensions differ, or the dtypes do.
     """
-    ranks = len(a._layout.shape), len(b._layout.shape)
+    a_shape, b_shape = a._layout.shape, b._layout.shape
+    ranks = len(a_shape), len(b_shape)
     axes = _axes(dims, ranks)
     if a._layout.type is not b._layout.type:
         check_one_device(a, b)
@@ -57,17 +58,17 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     lonely: tuple[list[int], list[int]] = ([], [])  # of size 1 in the other tensor only: summed before
     summed = 1
     for x, y, name, other in zip(first, second, *axes, strict=True):
-        if b._layout.shape[y] == 1 != a._layout.shape[x]:
+        if b_shape[y] == 1 != a_shape[x]:
             lonely[0].append(x)
-        elif a._layout.shape[x] == 1 != b._layout.shape[y]:
+        elif a_shape[x] == 1 != b_shape[y]:
             lonely[1].append(y)
-        elif a._layout.shape[x] != b._layout.shape[y]:
+        elif a_shape[x] != b_shape[y]:
             raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {a._layout.shape[x]} in dim {name} and second has "
-                f"size {b._layout.shape[y]} in dim {other}"
+                f"contracted dimensions need to match, but first has size {a_shape[x]} in dim {name} and second has "
+                f"size {b_shape[y]} in dim {other}"
             )
         else:
-            summed *= a._layout.shape[x]
+            summed *= a_shape[x]
     a, b = [sum_of(x, tuple(d), keepdim=True, dtype=x.dtype) if d else x for x, d in zip((a, b), lonely, strict=True)]
     kept = [[d for d in range(r) if d not in own] for r, own in zip(ranks, (first, second), strict=True)]
     shape = (*[a._layout.shape[d] for d in kept[0]], *[b._layout.shape[d] for d in kept[1]])
@@ -134,7 +135,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     for number, matrix in enumerate(matrices):
         if len(matrix._layout.shape) != 2:
             raise RuntimeError(
-                f"Tensor dimension is {len(matrix._layout.shape)}, expected 2 instead. {shapes_text(*matrices)}"
+                f"Tensor dimension is {matrix.dim()}, expected 2 instead. {shapes_text(*matrices)}"
             )
         if number and matrices[number - 1]._layout.shape[1] != matrix._layout.shape[0]:
             shapes = [list(m._layout.shape) for m in matrices[number - 1 : number + 1]]
@@ -142,7 +143,8 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
                 f"multi_dot(): tensors {number - 1} and {number} with shapes {shapes[0]} and {shapes[1]} cannot be "
                 "multiplied"
             )
-    return _best_product(matrices, _cheapest_splits([m._layout.shape[0] for m in matrices] + [matrices[-1]._layout.shape[1]]))
+    sizes = [m._layout.shape[0] for m in matrices] + [matrices[-1]._layout.shape[1]]
+    return _best_product(matrices, _cheapest_splits(sizes))
 
 
 def _cheapest_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
@@ -179,17 +181,18 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
         RuntimeError: there is none of size 3, that of one of the tensors has another size, or the ranks differ.
     """
     check_tensors("cross", input=input, other=other)
-    rank = len(input._layout.shape)
+    shape = input._layout.shape
+    rank = len(shape)
     if rank != len(other._layout.shape):
         raise RuntimeError(
             f"linalg.cross: inputs must have the same number of dimensions. ({shapes_text(input, other)})"
         )
     if dim is None:
-        if 3 not in input._layout.shape:
+        if 3 not in shape:
             raise RuntimeError(f"no dimension of size 3 in input ({shapes_text(input, other)})")
-        dim = input._layout.shape.index(3)
+        dim = shape.index(3)
     dim = normal_dim(dim, rank)
-    if input._layout.shape[dim] != 3 or other._layout.shape[dim] != 3:
+    if shape[dim] != 3 or other._layout.shape[dim] != 3:
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. ({shapes_text(input, other)})")
     after, before = [roll(input, shift, dim) for shift in (-1, 1)]
     return sub(mul(after, roll(other, 1, dim)), mul(before, roll(other, -1, dim)))

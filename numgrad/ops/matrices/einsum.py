@@ -118,11 +118,11 @@ def _aligned(operand: Tensor, labels: Sequence[str], order: Sequence[Any], cover
                 places[index] = dim
                 dim += 1
         elif label in places:
-            first = places[label]
-            if operand._layout.shape[first] != operand._layout.shape[dim]:
+            first, shape = places[label], operand._layout.shape
+            if shape[first] != shape[dim]:
                 raise RuntimeError(
                     f"einsum(): subscript {label} is repeated for operand {number} but the sizes don't match, "
-                    f"{operand._layout.shape[dim]} != {operand._layout.shape[first]}"
+                    f"{shape[dim]} != {shape[first]}"
                 )
             operand = movedim(diagonal_op(operand, 0, first, dim), -1, first)
         else:
@@ -183,14 +183,15 @@ def _contracted(operands: list[Tensor], kept: int) -> Tensor:
     for operand in operands[1:]:
         alone: tuple[list[int], list[int]] = ([], [])
         summed = []
+        sizes, others = result._layout.shape, operand._layout.shape
         for dim in range(kept, rank):
-            if result._layout.shape[dim] != 1 != operand._layout.shape[dim]:
+            if sizes[dim] != 1 != others[dim]:
                 counts[dim] -= 1
                 if counts[dim] == 1:
                     summed.append(dim)
                     counts[dim] = 0
-            elif counts[dim] == 1 and (result._layout.shape[dim] != 1 or operand._layout.shape[dim] != 1):
-                alone[result._layout.shape[dim] == 1].append(dim)
+            elif counts[dim] == 1 and (sizes[dim] != 1 or others[dim] != 1):
+                alone[sizes[dim] == 1].append(dim)
                 counts[dim] = 0
         left, right = [
             sum_of(tensor, tuple(dims), keepdim=True) if dims else tensor

@@ -50,7 +50,8 @@ def times(tensor: Tensor, number: Any) -> Tensor:
 @operation("MmBackward0", inputs=["input", "mat2"], linear=True)
 def mm_op(input: Tensor, mat2: Tensor, columns: tuple[bool, bool]) -> Tensor:
     """``columns`` says of which operands the elements lie column by column."""
-    return fresh(devices.matrix_product(input, mat2), (input._layout.shape[0], mat2._layout.shape[1]), input._layout.type)
+    shape = input._layout.shape[0], mat2._layout.shape[1]
+    return fresh(devices.matrix_product(input, mat2), shape, input._layout.type)
 
 
 @mm_op.gradient("input")
@@ -149,15 +150,16 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
         NotImplementedError: the operands are bool.
     """
     check_tensors("mv", input=input, vec=vec)
-    if (len(input._layout.shape), len(vec._layout.shape)) != (2, 1):
+    matrix, vector = input._layout, vec._layout
+    if (len(matrix.shape), len(vector.shape)) != (2, 1):
         raise RuntimeError(
-            f"vector + matrix @ vector expected, got 1, {len(input._layout.shape)}, {len(vec._layout.shape)} "
+            f"vector + matrix @ vector expected, got 1, {input.dim()}, {vec.dim()} "
             f"{shapes_text(input, vec)}"
         )
-    if input._layout.shape[1] != vec._layout.shape[0]:
-        (n, k), (j,) = input._layout.shape, vec._layout.shape
+    if matrix.shape[1] != vector.shape[0]:
+        (n, k), (j,) = matrix.shape, vector.shape
         raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{k}), vec ({j})")
-    if input._layout.type is not vec._layout.type:
+    if matrix.type is not vector.type:
         check_one_device(input, vec)
         kinds = vec.dtype.legacy, input.dtype.legacy, vec.dtype.legacy
         raise RuntimeError(
@@ -199,19 +201,20 @@ def _(grad, input):
 
 
 def _check_vectors(name: str, left: Tensor, right: Tensor) -> None:
-    if (len(left._layout.shape), len(right._layout.shape)) != (1, 1):
+    first, second = left._layout, right._layout
+    if (len(first.shape), len(second.shape)) != (1, 1):
         raise RuntimeError(
-            f"1D tensors expected, but got {len(left._layout.shape)}D and {len(right._layout.shape)}D tensors "
+            f"1D tensors expected, but got {left.dim()}D and {right.dim()}D tensors "
             f"{shapes_text(left, right)}"
         )
-    if left._layout.type is not right._layout.type:
+    if first.type is not second.type:
         check_one_device(left, right)
         raise RuntimeError(
             f"dot : expected both vectors to have same dtype, but found {left.dtype.legacy} and {right.dtype.legacy} "
             f"{shapes_text(left, right)}"
         )
-    if left._layout.shape != right._layout.shape:
-        count, other = left._layout.shape[0], right._layout.shape[0]
+    if first.shape != second.shape:
+        count, other = first.shape[0], second.shape[0]
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor [{count}] and src [{other}] to have the same number of "
             f"elements, but got {count} and {other} elements respectively"
@@ -321,11 +324,11 @@ def _should_fold(input: Tensor, other: Tensor) -> bool:
 
     It is wherever the smaller operand gets a gradient, which is then summed in the product.
     """
-    if len(input._layout.shape) < len(other._layout.shape):
-        return input.requires_grad
-    if other.requires_grad or 0 in input._layout.shape:
-        return True
     shape, strides = input._layout.shape, input._layout.strides
+    if len(shape) < len(other._layout.shape):
+        return input.requires_grad
+    if other.requires_grad or 0 in shape:
+        return True
     return all(strides[d] == strides[d + 1] * shape[d + 1] for d in range(len(shape) - 2))
 
 
@@ -347,15 +350,16 @@ def _folded(input: Tensor, other: Tensor) -> Tensor:
 
 def _batched(input: Tensor, other: Tensor) -> Tensor:
     """Stacks of matrices, broadcast against each other; a vector stands for a row, or a column."""
-    rows, inner = (1, *input._layout.shape)[-2:]
-    batch = broadcast_shapes(input._layout.shape[:-2], other._layout.shape[:-2])
+    shape, others = input._layout.shape, other._layout.shape
+    rows, inner = (1, *shape)[-2:]
+    batch = broadcast_shapes(shape[:-2], others[:-2])
     count = numel(batch)
     left = _stacked(input, (*batch, rows, inner), (count, rows, inner))
-    if len(other._layout.shape) == 1:
-        vectors = _stacked(other, batch + other._layout.shape, (count, *other._layout.shape))
+    if len(others) == 1:
+        vectors = _stacked(other, batch + others, (count, *others))
         return unsafe_view(squeeze_dim(bmm(left, unsqueeze_op(vectors, 2)), 2), (*batch, rows))
-    right = _stacked(other, batch + other._layout.shape[-2:], (count, *other._layout.shape[-2:]))
-    return unsafe_view(bmm(left, right), (*batch, *input._layout.shape[-2:-1], other._layout.shape[-1]))
+    right = _stacked(other, batch + others[-2:], (count, *others[-2:]))
+    return unsafe_view(bmm(left, right), (*batch, *shape[-2:-1], others[-1]))
 
 
 def _stacked(operand: Tensor, expanded: tuple[int, ...], shape: tuple[int, ...]) -> Tensor:

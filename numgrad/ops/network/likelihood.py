@@ -43,13 +43,14 @@ def _by_operations(
     input: Tensor, target: Tensor, weight: Tensor | None, ignored: int, reduction: str
 ) -> tuple[Tensor, Tensor]:
     """The same under ``vmap``: by operations that know what to do there."""
-    dim = 1 if len(input._layout.shape) > 1 else 0
+    shape = input._layout.shape
+    dim = 1 if len(shape) > 1 else 0
     counted = ne(target, ignored)
     index = choose(counted, target, 0)
-    wrong = devices.outside(row_of(physical_of(index)), 0, input._layout.shape[dim])
+    wrong = devices.outside(row_of(physical_of(index)), 0, shape[dim])
     if wrong is not None:
         raise IndexError(
-            f"Target {wrong} is out of bounds: input of shape {list(input.shape)} has {input._layout.shape[dim]} classes."
+            f"Target {wrong} is out of bounds: input of shape {list(input.shape)} has {shape[dim]} classes."
         )
     weights = convert(counted, input.dtype)
     if weight is not None:

@@ -63,8 +63,9 @@ def _(grad, input, weight, mean, scale, shape, eps):
         of_input = layer_norm_backward(grad, input, mean, scale, weight, shape, eps)
         return [of_input, sum_to_shape(mul(grad, normal), shape), sum_to_shape(grad, shape)]
     rows = row_of(grad), row_of(input), row_of(mean), row_of(scale)
-    flats = devices.layer_norm_gradients(*rows, numel(shape), row_or_none(weight), input._layout.type)
-    return [fresh(flat, s, input._layout.type) for flat, s in zip(flats, (input._layout.shape, shape, shape), strict=True)]
+    layout = input._layout
+    flats = devices.layer_norm_gradients(*rows, numel(shape), row_or_none(weight), layout.type)
+    return [fresh(flat, s, layout.type) for flat, s in zip(flats, (layout.shape, shape, shape), strict=True)]
 
 
 @operation(
@@ -81,7 +82,8 @@ def layer_norm_backward(
     and the rules know that.
     """
     rows = row_of(grad_output), row_of(input), row_of(mean), row_of(scale)
-    return fresh(devices.layer_norm_rows_backward(*rows, numel(shape), row_or_none(weight)), input._layout.shape, input._layout.type)
+    row = devices.layer_norm_rows_backward(*rows, numel(shape), row_or_none(weight))
+    return fresh(row, input._layout.shape, input._layout.type)
 
 
 @layer_norm_backward.gradient("grad_output")

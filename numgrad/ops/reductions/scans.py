@@ -66,7 +66,7 @@ def logcumsumexp(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
     dim = one_dim(input, dim, "logcumsumexp")
     if not input._layout.type.dtype.is_floating_point:
         raise NotImplementedError(
-            f"\"logcumsumexp_out_cpu\" not implemented for '{input._layout.type.dtype.legacy}' (shape {list(input.shape)})"
+            f"\"logcumsumexp_out_cpu\" not implemented for '{input.dtype.legacy}' (shape {list(input.shape)})"
         )
     return logcumsumexp_op(input, dim)
 

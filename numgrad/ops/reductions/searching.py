@@ -219,7 +219,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
         RuntimeError: the boundaries are not one row.
     """
     if len(boundaries._layout.shape) != 1:
-        raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({len(boundaries._layout.shape)})")
+        raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 

@@ -107,9 +107,10 @@ def msort(input: Tensor) -> Tensor:
 
 @operation("TopkBackward0", outputs=["out", "indices"], dims=["dim"])
 def topk_op(input: Tensor, k: int, dim: int, largest: bool) -> tuple[Tensor, Tensor]:
+    layout = input._layout
     values, indices = devices.sort_axis(*axis_view(input, (dim,)), largest, k)
-    shape = (*input._layout.shape[:dim], k, *input._layout.shape[dim + 1 :]) if input._layout.shape else ()
-    return fresh(values, shape, input._layout.type), index_tensor(indices, shape, input)
+    shape = (*layout.shape[:dim], k, *layout.shape[dim + 1 :]) if layout.shape else ()
+    return fresh(values, shape, layout.type), index_tensor(indices, shape, input)
 
 
 @topk_op.gradient("input")
@@ -133,13 +134,14 @@ def topk(
     if names:
         dim, _ = numpy_names("topk", names, dim, empty=-1)
     _refuse_complex(input, "topk")
-    if input._layout.type.dtype is bool_:
+    layout = input._layout
+    if layout.type.dtype is bool_:
         raise RuntimeError(f"topk does not support bool dtypes on CPU (shape {list(input.shape)})")
     dim = one_dim(input, dim, "topk")
-    length = input._layout.shape[dim] if input._layout.shape else 1
+    length = layout.shape[dim] if layout.shape else 1
     if not 0 <= k <= length:
         raise RuntimeError(f"selected index k out of range: {k} of {length} elements (shape {list(input.shape)})")
-    return _topk_result(*topk_op(input, k if input._layout.shape else 1, dim, largest))
+    return _topk_result(*topk_op(input, k if layout.shape else 1, dim, largest))
 
 
 # -- one element of each line -----------------------------------------------------------------------------------

@@ -31,12 +31,13 @@ def _moments(
     input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool, root: bool
 ) -> tuple[Tensor, Tensor]:
     """The variance, or its square root, and the mean."""
-    if input._layout.type.dtype.is_complex:  # the squared distances of both parts
+    layout = input._layout
+    if layout.type.dtype.is_complex:  # the squared distances of both parts
         spread = add(*[_moments(part(input), dims, correction, keepdim, False)[0] for part in (real, imag)])
         return sqrt(spread) if root else spread, mean_dims(input, dims, keepdim)
     spread, mean = devices.variance_axis(*axis_view(input, dims), correction, root)
-    shape = reduced_shape(input._layout.shape, dims, keepdim)
-    return fresh(spread, shape, input._layout.type), fresh(mean, shape, input._layout.type)
+    shape = reduced_shape(layout.shape, dims, keepdim)
+    return fresh(spread, shape, layout.type), fresh(mean, shape, layout.type)
 
 
 def _var_gradient(grad: Tensor, input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
@@ -124,14 +125,15 @@ def _spread(
         raise TypeError(f"{name}() got both 'unbiased' and 'correction'")
     if correction is None:
         correction = 0 if unbiased is False else 1
-    kind = input._layout.type.dtype
+    layout = input._layout
+    kind = layout.type.dtype
     if kind.category <= int64.category:
         raise RuntimeError(
             f"std and var only support floating point and complex dtypes, not {kind} (shape {list(input.shape)})"
         )
-    dims = normal_dims(dim, len(input._layout.shape))
-    count = numel(tuple([input._layout.shape[d] for d in dims]))
-    if count <= correction and numel(reduced_shape(input._layout.shape, dims, False)):
+    dims = normal_dims(dim, len(layout.shape))
+    count = numel(tuple([layout.shape[d] for d in dims]))
+    if count <= correction and numel(reduced_shape(layout.shape, dims, False)):
         warnings.warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
             f"(input numel divided by output numel), but they are {correction} and {count}.",

@@ -102,7 +102,8 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
         IndexError: there is no such dimension in the result.
         RuntimeError: the two are the same.
     """
-    return diag_embed_op(input, offset, *_two_dims(dim1, dim2, len(input._layout.shape) + 1 if input._layout.shape else 0))
+    rank = len(input._layout.shape) + 1 if input._layout.shape else 0
+    return diag_embed_op(input, offset, *_two_dims(dim1, dim2, rank))
 
 
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:

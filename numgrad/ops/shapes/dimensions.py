@@ -61,13 +61,14 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
         IndexError: there is no such dimension.
         RuntimeError: the tensor is 0-d, or the sizes do not multiply to that of the dimension.
     """
-    dim = normal_dim(dim, len(input._layout.shape))
-    if not input._layout.shape:
+    shape = input._layout.shape
+    dim = normal_dim(dim, len(shape))
+    if not shape:
         raise RuntimeError("unflatten: dimension specified as 0 but tensor has no dimensions")
     wanted = sizes_of((), sizes, "unflatten(): argument 'sizes'")
     if not wanted:
         raise RuntimeError("unflatten: sizes must be non-empty")
-    extent = input._layout.shape[dim]
+    extent = shape[dim]
     if wanted.count(-1) > 1:
         raise RuntimeError(f"unflatten: only one dimension can be inferred, but got sizes {list(wanted)}")
     known = _layout.numel(tuple([size for size in wanted if size != -1]))
@@ -77,7 +78,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
             f"input tensor (shape {list(input.shape)})"
         )
     split = [extent // known if size == -1 else size for size in wanted]
-    return view(input, (*input._layout.shape[:dim], *split, *input._layout.shape[dim + 1 :]))
+    return view(input, (*shape[:dim], *split, *shape[dim + 1 :]))
 
 
 def ravel(input: Tensor) -> Tensor:
@@ -131,7 +132,7 @@ def _reversed(self: Tensor) -> Tensor:
 def _check_matrices(input: Tensor, name: str) -> None:
     if len(input._layout.shape) == 1:
         raise RuntimeError(
-            f"tensor.{name} is only supported on matrices or batches of matrices. Got {len(input._layout.shape)}-D tensor."
+            f"tensor.{name} is only supported on matrices or batches of matrices. Got {input.dim()}-D tensor."
         )
 
 

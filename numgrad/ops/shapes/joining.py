@@ -54,13 +54,13 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 def cat_op(tensors: tuple[Tensor, ...], dim: int, extents: tuple[Any, ...]) -> Tensor:
     if None in extents:  # rows of no elements, which may stand beside tensors of any shape
         tensors, extents = _without_empty_rows(tensors, extents)
-    first = tensors[0]
-    shape = (*first._layout.shape[:dim], sum(extents), *first._layout.shape[dim + 1 :])
+    layout = tensors[0]._layout
+    shape = (*layout.shape[:dim], sum(extents), *layout.shape[dim + 1 :])
     size = numel(shape)
     row = devices.joined(tensors, dim, shape, size)
     if row is not None:
-        return fresh(row, shape, first._layout.type)
-    out = empty_of(shape, first._layout.type)
+        return fresh(row, shape, layout.type)
+    out = empty_of(shape, layout.type)
     start = 0
     for tensor, extent in zip(tensors, extents, strict=True):
         write(slice_op.function(out, dim, start, start + extent, 1), tensor)
@@ -77,7 +77,9 @@ def _(grad, dim, extents):
     """``narrow(grad, dim, start, extent)``, the part that the tensor was put at."""
     starts = [sum([e or 0 for e in extents[:i]]) for i in range(len(extents))]
     return [
-        zeros_of((0,), grad._layout.type) if extent is None else passed_on(slice_op, grad, dim, start, start + extent, 1)
+        zeros_of((0,), grad._layout.type)
+        if extent is None
+        else passed_on(slice_op, grad, dim, start, start + extent, 1)
         for start, extent in zip(starts, extents, strict=True)
     ]
 
@@ -113,11 +115,11 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, **names: An
     given = checked_tensors("cat", tensors)
     if not given:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    first = given[0]
-    if first._layout.shape and all(t._layout.shape == first._layout.shape and t._layout.type is first._layout.type for t in given):
-        dim = normal_dim(dim, len(first._layout.shape))
-        return cat_op(given, dim, (first._layout.shape[dim],) * len(given))
-    kind = first.dtype
+    layout = given[0]._layout
+    if layout.shape and all(t._layout.shape == layout.shape and t._layout.type is layout.type for t in given):
+        dim = normal_dim(dim, len(layout.shape))
+        return cat_op(given, dim, (layout.shape[dim],) * len(given))
+    kind = layout.type.dtype
     for number, tensor in enumerate(given):
         if not tensor._layout.shape:
             raise RuntimeError(f"zero-dimensional tensor (at position {number}) cannot be concatenated")

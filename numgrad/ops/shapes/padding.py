@@ -22,14 +22,15 @@ __all__ = ["pad"]
 @operation("ConstantPadNdBackward0", dims=())
 def constant_pad(input: Tensor, pad: tuple[int, ...], value: Any) -> Tensor:
     """The input with ``value`` around it; a negative number in ``pad`` takes elements away."""
-    source, rank = input, len(input._layout.shape)
+    layout = input._layout
+    source, rank = input, len(layout.shape)
     for place, (low, high) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
         dim = rank - 1 - place
-        source = slice_op.function(source, dim, max(-low, 0), input._layout.shape[dim] - max(-high, 0), 1)
+        source = slice_op.function(source, dim, max(-low, 0), layout.shape[dim] - max(-high, 0), 1)
     if not any(n > 0 for n in pad):
         return clone_op.function(source)
-    shape = _padded_shape(input._layout.shape, pad)
-    result = empty_of(shape, input._layout.type)
+    shape = _padded_shape(layout.shape, pad)
+    result = empty_of(shape, layout.type)
     with no_grad():
         fill_(result, value)
     target = result
@@ -71,7 +72,7 @@ def _reflected(input: Tensor, dim: int, low: int, high: int) -> Tensor:
     extent = input._layout.shape[dim]
     if low >= extent or high >= extent:
         raise RuntimeError(
-            f"Argument #{2 * (len(input._layout.shape) - dim) + 2}: Padding size should be less than the corresponding input "
+            f"Argument #{2 * (input.dim() - dim) + 2}: Padding size should be less than the corresponding input "
             f"dimension, but got: padding ({low}, {high}) at dimension {dim} of input {list(input.shape)}"
         )
     front = flip_op(slice_op(input, dim, 1, 1 + max(low, 0), 1), (dim,))

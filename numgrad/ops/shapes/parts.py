@@ -130,15 +130,16 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 
 @operation("FlipBackward0", linear=True, dims=["dims"])
 def flip_op(input: Tensor, dims: tuple[int, ...]) -> Tensor:
-    strides = list(input._layout.strides)
+    layout = input._layout
+    strides = list(layout.strides)
     start = input._offset
     for dim in dims:
-        if input._layout.shape[dim] < 2:
+        if layout.shape[dim] < 2:
             continue
-        start += (input._layout.shape[dim] - 1) * strides[dim]
+        start += (layout.shape[dim] - 1) * strides[dim]
         strides[dim] = -strides[dim]
-    backwards = strided(input._storage, input._layout.shape, tuple(strides), start, input._layout.type)
-    out = strided(devices.empty(input._layout.shape, input._layout.type), input._layout.shape, kept_strides(input), 0, input._layout.type)
+    backwards = strided(input._storage, layout.shape, tuple(strides), start, layout.type)
+    out = strided(devices.empty(layout.shape, layout.type), layout.shape, kept_strides(input), 0, layout.type)
     write(out, backwards)
     return out
 

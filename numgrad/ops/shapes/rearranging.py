@@ -25,14 +25,15 @@ __all__ = ["repeat", "repeat_interleave", "roll", "rot90", "tile"]
 
 @operation("RollBackward0", linear=True)
 def roll_op(input: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
+    layout = input._layout
     if not dims:
-        row = view_as_shape(contiguous(input), (input._layout.size,))
-        return fresh(roll_op.function(row, shifts, (0,))._flat, input._layout.shape, input._layout.type)
-    out = empty_of(input._layout.shape, input._layout.type)
+        row = view_as_shape(contiguous(input), (layout.size,))
+        return fresh(roll_op.function(row, shifts, (0,))._flat, layout.shape, layout.type)
+    out = empty_of(layout.shape, layout.type)
     # Along each dimension two stretches change places: (where it starts, where it goes, how long it is).
     stretches = []
-    for dim, total in _total_shifts(input._layout.shape, shifts, dims).items():
-        rest = input._layout.shape[dim] - total
+    for dim, total in _total_shifts(layout.shape, shifts, dims).items():
+        rest = layout.shape[dim] - total
         stretches.append([(dim, 0, total, rest), (dim, rest, 0, total)])
     for choice in itertools.product(*stretches):
         source, target = input, out
@@ -121,11 +122,12 @@ def _interleaved(shape: tuple[int, ...], repeats: tuple[int, ...]) -> tuple[int,
 
 @operation("RepeatBackward0", linear=True)
 def repeat_op(input: Tensor, repeats: tuple[int, ...]) -> Tensor:
-    pairs = _interleaved(input._layout.shape, repeats)
+    layout = input._layout
+    pairs = _interleaved(layout.shape, repeats)
     shape = tuple([often * extent for often, extent in zip(pairs[::2], pairs[1::2], strict=True)])
-    out = empty_of(shape, input._layout.type)
+    out = empty_of(shape, layout.type)
     if numel(shape):
-        own = (0,) * (len(repeats) - len(input._layout.shape)) + input._layout.strides
+        own = (0,) * (len(repeats) - len(layout.shape)) + layout.strides
         steps = [step for pair in zip((0,) * len(own), own, strict=True) for step in pair]
         write(view_as_shape.function(out, pairs), view_of(input, pairs, steps))
     return out
@@ -181,8 +183,9 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
         input, dim = flatten(input), 0
     elif not input._layout.shape:
         input = flatten(input)
-    dim = normal_dim(dim, len(input._layout.shape))
-    extent = input._layout.shape[dim]
+    sizes = input._layout.shape
+    dim = normal_dim(dim, len(sizes))
+    extent = sizes[dim]
     if isinstance(repeats, int | np.integer):
         if repeats < 0:
             raise RuntimeError(f"Repeats must be non-negative (got {repeats})")
@@ -190,7 +193,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
             raise RuntimeError(
                 f"repeat_interleave: Invalid output_size, expected {extent * repeats} but got {output_size}"
             )
-        shape = (*input._layout.shape[: dim + 1], int(repeats), *input._layout.shape[dim + 1 :])
+        shape = (*sizes[: dim + 1], int(repeats), *sizes[dim + 1 :])
         return flatten(contiguous_op(expand_op(unsqueeze_op(input, dim + 1), shape)), dim, dim + 1)
     counts = _checked_repeats(repeats)
     if counts._layout.shape in ((), (1,)):

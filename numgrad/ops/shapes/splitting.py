@@ -83,14 +83,15 @@ def _(grad, sizes, dim):
 
 def _checked_size(input: Tensor, split_size: int, dim: int) -> int:
     """The dimension, counted from the front, if it can be split into pieces of this size."""
-    if not input._layout.shape:
+    shape = input._layout.shape
+    if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
-    dim = normal_dim(dim, len(input._layout.shape))
+    dim = normal_dim(dim, len(shape))
     if split_size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
-    if split_size == 0 and input._layout.shape[dim]:
+    if split_size == 0 and shape[dim]:
         raise RuntimeError(
-            f"split_size can only be 0 if dimension size is 0, but got dimension size of {input._layout.shape[dim]}"
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {shape[dim]}"
         )
     return dim
 
@@ -100,17 +101,18 @@ def _checked_sizes(input: Tensor, split_sizes: Any, dim: int) -> tuple[tuple[int
     if not isinstance(split_sizes, tuple | list):
         given = type(split_sizes).__name__
         raise TypeError(f"split_with_sizes(): argument 'split_sizes' must be tuple of ints, not {given}")
-    if not input._layout.shape:
+    shape = input._layout.shape
+    if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
-    dim = normal_dim(dim, len(input._layout.shape))
+    dim = normal_dim(dim, len(shape))
     sizes = tuple([size.__index__() for size in split_sizes])
     if any(size < 0 for size in sizes):
         raise RuntimeError(
             f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}"
         )
-    if sum(sizes) != input._layout.shape[dim]:
+    if sum(sizes) != shape[dim]:
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {input._layout.shape[dim]} (input tensor's size at "
+            f"split_with_sizes expects split_sizes to sum exactly to {shape[dim]} (input tensor's size at "
             f"dimension {dim}), but got split_sizes={list(sizes)}"
         )
     return sizes, dim
@@ -227,15 +229,16 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tenso
 
 def _split_along(input: Tensor, given: Any, dim: int, name: str, rank: int) -> tuple[Tensor, ...]:
     """``tensor_split`` into equal pieces, of a tensor of at least ``rank`` dimensions."""
-    if len(input._layout.shape) < rank:
+    shape = input._layout.shape
+    if len(shape) < rank:
         raise RuntimeError(
             f"torch.{name} requires a tensor with at least {rank} dimension, but got a tensor with "
-            f"{len(input._layout.shape)} dimensions!"
+            f"{input.dim()} dimensions!"
         )
-    if isinstance(given, int) and (given == 0 or input._layout.shape[dim] % given):
+    if isinstance(given, int) and (given == 0 or shape[dim] % given):
         raise RuntimeError(
             f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
-            f"{input._layout.shape[dim]} is not divisible by the split_size {given}!"
+            f"{shape[dim]} is not divisible by the split_size {given}!"
         )
     return tensor_split(input, given, dim)
 

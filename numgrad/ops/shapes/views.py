@@ -98,11 +98,12 @@ def _inferred(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
 
 @operation("ViewBackward0", view=True, shapes=["shape"])
 def view_as_shape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
-    if input._flat is not None and input._layout.row_major:
-        out = fresh(input._flat, shape, input._layout.type)
+    layout = input._layout
+    if input._flat is not None and layout.row_major:
+        out = fresh(input._flat, shape, layout.type)
         out._storage, out._offset = input._storage, input._offset
         return out
-    strides = view_strides(input._layout.shape, input._layout.strides, shape)
+    strides = view_strides(layout.shape, layout.strides, shape)
     if strides is None:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
@@ -339,16 +340,17 @@ def expand(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
         RuntimeError: a size other than 1 would have to change.
     """
     wanted = sizes_of(sizes, size, "expand(): argument 'size'")
-    missing = len(wanted) - len(input._layout.shape)
+    layout = input._layout
+    missing = len(wanted) - len(layout.shape)
     if missing < 0:
         raise RuntimeError(
-            f"expand({input._layout.type.name}{{{list(input.shape)}}}, size={list(wanted)}): the number of sizes provided "
+            f"expand({layout.type.name}{{{list(input.shape)}}}, size={list(wanted)}): the number of sizes provided "
             f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor "
-            f"({len(input._layout.shape)})"
+            f"({input.dim()})"
         )
     shape = []
     for position, goal in enumerate(wanted):
-        extent = input._layout.shape[position - missing] if position >= missing else None
+        extent = layout.shape[position - missing] if position >= missing else None
         if goal < 0 and extent is None:
             raise RuntimeError(
                 f"The expanded size of the tensor ({goal}) isn't allowed in a leading, non-existing dimension "

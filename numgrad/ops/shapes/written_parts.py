@@ -17,7 +17,9 @@ __all__ = ["diagonal_scatter", "select_scatter", "slice_scatter"]
 
 def _copy(input: Tensor, src: Tensor) -> Tensor:
     """A copy of ``input`` that ``src`` can be written to: one for each example, if ``src`` stands for several."""
-    return copy_(empty_beside((input, src), input._layout.shape, input._layout.type), input) if is_mapped(src) else clone_op(input)
+    if not is_mapped(src):
+        return clone_op(input)
+    return copy_(empty_beside((input, src), input._layout.shape, input._layout.type), input)
 
 
 def _written(copy: Tensor, part: Tensor, src: Tensor) -> Tensor:

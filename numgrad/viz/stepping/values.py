@@ -60,12 +60,13 @@ def snapshot(value: Any, limit: float) -> Any:
     Tuples and lists become such of snapshots; of anything but tensors and numbers its text is kept.
     """
     if isinstance(value, Tensor):
+        layout = value._layout
         if hasattr(value, "_mapped"):  # one example of many, under vmap
-            return Summary(size_of(value._layout.shape), value._layout.type.dtype, (), None, None)
+            return Summary(size_of(layout.shape), layout.type.dtype, (), None, None)
         array = operations.elements(value)
         if array.size > limit:
             return summary(value, array)
-        return fresh(np.array(array, order="C").reshape(-1), value._layout.shape, value._layout.type)
+        return fresh(np.array(array, order="C").reshape(-1), layout.shape, layout.type)
     if isinstance(value, tuple | list):
         parts = [snapshot(part, limit) for part in value]
         return parts if isinstance(value, list) else tuple(parts)
