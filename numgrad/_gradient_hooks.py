@@ -8,7 +8,7 @@ from weakref import ref
 
 from ._types import dtype, tensor_type
 from .autograd.hooks import Hooks, RemovableHandle, add_hook
-from .autograd.node import gradient_type
+from .autograd.node import gradient_layout, gradient_type
 from .autograd.tensor_hooks import TensorHooks
 
 __all__ = ["GradientHooks"]
@@ -80,7 +80,7 @@ class GradientHooks:
         self._grad_type = None if value is None else tensor_type(value, self.device)
         node = self._accumulator and self._accumulator()
         if node is not None:
-            node.type = self._grad_type
+            node.layout = gradient_layout(self)
 
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call ``hook(gradient)`` whenever this tensor's gradient is computed; what it returns replaces it.

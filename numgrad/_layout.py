@@ -27,7 +27,7 @@ class Layout:
     """Type, shape and strides of a tensor.  Equal ones are one object: compare them with ``is``.
 
     Attributes:
-        type: dtype and device.
+        type: dtype and device; None where any will do.
         shape, strides: as tuples.
         size: the number of elements.
         contiguous: whether the elements follow one another in row-major order.
@@ -44,19 +44,20 @@ class Layout:
     row_major: bool
 
     def __repr__(self) -> str:
-        return f"<Layout of {self.type.name}, shape {list(self.shape)}, strides {list(self.strides)}>"
+        kind = "any type" if self.type is None else self.type.name
+        return f"<Layout of {kind}, shape {list(self.shape)}, strides {list(self.strides)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return layout_of, (self.type, self.shape, self.strides)
 
 
 #: Every layout that something holds.
-_layouts: WeakValueDictionary[tuple[TensorType, Ints, Ints], Layout] = WeakValueDictionary()
+_layouts: WeakValueDictionary[tuple[TensorType | None, Ints, Ints], Layout] = WeakValueDictionary()
 _interning = threading.Lock()
 
 
 @functools.lru_cache(maxsize=8192)  # most layouts are used again, though nothing may hold them meanwhile
-def layout_of(type: TensorType, shape: Ints, strides: Ints | None = None) -> Layout:
+def layout_of(type: TensorType | None, shape: Ints, strides: Ints | None = None) -> Layout:
     """The layout with these strides; None stands for row-major ones."""
     own = tuple(shape)
     row_major = contiguous_strides(own)
@@ -66,7 +67,7 @@ def layout_of(type: TensorType, shape: Ints, strides: Ints | None = None) -> Lay
         found = _layouts.get(key)
         if found is None:
             found = Layout()
-            found.type, found.shape, found.strides = key
+            found.type, found.shape, found.strides = key  # type: ignore[assignment]
             found.size = numel(own)
             found.row_major = steps == row_major
             found.contiguous = found.row_major or is_contiguous(own, steps)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._layout import Layout
 from .._tensor import Tensor
 from ..autograd.fitting import fit
 from ..autograd.function_node import BackwardCFunction
@@ -38,7 +39,7 @@ def node_inspection(node: Node) -> Inspection:
             "call backward with retain_graph=True"
         )
     launches, notes = _forward(node)
-    ones = [_ones(*node.output(number)) for number in range(1 + len(node.more_outputs or ()))]
+    ones = [_ones(node.output(number)) for number in range(1 + len(node.more_outputs or ()))]
 
     def run() -> list[tuple[str, Launch]]:
         return told("backward", lambda: _run_rule(node, ones))
@@ -48,7 +49,8 @@ def node_inspection(node: Node) -> Inspection:
         rule = repeated(run, rule)
     if not rule:
         notes.append(HANDED_ON)
-    return Inspection(f"{node.name()}, output {_described(node.shape, node.type)}", inspected(launches + rule), notes)
+    output = _described(node.layout.shape, node.layout.type)
+    return Inspection(f"{node.name()}, output {output}", inspected(launches + rule), notes)
 
 
 def _run_rule(node: Node, gradients: list[Tensor]) -> None:
@@ -57,7 +59,7 @@ def _run_rule(node: Node, gradients: list[Tensor]) -> None:
         results = node.apply(gradients if node.more_outputs else gradients[0])
         for edge, gradient in zip(node.edges, results, strict=True):
             if edge is not None and gradient is not None and not isinstance(edge[0], DeadEnd):
-                fit(gradient, *edge[0].output(edge[1]), node, edge)
+                fit(gradient, edge[0].output(edge[1]), node, edge)
 
 
 def _forward(node: Node) -> tuple[list[tuple[str, Launch]], list[str]]:
@@ -96,28 +98,28 @@ def _runner(node: Any, values: dict[str, Any]) -> Any:
 def _operands(node: Any, missing: list[str]) -> dict[str, Any]:
     """What the operation was called with, as far as the node has it: tensors that it did not save are ones."""
     with no_grad():
-        op, saved = node.op, {**node.constants, **node.unpack(), "kind": node.type.dtype}
+        op, saved = node.op, {**node.constants, **node.unpack(), "kind": node.layout.type.dtype}
     pointwise = isinstance(node, PointwiseNode)
     differentiable = op.inputs if pointwise else getattr(op, "differentiable", ())
     edges = dict(zip(differentiable, node.edges, strict=False))
     values: dict[str, Any] = {}
     if getattr(op, "sequence", False) and all(node.edges):
-        saved[op.inputs[0]] = tuple([_ones(*edge[0].output(edge[1])) for edge in node.edges])
+        saved[op.inputs[0]] = tuple([_ones(edge[0].output(edge[1])) for edge in node.edges])
     for name in op.inputs if pointwise else op.parameters:
         edge = edges.get(name)
         if name in saved:
             values[name] = saved[name]
         elif f"{name}_shape" in saved:
-            values[name] = _ones(saved[f"{name}_shape"], node.type)
+            values[name] = filled_of(saved[f"{name}_shape"], 1, node.layout.type)
         elif edge is not None:
-            values[name] = _ones(*edge[0].output(edge[1]))
+            values[name] = _ones(edge[0].output(edge[1]))
         else:
             missing.append(f"'{name}'")
     return {**{name: saved[name] for name in saved if name in getattr(op, "statics", ())}, **values}
 
 
-def _ones(shape: tuple[int, ...], type: Any) -> Tensor:
-    return filled_of(shape, 1, type)
+def _ones(layout: Layout) -> Tensor:
+    return filled_of(layout.shape, 1, layout.type)
 
 
 def _described(shape: tuple[int, ...], type: Any) -> str:

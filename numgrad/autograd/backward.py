@@ -6,6 +6,7 @@ import sys
 import warnings
 from typing import Any
 
+from .._layout import Layout
 from .checks import check_gradient, is_tensor, mismatch
 from .engine import run_backward
 from .function_node import BackwardCFunction
@@ -18,8 +19,8 @@ from .saved import PACKED
 
 __all__ = ["backward", "grad"]
 
-#: Where backward starts: the edge, or None where nothing was recorded, and the shape and TensorType of the output.
-Output = tuple[Edge, tuple[int, ...], Any]
+#: Where backward starts: the edge, or None where nothing was recorded, and the layout of the output.
+Output = tuple[Edge, Layout]
 
 
 def backward(
@@ -162,9 +163,9 @@ def _output(index: int, output: Any) -> Output:
     if is_tensor(output):
         edge = edge_of(output)
         leads_nowhere = edge is not None and edge[0].__class__ is DeadEnd
-        return None if leads_nowhere else edge, output._layout.shape, output._layout.type
+        return None if leads_nowhere else edge, output._layout
     if isinstance(output, GradientEdge):
-        return _checked(output), *output.node.output(output.output_nr)
+        return _checked(output), output.node.output(output.output_nr)
     raise TypeError(f"element {index} of tensors must be a Tensor or a GradientEdge, not {_kind(output)}")
 
 
@@ -172,24 +173,24 @@ def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> list[tuple[E
     """Where backward starts, and with which gradients."""
     roots: list[tuple[Edge, Any]] = []
     for index, output in enumerate(outputs):
-        edge, shape, type = _output(index, output)
+        edge, layout = _output(index, output)
         if edge is None:
             raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
         gradient = gradients[index]
         if gradient is None:
-            gradient = _implicit(shape, type)
+            gradient = _implicit(layout)
         else:
-            layout = check_gradient(gradient)._layout
-            if layout.shape != shape:
-                raise mismatch(index, layout.shape, shape)
-            if layout.type is not type and layout.type.dtype.is_complex != type.dtype.is_complex:
+            given, type = check_gradient(gradient)._layout, layout.type
+            if given.shape != layout.shape:
+                raise mismatch(index, given.shape, layout.shape)
+            if given.type is not type and given.type.dtype.is_complex != type.dtype.is_complex:
                 raise RuntimeError(
                     "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch "
                     f"in dtype: grad_output[{index}] has a dtype of {gradient.dtype} and output[{index}] has a "
                     f"dtype of {type.dtype}."
                 )
-            if layout.type.device is not type.device:
-                if layout.shape:
+            if given.type.device is not type.device:
+                if given.shape:
                     raise RuntimeError(
                         f"invalid gradient at index {index} - expected device {type.device} but got "
                         f"{gradient.device}"
@@ -200,9 +201,10 @@ def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> list[tuple[E
     return roots
 
 
-def _implicit(shape: tuple[int, ...], type: Any) -> Any:
+def _implicit(layout: Layout) -> Any:
     """The gradient of an output of one element with respect to itself."""
-    if any(extent != 1 for extent in shape):
+    shape, type = layout.shape, layout.type
+    if layout.size != 1:
         error = RuntimeError("grad can be implicitly created only for scalar outputs")
         error.add_note(f"The output has the shape {list(shape)}: give a gradient of that shape.")
         raise error
@@ -259,7 +261,7 @@ def _zeros_for(value: Any, recorded: bool) -> Any:
 def _unused_error(index: int, place: tuple[Node, int]) -> RuntimeError:
     node, number = place
     known = number <= len(node.more_outputs or ())
-    shape = f" (It has the shape {list(node.output(number)[0])}.)" if known else ""
+    shape = f" (It has the shape {list(node.output(number).shape)}.)" if known else ""
     return RuntimeError(
         f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
         f"allow_unused=True if this is the desired behavior.{shape}"
@@ -330,13 +332,13 @@ def _at_once(
 def _stacked(place: tuple[Node, int], gradients: tuple[Any, ...]) -> Any:
     if all(gradient is None for gradient in gradients):
         return None
-    shape, type = place[0].output(place[1])
-    return operations.stack([operations.zeros(shape, type) if g is None else g for g in gradients])
+    layout = place[0].output(place[1])
+    return operations.stack([operations.zeros(layout.shape, layout.type) if g is None else g for g in gradients])
 
 
 def _batch_size(outputs: tuple[Any, ...], batches: tuple[Any, ...]) -> int:
     for index, batch in enumerate(batches):
-        shape = _output(index, outputs[index])[1]
+        shape = _output(index, outputs[index])[1].shape
         if batch is None:
             raise ValueError(f"is_grads_batched=True needs a batch of gradients for each output, but [{index}] is None")
         if check_gradient(batch)._layout.shape[1:] != shape or not batch._layout.shape:

@@ -263,8 +263,7 @@ class _Pass:
                         result is not None
                         and not shared
                         and target.more_outputs is None
-                        and (result._layout.shape is target.shape or result._layout.shape == target.shape)
-                        and result._layout.type is target.type
+                        and result._layout is target.layout
                         and target not in buffers
                     ):
                         buffers[target] = result
@@ -281,7 +280,7 @@ class _Pass:
         if result.__class__ not in rows and result.__class__ is not tuple:
             self._deliver(edge, result, node)
             return
-        if target.more_outputs or target.type is not node.type or target.shape != node.shape:
+        if target.more_outputs or target.layout is not node.layout:
             self._deliver(edge, as_tensor(result, node), node)
             return
         buffers = self.buffers
@@ -333,7 +332,7 @@ class _Pass:
                 continue
             target, number = edge
             used = self.captures is None or target in self.leading or target in self.wanted
-            results.append(fit(gradient, *target.output(number), node, edge) if used else None)
+            results.append(fit(gradient, target.output(number), node, edge) if used else None)
         return tuple(results)
 
     def _deliver(self, edge: tuple[Node, int], gradient: Any, source: Node | None = None) -> None:
@@ -341,9 +340,11 @@ class _Pass:
         node, number = edge
         buffers = self.buffers
         if gradient is not None:
-            shape, type = (node.shape, node.type) if number == 0 else node.output(number)
-            if gradient._layout.shape != shape or gradient._layout.type is not type:
-                gradient = fit(gradient, shape, type, source, edge)
+            layout = node.layout if number == 0 else node.output(number)
+            if gradient._layout is not layout and (
+                gradient._layout.shape != layout.shape or gradient._layout.type is not layout.type
+            ):
+                gradient = fit(gradient, layout, source, edge)
             if not node.more_outputs:
                 present = buffers.get(node)
                 if present.__class__ is tuple or present.__class__ in operations.row_classes:

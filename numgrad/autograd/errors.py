@@ -83,7 +83,8 @@ def freed_error(node: Any, freed_by: Any) -> RuntimeError:
         "you need to access saved tensors after calling backward."
     )
     if isinstance(freed_by, Place):
-        message += f"\nWhat {node.name()}, of output shape {list(node.shape)}, had saved was freed here:\n{freed_by}"
+        shape = list(node.layout.shape)
+        message += f"\nWhat {node.name()}, of output shape {shape}, had saved was freed here:\n{freed_by}"
         place = recorded_at(node)
         if place is None:
             message += "\nUnder numgrad.autograd.detect_anomaly() this also says where the operation was recorded."
@@ -108,4 +109,4 @@ def _described(node: Any, gradient: Any) -> str:
     if isinstance(gradient, list):
         shapes = ", ".join(["None" if g is None else str(list(g._layout.shape)) for g in gradient])
         return f"gradients of the shapes {shapes}"
-    return "no gradient" if gradient is None else f"a gradient of shape {list(node.shape)}"
+    return "no gradient" if gradient is None else f"a gradient of shape {list(node.layout.shape)}"

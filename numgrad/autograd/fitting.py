@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._layout import Layout
 from .._types import real_of, tensor_type
 from .node import Edge, Node
 from .operations import operations
@@ -14,28 +15,28 @@ __all__ = ["as_tensor", "fit"]
 def as_tensor(gradient: Any, node: Node) -> Any:
     """A bare row, shared if it comes in a tuple, as the gradient of a node's one output."""
     if gradient.__class__ is tuple:
-        tensor = operations.tensor(gradient[0], node.shape, node.type)
+        tensor = operations.tensor(gradient[0], node.layout.shape, node.layout.type)
         tensor._shared = True
         return tensor
-    return operations.tensor(gradient, node.shape, node.type)
+    return operations.tensor(gradient, node.layout.shape, node.layout.type)
 
 
-def fit(gradient: Any, shape: tuple[int, ...], type: Any, source: Node | None, edge: Edge) -> Any:
+def fit(gradient: Any, layout: Layout, source: Node | None, edge: Edge) -> Any:
     """Undo broadcasting, once for all operations, and give the gradient the dtype of what it belongs to."""
-    layout = gradient._layout
-    extra = len(layout.shape) - len(shape)
+    given, shape, type = gradient._layout, layout.shape, layout.type
+    extra = len(given.shape) - len(shape)
     if extra < 0 or any(
-        wanted not in (1, extent) for wanted, extent in zip(shape, layout.shape[extra:], strict=True)
+        wanted not in (1, extent) for wanted, extent in zip(shape, given.shape[extra:], strict=True)
     ):
         name, index = _origin(source, edge)
         raise RuntimeError(
             f"Function {name} returned an invalid gradient at index {index} - got {list(gradient.shape)} "
             f"but expected shape compatible with {list(shape)}"
         )
-    if type is not None and type.device is not layout.type.device:
+    if type is not None and type.device is not given.type.device:
         return _moved(gradient, shape, type, source, edge)
     if type is None:  # see Tensor.grad_dtype: any will do, but that of a real leaf is real
-        type = layout.type
+        type = given.type
         leaf = getattr(edge[0] if edge else None, "variable", None)
         if type.dtype.is_complex and leaf is not None and not leaf._layout.type.dtype.is_complex:
             type = tensor_type(real_of(type.dtype), type.device)

@@ -217,7 +217,7 @@ def _refusing(gradient: Any) -> Any:
     if gradient is None or not gradient._layout.type.dtype.differentiable:
         return gradient
     gradient = gradient._alias()
-    gradient._edge = Error((), gradient._layout.shape, gradient._layout.type), 0
+    gradient._edge = Error((), gradient._layout), 0
     gradient._requires_grad = True
     return gradient
 

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import proxy, ref
 
+from .._layout import Layout
 from .checks import is_tensor
 from .errors import freed_error
 from .grad_mode import GRAD, state, switch_back, thread_state
-from .node import Edge, edge_of
+from .node import NO_LAYOUT, Edge, edge_of
 from .operations import operations
 from .places import Place
 from .saved import SavedTensor, SavingNode, keep
@@ -176,7 +177,7 @@ class BackwardCFunction(SavingNode):
                 needs.append(edge is not None)
             else:
                 needs.append(value.requires_grad)
-        SavingNode.__init__(self, tuple(edges), (), None)
+        SavingNode.__init__(self, tuple(edges), NO_LAYOUT)
         self.input_count = len(inputs)
         self.tensor_inputs = tuple([is_tensor(value) for value in inputs]) if others else None
         self.context = Context(self, tuple(needs))
@@ -211,12 +212,12 @@ class BackwardCFunction(SavingNode):
     def __call__(self, *gradients: Any) -> Any:
         raise TypeError(f"'{type(self).__name__}' object is not callable")
 
-    def set_outputs(self, metadata: list[tuple[tuple[int, ...], Any]]) -> None:
-        """Take note of the shape and TensorType of each output; what is no tensor has the type None."""
-        if metadata:
-            self.shape, self.type = metadata[0]
-            if len(metadata) > 1:
-                self.more_outputs = tuple(metadata[1:])
+    def set_outputs(self, layouts: list[Layout]) -> None:
+        """Take note of the layout of each output; what is no tensor has NO_LAYOUT."""
+        if layouts:
+            self.layout = layouts[0]
+            if len(layouts) > 1:
+                self.more_outputs = tuple(layouts[1:])
 
     def keep_saved(self, tensors: tuple[Any, ...], outputs: list[tuple[int, Any]]) -> None:
         """Keep what is to be saved; ``outputs`` are, with their numbers, those that this node is the origin of."""
@@ -280,8 +281,9 @@ class BackwardCFunction(SavingNode):
         if context.materialize_grads:
             for number in range(len(gradients)):
                 if gradients[number] is None:
-                    shape, type = self.output(number)
-                    gradients[number] = None if type is None else operations.zeros(shape, type)
+                    layout = self.output(number)
+                    if layout.type is not None:
+                        gradients[number] = operations.zeros(layout.shape, layout.type)
         lent = [  # without the tensors, which are to be free when backward has done with them
             (g._layout.shape, g._counter, g._counter[0])
             for g in gradients
@@ -328,7 +330,7 @@ class BackwardCFunction(SavingNode):
             results = tuple([result for result, of_tensor in zip(results, of_tensors, strict=True) if of_tensor])
         for number, (edge, result) in enumerate(zip(self.edges, results, strict=True)):
             if edge is not None and result is not None and result._layout.type.dtype.is_complex:
-                kind = edge[0].output(edge[1])[1]
+                kind = edge[0].output(edge[1]).type
                 if kind is not None and not kind.dtype.is_complex:
                     raise RuntimeError(
                         f"Function {self.name()} returned an invalid gradient at index {number} - got one of "

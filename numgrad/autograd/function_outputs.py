@@ -11,12 +11,13 @@ import warnings
 from collections.abc import Set
 from typing import Any
 
+from .._layout import Layout
 from .changes import note_change
 from .checks import is_tensor
 from .function_node import BackwardCFunction
 from .grad_mode import ANOMALY, state
 from .inference_tensors import is_inference
-from .node import MAYBE
+from .node import MAYBE, NO_LAYOUT
 from .views import SEVERAL, FunctionView, check_writable, record_inplace
 
 __all__ = ["finish"]
@@ -45,7 +46,7 @@ def finish(node: BackwardCFunction, inputs: tuple[Any, ...], outputs: tuple[Any,
         marked.pop("saved_for_forward", None)
     given = set(map(id, inputs))
     results: list[Any] = []
-    metadata: list[tuple[tuple[int, ...], Any]] = []
+    layouts: list[Layout] = []
     origin_of: list[tuple[int, Any]] = []  # the outputs that this node is the origin of, with their numbers
     for output in outputs:
         if is_tensor(output):
@@ -63,11 +64,11 @@ def finish(node: BackwardCFunction, inputs: tuple[Any, ...], outputs: tuple[Any,
             if differentiable:
                 origin_of.append((len(results), output))
             known = differentiable or node.context._materialize_non_diff_grads
-            metadata.append((output._layout.shape, output._layout.type) if known else ((), None))
+            layouts.append(output._layout if known else NO_LAYOUT)
         else:
-            metadata.append(((), None))
+            layouts.append(NO_LAYOUT)
         results.append(output)
-    node.set_outputs(metadata)
+    node.set_outputs(layouts)
     if len(origin_of) > 1:
         for _, output in origin_of:
             if output._view.__class__ is FunctionView:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 from weakref import ref
 
+from .._layout import Layout, layout_of
 from .._rich import picture_of_node
 from .._types import Size, device, dtype, size_of
 from .accumulation import accumulate, accumulating
@@ -25,10 +26,16 @@ from .operations import operations
 from .places import Place
 from .tensor_hooks import TensorHooks, run_post_accumulate_hooks
 
-__all__ = ["MAYBE", "AccumulateGrad", "DeadEnd", "Edge", "Node", "edge_of", "next_sequence"]
+__all__ = [
+    "MAYBE", "NO_LAYOUT", "AccumulateGrad", "DeadEnd", "Edge", "Node", "edge_of", "gradient_layout", "gradient_type",
+    "next_sequence",
+]
 
 #: A node and the number of its output, or None where no gradient flows.
 Edge = tuple["Node", int] | None
+
+#: Of an output that is no tensor.
+NO_LAYOUT = layout_of(None, ())
 
 #: The number of the next node.  It is taken after the node's edges are known, so a larger number is never an
 #: ancestor of a smaller one, in whatever thread they were made.
@@ -70,12 +77,12 @@ class Attachments:
 class Node:
     """One recorded operation.
 
-    Attributes that the engine uses: ``edges`` (one per input), ``sequence``, and for each output its shape and
-    TensorType (``shape`` and ``type`` for the first, ``more_outputs`` for the others).  ``more_outputs`` and
-    ``attached`` are None for most nodes, which the engine makes use of.
+    Attributes that the engine uses: ``edges`` (one per input), ``sequence``, and for each output the layout that it had
+    (``layout`` for the first, ``more_outputs`` for the others).  ``more_outputs`` and ``attached`` are None for most
+    nodes, which the engine makes use of.
     """
 
-    __slots__ = ("attached", "edges", "more_outputs", "sequence", "shape", "type")
+    __slots__ = ("attached", "edges", "layout", "more_outputs", "sequence")
 
     #: Whether the tensors that ``apply`` returns are its own, so that their memory may be reused: true of the op
     #: table's rules unless they return the incoming gradient or a view.
@@ -90,11 +97,10 @@ class Node:
     #: is to be called after all.  With a place ``freed_by`` it drops what was saved, as ``release`` does.
     run_row: Callable[[Any, Any, Place | None], Any] | None = None
 
-    def __init__(self, edges: tuple[Edge, ...], shape: tuple[int, ...], type: Any):
+    def __init__(self, edges: tuple[Edge, ...], layout: Layout):
         self.edges = edges
-        self.shape = shape
-        self.type = type
-        self.more_outputs: tuple[tuple[tuple[int, ...], Any], ...] | None = None
+        self.layout = layout
+        self.more_outputs: tuple[Layout, ...] | None = None
         self.attached: Attachments | None = None
         self.sequence = next_sequence()
         if state.mode & (ANOMALY | STREAMS):
@@ -126,10 +132,10 @@ class Node:
         """The call that had a backward pass drop what was saved; None if nothing was, or it is still there."""
         return None
 
-    def output(self, number: int) -> tuple[tuple[int, ...], Any]:
-        """Shape and TensorType of an output."""
+    def output(self, number: int) -> Layout:
+        """The layout that an output had.  Gradients have its shape and type, but may have other strides."""
         if number == 0 or not self.more_outputs:
-            return self.shape, self.type
+            return self.layout
         return self.more_outputs[number - 1]
 
     def attachments(self) -> Attachments:
@@ -155,8 +161,8 @@ class Node:
                 continue
             if not is_tensor(gradient):
                 raise TypeError(f"argument {number} is not a Variable (it is of type {type(gradient).__name__})")
-            if gradient._layout.shape != self.output(number)[0]:
-                raise mismatch(number, gradient._layout.shape, self.output(number)[0])
+            if gradient._layout.shape != self.output(number).shape:
+                raise mismatch(number, gradient._layout.shape, self.output(number).shape)
         lend(gradients)
         if self.freed_by is not None:
             raise freed_error(self, self.freed_by)
@@ -220,7 +226,7 @@ class Node:
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
         """Shape, dtype and device of the gradient of each output."""
         outputs = [self.output(number) for number in range(1 + len(self.more_outputs or ()))]
-        return tuple([InputMetadata(size_of(shape), type.dtype, type.device) for shape, type in outputs])
+        return tuple([InputMetadata(size_of(each.shape), each.type.dtype, each.type.device) for each in outputs])
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
@@ -249,8 +255,7 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable: Any):
         self.edges = ()
-        self.shape = variable._layout.shape
-        self.type = gradient_type(variable)
+        self.layout = gradient_layout(variable)
         self.attached = None
         self.sequence = next_sequence()
         if state.mode & ANOMALY:
@@ -288,6 +293,12 @@ def gradient_type(leaf: Any) -> Any:
     return getattr(leaf, "_grad_type", leaf._layout.type)
 
 
+def gradient_layout(leaf: Any) -> Layout:
+    """The leaf's layout, with the type that its gradients are converted to."""
+    type = gradient_type(leaf)
+    return leaf._layout if type is leaf._layout.type else layout_of(type, leaf._layout.shape)
+
+
 #: The value of ``_requires_grad`` in a view that had no gradient to pass on when it was made: its base may be
 #: given one later, so its edge is to be asked for.
 MAYBE = 2
@@ -300,7 +311,7 @@ def edge_of(tensor: Any) -> Edge:
     if tensor._view is not None and (edge is not None or flag == MAYBE):
         edge = tensor._view.edge(tensor)
         if edge is None and tensor._view.base._requires_grad:
-            return DeadEnd((), tensor._layout.shape, tensor._layout.type), 0
+            return DeadEnd((), tensor._layout), 0
         return edge
     if edge is not None or not flag:
         return edge

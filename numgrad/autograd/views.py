@@ -213,7 +213,7 @@ class AsStridedBackward0(Node):
     __slots__ = ("strides", "way")
 
     def __init__(self, tensor: Any, view: View):
-        super().__init__((edge_of(view.base),), tensor._layout.shape, tensor._layout.type)
+        super().__init__((edge_of(view.base),), tensor._layout)
         self.way = view.way()
         self.strides = view.base._layout.strides
 
@@ -221,7 +221,8 @@ class AsStridedBackward0(Node):
         if self.edges[0] is None:  # the base was detached
             return (None,)
         node, number = self.edges[0]
-        result = operations.zeros(*node.output(number), self.strides, gradient)
+        layout = node.output(number)
+        result = operations.zeros(layout.shape, layout.type, self.strides, gradient)
         operations.overwrite(self.way.view_of(result), gradient)
         return (result,)
 
@@ -233,7 +234,7 @@ class CopySlices(Node):
 
     def __init__(self, base: Any, view: View, operation: Node, place: int):
         others = operation.edges[:place] + operation.edges[place + 1 :]
-        super().__init__((edge_of(base), *others), base._layout.shape, base._layout.type)
+        super().__init__((edge_of(base), *others), base._layout)
         self.way = view.way()
         self.strides = base._layout.strides
         self.operation: Node | Place = operation
@@ -265,7 +266,7 @@ class CopySlices(Node):
         """A copy that lies in memory as the base does, so that the steps to the view can be taken from it."""
         if self.strides is None:
             return operations.copy(gradient)
-        result = operations.zeros(self.shape, self.type, self.strides, gradient)
+        result = operations.zeros(self.layout.shape, self.layout.type, self.strides, gradient)
         operations.overwrite(result, gradient)
         return result
 

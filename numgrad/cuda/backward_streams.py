@@ -42,7 +42,7 @@ class BackwardStreams:
         before: dict[int, Any] = {}
         try:
             for node in nodes:
-                device = HOST if node.type is None else node.type.place
+                device = HOST if node.layout.type is None else node.layout.type.place
                 if device != HOST:
                     attached = node.attached
                     noted = None if attached is None or attached.streams is None else attached.streams.get(device)

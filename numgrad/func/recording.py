@@ -45,7 +45,7 @@ class InputNode(Node):
     makes_fresh_gradients = False
 
     def __init__(self, tensor: Tensor, edge: Edge):
-        super().__init__((edge,), tensor._layout.shape, tensor._layout.type)
+        super().__init__((edge,), tensor._layout)
         self.active = True
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:

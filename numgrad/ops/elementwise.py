@@ -259,7 +259,7 @@ class Pointwise(Op):
     ) -> None:
         """Make a node the origin of ``out``, which is ``into`` if it was computed in place."""
         edges, plan, saved, versions = pending
-        node: Any = self.node_classes(operands)[0](edges, shape, out._layout.type)
+        node: Any = self.node_classes(operands)[0](edges, out._layout)
         node.plan, node.compute, node.saved, node.versions = plan, compute, None, ()
         if into is None:
             out._edge = (node, 0)

@@ -51,7 +51,7 @@ class FlatNode(PointwiseNode):
     @property
     def compute(self) -> Any:  # type: ignore[override]
         """What the operation was computed in: the dtype of all its tensors."""
-        return self.type.dtype
+        return self.layout.type.dtype
 
     def _entries(self) -> list[tuple[Any, list[int], int, Any]]:
         saved = self.kept()
@@ -77,7 +77,7 @@ class FlatNode(PointwiseNode):
         row, counter, version, tensor = entry
         if tensor is not None and (version == PACKED or tensor._flat is row):
             return tensor
-        alias = fresh(row, self.shape, self.type)
+        alias = fresh(row, self.layout.shape, self.layout.type)
         alias._counter = counter
         if tensor is not None:  # it was given other data since: what it had is kept
             alias._edge = edge_of(tensor)
@@ -131,8 +131,7 @@ class Recipe:
         """Give the result its node."""
         node = self.node_class()
         node.edges = edges
-        node.shape = out._layout.shape
-        node.type = out._layout.type
+        node.layout = out._layout
         node.more_outputs = node.attached = None
         node.plan = self.plan
         node.run_row = self.run_row

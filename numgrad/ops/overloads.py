@@ -71,7 +71,8 @@ class _Undifferentiated(Node):
     operation: str
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
-        raise RuntimeError(f"derivative for aten::{self.operation} is not implemented (shape {list(self.shape)})")
+        shape = list(self.layout.shape)
+        raise RuntimeError(f"derivative for aten::{self.operation} is not implemented (shape {shape})")
 
 
 _NODE: Any = type("NotImplemented", (_Undifferentiated,), {"__slots__": (), "__module__": "numgrad.autograd"})
@@ -80,7 +81,7 @@ _NODE: Any = type("NotImplemented", (_Undifferentiated,), {"__slots__": (), "__m
 def undifferentiated(name: str, out: Tensor) -> Tensor:
     """A new result whose derivative PyTorch does not define, so that only backward fails, as there."""
     if out._requires_grad and out._edge is not None:
-        node = _NODE(out._edge[0].edges, out._layout.shape, out._layout.type)
+        node = _NODE(out._edge[0].edges, out._layout)
         node.operation = name
         out._edge = (node, 0)
     return out

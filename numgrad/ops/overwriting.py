@@ -41,10 +41,10 @@ class _Overwritten(Node):
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         edge = self.edges[1]
-        type = None if edge is None else edge[0].output(edge[1])[1]
+        type = None if edge is None else edge[0].output(edge[1]).type
         if type is not None and type.device is not gradient.device:
             gradient = gradient.to(type.device)
-        return operations.zeros(self.shape, self.type), gradient
+        return operations.zeros(self.layout.shape, self.layout.type), gradient
 
 
 class CopyBackwards(_Overwritten):
@@ -69,7 +69,7 @@ class FillBackward2(Node):
     __slots__ = ()
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
-        return (operations.zeros(self.shape, self.type),)
+        return (operations.zeros(self.layout.shape, self.layout.type),)
 
 
 class ZeroBackward0(FillBackward2):
@@ -176,7 +176,7 @@ def recorded_edges(*sources: Tensor) -> tuple[Any, ...]:
 def overwritten(input: Tensor, edges: tuple[Any, ...], node: type[Node]) -> None:
     input._counter[0] += 1
     if any(edges) and input._layout.type.dtype.differentiable:
-        record_inplace(input, node(edges, input._layout.shape, input._layout.type))
+        record_inplace(input, node(edges, input._layout))
 
 
 for _function in (copy_, fill_, zero_):

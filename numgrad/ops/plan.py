@@ -147,7 +147,7 @@ class PointwiseNode(OpNode):
             return value
         if isinstance(value, Tensor):
             return convert(value, self.compute) if self.compute.is_complex else value
-        type = tensor_type(self.compute, self.type.device)
+        type = tensor_type(self.compute, self.layout.type.device)
         return filled_of((), value, type)
 
     def _compute(self, gradient: Tensor, values: list[Any]) -> list[Tensor]:
@@ -155,7 +155,8 @@ class PointwiseNode(OpNode):
         plan = self.plan
         operands = [gradient, *values]
         edges: list[Any] = [self.edges[i] for i in plan.computed]
-        types = tuple([node.output(number)[1] or gradient._layout.type for node, number in edges])  # None: see grad_dtype
+        # None: see grad_dtype
+        types = tuple([node.output(number).type or gradient._layout.type for node, number in edges])
         place = gradient._layout.type.device
         types = tuple([t if t.device is place else tensor_type(t.dtype, place) for t in types])  # the engine moves it
         if self.compute.is_complex:  # the engine takes the real part for a real input

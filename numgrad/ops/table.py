@@ -293,7 +293,7 @@ class _Operation(Op):
         """Make a node the origin of the one output."""
         if not out._layout.type.dtype.differentiable:
             return
-        node = self.node_class(edges, out._layout.shape, out._layout.type)
+        node = self.node_class(edges, out._layout)
         out._edge = (node, 0)
         out._requires_grad = True
         self._save(node, args, (out,))
@@ -303,9 +303,9 @@ class _Operation(Op):
         differentiable = tuple([o for o in outputs if o._layout.type.dtype.differentiable])
         if not differentiable:
             return
-        node = self.node_class(edges, differentiable[0]._layout.shape, differentiable[0]._layout.type)
+        node = self.node_class(edges, differentiable[0]._layout)
         if len(differentiable) > 1:
-            node.more_outputs = tuple([(o._layout.shape, o._layout.type) for o in differentiable[1:]])
+            node.more_outputs = tuple([output._layout for output in differentiable[1:]])
         for number, output in enumerate(differentiable):
             output._edge = (node, number)
             output._requires_grad = True

@@ -64,7 +64,7 @@ class Describer:
     def flowing(self, node: Node, number: int) -> str:
         """What is written at the arrow of an output: name and shape, and the elements if they are known."""
         name = self.names.of_output(node.sequence, number)
-        shape = str(list(node.output(number)[0]))
+        shape = str(list(node.output(number).shape))
         which = f"output {number}" if node.more_outputs and name is None else name
         lines = [shape if which is None else f"{which} {shape}"]
         if self.values and name is not None:

@@ -38,8 +38,8 @@ def test_attributes_of_the_context(x):
 
 
 @pytest.mark.parametrize("name", [
-    "shape", "type", "edges", "sequence", "attached", "more_outputs", "function", "output", "input", "inputs", "saved",
-    "name", "apply", "release", "record", "metadata", "run_row", "makes_fresh_gradients", "wants_undefined", "context",
+    "shape", "type", "layout", "edges", "sequence", "attached", "more_outputs", "function", "output", "input", "inputs",
+    "saved", "name", "apply", "release", "record", "metadata", "makes_fresh_gradients", "wants_undefined", "context",
     "requires_grad", "dtype", "device", "dim", "size", "variable", "next_functions", "unpack", "register_hook",
 ])
 def test_attributes_may_have_any_name(x, name):

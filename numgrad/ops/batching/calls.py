@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..._layout import broadcast_shapes, outgrown
+from ..._layout import broadcast_shapes, layout_of, outgrown
 from ..._tensor import Tensor, check_in_place
 from ...autograd.grad_mode import GRAD, state
 from ...autograd.node import edge_of
@@ -302,7 +302,7 @@ def change(call: ChangeCall, level: Batched) -> Tensor:
         copy_(physical(target), done)
     _count(target)
     if recorded:
-        node = op.node_class(edges, target._layout.shape, target._layout.type)
+        node = op.node_class(edges, target._layout)
         node.names, node.saved, node.versions = (), None, ()
         record_inplace(target, node)  # before it is saved: it has been changed, whatever a hook does
         op._save(node, kept, (target,))
@@ -361,7 +361,7 @@ def reshape_in_place(call: ShapeCall, level: Batched) -> Tensor:
     done, batched = _done(op, level, args)
     recorded = None
     if edge is not None:
-        recorded = op.node_class((edge,), done._layout.shape[int(batched) :], done._layout.type)
+        recorded = op.node_class((edge,), layout_of(done._layout.type, done._layout.shape[int(batched) :]))
         op._save(recorded, args, (target,))
     take_on(target, Mapped(level, done, batched))
     target._counter[0] += 1

@@ -287,14 +287,15 @@ class DrawBackward0(Node):
     __slots__ = ()
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
-        return tuple([None if edge is None else operations.zeros(self.shape, self.type) for edge in self.edges])
+        shape, type = self.layout.shape, self.layout.type
+        return tuple([None if edge is None else operations.zeros(shape, type) for edge in self.edges])
 
 
 def _drawn(result: Tensor, node: type[DrawBackward0], *parameters: Any) -> Tensor:
     """The drawn numbers, with zero gradients for the tensors among the parameters of their distribution."""
     edges = tuple([edge_of(p) for p in parameters if isinstance(p, Tensor)]) if state.mode & GRAD else ()
     if any(edges):
-        result._edge = (node(edges, result._layout.shape, result._layout.type), 0)
+        result._edge = (node(edges, result._layout), 0)
         result._requires_grad = True
     return result
 

@@ -80,7 +80,7 @@ def in_place(op: Any, change: Callable[..., None], *args: Any) -> Tensor:
         state.mode = mode
     target._counter[0] += 1
     if recorded:
-        node = op.node_class(edges, target._layout.shape, target._layout.type)
+        node = op.node_class(edges, target._layout)
         node.names, node.saved, node.versions = (), None, ()
         record_inplace(target, node)  # before it is saved: it has been changed, whatever a hook does
         op._save(node, kept, (target,))

@@ -30,7 +30,7 @@ def _in_place(op: Any, node: str) -> Callable[..., Tensor]:
         seen = op.function(input, *args)
         edge = edge_of(input) if state.mode & GRAD and input._requires_grad else None
         if edge is not None:
-            recorded = node_class((edge,), seen._layout.shape, seen._layout.type)
+            recorded = node_class((edge,), seen._layout)
             op._save(recorded, (input, *args), (seen,))
         input._flat, input._layout, input._offset = seen._flat, seen._layout, seen._offset
         input._counter[0] += 1

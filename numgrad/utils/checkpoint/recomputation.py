@@ -26,6 +26,7 @@ from ...autograd.checks import is_tensor
 from ...autograd.grad_mode import enable_grad, state
 from ...autograd.levels import Level, Tangents, outside, set_tangent, tangent_of, tangents_of
 from ...autograd.nesting import NESTING, in_thread
+from ...autograd.node import NO_LAYOUT
 from ...autograd.saved import SavingNode, keep
 from ...autograd.saved_hooks import saved_tensors_hooks
 from ...ops.batches import requires_below
@@ -79,7 +80,7 @@ class SavedArguments(SavingNode):
     __slots__ = ("tangents",)
 
     def __init__(self, arguments: tuple[Any, ...]):
-        super().__init__((), (), None)
+        super().__init__((), NO_LAYOUT)
         self.tangents = [list(tangents_of(value)) if is_tensor(value) else [] for value in arguments]
         kept = [keep(value) if is_tensor(value) else (value, None) for value in arguments]
         self.saved = tuple([value for value, _ in kept])

@@ -187,9 +187,8 @@ class StepRecording(Watcher):
             if current.captures is not None and node not in current.leading and node not in current.wanted:
                 continue
             result = Result(step.number, place, rule, node, number)
-            shape, type = node.output(number)
             try:
-                fitted = fit(gradient, shape, type, step.node, edge)
+                fitted = fit(gradient, node.output(number), step.node, edge)
             except RuntimeError:  # the engine is about to raise it
                 fitted = gradient
             if gradient._layout.shape != fitted._layout.shape:

@@ -91,7 +91,7 @@ def _rules_of_op(node: OpNode) -> list[Rule]:
 def _is_real(node: Node) -> bool:
     """Whether the node's result and the inputs that need a gradient are real."""
     outputs = [(node, 0), *[edge for edge in node.edges if edge is not None]]
-    return not any(other.output(number)[1].dtype.is_complex for other, number in outputs)
+    return not any(other.output(number).type.dtype.is_complex for other, number in outputs)
 
 
 def saved_by(node: Node) -> dict[str, Any]:
