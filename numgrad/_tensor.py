@@ -22,7 +22,7 @@ from .autograd.origins import DETACHED
 from .autograd.variable import reshaped_gradient
 from .autograd.views import check_writable
 
-__all__ = ["Tensor", "check_differentiable", "check_in_place", "fresh", "strided"]
+__all__ = ["Tensor", "check_differentiable", "check_in_place", "fresh", "strided", "tensor_of"]
 
 _new = object.__new__
 
@@ -35,8 +35,7 @@ class Tensor(Description, Conversions, GradientHooks):
     """
 
     # Elements: ``_layout`` has their type, shape and strides; element ``index`` lies at ``_storage[_offset +
-    # sum(index * stride)]``.  ``_flat`` is the part of the storage with exactly this tensor's elements in row-major
-    # order, None where they do not lie so.
+    # sum(index * stride)]``.
     # Graph: ``_edge`` is the node (and its output number) that made this tensor, None for a leaf;
     # ``_accumulator`` a leaf's weak reference to its AccumulateGrad; ``_view`` what a view knows of its base;
     # ``_counter`` a list of one int, counting in-place changes, that all tensors on the same memory share;
@@ -44,7 +43,7 @@ class Tensor(Description, Conversions, GradientHooks):
     # ``_mapped`` says what a tensor without memory stands for (see ``ops/batches.py``); ``_origin`` how
     # one came about that requires no gradient (see ``autograd/origins.py``).
     __slots__ = (
-        "__dict__", "__weakref__", "_accumulator", "_counter", "_duals", "_edge", "_flat", "_grad", "_grad_type",
+        "__dict__", "__weakref__", "_accumulator", "_counter", "_duals", "_edge", "_grad", "_grad_type",
         "_hooks", "_layout", "_mapped", "_offset", "_origin", "_requires_grad", "_shared", "_storage", "_view",
     )
 
@@ -54,7 +53,6 @@ class Tensor(Description, Conversions, GradientHooks):
     _counter: list[int]
     _duals: dict[Any, Tensor]  # in forward mode, else absent
     _edge: Any
-    _flat: Any
     _grad: Any
     _grad_type: TensorType | None  # where ``grad_dtype`` was set, else absent
     _hooks: Any
@@ -214,7 +212,7 @@ class Tensor(Description, Conversions, GradientHooks):
         alias = self._alias()
         if self._requires_grad:
             alias._origin = DETACHED
-        if self._flat is None and state.mode & LEVELS and hasattr(self, "_mapped"):
+        if state.mode & LEVELS and hasattr(self, "_mapped"):
             alias._mapped = self._mapped._replace(tensor=self._mapped.tensor.detach())
         return alias
 
@@ -229,7 +227,7 @@ class Tensor(Description, Conversions, GradientHooks):
         if state.mode & LEVELS:
             if hasattr(self, "_duals"):
                 del self._duals
-            if self._flat is None and hasattr(self, "_mapped"):
+            if hasattr(self, "_mapped"):
                 self._mapped = self._mapped._replace(tensor=self._mapped.tensor.detach())
         return self
 
@@ -250,7 +248,7 @@ class Tensor(Description, Conversions, GradientHooks):
                 f"not {value.dtype} (shape {list(value.shape)})"
             )
         changed = self._layout.shape != value._layout.shape or self._layout.type is not value._layout.type
-        for name in ("_flat", "_layout", "_offset", "_storage"):
+        for name in ("_layout", "_offset", "_storage"):
             setattr(self, name, getattr(value, name))
         if state.mode & LEVELS:
             if hasattr(value, "_mapped"):
@@ -299,11 +297,20 @@ class Tensor(Description, Conversions, GradientHooks):
 
     # -- its elements -------------------------------------------------------------------------------------
 
+    @property
+    def _flat(self) -> Any:
+        """The part of the memory with exactly this tensor's elements in row-major order; None where they lie in another
+        way, or it has no memory of its own."""
+        layout, storage, offset = self._layout, self._storage, self._offset
+        if not layout.contiguous or hasattr(self, "_mapped"):
+            return None
+        return storage if storage.size == layout.size else storage[offset : offset + layout.size]
+
     def _alias(self) -> Tensor:
         """Another tensor on the same memory, sharing the version counter, with no place in a graph."""
-        tensor = tensor_of(self._layout, self._storage, self._offset, self._flat)
+        tensor = tensor_of(self._layout, self._storage, self._offset)
         tensor._counter = self._counter
-        if self._flat is None and state.mode & LEVELS and hasattr(self, "_mapped"):
+        if state.mode & LEVELS and hasattr(self, "_mapped"):
             tensor._mapped = self._mapped
         return tensor
 
@@ -342,28 +349,26 @@ class Tensor(Description, Conversions, GradientHooks):
         return result
 
 
-def tensor_of(layout: Layout, storage: Any, offset: int, flat: Any) -> Tensor:
-    """A tensor on this memory from ``offset`` on; ``flat`` is the part with just its elements, if there is one."""
+def tensor_of(layout: Layout, storage: Any, offset: int = 0) -> Tensor:
+    """A tensor on this memory, with its first element at ``offset``."""
     tensor = _new(Tensor)
     tensor._layout = layout
     tensor._storage = storage
     tensor._offset = offset
-    tensor._flat = flat
     tensor._counter = new_counter() if inference_blocks else [0]
     tensor._requires_grad = tensor._shared = False
     tensor._edge = tensor._grad = tensor._view = tensor._hooks = tensor._accumulator = None
     return tensor
 
 
-def fresh(flat: Any, shape: tuple[int, ...], type: TensorType) -> Tensor:
-    """A tensor on its own memory: ``flat`` holds its elements in row-major order."""
-    return tensor_of(layout_of(type, shape), flat, 0, flat)
+def fresh(row: Any, shape: tuple[int, ...], type: TensorType) -> Tensor:
+    """A tensor on its own memory: ``row`` holds its elements in row-major order."""
+    return tensor_of(layout_of(type, shape), row)
 
 
 def strided(storage: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, type: TensorType) -> Tensor:
     """A tensor that reads ``storage`` from ``offset`` in steps of ``strides``."""
-    layout = layout_of(type, shape, strides)
-    return tensor_of(layout, storage, offset, storage[offset : offset + layout.size] if layout.contiguous else None)
+    return tensor_of(layout_of(type, shape, strides), storage, offset)
 
 
 def check_differentiable(tensor: Tensor, which: str) -> None:

@@ -11,7 +11,7 @@ from numba.core import cgutils, types
 
 from .overloads import generated
 
-__all__ = ["array_at", "local_array", "row"]
+__all__ = ["array_at", "local_array", "row", "view"]
 
 
 def local_array(size: int, dtype: Any) -> np.ndarray:
@@ -40,6 +40,12 @@ def row(array: np.ndarray, indices: tuple[int, ...]) -> np.ndarray:
     Of such a row LLVM knows that its stride is one element, which it cannot know of an array of several dimensions.
     """
     return array[indices]
+
+
+def view(memory: np.ndarray, start: int, sizes: tuple[int, ...], steps: tuple[int, ...]) -> np.ndarray:
+    """The elements of ``memory`` from number ``start`` on, in steps of so many elements."""
+    item = memory.itemsize
+    return np.ndarray(sizes, memory.dtype, memory, start * item, tuple([step * item for step in steps]))
 
 
 @generated(local_array, prefer_literal=True)
@@ -84,6 +90,25 @@ def _inner_row(typing_context: Any, array: Any, indices: Any) -> Any:
         return _row(context, builder, result, data, cgutils.unpack_tuple(builder, whole.shape)[-1])
 
     return result(array, places), generate
+
+
+@generated(view)
+def _strided_view(typing_context: Any, memory: Any, start: Any, sizes: Any, steps: Any) -> Any:
+    result = types.Array(memory.dtype, len(sizes), "A")
+    numbers = types.UniTuple(types.intp, len(sizes))
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        from numba.np.arrayobj import make_array, populate_array
+
+        data = builder.gep(make_array(memory)(context, builder, arguments[0]).data, [arguments[1]])
+        item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(memory.dtype)))
+        strides = [builder.mul(step, item) for step in cgutils.unpack_tuple(builder, arguments[3])]
+        array = make_array(result)(context, builder)
+        shape = cgutils.unpack_tuple(builder, arguments[2])
+        populate_array(array, data=data, shape=shape, strides=strides, itemsize=item, meminfo=None)
+        return array._getvalue()
+
+    return result(memory, types.intp, numbers, numbers), generate
 
 
 def _row(context: Any, builder: Any, kind: Any, data: Any, extent: Any) -> Any:

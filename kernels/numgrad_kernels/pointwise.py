@@ -19,7 +19,7 @@ from numba.np.numpy_support import from_dtype
 from . import scalar
 from .inline import Inliner
 
-__all__ = ["BLOCK", "Operand", "Program", "argument_types", "cast", "dtype_names", "kernel_text"]
+__all__ = ["BLOCK", "Operand", "Program", "argument_types", "cast", "dtype_names", "kernel_text", "nest_types"]
 
 #: Elements per piece of a parallel loop: fixed, so that results cannot depend on the number of threads.
 BLOCK = 4096
@@ -29,9 +29,9 @@ LANES = 64
 
 #: Names that a kernel's text uses itself: no variable may be called so.
 _OWN_NAMES = {
-    *["bool_", "high", "i", "inf", "kernel", "loop", "low", "max", "min", "nan", "njit", "piece", "prange", "range"],
-    *["count", "cuda", "left", "load4", "local_array", "n", "quads", "quotient", "rest", "row", "rows", "start"],
-    *["step", "store4"],
+    *["bool_", "high", "i", "inf", "kernel", "loop", "low", "max", "min", "nan", "nest", "njit", "piece", "prange"],
+    *["count", "cuda", "left", "load4", "local_array", "n", "quads", "quotient", "range", "rest", "row", "rows"],
+    *["sizes", "start", "step", "store4", "view"],
     *[f"{letter}{axis}" for letter in "in" for axis in range(64)],
     *[np.dtype(code).name for code in np.typecodes["All"]],
     *vars(scalar),
@@ -81,8 +81,9 @@ class Program:
     inputs: tuple[Operand, ...]
     outputs: tuple[tuple[str, np.dtype], ...]
     functions: tuple[Callable[..., Any], ...]
-    #: For the device to keep the program's kernels in.
+    #: For the device to keep the program's kernels in, and what runs them on tensors to be overwritten.
     kernels: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    writers: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @functools.cached_property
     def variables(self) -> dict[str, str]:
@@ -124,8 +125,19 @@ def argument_types(program: Program, rank: int, contiguous: bool) -> tuple[types
     return (*inputs, *[array(dtype) for _, dtype in program.outputs])
 
 
-def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "") -> str:
+def nest_types(program: Program) -> tuple[types.Type, ...]:
+    """The same of the kernel over a nest of loops."""
+    types_of_one: list[Any] = []
+    for kind in argument_types(program, 1, True):
+        types_of_one += [kind, types.int64] if isinstance(kind, types.Array) else [kind]
+    return (*types_of_one, types.Array(types.int64, 1, "C"))
+
+
+def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "", nest: bool = False) -> str:
     """The module text of the program's kernel over arrays of ``rank`` dimensions (1 or more).
+
+    With ``nest`` the kernel takes each array as a row of memory and the number of its first element there, and at the
+    end the row ``nest``: the sizes of the loops, then for each array, inputs and then outputs, its steps in elements.
 
     ``inner`` may have a letter for each array, inputs and then outputs: "c" if its elements follow one another in
     the innermost loop, "r" if it repeats one element there, "a" if it has any stride.  LLVM makes better code for the
@@ -139,12 +151,12 @@ def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "") ->
     signature = ", ".join([variables[i.name] for i in program.arguments] + outputs)
 
     lines = [f'"""{program.name}: one pass over memory, computed in {program.compute}."""', ""]
-    if parallel:
-        lines += ["from numba import njit, prange"]
+    if parallel or nest:
+        lines += [f"from numba import njit{', prange' * parallel}"]
     constants = [name for name in ("inf", "nan") if re.search(rf"\b{name}\b", " ".join(body))]
     lines += [f"from numpy import {', '.join(dtype_names(program) + constants)}"]
     blocked = "a" in inner and program.compute.kind == "f" and not imports <= _CHEAP
-    local = ["local_array"] * blocked + ["row"] * ("c" in inner)
+    local = ["local_array"] * blocked + ["row"] * ("c" in inner) + ["view"] * nest
     if local or imports:
         lines += [""]
     if local:
@@ -153,9 +165,9 @@ def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "") ->
         lines += [f"from numgrad_kernels.scalar import {', '.join(sorted(imports))}"]
     lines += ["", ""]
 
-    if parallel:
+    if parallel or nest:
         lines += ['@njit(error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True, no_cfunc_wrapper=True)']
-    lines += [f"def {'loop' if parallel else 'kernel'}({signature}):"]
+    lines += [f"def {'loop' if parallel or nest else 'kernel'}({signature}):"]
     for operand in scalars:
         variable = variables[operand.name]
         lines += [f"    {variable}_i = {cast(operand, variable, program.compute)}"]
@@ -167,9 +179,26 @@ def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "") ->
         indent += "    "
     lines += [indent + line for line in reading.before]
     lines += [indent + line for line in (_block_loop if blocked else _element_loop)(program, body, reading, rank)]
+    if nest:
+        lines += ["", "", *_nest_of(signature, arrays + outputs, rank)]
+    elif parallel:
+        lines += ["", "", f"def kernel({signature}):"]
     if parallel:
-        lines += ["", "", *_parallel_loop(signature, arrays + outputs, outputs[0], rank)]
+        lines += _pieces(signature, arrays + outputs, outputs[0], rank)
+    elif nest:
+        lines += [f"    loop({signature})"]
     return "\n".join(lines) + "\n"
+
+
+def _nest_of(signature: str, arrays: list[str], rank: int) -> list[str]:
+    """The beginning of a kernel over a nest of loops: its arrays, viewed in memory as the nest says."""
+    given = [f"{name}, {name}_o" if name in arrays else name for name in signature.split(", ")]
+    lines = [f"def kernel({', '.join(given)}, nest):"]
+    lines += [f"    sizes = {_tuple([f'nest[{axis}]' for axis in range(rank)])}"]
+    for number, name in enumerate(arrays, 1):
+        steps = _tuple([f"nest[{number * rank + axis}]" for axis in range(rank)])
+        lines += [f"    {name} = view({name}, {name}_o, sizes, {steps})"]
+    return lines
 
 
 def _body(program: Program) -> tuple[list[str], set[str]]:
@@ -253,12 +282,12 @@ def _block_loop(program: Program, body: list[str], reading: _Reading, rank: int)
     return lines + [f"        {reading.element(name, 'start + i')} = {name}_b[i]" for name, _ in program.outputs]
 
 
-def _parallel_loop(signature: str, arrays: list[str], output: str, rank: int) -> list[str]:
+def _pieces(signature: str, arrays: list[str], output: str, rank: int) -> list[str]:
+    """The body of a parallel kernel: fixed pieces of the first dimension."""
     pieces = ", ".join(f"{name}[low:high]" if name in arrays else name for name in signature.split(", "))
     inner = " * ".join(f"{output}.shape[{axis}]" for axis in range(1, rank))
     step = f"max(1, {BLOCK} // max(1, {inner}))" if inner else str(BLOCK)
     return [
-        f"def kernel({signature}):",
         f"    rows = {output}.shape[0]",
         f"    step = {step}",
         "    for piece in prange((rows + step - 1) // step):",

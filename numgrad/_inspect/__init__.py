@@ -12,8 +12,8 @@ from .._types import dtype, float32
 from ..autograd.node import Node
 from ..devices import Kernel
 from ..ops import ops, public_functions
+from ..ops.callables import function_of
 from ..ops.elementwise import Pointwise
-from ..ops.recorder import recorder
 from .calls import call, own_function
 from .examples import SIZE, example
 from .inspection import Inspection
@@ -150,7 +150,10 @@ def _named(name: str) -> Callable[..., Any]:
         known = {*public_functions, *functional.__all__, *special.__all__, *linalg.__all__, *ops}
         near = difflib.get_close_matches(name, sorted(known), 3)
         raise ValueError(f"numgrad has no operation '{name}'{': ' * bool(near)}{', '.join(near)}")
-    function: Any = recorder(op) if isinstance(op, Pointwise) else functools.wraps(op.function)(lambda *args: op(*args))
+    if isinstance(op, Pointwise):
+        function: Any = function_of(op)
+    else:
+        function = functools.wraps(op.function)(lambda *args: op(*args))
     function.op = op
     return function
 

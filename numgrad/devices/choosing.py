@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .._layout import Layout
 from .._types import HOST, TensorType
 from . import cpu, needs
 from .rows import DeviceRow, set_driver
@@ -173,7 +174,9 @@ def _place_of_device(value: Any) -> int | None:
 
 
 #: What tells where a value is, by its class.
-_readers: dict[type, Any] = {DeviceRow: attrgetter("device"), TensorType: attrgetter("place")}
+_readers: dict[type, Any] = {
+    DeviceRow: attrgetter("device"), TensorType: attrgetter("place"), Layout: attrgetter("type.place"),
+}
 
 
 def _mixed(*places: int) -> RuntimeError:

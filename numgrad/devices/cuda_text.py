@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numgrad_kernels.store import Kernel
 
-from .cpu.launching import pointwise_kernels
+from .cpu.pointwise import pointwise_kernels
 
 __all__ = ["cuda_text", "ptx"]
 

@@ -85,7 +85,6 @@ class Batched(Level):
         self._adopted.append(tensor)
         tensor._edge = tensor._accumulator = None
         tensor._requires_grad = False if view is None else MAYBE
-        tensor._flat = None
         take_on(tensor, Mapped(self, own, False))
 
     @contextmanager
@@ -108,7 +107,7 @@ class Batched(Level):
         while self._adopted:
             tensor = self._adopted.pop()
             own = tensor._mapped.tensor
-            for name in ("_flat", "_layout", "_offset", "_storage"):
+            for name in ("_layout", "_offset", "_storage"):
                 setattr(tensor, name, getattr(own, name))
             _put_in_graph_as(tensor, own)  # what was recorded here ends here
             if tensor._view is not None:
@@ -207,15 +206,13 @@ def take_on(tensor: Tensor, own: Mapped) -> None:
 
 def is_batched(tensor: Any) -> bool:
     """Whether a tensor stands for examples, at whatever level."""
-    if getattr(tensor, "_flat", tensor) is not None:  # the quickest to find out of most
-        return False
     own = getattr(tensor, "_mapped", None)
     return own is not None and (own.batched or is_batched(own.tensor))
 
 
 def is_mapped(tensor: Tensor) -> bool:
     """Whether a tensor is one of a level."""
-    return tensor._flat is None and hasattr(tensor, "_mapped")
+    return hasattr(tensor, "_mapped")
 
 
 def lifted(level: Batched, tensor: Tensor) -> Tensor:

@@ -198,10 +198,9 @@ def row_or_none(tensor: Tensor | None) -> Any:
 
 def kept_copy(input: Tensor) -> Tensor:
     """A copy of a tensor about to be overwritten, in its place in the graph."""
-    if input._flat is None and state.mode & LEVELS and hasattr(input, "_mapped"):
-        copy = clone_op(input)  # recorded: what it stands for may be differentiated outside of the level
-    else:
-        copy = clone_op.function(input)
+    # Of one that stands for others it is recorded: what it stands for may be differentiated outside of the level.
+    clone = clone_op if state.mode & LEVELS and hasattr(input, "_mapped") else clone_op.function
+    copy = clone(input)
     copy._edge = edge_of(input)
     copy._requires_grad = copy._edge is not None
     for level, tangent in getattr(input, "_duals", {}).items():

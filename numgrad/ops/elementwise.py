@@ -8,10 +8,11 @@ needed), and the rules are called with tensors where the gradient itself is to b
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Number
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,19 +26,16 @@ from .._types import (
     float32,
     get_default_dtype,
     real_of,
+    tensor_type,
 )
-from ..autograd.grad_mode import GRAD, TRANSFORMED, state
-from ..autograd.node import Node, edge_of
-from ..autograd.origins import UNRECORDED
-from ..autograd.saved import keep
-from ..autograd.views import record_inplace
+from ..autograd.grad_mode import TRANSFORMED, state
+from ..autograd.node import Node
 from .arguments import wrong_kind
-from .calls import Call, Calls, kind_of, layout_key
-from .flat import FlatNode
-from .numbers import check_fits, plain_number
-from .plan import Plan, PointwiseNode, operand, passed_values
+from .callables import function_of, in_place
+from .dispatch import Entries, Entry, change, execute
+from .numbers import NUMBERS, check_fits, plain_number
+from .plan import PointwiseNode, PointwiseRecipe, Rules, common_device, common_shape, kinds_passed, new_layout, operand
 from .promotion import number_dtype, result_dtype
-from .recorder import inplace_recorder, recorder
 from .sharing import check_overlap
 from .table import Op, attach, public, public_functions
 from .transforms import PointwiseCall, transformed
@@ -94,32 +92,20 @@ class Pointwise(Op):
         self.types: dict[Any, tuple[dtype, dtype]] = {}
         default_dtype_changed.append(self.types.clear)
         self.programs: dict[Any, devices.Program] = {}
-        self.plans: dict[Any, Plan] = {}
-        self.calls = Calls()
-        default_dtype_changed.append(self.calls.clear)
+        self.rules_of: dict[Any, Rules] = {}
         super().__init__(function, node, operands, operands if result == "bool" else fixed)
-        #: Whether all operands but the conditions have a gradient, as the short way takes for granted.
-        self.differentiable = not self.nondifferentiable - self.conditions
-        self.flat_node_class = self.node_class_of(node, FlatNode)
-        self.numbers = {
-            operands.index(i): (self.node_class_of(node, PointwiseNode, i), self.node_class_of(node, FlatNode, i))
-            for i, node in numbers.items()
-        }
+        self.numbers = {operands.index(i): self.make_node_class(node, i) for i, node in numbers.items()}
+        #: For each edge of a node the position of the operand that it belongs to; None for one without a gradient.
+        self.edge_positions = tuple([
+            None if name in self.nondifferentiable else position for position, name in enumerate(operands)
+        ])
+        self.with_own_entries()
 
-    def make_node_class(self, name: str) -> type[Node]:
-        return self.node_class_of(name, PointwiseNode)
-
-    def node_class_of(self, name: str, kind: type[Any], *numbers: str) -> type[Any]:
+    def make_node_class(self, name: str, *numbers: str) -> type[Node]:
         """A class of nodes that do not show the conditions, nor the operands ``numbers``."""
-        hidden = frozenset([place for place, i in enumerate(self.inputs) if i in self.conditions or i in numbers])
-        return type(name, (kind,), {"op": self, "hidden": hidden, "__slots__": (), "__module__": "numgrad.autograd"})
-
-    def node_classes(self, operands: Sequence[Any]) -> tuple[type[Node], type[FlatNode]]:
-        """The classes of the nodes that record the operation on these operands: in the general way and in the short."""
-        for place, classes in self.numbers.items():
-            if operands[place].__class__ in devices.NUMBERS:
-                return classes
-        return self.node_class, self.flat_node_class
+        hidden = frozenset([n for n, i in enumerate(self.inputs) if i in self.conditions or i in numbers])
+        names = {"op": self, "hidden": hidden, "__slots__": (), "__module__": "numgrad.autograd"}
+        return type(name, (PointwiseNode,), names)
 
     def constants(self, statics: Mapping[str, Any]) -> dict[str, Any]:
         """The static numbers that are written into the kernel: defaults, and those with a form of their own."""
@@ -129,14 +115,16 @@ class Pointwise(Op):
             if value == self.statics[name] or value in self.baked.get(name, ())
         }
 
-    def plan(self, needed: tuple[bool, ...], statics: Mapping[str, Any]) -> Plan:
-        """How the gradients of the ``needed`` inputs are computed."""
-        constants = self.constants(statics)
+    def recipe(self, entry: Entry, needed: int) -> PointwiseRecipe:
+        """How a call with this entry is recorded where the inputs in the bits of ``needed`` need a gradient."""
+        details: _Details = entry.details
+        constants = self.constants(details.statics)
         key = (needed, *[(name, value, value.__class__) for name, value in constants.items()])
-        plan = self.plans.get(key)
-        if plan is None:
-            plan = self.plans[key] = Plan(self, needed, statics)
-        return plan
+        rules = self.rules_of.get(key)
+        if rules is None:
+            which = tuple([bool(needed >> n & 1) for n in range(len(self.inputs))])
+            rules = self.rules_of[key] = Rules(self, which, details.statics)
+        return PointwiseRecipe(details.node_class, rules, details.compute, details.passed)
 
     def compute_types(self, operands: Sequence[Any]) -> tuple[dtype, dtype]:
         """The dtype to compute in and that of the result.
@@ -145,7 +133,8 @@ class Pointwise(Op):
             RuntimeError, NotImplementedError: the operation is not defined for that dtype.
         """
         key = tuple([
-            v.__class__ if v.__class__ in devices.NUMBERS else v._layout.type if v._layout.shape else (v._layout.type,) for v in operands
+            v.__class__ if v.__class__ in NUMBERS else v._layout.type if v._layout.shape else (v._layout.type,)
+            for v in operands
         ])
         found = self.types.get(key)
         if found is None:
@@ -171,18 +160,14 @@ class Pointwise(Op):
             return compute, bool_
         return compute, real_of(compute) if self.real else compute
 
-    def program(
-        self, operands: Sequence[Any], statics: Mapping[str, Any], compute: dtype, out: dtype
-    ) -> devices.Program:
-        """The kernel description for these operands: tensors, or numbers passed at run time."""
-        kinds = tuple([kind_of(value) for value in operands])
-        key: Any = (kinds, compute, out)
+    def program(self, kinds: Sequence[Any], statics: Mapping[str, Any], compute: dtype, out: dtype) -> devices.Program:
+        """The kernel description for operands of these dtypes, or numbers of these classes."""
+        key: Any = (tuple(kinds), compute, out)
+        constants = self.constants(statics)
         if statics is not self.statics:
-            written = self.constants(statics)
-            key = (key, *[(n, written.get(n), v.__class__) for n, v in statics.items()])
+            key = (key, *[(n, constants.get(n), v.__class__) for n, v in statics.items()])
         program = self.programs.get(key)
         if program is None:
-            constants = self.constants(statics)
             inputs = [
                 operand(name, kind, name not in self.conditions)
                 for name, kind in zip(self.inputs, kinds, strict=True)
@@ -198,99 +183,119 @@ class Pointwise(Op):
 
     def run(self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None = None) -> Tensor:
         """Compute, into a new tensor or in place into ``into``, and record."""
-        if self.complex_entry is not None and any(map(_is_complex, operands)):
-            if self.real and into is not None:
-                raise RuntimeError(f"In-place {self.name} is not supported for complex tensors.")
-            return self.complex_entry.run(operands, statics, into)
         if state.mode & TRANSFORMED:
-            return transformed(PointwiseCall(self, operands, statics, into))
-        key = layout_key(operands)
-        if key is None:
+            op = self._for(operands, into)
+            return transformed(PointwiseCall(op, operands, statics, into))
+        if into is not None:
+            check_target(into, operands)
+        entry, operands = self.entry(operands, statics, into)
+        details = entry.details
+        if details.passed:
+            operands = (*operands, *[statics[name] for name in details.passed])
+        if statics is not self.statics and details.compute.kind in "bi":
+            _check_statics(statics, details.compute)
+        return execute(entry, operands) if into is None else change(entry, operands, into)
+
+    def with_statics(self, statics: Mapping[str, Any]) -> Pointwise:
+        """The operation with other numbers where none are given."""
+        other = copy.copy(self)
+        other.statics = statics
+        other.programs, other.rules_of = {}, {}
+        return other.with_own_entries()
+
+    def with_own_entries(self) -> Pointwise:
+        """The operation, a copy of another, which decides for itself what calls come to."""
+        self.entries, self.entries_in_place, self.entries_with_statics = Entries(), Entries(), Entries()
+        return self
+
+    def entry(
+        self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None = None
+    ) -> tuple[Entry, Sequence[Any]]:
+        """What a call comes to, and its operands as tensors and Python's numbers.
+
+        Raises:
+            TypeError: an operand is neither, or none is a tensor.
+            RuntimeError, NotImplementedError: the operation is not defined for these dtypes, shapes or devices.
+        """
+        try:
+            key: Any = [v.__class__ if v.__class__ in NUMBERS else v._layout for v in operands]
+        except AttributeError:
             operands = [prepared(self, name, v) for name, v in zip(self.inputs, operands, strict=True)]
-            key = layout_key(operands)
+            key = [v.__class__ if v.__class__ in NUMBERS else v._layout for v in operands]
         if statics is not self.statics:
-            written = self.constants(statics)
-            key = (key, *[(n, written.get(n), v.__class__) for n, v in statics.items()])
-        call = self.calls.get(key)
-        if call is None:
+            constants = self.constants(statics)
+            key += [(n, constants.get(n), v.__class__) for n, v in statics.items()]
+            entries = self.entries_with_statics
+            key.append(into is not None)
+        else:
+            entries = self.entries if into is None else self.entries_in_place
+        key = key[0] if len(key) == 1 else tuple(key)
+        entry = entries.find(key)
+        if entry is None:
             if not any(isinstance(value, Tensor) for value in operands):
                 raise _no_operand(self, self.inputs[0], operands[0], Tensor)
-            if not self.compute_types(operands)[0].is_complex:
-                _check_real(statics)
-            call = self.calls.remember(key, Call(self, operands, statics))
-        if call.compute.kind in "bi":
-            if statics is not self.statics:
-                _check_statics(statics, call.compute)
-            if self.check_integers is not None:
-                self.check_integers(operands)
-        if into is not None:
-            check_target(into, operands, call.shape, call.kind)
-        plan = None
-        if state.mode & GRAD and self.rules:
-            edges = self._edges(operands)
-            if any(edges):
-                needed = tuple([edge is not None for edge in edges])
-                plan = call.plans.get(needed)
-                if plan is None:
-                    plan = call.plans[needed] = self.plan(needed, statics)
-                saved, versions = plan.save(operands, statics, into)
+            entry = entries.add(key, self._for(operands, into).prepare(operands, statics, into))
+        return entry, operands
+
+    def _for(self, operands: Sequence[Any], into: Tensor | None) -> Pointwise:
+        """The operation that does it for operands of these kinds of numbers."""
+        if self.complex_entry is None or not any(map(_is_complex, operands)):
+            return self
+        if self.real and into is not None:
+            raise RuntimeError(f"In-place {self.name} is not supported for complex tensors.")
+        return self.complex_entry
+
+    def prepare(self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None) -> Entry:
+        """Decide what a call comes to; nothing is computed, and of the operands only layouts are looked at."""
+        compute, kind = self.compute_types(operands)
+        if not compute.is_complex:
+            _check_real(statics)
+        shape = common_shape(operands)
         if into is None:
-            out = call.result(operands, statics)
-            if not state.mode & GRAD:
-                out._origin = UNRECORDED
+            out = new_layout(operands, shape, tensor_type(kind, common_device(operands)))
         else:
-            out = into
-            self._overwrite(into, operands, statics, call.compute)
-        if plan is not None:
-            self.record((edges, plan, saved, versions), operands, call.compute, call.shape, out, into)
-        return out
+            out = into._layout
+            if shape != out.shape:
+                raise outgrown(out.shape, shape)
+            if kind.category > out.type.dtype.category:
+                raise _not_cast(kind, out.type.dtype)
+        program = self.program(kinds_passed(operands, out), statics, compute, out.type.dtype)
+        passed = tuple([i.name for i in program.arguments if i.name in self.statics])
+        layouts = [None if value.__class__ in NUMBERS else value._layout for value in operands]
+        launch = devices.pointwise_launcher(program, [*layouts, *[None] * len(passed)], [out], into is not None)
+        if self.check_integers is not None and compute.kind in "bi":
+            launch = _checked(self.check_integers, launch)
+        node_class = self.node_class
+        for position, own in self.numbers.items():
+            if operands[position].__class__ in NUMBERS:
+                node_class = own
+        recorded = bool(self.rules) and out.type.dtype.differentiable
+        return Entry(self, launch, out, recorded, _Details(compute, statics, passed, node_class))
 
-    def pending(self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None) -> Any:
-        """What ``record`` is to be given once the result is there; None if nothing is to be recorded."""
-        edges = self._edges(operands) if state.mode & GRAD and self.rules else ()
-        if not any(edges):
-            return None
-        plan = self.plan(tuple([edge is not None for edge in edges]), statics)
-        return edges, plan, *plan.save(operands, statics, into)
 
-    def record(
-        self, pending: Any, operands: Sequence[Any], compute: dtype, shape: tuple[int, ...], out: Tensor,
-        into: Tensor | None,
-    ) -> None:
-        """Make a node the origin of ``out``, which is ``into`` if it was computed in place."""
-        edges, plan, saved, versions = pending
-        node: Any = self.node_classes(operands)[0](edges, out._layout)
-        node.plan, node.compute, node.saved, node.versions = plan, compute, None, ()
-        if into is None:
-            out._edge = (node, 0)
-            out._requires_grad = True
-        else:
-            record_inplace(into, node)  # before the result is saved: it has been changed, whatever a hook does
-        if "out" in plan.names:
-            place = plan.names.index("out")
-            saved[place], versions[place] = keep(out, 0)
-        node.saved, node.versions = tuple(saved), tuple(versions)
+class _Details(NamedTuple):
+    """What a pointwise entry knows besides: the dtype computed in, the static numbers and which of them are passed at
+    run time, and the class of its nodes."""
 
-    def _overwrite(self, into: Tensor, operands: Sequence[Any], statics: Mapping[str, Any], compute: dtype) -> None:
-        """Compute in place."""
-        values = passed_values(operands, into)
-        program = self.program(values, statics, compute, into._layout.type.dtype)
-        if statics is not self.statics:
-            values += [statics[i.name] for i in program.arguments if i.name in statics]
-        devices.run_pointwise(program, values, [into])
-        into._counter[0] += 1
+    compute: dtype
+    statics: Mapping[str, Any]
+    passed: tuple[str, ...]
+    node_class: type[Any]
 
-    def _edges(self, operands: Sequence[Any]) -> tuple[Any, ...]:
-        """An edge for each input that needs a gradient, taken before anything is changed."""
-        return tuple([
-            edge_of(v) if isinstance(v, Tensor) and v._requires_grad and name not in self.nondifferentiable else None
-            for name, v in zip(self.inputs, operands)  # noqa: B905 - of one length; strict= costs time
-        ])
+
+def _checked(check: Callable[[Sequence[Any]], None], launch: Callable[..., Any]) -> Callable[..., Any]:
+    """A launcher that first looks at the values of its operands."""
+
+    def run(*operands: Any) -> Any:
+        check(operands)
+        return launch(*operands)
+
+    return run
 
 
 def prepared(op: Pointwise, name: str, value: Any) -> Any:
     """An operand as a tensor or a Python number."""
-    if isinstance(value, Tensor) or value.__class__ in devices.NUMBERS:
+    if isinstance(value, Tensor) or value.__class__ in NUMBERS:
         return value
     if isinstance(value, np.generic):
         return value.item()
@@ -325,18 +330,16 @@ def _check_statics(statics: Mapping[str, Any], compute: dtype) -> None:
         check_fits(value, compute)
 
 
-def check_target(target: Tensor, operands: Sequence[Any], shape: tuple[int, ...], kind: dtype) -> None:
-    """Raise unless ``target`` may be overwritten with a result of this shape and dtype."""
+def check_target(target: Tensor, operands: Sequence[Any]) -> None:
+    """Raise unless ``target`` may be overwritten with a result computed from these operands."""
     tensors = [value for value in operands if isinstance(value, Tensor)]
     check_in_place(target, *tensors)
-    if shape != target._layout.shape:
-        raise outgrown(target._layout.shape, shape)
-    if kind.category > target._layout.type.dtype.category:
-        raise RuntimeError(
-            f"result type {kind.legacy} can't be cast to the desired output type {target._layout.type.dtype.legacy}"
-        )
     for value in tensors:
         check_overlap(target, value)
+
+
+def _not_cast(kind: dtype, target: dtype) -> RuntimeError:
+    return RuntimeError(f"result type {kind.legacy} can't be cast to the desired output type {target.legacy}")
 
 
 def pointwise(
@@ -383,7 +386,7 @@ def pointwise(
             function, node, nondifferentiable, result, real, dtypes, conditions, baked or {}, refused or {},
             refused_operands or {}, check_integers, numbers or {}, None if complex is None else complex.op,
         )
-        call: Any = recorder(op)
+        call: Any = function_of(op)
         call.__doc__ = function.__doc__
         call.op = op
         call.gradient = op.gradient
@@ -391,7 +394,7 @@ def pointwise(
         if export:
             public(call, name=op.name)
         if inplace or (inplace is None and result != "bool"):
-            call.inplace = inplace_recorder(op)
+            call.inplace = in_place(op)
             if export:
                 attach(op.name + "_", call.inplace)
         return call

@@ -9,7 +9,10 @@ import numpy as np
 
 from .._types import dtype, float32, real_of
 
-__all__ = ["check_fits", "plain_number"]
+__all__ = ["NUMBERS", "check_fits", "plain_number"]
+
+#: The classes of Python's numbers, which are operands as they are.
+NUMBERS = frozenset({bool, int, float, complex})
 
 _LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 

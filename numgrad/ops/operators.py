@@ -7,10 +7,9 @@ from typing import Any
 
 from .._tensor import Tensor
 from .._types import bool_
-from . import recorder
+from .callables import OPERANDS, operator
 from .pointwise import arithmetic as p
 from .pointwise import comparison, integers, powers
-from .recorder import OPERANDS
 from .table import attach
 
 __all__: list[str] = []
@@ -19,10 +18,10 @@ __all__: list[str] = []
 def _guarded(function: Callable[[Any, Any], Any]) -> Callable[[Tensor, Any], Any]:
     """An operator; Python asks the other operand where this one does not know it."""
 
-    def operator(self: Tensor, other: Any) -> Any:
+    def call(self: Tensor, other: Any) -> Any:
         return function(self, other) if isinstance(other, OPERANDS) else NotImplemented
 
-    return operator
+    return call
 
 
 def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Tensor, Any], Any]:
@@ -54,7 +53,7 @@ def _unchanged(self: Tensor) -> Tensor:
 def _attach(name: str, function: Any, inplace: Any, reflected: Any = None) -> None:
     """Attach an operator in its three forms: ``x + y``, ``y + x`` for a ``y`` that is no tensor, and ``x += y``."""
     op = getattr(function, "op", None)
-    forward = _guarded(function) if op is None else recorder.operator(op)
+    forward = _guarded(function) if op is None else operator(op)
     attach(f"__{name}__", forward)
     attach(f"__r{name}__", forward if reflected is function else reflected or _reflected(function))
     attach(f"__i{name}__", _guarded(inplace))
@@ -69,10 +68,10 @@ for _name, _function in {
     "rshift": integers.bitwise_right_shift,
 }.items():
     _attach(_name, _function, _function.inplace)
-_attach("sub", p.sub, p.sub.inplace, reflected=recorder.operator(p.rsub.op))
+_attach("sub", p.sub, p.sub.inplace, reflected=operator(p.rsub.op))
 _attach("truediv", p.div, p.div.inplace, reflected=_guarded(_quotient_of))
 _attach("pow", powers.pow, powers.pow_)
 for _function in (comparison.eq, comparison.ne, comparison.lt, comparison.le, comparison.gt, comparison.ge):
-    attach(f"__{_function.op.name}__", recorder.operator(_function.op))
+    attach(f"__{_function.op.name}__", operator(_function.op))
 for _name, _function in {"neg": p.neg, "abs": p.abs, "invert": _inverted, "pos": _unchanged}.items():
     attach(f"__{_name}__", _function)

@@ -54,7 +54,7 @@ def write_out(name: str, out: Any, result: Any) -> Any:
     if is_mapped(result):
         raise RuntimeError(f"vmap: {name}(): out cannot take the shape {list(result.shape)} for each example")
     made = convert(result, kind).contiguous()
-    out._storage, out._offset, out._flat = made._storage, made._offset, made._flat
+    out._storage, out._offset = made._storage, made._offset
     out._layout = made._layout
     out._counter[0] += 1
     return out

@@ -12,11 +12,9 @@ from typing import Any
 
 from .._tensor import Tensor
 from ..autograd.node import Node
+from .callables import function_of, in_place, operator
 from .elementwise import Pointwise
-from .flat import FlatNode
 from .outputs import write_out
-from .plan import PointwiseNode
-from .recorder import inplace_recorder, operator, recorder
 from .table import attach, check_tensors, public
 
 __all__ = ["of_tensors", "overload", "undifferentiated"]
@@ -29,13 +27,12 @@ def overload(call: Any, node: str, *numbers: str) -> Any:
     rules and kernels are those of ``call``, and so is the place in the table.
     """
     op: Pointwise = copy.copy(call.op)
-    op.node_class = op.node_class_of(node, PointwiseNode, *numbers)
-    op.flat_node_class = op.node_class_of(node, FlatNode, *numbers)
-    result: Any = recorder(op)
+    op.node_class = op.make_node_class(node, *numbers)
+    result: Any = function_of(op.with_own_entries())
     result.__doc__ = call.__doc__
     result.op = op
     result.scalar_function = call.scalar_function
-    result.inplace = inplace_recorder(op)
+    result.inplace = in_place(op)
     return result
 
 
@@ -49,17 +46,17 @@ def of_tensors(call: Any) -> Callable[[Any, Any], Tensor]:
         result = short(input, other)
         return result if out is None else write_out(name, out, result)
 
-    def in_place(input, other):
+    def of_tensors_in_place(input, other):
         check_tensors(name, input=input, other=other)
         return call.inplace(input, other)
 
-    for function, own_name in ((checked, name), (in_place, f"{name}_")):
+    for function, own_name in ((checked, name), (of_tensors_in_place, f"{name}_")):
         function.__name__ = function.__qualname__ = own_name
     checked.__doc__ = call.__doc__
     public(checked, checks=True)
     if hasattr(call, "inplace"):
-        in_place.__doc__ = call.inplace.__doc__
-        attach(f"{name}_", in_place)
+        of_tensors_in_place.__doc__ = call.inplace.__doc__
+        attach(f"{name}_", of_tensors_in_place)
     return checked
 
 

@@ -1,4 +1,4 @@
-"""Backward of pointwise operations: what is saved, and the one kernel that computes all gradients of a node."""
+"""Backward of pointwise operations: the one kernel that computes all gradients of a node."""
 
 from __future__ import annotations
 
@@ -8,34 +8,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import devices
-from .._tensor import Tensor, fresh, strided
-from .._types import TensorType, dtype, tensor_type
+from .._layout import Layout, broadcast_shapes, layout_of, output_strides
+from .._tensor import Tensor, strided, tensor_of
+from .._types import device, dtype, tensor_type
 from ..autograd.grad_mode import TRACED, state
-from ..autograd.places import Place
-from ..autograd.saved import keep
+from ..autograd.saved import PACKED
 from .batches import is_batched, zeros_beside
-from .calls import Calls, kind_of, layout_key, new_strides, number_places
-from .copying import convert, kept_copy
+from .copying import convert
 from .new import filled_of
-from .nodes import OpNode
+from .numbers import NUMBERS
+from .recipes import OUTPUT, Recipe, RecordedNode
 from .table import Rule, parameters
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise
 
-__all__ = ["OUTPUT", "Plan", "PointwiseNode", "as_gradient", "new_output", "operand", "passed_values"]
+__all__ = [
+    "PointwiseNode", "PointwiseRecipe", "Rules", "as_gradient", "common_device", "common_shape", "kinds_passed",
+    "new_layout", "operand",
+]
 
 
-#: Among the sources of what is saved: the operation's own result.
-OUTPUT = -1
-
-
-class Plan:
-    """How one combination of needed gradients is computed.
+class Rules:
+    """The rules for one combination of needed gradients, of an operation with certain constants.
 
     Attributes:
-        passed: the inputs whose gradient is the incoming one, handed on without a kernel.
-        computed: the others that need one, with their rules.
+        pattern: for each input what its gradient is: "kernel", "passed" if it is the incoming one, or None.
+        computed: the inputs of the first kind, with their rules.
         names: what the computed rules need besides ``grad`` and the ``constants``.
     """
 
@@ -43,51 +42,20 @@ class Plan:
         self.op = op
         self.constants = constants = op.constants(statics)
         rules = {i: op.rules[name] for i, name in enumerate(op.inputs) if needed[i]}
-        self.passed = tuple([i for i, rule in rules.items() if _hands_on(rule, statics, constants)])
-        self.computed = {i: rule for i, rule in rules.items() if i not in self.passed}
-        self.names: tuple[str, ...] = ()
-        for rule in self.computed.values():
-            known = {"grad", *constants, *self.names}
-            self.names += tuple([name for name in parameters(rule) if name not in known])
-        self.width = len(op.inputs)
-        self.arguments = {i: parameters(rule) for i, rule in self.computed.items()}
-        places = {**{name: place for place, name in enumerate(op.inputs)}, "out": OUTPUT}
-        #: Where the ``names`` come from: the place of an operand, OUTPUT, or the name of a static number.
-        self.sources: tuple[Any, ...] = tuple([places.get(name, name) for name in self.names])
-        #: For each input what its gradient is: "kernel", "passed" or None.
+        passed = [i for i, rule in rules.items() if _hands_on(rule, statics, constants)]
+        self.computed = {i: rule for i, rule in rules.items() if i not in passed}
         self.pattern = tuple([
-            "kernel" if i in self.computed else "passed" if i in self.passed else None for i in range(self.width)
+            "kernel" if i in self.computed else "passed" if i in passed else None for i in range(len(op.inputs))
         ])
-        #: Whether tensors are saved, so that a second backward finds them gone.
-        self.frees = any(name not in op.statics for name in self.names)
+        self.arguments = {i: parameters(rule) for i, rule in self.computed.items()}
+        self.names: tuple[str, ...] = ()
+        for names in self.arguments.values():
+            known = {"grad", *constants, *self.names}
+            self.names += tuple([name for name in names if name not in known])
         self.programs: dict[Any, devices.Program] = {}
-        #: What computes the gradients, by the layouts of the incoming one and of what was saved.
-        self.launches = Calls()
-
-    def save(
-        self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None
-    ) -> tuple[list[Any], list[int | None]]:
-        """What the rules name, except the output; the first input is copied if it is about to be overwritten."""
-        values: list[Any] = []
-        versions: list[int | None] = []
-        for source in self.sources:
-            if source.__class__ is not int:
-                value = statics[source]
-            elif source == OUTPUT:
-                value = None
-            elif source == 0 and into is not None:
-                value = kept_copy(into)
-            else:
-                value = operands[source]
-            version = None
-            if isinstance(value, Tensor):
-                value, version = keep(value)
-            values.append(value)
-            versions.append(version)
-        return values, versions
 
     def program(self, kinds: tuple[Any, ...], compute: dtype, outs: Sequence[dtype]) -> devices.Program:
-        """The kernel description for a gradient and what was saved, of these kinds (see ``kind_of``)."""
+        """The kernel description for a gradient and what was saved, of these dtypes or classes of numbers."""
         op = self.op
         key = (kinds, compute, tuple(outs))
         program = self.programs.get(key)
@@ -102,44 +70,76 @@ class Plan:
         return program
 
 
-class PointwiseNode(OpNode):
+#: Layouts of gradients that a recipe remembers.
+_MOST_LAUNCHES = 64
+
+
+class PointwiseRecipe(Recipe):
+    """How a pointwise call is recorded, and what computes its gradients."""
+
+    __slots__ = ("compute", "launches", "rules")
+
+    def __init__(self, node_class: type[Any], rules: Rules, compute: dtype, statics: Sequence[str]):
+        positions = {name: n for n, name in enumerate((*rules.op.inputs, *statics))}
+        sources = [OUTPUT if name == "out" else positions[name] for name in rules.names]
+        super().__init__(node_class, rules.names, sources, rules.constants)
+        self.rules = rules
+        self.compute = compute
+        #: What computes the gradients, and their layouts, by the layouts of the incoming one and of the inputs.
+        self.launches: dict[Any, tuple[Any, list[Layout]]] = {}
+
+    def find(self, key: Any, gradient: Tensor, values: Sequence[Any], types: Sequence[Any]) -> Any:
+        """What computes gradients of these types from operands of these layouts."""
+        operands = [gradient, *values]
+        shape = gradient._layout.shape
+        strides = new_layout(operands, shape, gradient._layout.type).strides
+        outs = [layout_of(type, shape, strides) for type in types]
+        kinds = tuple(kinds_passed(operands, outs[0]))
+        program = self.rules.program(kinds, self.compute, [type.dtype for type in types])
+        launch = devices.pointwise_launcher(program, [_layout(value) for value in operands], outs)
+        if len(self.launches) >= _MOST_LAUNCHES:
+            self.launches.clear()
+        found = self.launches[key] = launch, outs
+        return found
+
+
+class PointwiseNode(RecordedNode):
     """The node of a pointwise operation."""
 
-    __slots__ = ("compute", "plan")
+    __slots__ = ()
 
     op: Pointwise
-    plan: Plan
-    compute: dtype  # what the operation was computed in
+    recipe: PointwiseRecipe
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The names that the rules use."""
-        return self.plan.names
-
-    @property
-    def constants(self) -> Mapping[str, Any]:  # type: ignore[override]
-        """The static numbers that are written into the kernel."""
-        return self.plan.constants
-
-    def release(self, freed_by: Place) -> None:
-        if self.plan.frees:
-            self.saved = freed_by
+    def compute(self) -> dtype:
+        """What the operation was computed in."""
+        return self.recipe.compute
 
     def apply(self, gradient: Tensor) -> tuple[Any, ...]:
-        plan = self.plan
-        results: list[Any] = [gradient if source == "passed" else None for source in plan.pattern]
-        if len(plan.passed) > 1:
+        rules = self.recipe.rules
+        pattern = rules.pattern
+        if rules.computed:
+            computed = self._traced(gradient) if state.mode & TRACED else self._compute(gradient)
+            if len(computed) == len(pattern):
+                return computed
+            rest = iter(computed)
+        passed = pattern.count("passed")
+        if passed > 1:
             gradient._shared = True
-        if plan.computed:
-            values = self.unpack()
-            if state.mode & TRACED:
-                known = {**plan.constants, **{n: self._operand(n, v) for n, v in values.items()}, "grad": gradient}
-                for i, rule in plan.computed.items():
-                    results[i] = as_gradient(rule(*[known[name] for name in plan.arguments[i]]), gradient)
-            else:
-                for i, out in zip(plan.computed, self._compute(gradient, list(values.values())), strict=True):
-                    results[i] = out
-        return tuple(results)
+        return tuple([
+            next(rest) if source == "kernel" else gradient if source == "passed" else None for source in pattern
+        ])
+
+    def _traced(self, gradient: Tensor) -> tuple[Tensor, ...]:
+        """The computed gradients, by operations that are recorded or transformed themselves."""
+        rules = self.recipe.rules
+        values = {name: self._operand(name, value) for name, value in self.unpack().items()}
+        known = {**rules.constants, **values, "grad": gradient}
+        return tuple([
+            as_gradient(rule(*[known[name] for name in rules.arguments[i]]), gradient)
+            for i, rule in rules.computed.items()
+        ])
 
     def _operand(self, name: str, value: Any) -> Any:
         """What was saved, as a rule takes it: an operand that was a number, or real beside complex ones, converted."""
@@ -147,41 +147,45 @@ class PointwiseNode(OpNode):
             return value
         if isinstance(value, Tensor):
             return convert(value, self.compute) if self.compute.is_complex else value
-        type = tensor_type(self.compute, self.layout.type.device)
-        return filled_of((), value, type)
+        return filled_of((), value, tensor_type(self.compute, self.layout.type.device))
 
-    def _compute(self, gradient: Tensor, values: list[Any]) -> list[Tensor]:
-        """All computed gradients, by one kernel."""
-        plan = self.plan
-        operands = [gradient, *values]
-        edges: list[Any] = [self.edges[i] for i in plan.computed]
-        # None: see grad_dtype
-        types = tuple([node.output(number).type or gradient._layout.type for node, number in edges])
-        place = gradient._layout.type.device
-        types = tuple([t if t.device is place else tensor_type(t.dtype, place) for t in types])  # the engine moves it
+    def _compute(self, gradient: Tensor) -> tuple[Tensor, ...]:
+        """The computed gradients, by one kernel."""
+        recipe = self.recipe
+        values: Sequence[Any] = self.kept()
+        key = [gradient._layout]
+        for value, version in zip(values, self.versions):  # noqa: B905 - of one length; strict= costs time
+            if version is not None:
+                if version == PACKED or value._counter[0] != version:
+                    values = list(self.unpack().values())
+                    key = [gradient._layout, *[v._layout for v in values if v.__class__ not in NUMBERS]]
+                    break
+                key.append(value._layout)
+        edges = self.edges
+        for i in recipe.rules.computed:
+            key.append(edges[i][0].layout.type)  # type: ignore[index]
+        found = recipe.launches.get(tuple(key))
+        if found is None:
+            found = recipe.find(tuple(key), gradient, values, self._types(gradient))
+        launch, layouts = found
+        rows = launch(gradient, *values)
+        if len(layouts) == 1:
+            return (tensor_of(layouts[0], rows),)
+        return tuple([tensor_of(layout, row) for layout, row in zip(layouts, rows)])  # noqa: B905 - of one length
+
+    def _types(self, gradient: Tensor) -> list[Any]:
+        """The types of the computed gradients."""
+        edges: list[Any] = [self.edges[i] for i in self.recipe.rules.computed]
+        own = gradient._layout.type
+        types = [node.output(number).type or own for node, number in edges]  # None: see grad_dtype
+        types = [t if t.device is own.device else tensor_type(t.dtype, own.device) for t in types]
         if self.compute.is_complex:  # the engine takes the real part for a real input
-            types = tuple([t if t.dtype.is_complex else tensor_type(self.compute, t.device) for t in types])
-        key = layout_key(operands), self.compute, types
-        launch, numbers, strides = plan.launches.get(key) or self._find_launch(key, operands, types)
-        if numbers:
-            operands = [devices.as_number(v) if n in numbers else v for n, v in enumerate(operands)]
-        shape = gradient._layout.shape
-        rows = launch(operands)
-        if strides is None:
-            return [fresh(row, shape, type) for row, type in zip(rows, types, strict=True)]
-        return [strided(row, shape, strides, 0, type) for row, type in zip(rows, types, strict=True)]
+            types = [t if t.dtype.is_complex else tensor_type(self.compute, t.device) for t in types]
+        return types
 
-    def _find_launch(self, key: Any, operands: list[Any], types: tuple[TensorType, ...]) -> Any:
-        """What computes the gradients from operands of these layouts, which of them as numbers, and the strides."""
-        assert key[0] is not None  # else launches of all layouts would be one
-        plan, shape = self.plan, operands[0]._layout.shape
-        strides = new_strides([value for value in operands if isinstance(value, Tensor)], shape)
-        numbers = number_places(operands, shape, types[0])
-        values = [devices.as_number(v) if n in numbers else v for n, v in enumerate(operands)]
-        program = plan.program(tuple(map(kind_of, values)), self.compute, [type.dtype for type in types])
-        layouts = [(v._layout.shape, None if v._layout.row_major else v._layout.strides) if isinstance(v, Tensor) else None for v in values]
-        launch = devices.layout_launcher(program, shape, layouts, [strides] * len(types), types[0])
-        return plan.launches.remember(key, (launch, numbers, strides))
+
+def _layout(value: Any) -> Layout | None:
+    return None if value.__class__ in NUMBERS else value._layout
 
 
 def operand(name: str, kind: Any, cast: bool) -> devices.Operand:
@@ -191,38 +195,74 @@ def operand(name: str, kind: Any, cast: bool) -> devices.Operand:
     return devices.Operand(name, np.dtype(kind), scalar=True, cast=cast)
 
 
-def new_output(tensors: Sequence[Tensor], shape: tuple[int, ...], type: TensorType) -> Tensor:
-    """A new tensor with the strides that PyTorch would give it."""
-    row = devices.empty(shape, type)
-    strides = new_strides(tensors, shape)
-    return fresh(row, shape, type) if strides is None else strided(row, shape, strides, 0, type)
+def new_layout(operands: Sequence[Any], shape: tuple[int, ...], type: Any) -> Layout:
+    """The layout that PyTorch would give a new tensor computed from these, of which those of the CPU may be numbers."""
+    layouts = [value._layout for value in operands if value.__class__ not in NUMBERS]
+    if all(layout.contiguous and (not layout.shape or layout.shape == shape) for layout in layouts):
+        return layout_of(type, shape)
+    return layout_of(type, shape, output_strides(shape, tuple([(layout.shape, layout.strides) for layout in layouts])))
 
 
-def passed_values(operands: Sequence[Any], target: Tensor) -> list[Any]:
-    """The operands as they are given to a kernel that writes to ``target``: what repeats one value as a number, where
-    the device likes that, and 0-d tensors of the CPU beside others."""
-    shape, place = target._layout.shape, target._layout.type.device
-    values = []
+def common_shape(operands: Sequence[Any]) -> tuple[int, ...]:
+    """The shape that the tensors among the operands are broadcast to."""
+    shapes = [value._layout.shape for value in operands if value.__class__ not in NUMBERS]
+    first = shapes[0]
+    return first if all(shape == first for shape in shapes) else broadcast_shapes(*shapes)
+
+
+def common_device(operands: Sequence[Any]) -> device:
+    """The device that pointwise operations on these tensors run on: 0-d tensors of the CPU may stand beside others.
+
+    Raises:
+        RuntimeError: they are on several.
+    """
+    tensors = [value for value in operands if value.__class__ not in NUMBERS]
+    place = tensors[0]._layout.type.device
+    for tensor in tensors:
+        other = tensor._layout.type.device
+        if other is not place and other != place:
+            if place.type == "cpu" and not any(t._layout.shape for t in tensors if t._layout.type.device.type == "cpu"):
+                place = other
+            elif other.type != "cpu" or tensor._layout.shape:
+                raise RuntimeError(
+                    f"Expected all tensors to be on the same device, but found at least two devices, {other} and "
+                    f"{place}!" if place.type == "cpu" else
+                    f"Expected all tensors to be on the same device, but found at least two devices, {place} and "
+                    f"{other}!"
+                )
+    return place
+
+
+def kinds_passed(operands: Sequence[Any], out: Layout) -> list[Any]:
+    """What a program is to know of its operands: the dtype of an array, or the class of a number.
+
+    A tensor that repeats one value on the CPU is passed as that, as are 0-d tensors of the CPU beside others.
+    """
+    kinds: list[Any] = []
     for value in operands:
-        if isinstance(value, Tensor) and (
-            value._flat is None or value._layout.shape != shape or value._layout.type.device is not place
-        ):
-            number = devices.as_number(value)
-            values.append(value if number is None else number)
-        else:
-            values.append(value)
-    return values
+        if value.__class__ in NUMBERS:
+            kinds.append(value.__class__)
+            continue
+        layout = value._layout
+        own = layout.contiguous and layout.shape == out.shape and layout.type.device is out.type.device
+        repeats = layout.type.device.type == "cpu" and layout.size > 0 and not any(layout.strides)
+        kinds.append(_NUMBERS_OF[layout.type.dtype.kind] if repeats and not own else layout.type.numpy)
+    return kinds
+
+
+#: The classes of the numbers that are read from tensors.
+_NUMBERS_OF = {"b": bool, "i": int, "f": float, "c": complex}
 
 
 def as_gradient(result: Any, gradient: Tensor) -> Tensor:
     """What a rule gives for a gradient; where that is the number 0, zeros that lie as the gradient does."""
     if result.__class__ is not int:
         return result
-    shape, type = gradient._layout.shape, gradient._layout.type
+    layout = gradient._layout
     if is_batched(gradient):  # a tangent may be overwritten with what differs among the examples
-        return zeros_beside((gradient,), shape, type)
-    row, strides = devices.zeros(shape, type), new_strides([gradient], shape)
-    return fresh(row, shape, type) if strides is None else strided(row, shape, strides, 0, type)
+        return zeros_beside((gradient,), layout.shape, layout.type)
+    own = new_layout([gradient], layout.shape, layout.type)
+    return strided(devices.zeros(own.shape, own.type), own.shape, own.strides, 0, own.type)
 
 
 class _Probe:

@@ -35,19 +35,11 @@ def _fit(gradient: Tensor, shape: tuple[int, ...], type: Any) -> Tensor:
 
 
 def _add_to(total: Tensor, gradient: Tensor) -> Tensor:
-    """Add to a tensor in place; where recording is off and both lie in rows, without asking much."""
-    row, other = total._flat, gradient._flat
-    if (
-        row is None
-        or other is None
-        or total._view is not None
-        or total._layout.type is not gradient._layout.type
-        or total._layout.shape != gradient._layout.shape
-        or state.mode
-        or is_inference(total)
-    ):
+    """Add to a tensor in place; where recording is off and both are alike, without asking much."""
+    layout = total._layout
+    if total._view is not None or layout is not gradient._layout or state.mode or is_inference(total):
         return pointwise.add.inplace(total, gradient)
-    devices.add_rows(row, other)
+    devices.run_pointwise(devices.row_adder(layout.type.numpy), (total, gradient), (total,))
     total._counter[0] += 1
     return total
 
@@ -150,6 +142,7 @@ operations.for_each = _for_each
 operations.give_tangent = _give_tangent
 operations.gpu_count = devices.gpu_count
 operations.kernel_listeners = devices.kernel_listeners
+operations.kept_copy = copying.kept_copy
 operations.laid_out_as = _laid_out_as
 operations.listen = devices.launches.listen
 operations.ones = _ones
@@ -167,10 +160,3 @@ operations.unlisten = devices.launches.unlisten
 operations.with_batches = _with_batches
 operations.with_tangents = _with_tangents
 operations.zeros = _zeros
-
-
-def _take_from_devices() -> None:
-    operations.add_rows = devices.add_rows
-
-
-devices.whenever_chosen(_take_from_devices)

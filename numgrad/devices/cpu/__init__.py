@@ -5,9 +5,9 @@ from .attention import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .launching import *  # noqa: F403
 from .likelihood import *  # noqa: F403
-from .nests import *  # noqa: F403
 from .normalization import *  # noqa: F403
 from .optimizers import *  # noqa: F403
+from .pointwise import *  # noqa: F403
 from .products import *  # noqa: F403
 from .random import *  # noqa: F403
 from .ranges import *  # noqa: F403
@@ -16,3 +16,4 @@ from .scans import *  # noqa: F403
 from .searching import *  # noqa: F403
 from .softmax import *  # noqa: F403
 from .sorting import *  # noqa: F403
+from .threads import *  # noqa: F403

@@ -12,7 +12,9 @@ from numgrad_kernels.cpu import copying
 
 from ..._layout import loop_nest
 from ..launches import by_numpy
-from .launching import empty, launch, run_pointwise, worth_threads
+from .launching import empty, launch
+from .pointwise import run_pointwise
+from .threads import worth_threads
 
 __all__ = ["clear_triangle", "copy", "joined"]
 

@@ -17,7 +17,7 @@ from numgrad_kernels.store import Kernel
 from ..._layout import contiguous_strides
 from ..compiling import compile_kernel
 from .blas import gemm_addresses, one_thread
-from .launching import worth_threads
+from .threads import worth_threads
 
 __all__ = ["attention", "attention_backward", "attention_is_fused"]
 

@@ -18,7 +18,8 @@ from ..compiling import compile_kernel
 from ..factors import factor, product_sizes
 from ..memory import empty_row, no_row, out_of_memory
 from .blas import MANY, blas_name, gemm_addresses, one_thread, one_thread_for
-from .launching import PARALLEL_FROM, empty, worth_threads
+from .launching import empty
+from .threads import PARALLEL_FROM, worth_threads
 
 __all__ = ["add_to", "blas_name", "matrix_product", "product"]
 

@@ -11,21 +11,19 @@ import numpy as np
 from numgrad_kernels.cuda.pointwise import argument_types, may_be_quads, quads_text, row_text, strided_text
 from numgrad_kernels.pointwise import Program
 
-from ..._layout import loop_nest, numel
-from ..cpu.launching import NUMBERS, filler, row_adder
+from ..._layout import Layout, loop_nest, numel
+from ..cpu.launching import filler
+from ..cpu.pointwise import NUMBERS
 from ..rows import DeviceRow
 from .launching import Kernel, compile_kernel
 from .memory import empty_row, stream
 
 __all__ = [
-    "add_rows", "as_number", "copy", "filled", "flat_launcher", "layout_launcher", "run_pointwise", "share_elements",
+    "as_number", "copy", "filled", "pointwise_launcher", "run_pointwise", "share_elements",
 ]
 
 #: Elements from which rows are read four at a time, which takes another kernel.
 QUADS_FROM = 16384
-
-Layout = tuple[tuple[int, ...], tuple[int, ...] | None] | None
-
 
 #: The forms of kernels over rows, by which a program keeps them; others are ("cuda", rank, narrow).
 _ROW, _QUADS = ("cuda", "row"), ("cuda", "quads")
@@ -63,56 +61,58 @@ def _is_aligned(value: Any) -> bool:
     return value.__class__ is not DeviceRow or value.address % min(16, 4 * value.dtype.itemsize) == 0
 
 
-def flat_launcher(program: Program, type: Any) -> Callable[..., Any]:
-    """A function that runs ``program`` over rows of equal length and returns the new output, or outputs."""
-    dtypes = [dtype for _, dtype in program.outputs]
-    lead = next(n for n, operand in enumerate(program.arguments) if not operand.scalar)
+def pointwise_launcher(
+    program: Program, operands: Sequence[Layout | None], outs: Sequence[Layout], into: bool = False
+) -> Callable[..., Any]:
+    """A function that runs ``program`` on tensors of these layouts, and on numbers, for which None stands.
 
-    def launch(*rows: Any) -> list[DeviceRow]:
-        first = rows[lead]
-        outs = [empty_row(first.size, dtype, first.device) for dtype in dtypes]
-        _run_rows(program, (*rows, *outs), first.size, first.device)
-        return outs
-
-    def launch_for_one(*rows: Any) -> DeviceRow:
-        first = rows[lead]
-        out = empty_row(first.size, only, first.device)
-        _run_rows(program, (*rows, out), first.size, first.device)
-        return out
-
-    only = dtypes[0]
-    return launch_for_one if len(dtypes) == 1 else launch
-
-
-def layout_launcher(
-    program: Program, shape: tuple[int, ...], operands: Sequence[Layout], outs: Sequence[tuple[int, ...] | None],
-    type: Any,
-) -> Callable[[Sequence[Any]], list[DeviceRow]]:
-    """A function that runs ``program`` on tensors of these layouts, broadcast to ``shape``, and on numbers.
-
-    It returns the new outputs as rows, which are to be read with the strides ``outs`` (None for row-major).
+    It returns the memory of new outputs of the layouts ``outs``, in a tuple if there are several.  With ``into`` it
+    takes after the operands the tensors to write to, and returns nothing.  A tensor in the place of a scalar of the
+    program is one on the CPU that has one value, which is read.
     """
-    size, device = numel(shape), type.device.index
+    size, shape, device = outs[0].size, outs[0].shape, outs[0].type.device.index
+    forms = [
+        None if layout is None else _as_value if operand.scalar else layout
+        for layout, operand in zip(operands, program.arguments, strict=True)
+    ]
+    arrays = [form for form in forms if isinstance(form, Layout)]
+    layouts = [*arrays, *outs]
     dtypes = [dtype for _, dtype in program.outputs]
-    layouts = [layout for layout in operands if layout is not None]
-    flat = all(strides is None for strides in outs) and all(layout == (shape, None) for layout in layouts)
+    count = len(forms)
+    flat = all(layout.contiguous and layout.shape == shape for layout in layouts)
     if not flat:
-        form, numbers = _nest(program, shape, (*layouts, *[(shape, strides) for strides in outs]))
+        form, numbers = _nest(program, shape, [(layout.shape, layout.strides) for layout in layouts])
 
-    def launch(values: Sequence[Any]) -> list[DeviceRow]:
-        rows = [empty_row(size, dtype, device) for dtype in dtypes]
-        if flat:
-            given = [v if layout is None else v._flat for v, layout in zip(values, operands, strict=True)]
-            _run_rows(program, (*given, *rows), size, device)
-        elif size:
-            given = [v if layout is None else v._storage for v, layout in zip(values, operands, strict=True)]
-            starts = [v._offset for v, layout in zip(values, operands, strict=True) if layout is not None]
+    def launch(*values: Any) -> Any:
+        rows = [] if into else [empty_row(size, dtype, device) for dtype in dtypes]
+        given, starts = [], []
+        for value, own in zip(values[:count], forms, strict=True):
+            if own is None:
+                given.append(value)
+            elif own is _as_value:
+                given.append(_as_value(value))
+            else:
+                given.append(value._flat if flat else value._storage)
+                starts.append(value._offset)
+        if into:
+            targets = values[count:]
+            given += [target._flat if flat else target._storage for target in targets]
+            starts += [target._offset for target in targets]
+        else:
+            given += rows
             starts += [0] * len(rows)
+        if flat:
+            _run_rows(program, given, size, device)
+        elif size:
             kernel = _kernel(program, form)
-            kernel.run(*kernel.grid(size, device), stream(device), *given, *rows, *numbers, *starts)
-        return rows
+            kernel.run(*kernel.grid(size, device), stream(device), *given, *numbers, *starts)
+        return None if into else tuple(rows) if len(rows) > 1 else rows[0]
 
     return launch
+
+
+def _as_value(tensor: Any) -> Any:
+    return tensor._storage.item(tensor._offset)
 
 
 def _nest(program: Program, shape: tuple[int, ...], layouts: Sequence[Any]) -> tuple[Any, list[int]]:
@@ -124,27 +124,12 @@ def _nest(program: Program, shape: tuple[int, ...], layouts: Sequence[Any]) -> t
 
 def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) -> None:
     """Run a program over tensors, broadcast to the shape of ``outs``; numbers are passed as they are."""
-    shape, device = outs[0]._layout.shape, outs[0]._storage.device
-    everything = (*values, *outs)
-    tensors = [value for value in everything if value.__class__ not in NUMBERS]
-    if all(tensor._flat is not None and tensor._layout.shape == shape for tensor in tensors):
-        rows = [value if value.__class__ in NUMBERS else value._flat for value in everything]
-        _run_rows(program, rows, numel(shape), device)
-    elif numel(shape):
-        form, numbers = _nest(program, shape, [(tensor._layout.shape, tensor._layout.strides) for tensor in tensors])
-        given = [value if value.__class__ in NUMBERS else value._storage for value in everything]
-        starts = [tensor._offset for tensor in tensors]
-        kernel = _kernel(program, form)
-        kernel.run(*kernel.grid(numbers[0], device), stream(device), *given, *numbers, *starts)
+    operands = [None if value.__class__ in NUMBERS else value._layout for value in values]
+    pointwise_launcher(program, operands, [out._layout for out in outs], into=True)(*values, *outs)
 
 
 def as_number(tensor: Any) -> None:
     """None: to know the value that a tensor on a GPU repeats is to wait for all that was launched before."""
-
-
-def add_rows(total: DeviceRow, row: DeviceRow) -> None:
-    """Add a row to another of its length and dtype, in place."""
-    _run_rows(row_adder(total.dtype), (total, row, total), total.size, total.device)
 
 
 def copy(program: Program, source: Any, target: Any) -> None:

@@ -11,14 +11,14 @@ from numgrad_kernels.cuda import adapter
 from numgrad_kernels.cuda.products import SIDE, TILE, first, products, repeat_row, row_products
 from numgrad_kernels.pointwise import Operand, Program
 
-from ..._layout import contiguous_strides, numel
+from ..._layout import Layout, contiguous_strides, layout_of, numel
 from .. import launches
 from ..factors import Factor, factor, product_sizes
 from ..rows import DeviceRow
 from . import cublas
 from .launching import THREADS, blocks_for, launch
 from .memory import empty_row, no_row, stream
-from .pointwise import layout_launcher, run_pointwise
+from .pointwise import pointwise_launcher, run_pointwise
 
 __all__ = ["add_to", "matrix_product", "product"]
 
@@ -108,7 +108,7 @@ def _first_of(tensor: Any) -> DeviceRow:
 def _for_cublas(tensor: Any, lies: Factor) -> DeviceRow:
     """The tensor's elements from the first on, if need be in a contiguous copy."""
     if lies.copied:
-        return _copier(tensor._layout.type, tensor._layout.shape, tensor._layout.strides)([tensor])[0]
+        return _copier(tensor._layout)(tensor)
     return _first_of(tensor)
 
 
@@ -117,9 +117,9 @@ def _same(value):
 
 
 @functools.lru_cache(maxsize=1024)
-def _copier(type: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+def _copier(layout: Layout) -> Any:
     """What copies tensors of this layout into rows."""
-    return layout_launcher(_copy_program(type.numpy), shape, [(shape, strides)], [None], type)
+    return pointwise_launcher(_copy_program(layout.type.numpy), [layout], [layout_of(layout.type, layout.shape)])
 
 
 @functools.cache

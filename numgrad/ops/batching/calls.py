@@ -19,10 +19,11 @@ from ...autograd.grad_mode import GRAD, state
 from ...autograd.node import edge_of
 from ...autograd.views import check_writable, record_inplace, reshaped_in_place
 from ..batches import Batched, Mapped, below, expanded, lifted, mapped, take_on
-from ..calls import common_shape
 from ..copying import convert
+from ..dispatch import begin, finish
 from ..elementwise import check_target, prepared
 from ..overwriting import copy_, overwritten, recorded_edges
+from ..plan import common_shape
 from ..shapes.joining import stack_op
 from ..shapes.parts import select_op
 from ..shapes.views import reshape
@@ -142,8 +143,9 @@ def pointwise(call: PointwiseCall, level: Batched) -> Tensor:
     compute, kind = op.compute_types(operands)
     shape = common_shape(tensors)
     if target is not None:
-        check_target(target, operands, shape, kind)
-    pending = op.pending(operands, statics, target)
+        check_target(target, operands)
+    entry, operands = op.entry(operands, statics, target)
+    pending = begin(entry, (*operands, *[statics[name] for name in entry.details.passed]), target)
     batched = not all(map(is_shared, tensors))
     with below(level):
         values = [aligned(value, len(shape)) if isinstance(value, Tensor) else value for value in operands]
@@ -161,7 +163,7 @@ def pointwise(call: PointwiseCall, level: Batched) -> Tensor:
         out = target
         _count(target)
     if pending is not None:
-        op.record(pending, operands, compute, shape, out, target)
+        finish(pending, out, target)
     return out if call.target is None else call.target
 
 

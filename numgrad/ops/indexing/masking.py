@@ -49,7 +49,8 @@ def _fill(input: Tensor, mask: Tensor, value: Any, out: Tensor | None = None) ->
     """Write the value, or the input's own, to ``out``, the input itself unless it is given."""
     operands = [mask, number_in(value, input), input]
     kind = input._layout.type.dtype
-    program = choose.op.program(operands, choose.op.statics, kind, kind)
+    kinds = [bool_.numpy, operands[1].__class__, kind.numpy]
+    program = choose.op.program(kinds, choose.op.statics, kind, kind)
     devices.run_pointwise(program, operands, [input if out is None else out])
 
 

@@ -11,13 +11,13 @@ from typing import Any
 
 from ... import devices
 from ..._layout import numel
-from ..._tensor import Tensor, fresh
+from ..._tensor import Tensor, fresh, tensor_of
 from ..._types import bool_, dtype
 from ..arguments import checked
 from ..copying import convert
 from ..new import filled_of
 from ..one_device import check_one_device
-from ..plan import new_output
+from ..plan import new_layout
 from ..pointwise.arithmetic import add, conj
 from ..pointwise.integers import logical_and, logical_or
 from ..promotion import result_dtype
@@ -216,7 +216,8 @@ def addr_op(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) ->
     kind = input._layout.type.dtype
     beta, alpha = _factors(kind, beta, alpha)
     column = unsqueeze_op.function(vec1, 1)
-    out = new_output([input, column, vec2], vec1._layout.shape + vec2._layout.shape, input._layout.type)
+    layout = new_layout([input, column, vec2], vec1._layout.shape + vec2._layout.shape, input._layout.type)
+    out = tensor_of(layout, devices.empty(layout.shape, layout.type))
     if beta == 0:
         devices.run_pointwise(_program(_outer, kind, alpha.__class__), [column, vec2, alpha], [out])
     else:

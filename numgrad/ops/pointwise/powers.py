@@ -10,9 +10,9 @@ from ..._tensor import Tensor
 from ..._types import bool_, get_default_dtype, int64
 from ..arguments import checked, wrong_kind
 from ..copying import convert
+from ..dispatch import unary
 from ..elementwise import pointwise
 from ..outputs import write_out
-from ..recorder import unary
 from ..table import attach, public
 from .arithmetic import abs, conj, log, mul
 from .comparison import where
@@ -90,7 +90,7 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
 
 #: The powers that have a kernel of their own.
 _powers = {
-    (kind, kind(exponent)): unary(pow_number.op, {"exponent": kind(exponent)})
+    (kind, kind(exponent)): unary(pow_number.op.with_statics({"exponent": kind(exponent)}))
     for exponent in _EXPONENTS["exponent"]
     for kind in (int, float)
     if kind(exponent) == exponent

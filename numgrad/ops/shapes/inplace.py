@@ -32,7 +32,7 @@ def _in_place(op: Any, node: str) -> Callable[..., Tensor]:
         if edge is not None:
             recorded = node_class((edge,), seen._layout)
             op._save(recorded, (input, *args), (seen,))
-        input._flat, input._layout, input._offset = seen._flat, seen._layout, seen._offset
+        input._layout, input._offset = seen._layout, seen._offset
         input._counter[0] += 1
         reshaped_in_place(input, recorded, (op, args))
         return input

@@ -90,7 +90,7 @@ def set_(
 
 def _show(input: Tensor, other: Tensor) -> None:
     """Give the tensor the elements that ``other`` shows."""
-    for name in ("_flat", "_layout", "_offset", "_storage"):
+    for name in ("_layout", "_offset", "_storage"):
         setattr(input, name, getattr(other, name))
     input._accumulator = None  # the old one expects gradients of the old shape
 

@@ -7,12 +7,13 @@ from typing import Any
 
 from ..._layout import (
     broadcast_strides,
+    layout_of,
     normal_dim,
     normal_dims,
     numel,
     view_strides,
 )
-from ..._tensor import Tensor, fresh, strided
+from ..._tensor import Tensor, fresh, strided, tensor_of
 from ...autograd.grad_mode import TRACED, state
 from ..arguments import checked
 from ..copying import contiguous
@@ -99,10 +100,8 @@ def _inferred(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
 @operation("ViewBackward0", view=True, shapes=["shape"])
 def view_as_shape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     layout = input._layout
-    if input._flat is not None and layout.row_major:
-        out = fresh(input._flat, shape, layout.type)
-        out._storage, out._offset = input._storage, input._offset
-        return out
+    if layout.row_major:
+        return tensor_of(layout_of(layout.type, shape), input._storage, input._offset)
     strides = view_strides(layout.shape, layout.strides, shape)
     if strides is None:
         raise RuntimeError(

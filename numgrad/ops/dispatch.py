@@ -1,0 +1,331 @@
+"""How an operation is called: look up what a call like this comes to, launch, make the tensor, record.
+
+Note [A call is a lookup]
+What a call does depends on the layouts of its operands and on its other arguments, hardly ever on elements.  So an
+operation decides once for each combination of these: which kernel runs, with which sizes and strides, how the result
+lies in memory, and what a node saves for which gradients.  That is an ``Entry``.  A call reads the layouts, finds the
+entry, launches, and makes the tensor.  ``unary`` and ``binary`` do that for the most frequent operations, without
+asking for anything that they have not; ``execute`` does it for any number of operands, ``change`` for what overwrites
+one of them.  All record by ``begin`` and ``finish``.
+
+Where anything out of the ordinary is switched on (see ``ORDINARY``) the operation's own ``run`` takes over.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from .._layout import Layout
+from .._tensor import Tensor, tensor_of
+from .._types import default_dtype_changed
+from ..autograd.grad_mode import GRAD, ORDINARY, state
+from ..autograd.node import edge_of, new_node
+from ..autograd.operations import operations
+from ..autograd.origins import UNRECORDED
+from ..autograd.saved import keep
+from ..autograd.views import record_inplace
+from .numbers import NUMBERS
+from .recipes import OUTPUT, Recipe
+
+__all__ = [
+    "Entries", "Entry", "begin", "binary", "change", "execute", "finish", "record", "result_of", "save", "several",
+    "unary",
+]
+
+
+class Entry:
+    """What a call comes to, for operands of certain layouts and certain other arguments.
+
+    Attributes:
+        op: the operation of the table that does it.
+        launch: ``launch(*operands)`` runs what there is to run and returns the memory of the result; of an operation
+            in place ``launch(*operands, target)`` overwrites the target.  Of a view it is the number of elements by
+            which it begins later than the first operand.
+        layout: that of the result; a tuple where there are several.
+        recorded: whether the result has a derivative.
+        details: what else the operation wants to know when it makes a recipe.
+    """
+
+    __slots__ = ("details", "launch", "layout", "op", "recipes", "recorded")
+
+    def __init__(self, op: Any, launch: Callable[..., Any], layout: Layout, recorded: bool, details: Any = None):
+        self.op = op
+        self.launch = launch
+        self.layout = layout
+        self.recorded = recorded
+        self.details = details
+        #: How calls are recorded, by which inputs need a gradient, as bits.
+        self.recipes: dict[int, Recipe] = {}
+
+    def recipe(self, needed: int) -> Recipe:
+        """How a call is recorded where the inputs in the bits of ``needed`` need a gradient."""
+        found = self.recipes.get(needed)
+        if found is None:
+            found = self.recipes[needed] = self.op.recipe(self, needed)
+        return found
+
+
+class Entries:
+    """The entries of one operation, by what calls like these have in common.
+
+    There may be many: programs go through ever new shapes.  When there are ``LIMIT`` recent ones, they become the older
+    ones; an older one that is used becomes recent again, and the others go with the next change.
+    """
+
+    LIMIT = 2048
+    #: Recent entries of all operations together.
+    LIMIT_OF_ALL = 1 << 16
+
+    _all: ClassVar[list[Entries]] = []
+    _changing = threading.Lock()
+
+    def __init__(self) -> None:
+        self.recent: dict[Any, Entry] = {}
+        self.older: dict[Any, Entry] = {}
+        Entries._all.append(self)
+
+    def find(self, key: Any) -> Entry | None:
+        """The entry of this key."""
+        entry = self.recent.get(key)
+        if entry is None:
+            entry = self.older.get(key)
+            if entry is not None:
+                self.add(key, entry)
+        return entry
+
+    def add(self, key: Any, entry: Entry) -> Entry:
+        """Keep an entry, and return it."""
+        with Entries._changing:
+            if len(self.recent) >= self.LIMIT:
+                self._age()
+            elif not len(self.recent) % 64 and sum([len(e.recent) for e in Entries._all]) >= self.LIMIT_OF_ALL:
+                for entries in Entries._all:
+                    entries._age()
+            return self.recent.setdefault(key, entry)
+
+    def _age(self) -> None:
+        self.older = self.recent.copy()
+        self.recent.clear()  # the functions that look things up hold it
+
+    def clear(self) -> None:
+        """Forget all entries."""
+        with Entries._changing:
+            self.recent.clear()
+            self.older = {}
+
+
+def _forget_all() -> None:
+    for entries in Entries._all:
+        entries.clear()
+
+
+default_dtype_changed.append(_forget_all)
+
+
+# -- calls ------------------------------------------------------------------------------------------------------
+
+
+def unary(op: Any) -> Callable[[Any], Any]:
+    """The call of an operation on one tensor."""
+    recent, run, statics = op.entries.recent, op.run, op.statics
+
+    def call(input):
+        try:
+            entry = recent[input._layout]
+        except (KeyError, AttributeError):
+            return run((input,), statics)
+        mode = state.mode
+        if mode > ORDINARY:
+            return run((input,), statics)
+        out = tensor_of(entry.layout, entry.launch(input))
+        if not mode & GRAD:
+            out._origin = UNRECORDED
+        elif input._requires_grad and entry.recorded:
+            edge = input._edge
+            if edge is None or input._view is not None:
+                edge = edge_of(input)
+            if edge is not None:
+                record(entry.recipes.get(1) or entry.recipe(1), out, (edge,), (input,))
+        return out
+
+    return call
+
+
+def binary(op: Any, operands: tuple[type, ...] | None = None) -> Callable[[Any, Any], Any]:
+    """The call of an operation on a tensor and a tensor or number.
+
+    With ``operands``, the classes that it knows, it returns NotImplemented for any other second operand.
+    """
+    recent, run, statics = op.entries.recent, op.run, op.statics
+
+    def call(input, other):
+        kind = other.__class__
+        try:
+            if kind is float or kind is int:
+                entry = recent[input._layout, kind]
+                needs = 0
+            else:
+                entry = recent[input._layout, other._layout]
+                needs = other._requires_grad
+        except (KeyError, AttributeError):
+            if operands is not None and not isinstance(other, operands):
+                return NotImplemented
+            return run((input, other), statics)
+        mode = state.mode
+        if mode > ORDINARY:
+            return run((input, other), statics)
+        out = tensor_of(entry.layout, entry.launch(input, other))
+        if not mode & GRAD:
+            out._origin = UNRECORDED
+        elif (needs or input._requires_grad) and entry.recorded:
+            needed = 0
+            first = second = None
+            if input._requires_grad:
+                first = input._edge
+                if first is None or input._view is not None:
+                    first = edge_of(input)
+                if first is not None:
+                    needed = 1
+            if needs:
+                second = other._edge
+                if second is None or other._view is not None:
+                    second = edge_of(other)
+                if second is not None:
+                    needed += 2
+            if needed:
+                record(entry.recipes.get(needed) or entry.recipe(needed), out, (first, second), (input, other))
+        return out
+
+    return call
+
+
+def several(op: Any) -> Callable[..., Any]:
+    """The call of an operation on any number of tensors and numbers."""
+    recent, run, statics = op.entries.recent, op.run, op.statics
+
+    def call(*operands):
+        try:
+            entry = recent[tuple([v.__class__ if v.__class__ in NUMBERS else v._layout for v in operands])]
+        except (KeyError, AttributeError):
+            return run(operands, statics)
+        return execute(entry, operands) if state.mode <= ORDINARY else run(operands, statics)
+
+    return call
+
+
+def execute(entry: Entry, operands: Sequence[Any]) -> Any:
+    """The result of a call, in new tensors, recorded."""
+    pending = begin(entry, operands)
+    out = result_of(entry, operands)
+    if pending is not None:
+        finish(pending, out)
+    elif not state.mode & GRAD:
+        for one in out if out.__class__ is tuple else (out,):
+            one._origin = UNRECORDED
+    return out
+
+
+def result_of(entry: Entry, operands: Sequence[Any]) -> Any:
+    """The result of a call, in new tensors that nothing is known of yet."""
+    layout, launch = entry.layout, entry.launch
+    if launch.__class__ is int:  # a view that begins so many elements later
+        return tensor_of(layout, operands[0]._storage, operands[0]._offset + launch)
+    memory = launch(*operands)
+    if layout.__class__ is not tuple:
+        return tensor_of(layout, memory)
+    return tuple([tensor_of(own, row) for own, row in zip(layout, memory)])  # noqa: B905 - of one length
+
+
+def change(entry: Entry, operands: Sequence[Any], target: Tensor) -> Tensor:
+    """Overwrite ``target``, the first of the operands, and record that."""
+    pending = begin(entry, operands, target)
+    entry.launch(*operands, target)
+    target._counter[0] += 1
+    if pending is not None:
+        finish(pending, target, target)
+    return target
+
+
+# -- recording --------------------------------------------------------------------------------------------------
+
+
+def begin(entry: Entry, operands: Sequence[Any], target: Tensor | None = None) -> Any:
+    """What ``finish`` is to be given when the result is there; None if nothing is to be recorded.
+
+    What is about to be overwritten is copied, if the rules need it.
+    """
+    if not (state.mode & GRAD and entry.recorded):
+        return None
+    edges: list[Any] = []
+    needed = 0
+    for number, position in enumerate(entry.op.edge_positions):
+        edge = None
+        if position is not None:
+            value = operands[position]
+            if value is not None and value.__class__ not in NUMBERS and value._requires_grad:
+                edge = edge_of(value)
+                if edge is not None:
+                    needed |= 1 << number
+        edges.append(edge)
+    if not needed:
+        return None
+    recipe = entry.recipe(needed)
+    if target is not None and 0 in recipe.sources:
+        operands = (operations.kept_copy(target), *operands[1:])
+    return recipe, tuple(edges), operands
+
+
+def finish(pending: Any, out: Any, target: Tensor | None = None) -> None:
+    """Make a node the origin of the result ``out``, which is ``target`` if that was overwritten."""
+    recipe, edges, operands = pending
+    if target is None and out.__class__ is not tuple:
+        record(recipe, out, edges, operands)
+        return
+    outputs = out if out.__class__ is tuple else (out,)
+    differentiable = [one for one in outputs if one._layout.type.dtype.differentiable]
+    node = new_node(recipe.node_class, edges, differentiable[0]._layout)
+    if len(differentiable) > 1:
+        node.more_outputs = tuple([one._layout for one in differentiable[1:]])
+    node.recipe = recipe
+    node.saved = node.versions = ()
+    if target is not None:
+        record_inplace(target, node)  # before the result is saved: it has been changed, whatever a hook does
+    else:
+        for number, one in enumerate(differentiable):
+            one._edge = (node, number)
+            one._requires_grad = True
+    save(node, recipe, outputs, operands)
+
+
+def record(recipe: Recipe, out: Tensor, edges: tuple[Any, ...], operands: Sequence[Any]) -> None:
+    """Give the one result its node."""
+    node = new_node(recipe.node_class, edges, out._layout)
+    node.recipe = recipe
+    if recipe.sources:
+        save(node, recipe, (out,), operands)
+    else:
+        node.saved = node.versions = ()
+    out._edge = (node, 0)
+    out._requires_grad = True
+
+
+def save(node: Any, recipe: Recipe, outputs: Sequence[Tensor], operands: Sequence[Any]) -> None:
+    """Keep what the rules need."""
+    saved, versions = [], []
+    plain = state.mode <= ORDINARY
+    for source in recipe.sources:
+        version = None
+        if source < 0:
+            value, version = keep(outputs[OUTPUT - source], OUTPUT - source)
+        else:
+            value = operands[source]
+            if value is not None and value.__class__ not in NUMBERS:
+                if plain:
+                    version = value._counter[0]
+                else:
+                    value, version = keep(value)
+        saved.append(value)
+        versions.append(version)
+    node.saved, node.versions = tuple(saved), tuple(versions)

@@ -1,0 +1,120 @@
+"""How a call is recorded: the node, what it saves for the rules, and how these are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..autograd.grad_mode import GRAD, state
+from ..autograd.places import Place
+from ..autograd.saved import PACKED
+from .nodes import OpNode
+
+__all__ = ["OUTPUT", "Recipe", "RecordedNode", "RuleNode", "RuleRecipe"]
+
+#: Among the sources of what is saved: the operation's own result.
+OUTPUT = -1
+
+
+class Recipe:
+    """How a call with one entry is recorded, for one choice of inputs that need a gradient.
+
+    Attributes:
+        node_class: the class of the nodes.
+        names: what the rules need besides the gradient and the constants, which is what a node saves.
+        sources: where that comes from: the position of an operand, or OUTPUT; OUTPUT - n is the n-th of several.
+        constants: what the rules know without saving it.
+    """
+
+    __slots__ = ("constants", "names", "node_class", "sources")
+
+    names: tuple[str, ...]
+    sources: tuple[int, ...]
+
+    def __init__(
+        self, node_class: type[Any], names: Sequence[str], sources: Sequence[int], constants: Mapping[str, Any]
+    ):
+        self.node_class = node_class
+        self.names = tuple(names)
+        self.sources = tuple(sources)
+        self.constants = constants
+
+
+class RecordedNode(OpNode):
+    """A node that was recorded by a recipe."""
+
+    __slots__ = ("recipe",)
+
+    recipe: Any
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.recipe.names
+
+    @property
+    def constants(self) -> Mapping[str, Any]:  # type: ignore[override]
+        return self.recipe.constants
+
+    def release(self, freed_by: Place) -> None:
+        if self.saved:
+            for version in self.versions:
+                if version is not None:
+                    self.saved = freed_by
+                    return
+
+
+class RuleRecipe(Recipe):
+    """How a call is recorded whose gradients are computed by rules that call other operations.
+
+    Attributes:
+        calls: for each edge the rule and where its arguments stand among the gradient, what was saved and the values of
+            the constants, in this order; None for an edge whose gradient is not needed.
+    """
+
+    __slots__ = ("calls", "known")
+
+    def __init__(
+        self, node_class: type[Any], saved: Mapping[str, int], constants: Mapping[str, Any],
+        rules: Sequence[tuple[Any, Sequence[str]] | None],
+    ):
+        super().__init__(node_class, list(saved), list(saved.values()), constants)
+        names = ["grad", *saved, *constants]
+        self.known = tuple(constants.values())
+        self.calls = [None if rule is None else (rule[0], [names.index(n) for n in rule[1]]) for rule in rules]
+
+
+class RuleNode(RecordedNode):
+    """The node of an operation whose rules call other operations."""
+
+    __slots__ = ()
+
+    op: Any
+    recipe: RuleRecipe
+
+    def output_number(self, name: str) -> int | None:
+        return self.op.outputs.index(name) if name in self.op.outputs else None
+
+    def apply(self, gradient: Any) -> tuple[Any, ...]:
+        recipe = self.recipe
+        values = [gradient, *self.unpacked(), *recipe.known]
+        if self.op.sequence:
+            (call,) = recipe.calls
+            assert call is not None
+            return tuple(call[0](*[values[slot] for slot in call[1]]))
+        return tuple([
+            None if call is None else call[0](*[values[slot] for slot in call[1]]) for call in recipe.calls
+        ])
+
+    def unpacked(self) -> Any:
+        """What was saved, in the order of the names.
+
+        Raises:
+            RuntimeError: it was freed by an earlier backward, or a tensor was changed in place since.
+        """
+        saved = self.kept()
+        if state.mode & GRAD:  # the outputs get their edges back
+            return self.unpack().values()
+        for value, version in zip(saved, self.versions):  # noqa: B905 - of one length; strict= costs time
+            if version is not None and (version == PACKED or value._counter[0] != version):
+                return self.unpack().values()
+        return saved
