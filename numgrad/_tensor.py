@@ -247,7 +247,7 @@ class Tensor(Description, Conversions, GradientHooks):
                 "data set to a tensor that requires gradients must be floating point or complex dtype, "
                 f"not {value.dtype} (shape {list(value.shape)})"
             )
-        changed = self._layout.shape != value._layout.shape or self._layout.type is not value._layout.type
+        changed = self._layout is not value._layout or self._storage is not value._storage
         for name in ("_layout", "_offset", "_storage"):
             setattr(self, name, getattr(value, name))
         if state.mode & LEVELS:

@@ -95,7 +95,7 @@ def _inner_row(typing_context: Any, array: Any, indices: Any) -> Any:
 @generated(view)
 def _strided_view(typing_context: Any, memory: Any, start: Any, sizes: Any, steps: Any) -> Any:
     result = types.Array(memory.dtype, len(sizes), "A")
-    numbers = types.UniTuple(types.intp, len(sizes))
+    numbers = types.Tuple([types.intp] * len(sizes))  # type: ignore[attr-defined]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         from numba.np.arrayobj import make_array, populate_array

@@ -54,34 +54,42 @@ def _with_keywords(op: Pointwise, operands: tuple[Any, ...], keywords: dict[str,
 
 def function_of(op: Pointwise) -> Callable[..., Any]:
     """The function that users call."""
-    defaults = op.statics
-    names = op.inputs
-
-    if len(names) == 1:
-        of_one = unary(op)
-
-        def call(input, **keywords):
-            return _with_keywords(op, (input,), keywords) if keywords else of_one(input)
-
-    elif len(names) == 2:
-        of_two = binary(op)
-
-        def call(input, other, **keywords):
-            return _with_keywords(op, (input, other), keywords) if keywords else of_two(input, other)
-
-    elif op.conditions and len(names) == 3 and not defaults:
-        of_three = several(op)
-
-        def call(condition, input, other):
-            return of_three(condition, input, other)
-
-    else:
-        of_all = several(op)
-
-        def call(*operands, **keywords):
-            return _with_keywords(op, operands, keywords) if keywords else of_all(*operands)
-
+    count = len(op.inputs)
+    call = _of_one(op) if count == 1 else _of_two(op) if count == 2 else _of_several(op)
     call.__name__ = call.__qualname__ = op.name
+    return call
+
+
+def _of_one(op: Pointwise) -> Callable[..., Any]:
+    short = unary(op)
+
+    def call(input, **keywords):
+        return _with_keywords(op, (input,), keywords) if keywords else short(input)
+
+    return call
+
+
+def _of_two(op: Pointwise) -> Callable[..., Any]:
+    short = binary(op)
+
+    def call(input, other, **keywords):
+        return _with_keywords(op, (input, other), keywords) if keywords else short(input, other)
+
+    return call
+
+
+def _of_several(op: Pointwise) -> Callable[..., Any]:
+    short = several(op)
+    if op.conditions and len(op.inputs) == 3 and not op.statics:
+
+        def choose(condition, input, other):
+            return short(condition, input, other)
+
+        return choose
+
+    def call(*operands, **keywords):
+        return _with_keywords(op, operands, keywords) if keywords else short(*operands)
+
     return call
 
 

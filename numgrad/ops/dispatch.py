@@ -30,7 +30,7 @@ from .numbers import NUMBERS
 from .recipes import OUTPUT, Recipe
 
 __all__ = [
-    "Entries", "Entry", "begin", "binary", "change", "execute", "finish", "record", "result_of", "save", "several",
+    "Entries", "Entry", "begin", "binary", "change", "execute", "finish", "kept", "record", "result_of", "save", "several",
     "unary",
 ]
 
@@ -260,7 +260,8 @@ def begin(entry: Entry, operands: Sequence[Any], target: Tensor | None = None) -
         return None
     edges: list[Any] = []
     needed = 0
-    for number, position in enumerate(entry.op.edge_positions):
+    positions = entry.op.edge_positions
+    for number, position in enumerate(range(len(operands)) if positions is None else positions):
         edge = None
         if position is not None:
             value = operands[position]
@@ -271,15 +272,17 @@ def begin(entry: Entry, operands: Sequence[Any], target: Tensor | None = None) -
         edges.append(edge)
     if not needed:
         return None
-    recipe = entry.recipe(needed)
-    if target is not None and 0 in recipe.sources:
+    recipe = entry.recipe(1 if positions is None else needed)
+    if target is None:
+        return recipe, tuple(edges), operands, None
+    if 0 in recipe.sources:
         operands = (operations.kept_copy(target), *operands[1:])
-    return recipe, tuple(edges), operands
+    return recipe, tuple(edges), operands, kept(recipe, operands)  # as they were before the change
 
 
 def finish(pending: Any, out: Any, target: Tensor | None = None) -> None:
     """Make a node the origin of the result ``out``, which is ``target`` if that was overwritten."""
-    recipe, edges, operands = pending
+    recipe, edges, operands, before = pending
     if target is None and out.__class__ is not tuple:
         record(recipe, out, edges, operands)
         return
@@ -289,43 +292,54 @@ def finish(pending: Any, out: Any, target: Tensor | None = None) -> None:
     if len(differentiable) > 1:
         node.more_outputs = tuple([one._layout for one in differentiable[1:]])
     node.recipe = recipe
-    node.saved = node.versions = ()
+    node.saved, node.versions = None, ()
     if target is not None:
         record_inplace(target, node)  # before the result is saved: it has been changed, whatever a hook does
     else:
         for number, one in enumerate(differentiable):
             one._edge = (node, number)
             one._requires_grad = True
-    save(node, recipe, outputs, operands)
+    save(node, recipe, outputs, before or kept(recipe, operands))
 
 
 def record(recipe: Recipe, out: Tensor, edges: tuple[Any, ...], operands: Sequence[Any]) -> None:
     """Give the one result its node."""
     node = new_node(recipe.node_class, edges, out._layout)
     node.recipe = recipe
-    if recipe.sources:
-        save(node, recipe, (out,), operands)
-    else:
-        node.saved = node.versions = ()
     out._edge = (node, 0)
     out._requires_grad = True
+    if recipe.sources:
+        node.saved, node.versions = None, ()
+        save(node, recipe, (out,), kept(recipe, operands))
+    else:
+        node.saved = node.versions = ()
 
 
-def save(node: Any, recipe: Recipe, outputs: Sequence[Tensor], operands: Sequence[Any]) -> None:
-    """Keep what the rules need."""
-    saved, versions = [], []
+def kept(recipe: Recipe, operands: Sequence[Any]) -> tuple[list[Any], list[int | None]]:
+    """What a node keeps of the operands, with the versions of tensors; there is room for what it keeps of results."""
+    saved: list[Any] = []
+    versions: list[int | None] = []
     plain = state.mode <= ORDINARY
     for source in recipe.sources:
-        version = None
-        if source < 0:
-            value, version = keep(outputs[OUTPUT - source], OUTPUT - source)
-        else:
-            value = operands[source]
-            if value is not None and value.__class__ not in NUMBERS:
-                if plain:
-                    version = value._counter[0]
-                else:
-                    value, version = keep(value)
+        value = operands[source] if source >= 0 else None
+        version: int | None = None
+        if value is not None and value.__class__ not in NUMBERS:
+            if plain:
+                version = value._counter[0]
+            else:
+                value, version = keep(value)
         saved.append(value)
         versions.append(version)
+    return saved, versions
+
+
+def save(
+    node: Any, recipe: Recipe, outputs: Sequence[Tensor], inputs: tuple[list[Any], list[int | None]]
+) -> None:
+    """Have a node keep what the rules need of operands, ``inputs``, and of the results."""
+    saved, versions = inputs
+    for position, source in enumerate(recipe.sources):
+        if source < 0:
+            number = OUTPUT - source
+            saved[position], versions[position] = keep(outputs[number], number)
     node.saved, node.versions = tuple(saved), tuple(versions)

@@ -79,7 +79,7 @@ class Pointwise(Op):
     ):
         signature = inspect.signature(function).parameters.values()
         operands = [p.name for p in signature if p.kind is p.POSITIONAL_OR_KEYWORD]
-        self.statics = {p.name: p.default for p in signature if p.kind is p.KEYWORD_ONLY}
+        self.statics: Mapping[str, Any] = {p.name: p.default for p in signature if p.kind is p.KEYWORD_ONLY}
         self.result = result
         self.real = real
         self.dtypes = dtypes

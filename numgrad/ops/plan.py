@@ -153,7 +153,7 @@ class PointwiseNode(RecordedNode):
         """The computed gradients, by one kernel."""
         recipe = self.recipe
         values: Sequence[Any] = self.kept()
-        key = [gradient._layout]
+        key: list[Any] = [gradient._layout]
         for value, version in zip(values, self.versions):  # noqa: B905 - of one length; strict= costs time
             if version is not None:
                 if version == PACKED or value._counter[0] != version:

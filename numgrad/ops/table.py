@@ -30,7 +30,7 @@ from .nodes import OpNode
 from .transforms import GeneralCall, transformed
 
 __all__ = [
-    "Op", "Rule", "attach", "check_tensors", "operation", "ops", "parameters", "public", "public_functions",
+    "Op", "Operation", "Rule", "attach", "check_tensors", "operation", "ops", "parameters", "public", "public_functions",
 ]
 
 #: Every operation by its key (its function's name).
@@ -157,7 +157,7 @@ class _GeneralNode(OpNode):
 
     __slots__ = ("names",)
 
-    op: _Operation
+    op: Operation
 
     def output_number(self, name: str) -> int | None:
         return self.op.outputs.index(name) if name in self.op.outputs else None
@@ -186,7 +186,7 @@ _ARGUMENT, _SHAPE, _OUTPUT = range(3)
 _ONE = (True,)
 
 
-class _Operation(Op):
+class Operation(Op):
     """An operation computed by a Python function that calls the device."""
 
     def __init__(
@@ -351,7 +351,7 @@ class _Operation(Op):
         return tuple(found), list(found.values())
 
 
-def _nth_view(tensor: Tensor, op: _Operation, arguments: tuple[Any, ...], number: int) -> Tensor:
+def _nth_view(tensor: Tensor, op: Operation, arguments: tuple[Any, ...], number: int) -> Tensor:
     return op(tensor, *arguments)[number]
 
 
@@ -366,7 +366,7 @@ def operation(
     linear: bool = False,
     dims: Sequence[str] | None = None,
     shapes: Sequence[str] = (),
-) -> Callable[[Callable[..., Any]], _Operation]:
+) -> Callable[[Callable[..., Any]], Operation]:
     """Decorate the function that computes an operation, given and returning tensors.
 
     Args:
@@ -384,8 +384,8 @@ def operation(
     The result is called with positional arguments only.
     """
 
-    def decorate(function: Callable[..., Any]) -> _Operation:
-        return _Operation(
+    def decorate(function: Callable[..., Any]) -> Operation:
+        return Operation(
             function, node, inputs, nondifferentiable, outputs, view, sequence, linear, dims, shapes
         )
 

@@ -18,7 +18,7 @@ from . import titles
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise
-    from .table import _Operation
+    from .table import Operation
 
 __all__ = [
     "Call", "ChangeCall", "FreeCall", "GeneralCall", "OverwriteCall", "PointwiseCall", "ShapeCall", "transformed",
@@ -70,7 +70,7 @@ class PointwiseCall(Call):
 class GeneralCall(Call):
     """Any other operation of the table."""
 
-    def __init__(self, op: _Operation, args: tuple[Any, ...]):
+    def __init__(self, op: Operation, args: tuple[Any, ...]):
         self.op = op
         self.name = op.name
         self.args = args
@@ -82,7 +82,7 @@ class GeneralCall(Call):
 class ChangeCall(Call):
     """An operation of the table done in place by ``change``, on the first of its arguments."""
 
-    def __init__(self, op: _Operation, change: Callable[..., None], args: tuple[Any, ...]):
+    def __init__(self, op: Operation, change: Callable[..., None], args: tuple[Any, ...]):
         self.op = op
         self.name = op.name
         self.change = change
@@ -129,7 +129,7 @@ class OverwriteCall(Call):
 class ShapeCall(Call):
     """A tensor takes on the shape of a view of itself."""
 
-    def __init__(self, op: _Operation, change: Callable[..., Tensor], args: tuple[Any, ...]):
+    def __init__(self, op: Operation, change: Callable[..., Tensor], args: tuple[Any, ...]):
         self.op = op
         self.name = op.name + "_"
         self.change = change
