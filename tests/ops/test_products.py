@@ -217,6 +217,10 @@ ERRORS = [
     (lambda x, v, c: numgrad.einsum("ii", x), RuntimeError, "sizes don't match, 4 != 3"),
     (lambda x, v, c: numgrad.einsum("ij,jk", x, x), RuntimeError, "subscript j has size 3 for operand 1"),
     (lambda x, v, c: numgrad.einsum(x, [60, 0]), ValueError, "not within the valid range [0, 52)"),
+    (lambda x, v, c: numgrad.einsum("ij->i.j", x), RuntimeError, "for output that is not part of any ellipsis (...)"),
+    (lambda x, v, c: numgrad.einsum("ij->......", x), RuntimeError,
+     "for output but an ellipsis (...) was already found"),
+    (lambda x, v, c: numgrad.einsum("i.j", x), RuntimeError, "for operand 0 that is not part of any ellipsis"),
     (lambda x, v, c: numgrad.einsum(x, [..., ...]), RuntimeError, "for which an ellipsis was already found"),
 ]
 

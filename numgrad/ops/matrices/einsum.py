@@ -47,17 +47,24 @@ def _of_number(number: Any) -> str:
     return _LETTERS[operator.index(number)]
 
 
-def _parsed(text: str, first: int, place: str) -> list[str]:
-    """The labels in a part of the equation, which begins at its character ``first``."""
+def _parsed(text: str, first: int, number: int | None) -> list[str]:
+    """The labels of operand ``number``, None for the result; their text begins at character ``first`` of the equation.
+    """
     labels: list[str] = []
     at = 0
     while at < len(text):
         letter = text[at]
         if letter == ".":
             if _ELLIPSIS in labels:
-                raise RuntimeError(f"einsum(): found '.' for {place} for which an ellipsis was already found")
+                raise RuntimeError(
+                    "einsum(): found '.' for output but an ellipsis (...) was already found" if number is None else
+                    f"einsum(): found '.' for operand {number} for which an ellipsis was already found"
+                )
             if text[at : at + 3] != _ELLIPSIS:
-                raise RuntimeError(f"einsum(): found '.' for {place} that is not part of any ellipsis")
+                place = "output that is not part of any ellipsis (...)"
+                if number is not None:
+                    place = f"operand {number} that is not part of any ellipsis"
+                raise RuntimeError(f"einsum(): found '.' for {place}")
             labels.append(_ELLIPSIS)
             at += 2
         elif letter in _LETTERS:
@@ -76,12 +83,12 @@ def _read_equation(equation: str, count: int) -> tuple[list[list[str]], list[str
     left, arrow, right = equation.partition("->")
     terms, start = [], 0
     for number, text in enumerate(left.split(",")):
-        terms.append(_parsed(text, start, f"operand {number}"))
+        terms.append(_parsed(text, start, number))
         start += len(text) + 1
     if len(terms) != count:
         fewer = "fewer" if len(terms) > count else "more"
         raise RuntimeError(f"einsum(): {fewer} operands were provided than specified in the equation")
-    return terms, _parsed(right, len(left) + 2, "the output") if arrow else None
+    return terms, _parsed(right, len(left) + 2, None) if arrow else None
 
 
 def _implicit(terms: Sequence[Sequence[str]]) -> list[str]:
