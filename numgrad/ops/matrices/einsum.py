@@ -30,7 +30,7 @@ from .matmul import bmm
 
 __all__ = ["einsum"]
 
-#: Labels in PyTorch's order; ``...`` stands for the dimensions without one.
+#: Labels in PyTorch's order, that of characters; ``...`` stands for the dimensions without one.
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase
 _ELLIPSIS = "..."
 
@@ -95,7 +95,7 @@ def _implicit(terms: Sequence[Sequence[str]]) -> list[str]:
     """The result's labels where none are given: those that occur once, in alphabetical order."""
     everything = [label for labels in terms for label in labels]
     ellipsis = [_ELLIPSIS] if _ELLIPSIS in everything else []
-    return ellipsis + [label for label in _LETTERS if everything.count(label) == 1]
+    return ellipsis + sorted([label for label in everything if label != _ELLIPSIS and everything.count(label) == 1])
 
 
 def _check_output(output: Sequence[str], terms: Sequence[Sequence[str]]) -> None:
@@ -311,7 +311,7 @@ def _contracted(operands: Sequence[_Chain], kept: int) -> tuple[list[Any], _Chai
     return products, result
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=1024)
 def _planned(equation: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[tuple[Any, tuple[_Step, ...]], ...]:
     """The multiplications (see ``_contracted``) and the last steps: when something is recorded, and when nothing is."""
     terms, output = _read_equation(equation, len(shapes))
@@ -325,7 +325,7 @@ def _planned(equation: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[tuple[
     kept = len(order)
     if _ELLIPSIS not in output:
         order += range(covered)
-    order += [label for label in _LETTERS if label not in order and any(label in labels for labels in terms)]
+    order += sorted({label for labels in terms for label in labels} - {_ELLIPSIS, *order})
     aligned = [
         _aligned(shape, labels, order, covered, number)
         for number, (shape, labels) in enumerate(zip(shapes, terms, strict=True))
