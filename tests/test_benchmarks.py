@@ -1,5 +1,6 @@
 """Every case of the benchmark runs, in either library, on tensors of modest size; what it has for GPUs."""
 
+import functools
 import importlib
 import sys
 from pathlib import Path
@@ -85,13 +86,17 @@ def test_cases_above_their_limits(benchmarks):
 
 def test_the_solver_solves(benchmarks):
     """dy/dt = -y, with steps chosen for a tolerance that the result keeps; a stiffer equation needs more of them."""
-    dormand_prince = benchmarks("parts.solver").dormand_prince
+    solver = benchmarks("parts.solver")
+    solve = functools.partial(solver.dormand_prince, end=3.0, tolerance=1e-9, mixed=solver.summed)
     start = numgrad.ones(2, 2, dtype=numgrad.float64, requires_grad=True)
-    end, tried = dormand_prince(lambda time, state: -state, start, 3.0, 1e-9)
+    end, tried = solve(lambda time, state: -state, start)
     np.testing.assert_allclose(end.detach(), np.full((2, 2), np.exp(-3)), 1e-7)
     (slope,) = numgrad.autograd.grad(end.sum(), start)
     np.testing.assert_allclose(slope, np.full((2, 2), np.exp(-3)), 1e-7)
-    assert tried < dormand_prince(lambda time, state: -10 * state, start, 3.0, 1e-9)[1] < 500
+    assert tried < solve(lambda time, state: -10 * state, start)[1] < 500
+    slopes = [start.detach() * number for number in range(7)]
+    stacked = solver.stacked(numgrad)([slope.float() for slope in slopes], solver.DIFFERENCE, 0.5)
+    np.testing.assert_allclose(stacked, solver.summed(slopes, solver.DIFFERENCE, 0.5), 1e-5, 1e-7)
 
 
 def test_tables_for_a_gpu(benchmarks):

@@ -141,8 +141,7 @@ def run(part: Part, options: Any, modules: list[Any], passes: float = 0) -> dict
     figures: dict[str, dict[str, float]] = {}
     above: list[str] = []
     rounds, seconds = (4 * options.rounds, options.seconds / 20) if part.brief else (options.rounds, options.seconds)
-    if part.brief:
-        use_threads(1, modules)
+    use_threads(part.threads or options.threads, modules)
     for case in part.cases:
         if options.only not in case.name:
             continue
@@ -160,8 +159,6 @@ def run(part: Part, options: Any, modules: list[Any], passes: float = 0) -> dict
             above.append(case.name)
             line += " !"
         print(line, flush=True)
-    if part.brief:
-        use_threads(options.threads, modules)
     if not figures:
         return {}
     result = {"title": part.title, "limit": part.limit, "each": part.each, "cases": figures}

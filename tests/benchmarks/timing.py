@@ -51,8 +51,8 @@ class Case:
 class Part:
     """A table of cases, with what their geometric mean and each of them may be at most (None: not set).
 
-    ``seconds`` is what a call of numgrad may take at most.  ``brief`` says that only small things are done: they are
-    timed on one thread, in more and shorter rounds.
+    ``seconds`` is what a call of numgrad may take at most.  ``threads`` is on how many it is timed, if that is
+    not for the command to say; ``brief`` asks for more and shorter rounds, for programs of microseconds.
     """
 
     title: str
@@ -60,6 +60,7 @@ class Part:
     limit: float | None = None
     each: float | None = None
     seconds: float | None = None
+    threads: int | None = None
     brief: bool = False
 
     def misses(self, ours: float, ratio: float) -> bool:

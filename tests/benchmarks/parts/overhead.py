@@ -81,8 +81,8 @@ def _backward(code: str, leaf: str) -> Case:
 def _tables(title: str, chosen: list[tuple[str, str | None]]) -> Iterator[Part]:
     forward = [_forward(code) for code, _ in chosen]
     backward = [_backward(code, leaf) for code, leaf in chosen if leaf is not None]
-    yield Part(f"{title}, under no_grad", forward, 0.8, 1.5, brief=True)
-    yield Part(f"{title}, forward and backward", backward, 0.6, 1.5, brief=True)
+    yield Part(f"{title}, under no_grad", forward, 0.8, 1.5, threads=1, brief=True)
+    yield Part(f"{title}, forward and backward", backward, 0.6, 1.5, threads=1, brief=True)
 
 
 def _with_leaf(operations: dict[str | None, list[str]]) -> list[tuple[str, str | None]]:

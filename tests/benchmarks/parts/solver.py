@@ -7,7 +7,10 @@ from typing import Any
 
 from timing import Case, Input, Part, Program, placed, tensor_of
 
-__all__ = ["dormand_prince", "parts"]
+__all__ = ["dormand_prince", "parts", "stacked", "summed"]
+
+#: Adds up slopes, each times its weight and the step.
+Mix = Callable[[list[Any], tuple[float, ...], float], Any]
 
 #: Dormand's and Prince's stages: the time of each and the weights of those before it; the last row is the solution of
 #: fifth order.
@@ -25,8 +28,8 @@ STAGES = (
 DIFFERENCE = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
 
 
-def _mixed(slopes: list[Any], weights: tuple[float, ...], step: float) -> Any:
-    """The sum of the slopes, each times its weight and the step."""
+def summed(slopes: list[Any], weights: tuple[float, ...], step: float) -> Any:
+    """By additions of products with numbers."""
     first, *others = [(slope, weight * step) for slope, weight in zip(slopes, weights, strict=True) if weight]
     total = first[0] * first[1]
     for slope, factor in others:
@@ -34,8 +37,14 @@ def _mixed(slopes: list[Any], weights: tuple[float, ...], step: float) -> Any:
     return total
 
 
+def stacked(module: Any) -> Mix:
+    """By one product of all slopes with all weights."""
+    rows = {weights: module.tensor(weights) for weights in (*[row for _, row in STAGES[1:]], DIFFERENCE)}
+    return lambda slopes, weights, step: module.stack(slopes, -1) @ (rows[weights] * step)
+
+
 def dormand_prince(
-    function: Callable[[float, Any], Any], state: Any, end: float, tolerance: float, step: float = 0.1
+    function: Callable[[float, Any], Any], state: Any, end: float, tolerance: float, mixed: Mix, step: float = 0.1
 ) -> tuple[Any, int]:
     """The state at the time ``end`` from that at 0, and how many steps were tried.
 
@@ -48,10 +57,10 @@ def dormand_prince(
         step = min(step, end - time)
         slopes = [slope]
         for moment, weights in STAGES[1:]:
-            reached = state + _mixed(slopes, weights, step)
+            reached = state + mixed(slopes, weights, step)
             slopes.append(function(time + moment * step, reached))
         scale = (state.detach().abs().maximum(reached.detach().abs()) + 1) * tolerance
-        error = (_mixed([each.detach() for each in slopes], DIFFERENCE, step) / scale).square().mean().sqrt().item()
+        error = (mixed([each.detach() for each in slopes], DIFFERENCE, step) / scale).square().mean().sqrt().item()
         tried += 1
         if error <= 1:
             time, state, slope = time + step, reached, slopes[-1]  # which is the first of the next step
@@ -59,7 +68,7 @@ def dormand_prince(
     return state, tried
 
 
-def _network(module: Any) -> Program:
+def _network(module: Any, mixed: Mix) -> Program:
     """The loss of the final states, and its gradient for the network's parameters."""
     nn = module.nn
     module.manual_seed(0)
@@ -68,7 +77,7 @@ def _network(module: Any) -> Program:
     states, target = (tensor_of(module, Input((20, 2), -2, 2, grad=False), seed) for seed in (0, 1))
 
     def program() -> Any:
-        final, tried = dormand_prince(lambda time, state: model(state), states, 10.0, 1e-5)
+        final, tried = dormand_prince(lambda time, state: model(state), states, 10.0, 1e-5, mixed)
         return tried, module.autograd.grad((final - target).abs().mean(), parameters)
 
     return program
@@ -76,6 +85,7 @@ def _network(module: Any) -> Program:
 
 def parts(rows: int, columns: int) -> Iterator[Part]:
     """Twenty two-dimensional states that a small network moves."""
-    yield Part("Gradients through an ODE solver (Dormand-Prince), one thread", [
-        Case("20 states of 2 numbers, a network 2-50-2", _network),
-    ], 1.0, brief=True)
+    yield Part("Gradients through an ODE solver (Dormand-Prince) of a network 2-50-2, one thread", [
+        Case("20 states of 2 numbers, slopes summed", lambda module: _network(module, summed)),
+        Case("20 states of 2 numbers, slopes stacked", lambda module: _network(module, stacked(module))),
+    ], 1.0, threads=1)
