@@ -1,9 +1,11 @@
 """Every case of the benchmark runs, in either library, on tensors of modest size; what it has for GPUs."""
 
+import functools
 import importlib
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import numgrad
@@ -31,15 +33,70 @@ def test_every_case_runs(parts):
     torch.set_num_threads(1)  # its threads and Numba's would wait for each other
     count = 0
     for name, tables in parts.items():
-        if name == "matrices":  # whose sizes do not depend on the rows and columns
+        if name in ("matrices", "overhead", "drawn"):  # of sizes that do not depend on the rows and columns; see below
             continue
-        for table in tables(40, 128):
-            assert table.limit
+        for table in tables(10 if name == "shapes" else 40, 128):
+            assert table.limit or table.seconds
             for case in table.cases:
                 for module in (numgrad, torch):
                     case.make(module)()
                 count += 1
     assert count > 150
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["overhead", "drawn"])
+def test_small_operations_are_the_same_in_either_library(parts, benchmarks, monkeypatch, name):
+    import torch
+
+    torch.set_num_threads(1)
+    monkeypatch.setattr(benchmarks("parts.overhead"), "CALLS", {"forward": 1, "backward": 1})
+    for table in parts[name](40, 128):
+        for case in table.cases:
+            results = []
+            for module in (numgrad, torch):
+                module.manual_seed(0)
+                result = case.make(module)()
+                results.append(result if isinstance(result, tuple | list) else [result])
+            for ours, theirs in zip(*results, strict=True):
+                assert str(ours.dtype) == str(theirs.dtype), case.name
+                np.testing.assert_allclose(ours.detach(), theirs.detach(), 2e-5, 2e-6, err_msg=case.name)
+
+
+def test_small_operations(parts, benchmarks):
+    """The list is long, and what is drawn is not in it."""
+    forward, backward = parts["overhead"](40, 128)
+    assert (forward.limit, backward.limit, forward.each, backward.each) == (0.8, 0.6, 1.5, 1.5)
+    names = [case.name for case in forward.cases]
+    assert len(names) > 100
+    assert len(backward.cases) > 72
+    others = [code for codes in benchmarks("parts.operations").OTHERS.values() for code in codes]
+    assert len({*names, *others}) == len(names) + len(others)
+    drawn, _ = parts["drawn"](40, 128, seed=3)
+    assert len(drawn.cases) == 20
+    assert [case.name for case in drawn.cases] == [case.name for case in next(parts["drawn"](40, 128, seed=3)).cases]
+    assert {case.name for case in drawn.cases} <= set(others)
+
+
+def test_cases_above_their_limits(benchmarks):
+    part = benchmarks("timing").Part("", [], each=1.5, seconds=15e-6)
+    assert [part.misses(*times) for times in ((15e-6, 1.5), (16e-6, 1.5), (15e-6, 1.6))] == [False, True, True]
+    assert not benchmarks("timing").Part("", []).misses(1, 100)
+
+
+def test_the_solver_solves(benchmarks):
+    """dy/dt = -y, with steps chosen for a tolerance that the result keeps; a stiffer equation needs more of them."""
+    solver = benchmarks("parts.solver")
+    solve = functools.partial(solver.dormand_prince, end=3.0, tolerance=1e-9, mixed=solver.summed)
+    start = numgrad.ones(2, 2, dtype=numgrad.float64, requires_grad=True)
+    end, tried = solve(lambda time, state: -state, start)
+    np.testing.assert_allclose(end.detach(), np.full((2, 2), np.exp(-3)), 1e-7)
+    (slope,) = numgrad.autograd.grad(end.sum(), start)
+    np.testing.assert_allclose(slope, np.full((2, 2), np.exp(-3)), 1e-7)
+    assert tried < solve(lambda time, state: -10 * state, start)[1] < 500
+    slopes = [start.detach() * number for number in range(7)]
+    stacked = solver.stacked(numgrad)([slope.float() for slope in slopes], solver.DIFFERENCE, 0.5)
+    np.testing.assert_allclose(stacked, solver.summed(slopes, solver.DIFFERENCE, 0.5), 1e-5, 1e-7)
 
 
 def test_tables_for_a_gpu(benchmarks):

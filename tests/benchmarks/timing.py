@@ -40,20 +40,32 @@ _DIFFERENT = 1 << 24
 
 @dataclass(frozen=True)
 class Case:
-    """One line of a table: ``make(module)`` gives the program to time."""
+    """One line of a table: ``make(module)`` gives the program to time, which does the same ``calls`` times over."""
 
     name: str
     make: Callable[[Any], Program]
+    calls: int = 1
 
 
 @dataclass(frozen=True)
 class Part:
-    """A table of cases, with what their geometric mean and each of them may be at most (None: not set)."""
+    """A table of cases, with what their geometric mean and each of them may be at most (None: not set).
+
+    ``seconds`` is what a call of numgrad may take at most.  ``threads`` is on how many it is timed, if that is
+    not for the command to say; ``brief`` asks for more and shorter rounds, for programs of microseconds.
+    """
 
     title: str
     cases: Sequence[Case]
     limit: float | None = None
     each: float | None = None
+    seconds: float | None = None
+    threads: int | None = None
+    brief: bool = False
+
+    def misses(self, ours: float, ratio: float) -> bool:
+        """Whether a case that takes numgrad so many seconds, and so many times PyTorch's, is above its limit."""
+        return (self.each is not None and ratio > self.each) or (self.seconds is not None and ours > self.seconds)
 
 
 @dataclass(frozen=True)
@@ -136,8 +148,8 @@ def best_times(
     watched = list(zip(programs, watches, strict=False))
     for program, watch in watched:
         program()
-        program()
-        counts.append(max(1, int(seconds / max(watch(program, 1), 1e-7))))
+        shortest = min(watch(program, 1) for _ in range(2))
+        counts.append(max(1, int(seconds / max(shortest, 1e-7))))
     best = [math.inf] * len(programs)
     for _ in range(rounds):
         for place, ((program, watch), count) in enumerate(zip(watched, counts, strict=True)):

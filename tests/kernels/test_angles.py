@@ -1,5 +1,6 @@
 """sin, cos and tan for GPUs: the same instructions, compiled for the processor and held against mpmath."""
 
+import functools
 import re
 
 import mpmath
@@ -32,7 +33,8 @@ def angles_to_try(dtype):
     return np.concatenate([rng.uniform(-10, 10, 300), few, near, largest, edges]).astype(dtype)
 
 
-def run(name, values):
+@functools.cache
+def loop(name):
     function = compiled(getattr(angles, name))
 
     @numba.njit(error_model="numpy")
@@ -40,8 +42,12 @@ def run(name, values):
         for i in range(x.size):
             out[i] = function(x[i])
 
+    return each
+
+
+def run(name, values):
     out = np.empty_like(values)
-    each(values, out)
+    loop(name)(values, out)
     return out
 
 

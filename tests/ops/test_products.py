@@ -1,5 +1,7 @@
 """Matrix products and contractions through their public functions, beside NumPy's."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from ops.gradients import check_gradients
@@ -132,10 +134,57 @@ def test_einsum(equation, shapes):
     assert np.array_equal(result.numpy(), expected)
 
 
+@pytest.mark.parametrize(("equation", "shapes"), [(equation, shapes) for equation, *shapes in EINSUMS])
+def test_einsum_gives_the_same_whether_it_is_recorded_or_not(equation, shapes):
+    operands = tensors(*shapes, requires_grad=True)
+    recorded = numgrad.einsum(equation, *operands)
+    with numgrad.no_grad():
+        result = numgrad.einsum(equation, *operands)
+    assert np.array_equal(result.detach().numpy(), recorded.detach().numpy())
+    assert (result.shape, result.stride()) == (recorded.shape, recorded.stride())
+
+
+def test_einsum_without_recording_moves_no_dimensions_that_are_in_order():
+    x, y = tensors((3, 4), (4, 2))
+    with numgrad.profiler.profile() as profile:
+        numgrad.einsum("ij,jk->ik", x, y)
+    assert [row.count for row in profile.key_averages() if row.key == "aten::bmm"] == [1]
+    assert not [row.key for row in profile.key_averages() if "permute" in row.key]
+
+
+def test_one_equation_for_operands_of_many_shapes():
+    sizes = [(3, 4, 4, 2), (3, 4, 1, 2), (3, 1, 4, 2), (1, 1, 1, 1), (3, 0, 0, 2), (3, 0, 1, 2)]
+    for n, k, j, m in sizes * 2:
+        x, y = arrays((n, k), (j, m))
+        result = numgrad.einsum("ij,jk->ik", numgrad.from_numpy(x), numgrad.from_numpy(y))
+        assert np.array_equal(result.numpy(), np.einsum("ij,jk->ik", x, y))
+        with pytest.raises(RuntimeError, match="subscript j has size 5 for operand 1"):
+            numgrad.einsum("ij,jk->ik", numgrad.ones(3, 4), numgrad.ones(5, 2))
+
+
+def test_one_equation_in_several_threads():
+    def products(seed):
+        for size in range(1, 40):
+            x, y = arrays((size, 3), (3, seed + 1), seed=seed)
+            result = numgrad.einsum("ab,bc->ca", numgrad.from_numpy(x), numgrad.from_numpy(y))
+            assert np.array_equal(result.numpy(), (x @ y).T)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(products, [0, 1, 0, 1]))
+
+
 def test_einsum_by_numbers():
     x, y = tensors((3, 4), (4,))
     assert np.array_equal(numgrad.einsum(x, [0, 1], y, [1], [0]).numpy(), x.numpy() @ y.numpy())
     assert np.array_equal(numgrad.einsum(x, [0, ...], [..., 0]).numpy(), x.numpy().T)
+
+
+def test_numbers_of_einsum_are_integers():
+    (x,) = tensors((3, 4))
+    for numbers in [1, 0], [True, False], [np.int64(1), np.int64(0)]:
+        assert np.array_equal(numgrad.einsum(x, numbers).numpy(), x.numpy().T)
+        with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+            numgrad.einsum(x, [float(number) for number in numbers])
 
 
 @pytest.mark.parametrize(
@@ -168,6 +217,11 @@ ERRORS = [
     (lambda x, v, c: numgrad.einsum("ii", x), RuntimeError, "sizes don't match, 4 != 3"),
     (lambda x, v, c: numgrad.einsum("ij,jk", x, x), RuntimeError, "subscript j has size 3 for operand 1"),
     (lambda x, v, c: numgrad.einsum(x, [60, 0]), ValueError, "not within the valid range [0, 52)"),
+    (lambda x, v, c: numgrad.einsum("ij->i.j", x), RuntimeError, "for output that is not part of any ellipsis (...)"),
+    (lambda x, v, c: numgrad.einsum("ij->......", x), RuntimeError,
+     "for output but an ellipsis (...) was already found"),
+    (lambda x, v, c: numgrad.einsum("i.j", x), RuntimeError, "for operand 0 that is not part of any ellipsis"),
+    (lambda x, v, c: numgrad.einsum(x, [..., ...]), RuntimeError, "for which an ellipsis was already found"),
 ]
 
 

@@ -183,7 +183,8 @@ ERRORS = expressions(
     "m.einsum('ij,jk->ik', x, x); m.einsum('ii', x); m.einsum('i1', x); m.einsum('i...j...', x); m.einsum('i.j', x); "
     "m.einsum('ij->i->j', x); m.einsum('ij-i', x); m.einsum(x, [60, 0]); m.einsum(x, [0, 1], [5]); "
     "m.einsum('ij,j', x, v.float()); m.einsum(); m.einsum('ij'); m.einsum(x); m.einsum('ij,jk', x, 3); "
-    "m.einsum(3, x); m.einsum('ij,jk->ik', b, b.t()); m.einsum('ii->', c); m.einsum('i.', v); m.einsum('i....', v)"
+    "m.einsum(3, x); m.einsum('ij,jk->ik', b, b.t()); m.einsum('ii->', c); m.einsum('i.', v); m.einsum('i....', v); "
+    "m.einsum(x, [..., ...]); m.einsum(x, [0, 1], [..., ..., 0]); m.einsum(x, [0.0, 1])"
 )
 
 

@@ -2,8 +2,8 @@
 
 ``python compile_kernels.py`` runs the tests in ``tests/on_gpu`` on a GPU that makes kernels and runs none (see
 ``numgrad/devices/cuda/dry.py``), so that most fail: what counts is what they launch, with as many threads as on a real
-GPU.  Then each kernel is compiled, of a pointwise program one form: that over rows, over four elements at once or over
-any strides, by turns; with ``--all`` every form.  One line is printed for each fault, and at last how many there were.
+GPU.  Of those that differ in types and strides alone a few are compiled (see ``some_of_each_program``), with ``--all``
+every one.  One line is printed for each fault, and at last how many kernels there were.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ CAPABILITIES = (8, 0), (9, 0)
 #: Arithmetic in float64.
 FLOAT64 = re.compile(r"\b(add|sub|mul|div|fma|rcp|sqrt|rsqrt|min|max|abs|neg|ex2|lg2|sin|cos)\.[a-z.]*f64")
 
-#: What a kernel computes in, as its text says.
-COMPUTED = re.compile(r"computed in (\w+)")
+#: What kernels compute in that shall do no arithmetic in float64.
+NARROW = "float32", "complex64"
+
+NUMBER_TYPE = re.compile(r"\b(bool_?|u?int(8|16|32|64)|float(16|32|64)|complex(64|128))\b")
 
 
 def kernels_of_tests() -> list[tuple]:
@@ -49,16 +51,30 @@ def kernels_of_tests() -> list[tuple]:
     return sorted(found, key=lambda kernel: (kernel[1], str(kernel[2])))
 
 
-def one_form_of_each(kernels: list[tuple]) -> list[tuple]:
-    """The kernels written by hand, and of those that were generated from one program one."""
-    chosen, forms = [], {}
-    for kernel in kernels:
-        title = kernel[1].partition("\n")[0]
-        if title.endswith('on a GPU."""'):
-            forms.setdefault(title, []).append(kernel)
-        else:
-            chosen.append(kernel)
-    return chosen + [found[zlib.crc32(title.encode()) % len(found)] for title, found in forms.items()]
+def some_of_each_program(kernels: list[tuple]) -> list[tuple]:
+    """Each program in float32 and in complex64, and of those with one name one in another dtype.
+
+    A program is a kernel's text whatever its number types are; a pointwise one, which is generated, is the same over
+    rows, over four elements at once and over any strides.  Which form stands for the others goes by turns.
+    """
+    programs = {kernel: program_of(kernel) for kernel in kernels}
+    narrow = {program for kernel, program in programs.items() if computed_in(kernel) in NARROW}
+    forms: dict[tuple, list[tuple]] = {}
+    for kernel, program in programs.items():
+        dtype = computed_in(kernel)
+        alike = (program, dtype) if dtype in NARROW else (program if program not in narrow else kernel[0],)
+        forms.setdefault(alike, []).append(kernel)
+    return [found[zlib.crc32(str(alike).encode()) % len(found)] for alike, found in forms.items()]
+
+
+def program_of(kernel: tuple) -> tuple[str, str]:
+    name, text, _ = kernel
+    return name, "" if text.partition("\n")[0].endswith('on a GPU."""') else NUMBER_TYPE.sub("T", text)
+
+
+def computed_in(kernel: tuple) -> str:
+    """The dtype that a kernel computes in, as its title says."""
+    return re.search(r"computed in (\w+)", kernel[1])[1]
 
 
 def faults(kernel: tuple) -> list[str]:
@@ -78,8 +94,7 @@ def faults(kernel: tuple) -> list[str]:
             found.append(f"keeps variables in local memory on {capability}")
         if ".extern .func" in code:
             found.append(f"calls what is not in it on {capability}")
-        computed = COMPUTED.search(text)
-        if computed and computed[1] in ("float32", "complex64") and (match := FLOAT64.search(code)):
+        if computed_in(kernel) in NARROW and (match := FLOAT64.search(code)):
             found.append(f"computes in float64 on {capability}: {match[0]}")
     report = assembled(codes[-1], CAPABILITIES[-1])
     spills = re.findall(r"(\d+) bytes (stack frame|spill stores|spill loads)", report)
@@ -108,7 +123,7 @@ def assembled(code: str, capability: tuple[int, int]) -> str:
 def main() -> None:
     kernels = kernels_of_tests()
     if "--all" not in sys.argv[1:]:
-        kernels = one_form_of_each(kernels)
+        kernels = some_of_each_program(kernels)
     processes = max((os.cpu_count() or 1) // 2, 1)  # other tests run meanwhile
     with ProcessPoolExecutor(processes, initializer=gc.disable) as pool:  # collecting would take a tenth of the time
         for (name, text, arguments), found in zip(kernels, pool.map(faults, kernels, chunksize=8), strict=True):

@@ -5,29 +5,37 @@ Every operand gets all dimensions that occur, in one order: first those of the r
 where it has none).  Then the operands are multiplied from left to right, two at a time; a dimension is summed over as
 soon as no later operand has it.  One step is a batched matrix product: dimensions that both have and the result keeps
 are the batch, those of one operand alone are rows or columns, those summed over are the inner dimension.
+
+The equation and the shapes decide which operations that takes, so they are found once for both (``_planned``), and a
+call only runs them.  Their gradients, of any order, are those of the operations.
 """
 
 from __future__ import annotations
 
+import functools
+import operator
 import string
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..._layout import numel
 from ..._tensor import Tensor
+from ...autograd.grad_mode import GRAD, state
 from ..pointwise.arithmetic import mul
-from ..reductions.sums import sum as sum_of
+from ..reductions.sums import sum_dims
 from ..shapes.diagonals import diagonal_op
-from ..shapes.dimensions import movedim
-from ..shapes.views import permute_op, reshape, unsqueeze_op, view
+from ..shapes.views import permute_op, reshaped, unsqueeze_op, view_as_shape
 from ..table import public
 from .matmul import bmm
 
 __all__ = ["einsum"]
 
-#: Labels in PyTorch's order; ``...`` stands for the dimensions without one.
+#: Labels in PyTorch's order, that of characters; ``...`` stands for the dimensions without one.
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase
 _ELLIPSIS = "..."
+
+#: An operation on a tensor, with what it takes besides.
+_Step = tuple[Callable[..., Tensor], tuple[Any, ...]]
 
 
 def _of_number(number: Any) -> str:
@@ -36,20 +44,27 @@ def _of_number(number: Any) -> str:
         return _ELLIPSIS
     if not 0 <= number < 52:
         raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
-    return _LETTERS[number]
+    return _LETTERS[operator.index(number)]
 
 
-def _parsed(text: str, first: int, place: str) -> list[str]:
-    """The labels in a part of the equation, which begins at its character ``first``."""
+def _parsed(text: str, first: int, number: int | None) -> list[str]:
+    """The labels of operand ``number``, None for the result; their text begins at character ``first`` of the equation.
+    """
     labels: list[str] = []
     at = 0
     while at < len(text):
         letter = text[at]
         if letter == ".":
             if _ELLIPSIS in labels:
-                raise RuntimeError(f"einsum(): found '.' for {place} for which an ellipsis was already found")
+                raise RuntimeError(
+                    "einsum(): found '.' for output but an ellipsis (...) was already found" if number is None else
+                    f"einsum(): found '.' for operand {number} for which an ellipsis was already found"
+                )
             if text[at : at + 3] != _ELLIPSIS:
-                raise RuntimeError(f"einsum(): found '.' for {place} that is not part of any ellipsis")
+                place = "output that is not part of any ellipsis (...)"
+                if number is not None:
+                    place = f"operand {number} that is not part of any ellipsis"
+                raise RuntimeError(f"einsum(): found '.' for {place}")
             labels.append(_ELLIPSIS)
             at += 2
         elif letter in _LETTERS:
@@ -63,24 +78,24 @@ def _parsed(text: str, first: int, place: str) -> list[str]:
     return labels
 
 
-def _read_equation(equation: str, operands: Sequence[Tensor]) -> tuple[list[list[str]], list[str] | None]:
-    """The labels of each operand, and of the result if they are given."""
+def _read_equation(equation: str, count: int) -> tuple[list[list[str]], list[str] | None]:
+    """The labels of each of ``count`` operands, and of the result if they are given."""
     left, arrow, right = equation.partition("->")
     terms, start = [], 0
     for number, text in enumerate(left.split(",")):
-        terms.append(_parsed(text, start, f"operand {number}"))
+        terms.append(_parsed(text, start, number))
         start += len(text) + 1
-    if len(terms) != len(operands):
-        fewer = "fewer" if len(terms) > len(operands) else "more"
+    if len(terms) != count:
+        fewer = "fewer" if len(terms) > count else "more"
         raise RuntimeError(f"einsum(): {fewer} operands were provided than specified in the equation")
-    return terms, _parsed(right, len(left) + 2, "the output") if arrow else None
+    return terms, _parsed(right, len(left) + 2, None) if arrow else None
 
 
 def _implicit(terms: Sequence[Sequence[str]]) -> list[str]:
     """The result's labels where none are given: those that occur once, in alphabetical order."""
     everything = [label for labels in terms for label in labels]
     ellipsis = [_ELLIPSIS] if _ELLIPSIS in everything else []
-    return ellipsis + [label for label in _LETTERS if everything.count(label) == 1]
+    return ellipsis + sorted([label for label in everything if label != _ELLIPSIS and everything.count(label) == 1])
 
 
 def _check_output(output: Sequence[str], terms: Sequence[Sequence[str]]) -> None:
@@ -93,9 +108,79 @@ def _check_output(output: Sequence[str], terms: Sequence[Sequence[str]]) -> None
             raise RuntimeError(f"einsum(): output subscript {label} appears more than once in the output")
 
 
-def _covered(labels: Sequence[str], operand: Tensor, number: int) -> int:
+class _Chain:
+    """What becomes of one tensor: its shape, and the operations that lead there.
+
+    Attributes:
+        shape: its sizes after all of them.
+        recorded: the operations that PyTorch records, so that a graph has its nodes.
+        short: the same with at most a permutation and a reshape in a row, for when nothing is recorded.
+    """
+
+    def __init__(self, shape: Sequence[int]):
+        self.recorded: list[_Step] = []
+        self.short: list[_Step] = []
+        self._made(shape)
+
+    def _made(self, shape: Sequence[int]) -> None:
+        """Both ways have made a tensor of this shape."""
+        self.shape, self._sizes = list(shape), list(shape)
+        #: The dimensions of the tensor that ``short`` made by now, in the order of ``shape``; None where it has none.
+        self._dims: list[int | None] = list(range(len(shape)))
+
+    def unsqueeze(self, dim: int) -> None:
+        self.recorded.append((unsqueeze_op, (dim,)))
+        self.shape.insert(dim, 1)
+        self._dims.insert(dim, None)
+
+    def permute(self, dims: Sequence[int]) -> None:
+        self.recorded.append((permute_op, (tuple(dims),)))
+        self.shape = [self.shape[d] for d in dims]
+        self._dims = [self._dims[d] for d in dims]
+
+    def reshape(self, shape: Sequence[int], op: Callable[..., Tensor] = reshaped) -> None:
+        self.recorded.append((op, (tuple(shape),)))
+        self._shorten(list(shape))
+
+    def diagonal(self, first: int, second: int) -> None:
+        """The diagonal of two dimensions, in place of the first."""
+        self._both((diagonal_op, (0, first, second)))
+        kept = [extent for dim, extent in enumerate(self.shape) if dim not in (first, second)]
+        self._made([*kept, self.shape[first]])
+        self.permute([*range(first), len(kept), *range(first, len(kept))])
+
+    def sum(self, dims: Sequence[int], keepdim: bool) -> None:
+        self._both((sum_dims, (tuple(dims), keepdim)))
+        sizes = [1 if dim in dims else extent for dim, extent in enumerate(self.shape)]
+        self._made(sizes if keepdim else [extent for dim, extent in enumerate(sizes) if dim not in dims])
+
+    def finish(self) -> tuple[tuple[_Step, ...], tuple[_Step, ...]]:
+        """The operations to record, and those to run where nothing is."""
+        self._shorten(self.shape)
+        return tuple(self.recorded), tuple(self.short)
+
+    def _both(self, step: _Step) -> None:
+        self._shorten(self.shape)
+        self.recorded.append(step)
+        self.short.append(step)
+
+    def _shorten(self, shape: list[int]) -> None:
+        """Have ``short`` make what was permuted and unsqueezed so far, in this shape."""
+        dims = [dim for dim in self._dims if dim is not None]
+        moved = [dim for dim in dims if self._sizes[dim] != 1]
+        if moved != sorted(moved):
+            self.short.append((permute_op, (tuple(dims),)))
+            self._sizes = [self._sizes[dim] for dim in dims]
+        if self._sizes != shape:
+            if self.short and self.short[-1][0] is reshaped:
+                self.short.pop()
+            self.short.append((reshaped, (tuple(shape),)))
+        self._made(shape)
+
+
+def _covered(labels: Sequence[str], rank: int, number: int) -> int:
     """How many dimensions of an operand its ellipsis stands for."""
-    rank, named = len(operand._layout.shape), sum([label != _ELLIPSIS for label in labels])
+    named = sum([label != _ELLIPSIS for label in labels])
     if named != rank if _ELLIPSIS not in labels else named > rank:
         more = "and no ellipsis was given" if _ELLIPSIS not in labels else "even though an ellipsis was given"
         raise RuntimeError(
@@ -105,42 +190,44 @@ def _covered(labels: Sequence[str], operand: Tensor, number: int) -> int:
     return rank - named
 
 
-def _aligned(operand: Tensor, labels: Sequence[str], order: Sequence[Any], covered: int, number: int) -> Tensor:
-    """The operand with the dimensions of ``order``: letters, and numbers for what an ellipsis covers."""
+def _aligned(shape: Sequence[int], labels: Sequence[str], order: Sequence[Any], covered: int, number: int) -> _Chain:
+    """An operand with the dimensions of ``order``: letters, and numbers for what an ellipsis covers."""
+    chain = _Chain(shape)
     places: dict[Any, int] = {}
-    missing = covered - _covered(labels, operand, number)
+    missing = covered - _covered(labels, len(shape), number)
     dim = 0
     for label in labels:
         if label == _ELLIPSIS:
             for _ in range(missing):
-                operand = unsqueeze_op(operand, dim)
+                chain.unsqueeze(dim)
             for index in range(covered):
                 places[index] = dim
                 dim += 1
         elif label in places:
-            first, shape = places[label], operand._layout.shape
-            if shape[first] != shape[dim]:
+            first = places[label]
+            if chain.shape[first] != chain.shape[dim]:
                 raise RuntimeError(
                     f"einsum(): subscript {label} is repeated for operand {number} but the sizes don't match, "
-                    f"{shape[dim]} != {shape[first]}"
+                    f"{chain.shape[dim]} != {chain.shape[first]}"
                 )
-            operand = movedim(diagonal_op(operand, 0, first, dim), -1, first)
+            chain.diagonal(first, dim)
         else:
             places[label] = dim
             dim += 1
     for label in order:
         if label not in places:
-            places[label] = len(operand._layout.shape)
-            operand = unsqueeze_op(operand, len(operand._layout.shape))
-    return permute_op(operand, tuple([places[label] for label in order]))
+            places[label] = len(chain.shape)
+            chain.unsqueeze(len(chain.shape))
+    chain.permute([places[label] for label in order])
+    return chain
 
 
-def _check_sizes(operands: Sequence[Tensor], order: Sequence[Any]) -> None:
+def _check_sizes(operands: Sequence[_Chain], order: Sequence[Any]) -> None:
     """Raise unless each dimension has one size in all operands, or 1."""
     for dim, label in enumerate(order):
         seen = 1
         for number, operand in enumerate(operands):
-            extent = operand._layout.shape[dim]
+            extent = operand.shape[dim]
             if seen == 1:
                 seen = extent
             elif extent not in (1, seen):
@@ -151,58 +238,112 @@ def _check_sizes(operands: Sequence[Tensor], order: Sequence[Any]) -> None:
                 )
 
 
-def _product(left: Tensor, right: Tensor, summed: Sequence[int]) -> Tensor:
-    """The product of two tensors of one rank, summed over dimensions that both have; these are kept, of size 1."""
+def _turned_bmm(left: Tensor, right: Tensor) -> Tensor:
+    return bmm(right, left)
+
+
+def _product(left: _Chain, right: _Chain, summed: Sequence[int]) -> tuple[Callable[..., Tensor], _Chain]:
+    """What multiplies two tensors of one rank, and its result: summed over dimensions that both have, which are kept.
+
+    Both are brought into the shapes that this takes; the dimensions summed over have size 1 in the result.
+    """
     if not summed:
-        return mul(left, right)
+        return mul, _Chain([n if m == 1 else m for m, n in zip(left.shape, right.shape, strict=True)])
     both: list[int] = []
     rows: list[int] = []
     columns: list[int] = []
-    for dim, (m, n) in enumerate(zip(left._layout.shape, right._layout.shape, strict=True)):
+    for dim, (m, n) in enumerate(zip(left.shape, right.shape, strict=True)):
         if dim not in summed:
             (both if m != 1 and n != 1 else rows if m != 1 else columns).append(dim)
+    product: Callable[..., Tensor] = bmm
     if rows and columns and columns[-1] < rows[0]:  # so that the result lies in memory as it is read
-        left, right, rows, columns = right, left, columns, rows
-    sizes = [
-        numel(tuple([tensor._layout.shape[d] for d in dims]))
-        for tensor, dims in ((left, both), (left, rows), (left, summed), (right, columns))
-    ]
-    first = reshape(permute_op(left, (*both, *rows, *summed, *columns)), (sizes[0], sizes[1], sizes[2]))
-    second = reshape(permute_op(right, (*both, *summed, *columns, *rows)), (sizes[0], sizes[2], sizes[3]))
+        left, right, rows, columns, product = right, left, columns, rows, _turned_bmm
     order = [*both, *rows, *summed, *columns]
-    shape = [1 if d in summed else (right if d in columns else left)._layout.shape[d] for d in order]
-    return permute_op(view(bmm(first, second), shape), tuple([order.index(d) for d in range(len(order))]))
+    shape = [1 if d in summed else (right if d in columns else left).shape[d] for d in order]
+    batch, height, inner, width = [
+        numel(tuple([chain.shape[d] for d in dims]))
+        for chain, dims in ((left, both), (left, rows), (left, summed), (right, columns))
+    ]
+    left.permute(order)
+    left.reshape((batch, height, inner))
+    right.permute([*both, *summed, *columns, *rows])
+    right.reshape((batch, inner, width))
+    result = _Chain((batch, height, width))
+    result.reshape(shape, view_as_shape)
+    result.permute([order.index(d) for d in range(len(order))])
+    return product, result
 
 
-def _contracted(operands: list[Tensor], kept: int) -> Tensor:
-    """The product of all operands, summed over all dimensions from number ``kept`` on."""
-    rank = len(operands[0]._layout.shape)
+def _contracted(operands: Sequence[_Chain], kept: int) -> tuple[list[Any], _Chain]:
+    """The product of all operands, summed over all dimensions from number ``kept`` on.
+
+    Returns:
+        For each multiplication what becomes of both factors first and what multiplies them; and the result.
+    """
+    rank = len(operands[0].shape)
     # How many of the operands still to come have the dimension at all.
-    counts = [sum([operand._layout.shape[dim] != 1 for operand in operands]) for dim in range(rank)]
+    counts = [sum([operand.shape[dim] != 1 for operand in operands]) for dim in range(rank)]
+    products = []
     result = operands[0]
     for operand in operands[1:]:
         alone: tuple[list[int], list[int]] = ([], [])
         summed = []
-        sizes, others = result._layout.shape, operand._layout.shape
         for dim in range(kept, rank):
-            if sizes[dim] != 1 != others[dim]:
+            if result.shape[dim] != 1 != operand.shape[dim]:
                 counts[dim] -= 1
                 if counts[dim] == 1:
                     summed.append(dim)
                     counts[dim] = 0
-            elif counts[dim] == 1 and (sizes[dim] != 1 or others[dim] != 1):
-                alone[sizes[dim] == 1].append(dim)
+            elif counts[dim] == 1 and (result.shape[dim] != 1 or operand.shape[dim] != 1):
+                alone[result.shape[dim] == 1].append(dim)
                 counts[dim] = 0
-        left, right = [
-            sum_of(tensor, tuple(dims), keepdim=True) if dims else tensor
-            for tensor, dims in zip((result, operand), alone, strict=True)
-        ]
-        result = _product(left, right, summed)
-    if rank == kept:
-        return result
-    if len(operands) == 1:
-        return sum_of(result, tuple(range(kept, rank)))
-    return view(result, result._layout.shape[:kept])
+        factors = result, operand
+        for factor, dims in zip(factors, alone, strict=True):
+            if dims:
+                factor.sum(dims, keepdim=True)
+        product, result = _product(*factors, summed)
+        products.append((*[factor.finish() for factor in factors], product))
+    if rank > kept:
+        if len(operands) == 1:
+            result.sum(range(kept, rank), keepdim=False)
+        else:
+            result.reshape(result.shape[:kept], view_as_shape)
+    return products, result
+
+
+@functools.lru_cache(maxsize=1024)
+def _planned(equation: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[tuple[Any, tuple[_Step, ...]], ...]:
+    """The multiplications (see ``_contracted``) and the last steps: when something is recorded, and when nothing is."""
+    terms, output = _read_equation(equation, len(shapes))
+    if output is None:
+        output = _implicit(terms)
+    _check_output(output, terms)
+    covered = max([_covered(labels, len(x), n) for n, (labels, x) in enumerate(zip(terms, shapes, strict=True))])
+    order: list[Any] = []
+    for label in output:
+        order += range(covered) if label == _ELLIPSIS else label
+    kept = len(order)
+    if _ELLIPSIS not in output:
+        order += range(covered)
+    order += sorted({label for labels in terms for label in labels} - {_ELLIPSIS, *order})
+    aligned = [
+        _aligned(shape, labels, order, covered, number)
+        for number, (shape, labels) in enumerate(zip(shapes, terms, strict=True))
+    ]
+    _check_sizes(aligned, order)
+    products, result = _contracted(aligned, kept)
+    recorded, short = result.finish()
+    # What the short way may differ in, the strides of dimensions of size 1, no matrix product looks at; ``mul`` does.
+    fewer = tuple([(left[product is not mul], right[product is not mul], product) for left, right, product in products])
+    seen = not products or products[-1][2] is mul or 1 in result.shape
+    everything = tuple([(left[0], right[0], product) for left, right, product in products])
+    return (everything, recorded), (fewer, recorded if seen else short)
+
+
+def _run(tensor: Tensor, steps: Sequence[_Step]) -> Tensor:
+    for op, arguments in steps:
+        tensor = op(tensor, *arguments)
+    return tensor
 
 
 def einsum(*args: Any) -> Tensor:
@@ -221,12 +362,12 @@ def einsum(*args: Any) -> Tensor:
             "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
             "subscripts list"
         )
-    output: list[str] | None
     if isinstance(args[0], Tensor):
         operands = list(args[0 : len(args) - len(args) % 2 : 2])
-        terms = [[_of_number(n) for n in numbers] for numbers in args[1::2]]
-        output = [_of_number(n) for n in args[-1]] if len(args) % 2 else None
-        _check_operands(operands)
+        terms = ["".join([_of_number(n) for n in numbers]) for numbers in args[1::2]]
+        equation = ",".join(terms)
+        if len(args) % 2:
+            equation += "->" + "".join([_of_number(n) for n in args[-1]])
     else:
         equation, *rest = args
         if not isinstance(equation, str):
@@ -234,25 +375,14 @@ def einsum(*args: Any) -> Tensor:
                 f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}"
             )
         operands = list(rest[0]) if len(rest) == 1 and isinstance(rest[0], tuple | list) else rest
-        _check_operands(operands)
-        terms, output = _read_equation(equation, operands)
-    if output is None:
-        output = _implicit(terms)
-    _check_output(output, terms)
-    covered = max([_covered(labels, x, n) for n, (labels, x) in enumerate(zip(terms, operands, strict=True))])
-    order: list[Any] = []
-    for label in output:
-        order += range(covered) if label == _ELLIPSIS else label
-    kept = len(order)
-    if _ELLIPSIS not in output:
-        order += range(covered)
-    order += [label for label in _LETTERS if label not in order and any(label in labels for labels in terms)]
-    aligned = [
-        _aligned(operand, labels, order, covered, number)
-        for number, (operand, labels) in enumerate(zip(operands, terms, strict=True))
-    ]
-    _check_sizes(aligned, order)
-    return _contracted(aligned, kept)
+    _check_operands(operands)
+    recorded, short = _planned(equation, tuple([operand._layout.shape for operand in operands]))
+    records = state.mode & GRAD and any(operand._requires_grad for operand in operands)
+    products, last = recorded if records else short
+    result = operands[0]
+    for operand, (left, right, product) in zip(operands[1:], products, strict=True):
+        result = product(_run(result, left), _run(operand, right))
+    return _run(result, last)
 
 
 def _check_operands(operands: Sequence[Any]) -> None:

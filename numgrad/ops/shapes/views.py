@@ -20,7 +20,7 @@ from ..copying import contiguous
 from ..table import attach, operation, public
 
 __all__ = [
-    "expand", "expand_as", "expand_op", "passed_on", "permute", "permute_op", "reshape",
+    "expand", "expand_as", "expand_op", "passed_on", "permute", "permute_op", "reshape", "reshaped",
     "sizes_of", "squeeze", "squeeze_dim", "squeeze_result", "t", "t_op", "transpose", "transpose_op", "unsafe_view",
     "unsqueeze", "unsqueeze_op", "view", "view_as_shape", "view_of",
 ]
@@ -159,13 +159,17 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     Raises:
         RuntimeError: the number of elements differs.
     """
-    wanted = _inferred(sizes_of(sizes, shape, "reshape(): argument 'shape'"), input._layout.size)
-    if input._flat is not None:
-        return view_as_shape(input, wanted)
-    strides = view_strides(input._layout.shape, input._layout.strides, wanted)
+    return reshaped(input, _inferred(sizes_of(sizes, shape, "reshape(): argument 'shape'"), input._layout.size))
+
+
+def reshaped(input: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """``reshape`` to a shape that is known to have as many elements."""
+    if input._layout.contiguous:
+        return view_as_shape(input, shape)
+    strides = view_strides(input._layout.shape, input._layout.strides, shape)
     if strides is None:
-        return unsafe_view(contiguous(input), wanted)
-    return reshape_alias(input, wanted, strides)
+        return unsafe_view(contiguous(input), shape)
+    return reshape_alias(input, shape, strides)
 
 
 @checked

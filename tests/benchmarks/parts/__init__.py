@@ -6,14 +6,30 @@ from collections.abc import Callable, Iterable
 
 from timing import Part
 
-from . import chains, derivatives, indexing, matrices, network, optimizers, pointwise, reductions, steps
+from . import (
+    chains,
+    derivatives,
+    indexing,
+    matrices,
+    network,
+    optimizers,
+    overhead,
+    pointwise,
+    reductions,
+    shapes,
+    solver,
+    steps,
+)
 
 __all__ = ["PARTS"]
 
 #: Each makes its tables for tensors of so many rows and columns, where it has large ones.
-PARTS: dict[str, Callable[[int, int], Iterable[Part]]] = {
+PARTS: dict[str, Callable[..., Iterable[Part]]] = {
     "small": chains.small,
     "scalar": chains.scalar,
+    "overhead": overhead.overhead,
+    "drawn": overhead.drawn,
+    "shapes": shapes.parts,
     "pointwise": pointwise.operations,
     "layouts": pointwise.layouts,
     "double": pointwise.double,
@@ -24,5 +40,6 @@ PARTS: dict[str, Callable[[int, int], Iterable[Part]]] = {
     "matrices": matrices.parts,
     "optimizers": optimizers.parts,
     "steps": steps.parts,
+    "solver": solver.parts,
     "derivatives": derivatives.parts,
 }
