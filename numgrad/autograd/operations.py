@@ -20,6 +20,8 @@ class Operations:
     copy: Callable[[Any], Any] = None  # type: ignore[assignment]
     #: ``fit(gradient, shape, type)``: sum what broadcasting repeated, and convert the dtype.
     fit: Callable[[Any, tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
+    #: ``write_out(name, out, result)``: overwrite what was given as ``out`` of the function of this name.
+    write_out: Callable[[str, Any, Any], Any] = None  # type: ignore[assignment]
     #: ``kept_copy(tensor)``: a copy of what is about to be overwritten, in its place in the graph.
     kept_copy: Callable[[Any], Any] = None  # type: ignore[assignment]
     ones: Callable[[tuple[int, ...], Any], Any] = None  # type: ignore[assignment]

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from .._layout import Layout
 from .._tensor import Tensor
 from .._types import dtype
 
@@ -26,7 +27,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _NUMBERS: dict[Any, Any] = {bool: bool | np.bool_, int: Integral, float: Real, complex: Number}
 
 #: What PyTorch calls types that have another name in Python.
-_TITLES: dict[Any, str] = {complex: "Number", dtype: "torch.dtype"}
+_TITLES: dict[Any, str] = {complex: "Number", dtype: "torch.dtype", Layout: "Tensor"}
 
 
 def tensors_checked(function: _Function) -> _Function:
@@ -118,7 +119,7 @@ def _fits(value: Any, kind: Any) -> bool:
             isinstance(value, Sequence) and not isinstance(value, str)
             and all(_fits(one, get_args(kind)[0]) for one in value)
         )
-    kind = get_origin(kind) or kind
+    kind = Tensor if kind is Layout else get_origin(kind) or kind
     return isinstance(value, kind) if isinstance(kind, type) else True
 
 

@@ -5,7 +5,7 @@ What a call does depends on the layouts of its operands and on its other argumen
 operation decides once for each combination of these: which kernel runs, with which sizes and strides, how the result
 lies in memory, and what a node saves for which gradients.  That is an ``Entry``.  A call reads the layouts, finds the
 entry, launches, and makes the tensor.  ``unary`` and ``binary`` do that for the most frequent operations, without
-asking for anything that they have not; ``execute`` does it for any number of operands, ``change`` for what overwrites
+asking for anything that they have not; ``perform`` does it for any number of operands, ``change`` for what overwrites
 one of them.  All record by ``begin`` and ``finish``.
 
 Where anything out of the ordinary is switched on (see ``ORDINARY``) the operation's own ``run`` takes over.
@@ -21,16 +21,16 @@ from .._layout import Layout
 from .._tensor import Tensor, tensor_of
 from .._types import default_dtype_changed
 from ..autograd.grad_mode import GRAD, ORDINARY, state
-from ..autograd.node import edge_of, new_node
+from ..autograd.node import MAYBE, edge_of, new_node
 from ..autograd.operations import operations
 from ..autograd.origins import UNRECORDED
 from ..autograd.saved import keep
-from ..autograd.views import record_inplace
+from ..autograd.views import View, record_inplace
 from .numbers import NUMBERS
 from .recipes import OUTPUT, Recipe
 
 __all__ = [
-    "Entries", "Entry", "begin", "binary", "change", "execute", "finish", "kept", "record", "result_of", "save", "several",
+    "Entries", "Entry", "begin", "binary", "change", "finish", "kept", "perform", "record", "result_of", "save", "several",
     "unary",
 ]
 
@@ -210,20 +210,38 @@ def several(op: Any) -> Callable[..., Any]:
             entry = recent[tuple([v.__class__ if v.__class__ in NUMBERS else v._layout for v in operands])]
         except (KeyError, AttributeError):
             return run(operands, statics)
-        return execute(entry, operands) if state.mode <= ORDINARY else run(operands, statics)
+        return perform(entry, operands) if state.mode <= ORDINARY else run(operands, statics)
 
     return call
 
 
-def execute(entry: Entry, operands: Sequence[Any]) -> Any:
-    """The result of a call, in new tensors, recorded."""
-    pending = begin(entry, operands)
-    out = result_of(entry, operands)
-    if pending is not None:
-        finish(pending, out)
-    elif not state.mode & GRAD:
-        for one in out if out.__class__ is tuple else (out,):
+def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) -> Any:
+    """The result of a call, recorded.
+
+    In a mode that is out of the ordinary the operation is asked what to do, unless it asks for this.
+    """
+    mode = state.mode
+    if mode > ORDINARY and not whatever_mode:
+        return entry.op.performed(entry, operands)
+    layout, launch = entry.layout, entry.launch
+    out: Any
+    if launch.__class__ is int:
+        input = operands[0]
+        out = tensor_of(layout, input._storage, input._offset + launch)
+        out._counter = input._counter
+        out._view = View(input, (entry.op, entry.details[1:]))
+        out._requires_grad = MAYBE
+    elif layout.__class__ is not tuple:
+        out = tensor_of(layout, launch(*operands))
+    else:
+        out = tuple([tensor_of(own, row) for own, row in zip(layout, launch(*operands))])  # noqa: B905
+    if not mode & GRAD:
+        for one in (out,) if layout.__class__ is not tuple else out:
             one._origin = UNRECORDED
+    elif entry.recorded:
+        pending = begin(entry, operands)
+        if pending is not None:
+            finish(pending, out)
     return out
 
 

@@ -32,7 +32,7 @@ from ..autograd.grad_mode import TRANSFORMED, state
 from ..autograd.node import Node
 from .arguments import wrong_kind
 from .callables import function_of, in_place
-from .dispatch import Entries, Entry, change, execute
+from .dispatch import Entries, Entry, change, perform
 from .numbers import NUMBERS, check_fits, plain_number
 from .plan import PointwiseNode, PointwiseRecipe, Rules, common_device, common_shape, kinds_passed, new_layout, operand
 from .promotion import number_dtype, result_dtype
@@ -194,7 +194,7 @@ class Pointwise(Op):
             operands = (*operands, *[statics[name] for name in details.passed])
         if statics is not self.statics and details.compute.kind in "bi":
             _check_statics(statics, details.compute)
-        return execute(entry, operands) if into is None else change(entry, operands, into)
+        return perform(entry, operands, True) if into is None else change(entry, operands, into)
 
     def with_statics(self, statics: Mapping[str, Any]) -> Pointwise:
         """The operation with other numbers where none are given."""

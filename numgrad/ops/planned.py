@@ -15,12 +15,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._layout import Layout
-from .._tensor import Tensor, tensor_of
-from ..autograd.grad_mode import GRAD, ORDINARY, TRANSFORMED, state
-from ..autograd.node import MAYBE, Node, edge_of
-from ..autograd.origins import UNRECORDED
-from ..autograd.views import View
-from .dispatch import Entries, Entry, begin, execute, finish, kept, record, result_of, save
+from .._tensor import Tensor
+from ..autograd.grad_mode import TRANSFORMED, state
+from ..autograd.node import Node
+from .dispatch import Entries, Entry, finish, kept, perform, result_of, save
 from .numbers import NUMBERS
 from .recipes import OUTPUT, RuleNode, RuleRecipe
 from .table import Operation, parameters
@@ -38,46 +36,33 @@ class Planned(Operation):
         self.function = self.unrecorded
         self.entries = Entries()
         self.recent = self.entries.recent
-        tensors = [self.parameters.index(name) for name in self.inputs]
         #: The positions among the arguments of what ``launch`` is given.
-        self.operand_positions = tuple([*tensors, *[self.parameters.index(name) for name in numbers]])
+        self.operand_positions = tuple([self.parameters.index(name) for name in (*self.inputs, *numbers)])
         #: For each edge of a node the position among the operands.
         self.edge_positions = None if self.sequence else tuple([self.inputs.index(i) for i in self.differentiable])
         self.one = self.operand_positions == (0,) and not self.sequence
-        if self.one and self.view:
-            self.call = _view_call(self)
-        elif self.one and len(self.outputs) == 1:
-            self.call = _call_on_one(self)
-        else:
-            self.call = self._call
 
     def make_node_class(self, name: str) -> type[Node]:
         return type(name, (RuleNode,), {"op": self, "__slots__": (), "__module__": "numgrad.autograd"})
 
     def __call__(self, *args: Any) -> Any:
-        return self.call(*args)
+        if self.one:
+            operands: Any = args[:1]
+            entry = self.recent.get((args[0]._layout, *args[1:])) or self.entry(args)[0]
+        else:
+            entry, operands = self.entry(args)
+        return perform(entry, operands)
 
-    def _call(self, *args: Any) -> Any:
-        if state.mode > ORDINARY:
-            return self.run(*args)
-        return execute(*self.entry(args))
-
-    def run(self, *args: Any) -> Any:
-        """The call, in whatever mode."""
-        if state.mode & TRANSFORMED:
-            return transformed(GeneralCall(self, args))
-        entry, operands = self.entry(args)
-        if not self.view:
-            return execute(entry, operands)
-        pending = begin(entry, operands)
-        out = result_of(entry, operands)
-        self._connect_views(args, out)
-        if pending is not None:
-            finish(pending, out)
-        elif not state.mode & GRAD:
-            for view in out if out.__class__ is tuple else (out,):
-                view._origin = UNRECORDED
-        return out
+    def performed(self, entry: Entry, operands: Sequence[Any]) -> Any:
+        """A call in a mode that is out of the ordinary."""
+        if not state.mode & TRANSFORMED:
+            return perform(entry, operands, True)
+        if self.sequence:
+            return transformed(GeneralCall(self, (tuple(operands), *entry.details[1:])))
+        args = list(entry.details)
+        for position, value in zip(self.operand_positions, operands, strict=True):
+            args[position] = value
+        return transformed(GeneralCall(self, tuple(args)))
 
     def unrecorded(self, *args: Any) -> Any:
         """The result, of which nothing is recorded: a view is only a tensor on the same memory."""
@@ -112,7 +97,7 @@ class Planned(Operation):
                 given[position] = given[position].__class__
         layout, launch = self.prepare(*given)
         first = [own for own in (layout if layout.__class__ is tuple else (layout,)) if own.type.dtype.differentiable]
-        return Entry(self, launch, layout, bool(self.rules) and bool(first), given)
+        return Entry(self, launch, layout, bool(self.rules) and bool(first), tuple(given))
 
     def recipe(self, entry: Entry, needed: int) -> RuleRecipe:
         """How a call with this entry is recorded where the inputs in the bits of ``needed`` need a gradient."""
@@ -159,58 +144,6 @@ class Planned(Operation):
 
 def _bits(edges: Sequence[Any]) -> int:
     return sum([(edge is not None) << number for number, edge in enumerate(edges)])
-
-
-def _call_on_one(op: Planned) -> Callable[..., Any]:
-    """The call of an operation on one tensor that has one result."""
-    recent, run = op.recent, op.run
-    differentiable = bool(op.differentiable)
-
-    def call(input, *statics):
-        try:
-            entry = recent[(input._layout, *statics)]
-        except (KeyError, AttributeError, TypeError):
-            return run(input, *statics)
-        mode = state.mode
-        if mode > ORDINARY:
-            return run(input, *statics)
-        out = tensor_of(entry.layout, entry.launch(input))
-        if not mode & GRAD:
-            out._origin = UNRECORDED
-        elif input._requires_grad and entry.recorded and differentiable:
-            edge = edge_of(input)
-            if edge is not None:
-                record(entry.recipes.get(1) or entry.recipe(1), out, (edge,), (input,))
-        return out
-
-    return call
-
-
-def _view_call(op: Planned) -> Callable[..., Any]:
-    """The call of an operation that makes one view of one tensor."""
-    recent, run = op.recent, op.run
-
-    def call(input, *statics):
-        try:
-            entry = recent[(input._layout, *statics)]
-        except (KeyError, AttributeError, TypeError):
-            return run(input, *statics)
-        mode = state.mode
-        if mode > ORDINARY:
-            return run(input, *statics)
-        out = tensor_of(entry.layout, input._storage, input._offset + entry.launch)
-        out._counter = input._counter
-        out._view = View(input, (op, statics))
-        out._requires_grad = MAYBE
-        if not mode & GRAD:
-            out._origin = UNRECORDED
-        elif input._requires_grad and entry.recorded:
-            edge = edge_of(input)
-            if edge is not None:
-                record(entry.recipes.get(1) or entry.recipe(1), out, (edge,), (input,))
-        return out
-
-    return call
 
 
 def planned(

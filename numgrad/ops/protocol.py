@@ -16,6 +16,7 @@ from . import copying, overwriting
 from .batches import Batched, below, expanded, is_batched, lifted, mapped, physical_of, zeros_beside
 from .beneath import beneath, put_above
 from .new import filled_of
+from .outputs import write_out
 from .pointwise import arithmetic as pointwise
 from .reductions import sums as reduction
 from .shapes.joining import stack
@@ -159,4 +160,5 @@ operations.transformed = transformed
 operations.unlisten = devices.launches.unlisten
 operations.with_batches = _with_batches
 operations.with_tangents = _with_tangents
+operations.write_out = write_out
 operations.zeros = _zeros

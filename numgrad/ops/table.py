@@ -30,7 +30,8 @@ from .nodes import OpNode
 from .transforms import GeneralCall, transformed
 
 __all__ = [
-    "Op", "Operation", "Rule", "attach", "check_tensors", "operation", "ops", "parameters", "public", "public_functions",
+    "Op", "Operation", "Rule", "attach", "check_tensors", "operation", "ops", "parameters", "public",
+    "public_functions",
 ]
 
 #: Every operation by its key (its function's name).
@@ -95,7 +96,7 @@ def attach(name: str, function: Any) -> None:
     """Make ``function`` (or a property) an attribute of Tensor."""
     if hasattr(function, "unchecked"):
         function = checked(function.unchecked, name, method=True)
-    setattr(Tensor, name, function)
+    setattr(Tensor, name, getattr(function, "method", function))
 
 
 def public(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._layout import (
+    Layout,
     broadcast_strides,
     layout_of,
     normal_dim,
@@ -13,10 +14,12 @@ from ..._layout import (
     numel,
     view_strides,
 )
-from ..._tensor import Tensor, fresh, strided, tensor_of
+from ..._tensor import Tensor, fresh, strided
 from ...autograd.grad_mode import TRACED, state
 from ..arguments import checked
 from ..copying import contiguous
+from ..lookup import lookup
+from ..planned import planned
 from ..table import attach, operation, public
 
 __all__ = [
@@ -97,25 +100,22 @@ def _inferred(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
     return sizes
 
 
-@operation("ViewBackward0", view=True, shapes=["shape"])
-def view_as_shape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
-    layout = input._layout
-    if layout.row_major:
-        return tensor_of(layout_of(layout.type, shape), input._storage, input._offset)
-    strides = view_strides(layout.shape, layout.strides, shape)
+@planned("ViewBackward0", view=True, shapes=["shape"])
+def view_as_shape(input: Layout, shape: tuple[int, ...]) -> tuple[Layout, int]:
+    strides = view_strides(input.shape, input.strides, shape)
     if strides is None:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
-            f"two contiguous subspaces): shape {list(input.shape)} with strides {list(input.stride())} cannot be "
+            f"two contiguous subspaces): shape {list(input.shape)} with strides {list(input.strides)} cannot be "
             f"viewed as {list(shape)}. Use .reshape(...) instead."
         )
-    return view_of(input, shape, strides)
+    return layout_of(input.type, shape, strides), 0
 
 
-@operation("ReshapeAliasBackward0", view=True)
-def reshape_alias(input: Tensor, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
+@planned("ReshapeAliasBackward0", view=True)
+def reshape_alias(input: Layout, shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[Layout, int]:
     """What reshape makes of a tensor with gaps, or in another order, that needs no copy all the same."""
-    return view_of(input, shape, strides)
+    return layout_of(input.type, shape, strides), 0
 
 
 @view_as_shape.gradient("input")
@@ -137,14 +137,15 @@ def _(grad, input_shape):
     return _restored(grad, input_shape)
 
 
-def view(input: Tensor, *shape: Any, size: Any = None) -> Tensor:
+@lookup
+def view(input: Layout, *shape: Any, size: Any = None) -> Any:
     """The same elements in another shape, on the same memory; one size may be -1.
 
     Raises:
         RuntimeError: the number of elements differs, or only a copy could have this shape.
     """
     sizes = sizes_of(shape, size, "view(): argument 'size'")
-    return view_as_shape(input, _inferred(sizes, input._layout.size))
+    return view_as_shape, (_inferred(sizes, input.size),)
 
 
 @checked
@@ -178,10 +179,14 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     return reshape(input, other._layout.shape)
 
 
-@operation("PermuteBackward0", view=True)
-def permute_op(input: Tensor, dims: tuple[int, ...]) -> Tensor:
-    strides = input._layout.strides
-    return view_of(input, [input._layout.shape[d] for d in dims], [strides[d] for d in dims])
+@planned("PermuteBackward0", view=True)
+def permute_op(input: Layout, dims: tuple[int, ...]) -> tuple[Layout, int]:
+    return _chosen(input, dims), 0
+
+
+def _chosen(input: Layout, dims: Sequence[int]) -> Layout:
+    """The layout of some of the dimensions."""
+    return layout_of(input.type, tuple([input.shape[d] for d in dims]), tuple([input.strides[d] for d in dims]))
 
 
 @permute_op.gradient("input")
@@ -190,14 +195,15 @@ def _(grad, dims):
     return passed_on(permute_op, grad, tuple([dims.index(d) for d in range(len(dims))]))
 
 
-def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
+@lookup
+def permute(input: Layout, *order: Any, dims: Any = None) -> Any:
     """The dimensions in another order.
 
     Raises:
         IndexError: there is no such dimension.
         RuntimeError: they do not name each dimension once.
     """
-    rank, given = len(input._layout.shape), sizes_of(order, dims, "permute(): argument 'dims'")
+    rank, given = len(input.shape), sizes_of(order, dims, "permute(): argument 'dims'")
     if len(given) != rank:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
@@ -208,16 +214,15 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
         raise RuntimeError(
             f"permute(): duplicate dims are not allowed. (dims {list(given)}, shape {list(input.shape)})"
         )
-    return permute_op(input, normal)
+    return permute_op, (normal,)
 
 
-@operation("TransposeBackward0", view=True)
-def transpose_op(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    shape, strides = list(input._layout.shape), list(input._layout.strides)
-    if shape:
-        shape[dim0], shape[dim1] = shape[dim1], shape[dim0]
-        strides[dim0], strides[dim1] = strides[dim1], strides[dim0]
-    return view_of(input, shape, strides)
+@planned("TransposeBackward0", view=True)
+def transpose_op(input: Layout, dim0: int, dim1: int) -> tuple[Layout, int]:
+    dims = list(range(len(input.shape)))
+    if dims:
+        dims[dim0], dims[dim1] = dim1, dim0
+    return _chosen(input, dims), 0
 
 
 @transpose_op.gradient("input")
@@ -225,15 +230,16 @@ def _(grad, dim0, dim1):
     return passed_on(transpose_op, grad, dim0, dim1)
 
 
-def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+@lookup
+def transpose(input: Layout, dim0: int, dim1: int) -> Any:
     """Two dimensions exchanged."""
-    rank = len(input._layout.shape)
-    return transpose_op(input, normal_dim(dim0, rank), normal_dim(dim1, rank))
+    rank = len(input.shape)
+    return transpose_op, (normal_dim(dim0, rank), normal_dim(dim1, rank))
 
 
-@operation("TBackward0", view=True)
-def t_op(input: Tensor) -> Tensor:
-    return view_of(input, input._layout.shape[::-1], input._layout.strides[::-1])
+@planned("TBackward0", view=True)
+def t_op(input: Layout) -> tuple[Layout, int]:
+    return layout_of(input.type, input.shape[::-1], input.strides[::-1]), 0
 
 
 @t_op.gradient("input")
@@ -241,36 +247,35 @@ def _(grad):
     return passed_on(t_op, grad)
 
 
-def t(input: Tensor) -> Tensor:
+@lookup
+def t(input: Layout) -> Any:
     """The transpose of a matrix; a tensor of fewer dimensions as it is.
 
     Raises:
         RuntimeError: the tensor has more than two dimensions.
     """
-    if len(input._layout.shape) > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(input._layout.shape)}D")
-    return t_op(input)
+    if len(input.shape) > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(input.shape)}D")
+    return t_op, ()
 
 
-def _squeezed(input: Tensor, dims: tuple[int, ...]) -> Tensor:
-    """The tensor without those of ``dims`` that have size 1."""
-    kept = [d for d, extent in enumerate(input._layout.shape) if extent != 1 or d not in dims]
-    strides = input._layout.strides
-    return view_of(input, [input._layout.shape[d] for d in kept], [strides[d] for d in kept])
+def _squeezed(input: Layout, dims: Sequence[int]) -> tuple[Layout, int]:
+    """The layout without those of ``dims`` that have size 1."""
+    return _chosen(input, [d for d, extent in enumerate(input.shape) if extent != 1 or d not in dims]), 0
 
 
-@operation("SqueezeBackward0", view=True)
-def squeeze_all(input: Tensor) -> Tensor:
-    return _squeezed(input, tuple(range(len(input._layout.shape))))
+@planned("SqueezeBackward0", view=True)
+def squeeze_all(input: Layout) -> tuple[Layout, int]:
+    return _squeezed(input, range(len(input.shape)))
 
 
-@operation("SqueezeBackward1", view=True)
-def squeeze_dim(input: Tensor, dim: int) -> Tensor:
+@planned("SqueezeBackward1", view=True)
+def squeeze_dim(input: Layout, dim: int) -> tuple[Layout, int]:
     return _squeezed(input, (dim,))
 
 
-@operation("SqueezeBackward2", view=True, dims=["dims"])
-def squeeze_dims(input: Tensor, dims: tuple[int, ...]) -> Tensor:
+@planned("SqueezeBackward2", view=True, dims=["dims"])
+def squeeze_dims(input: Layout, dims: tuple[int, ...]) -> tuple[Layout, int]:
     return _squeezed(input, dims)
 
 
@@ -291,20 +296,21 @@ def _(grad, input_shape):
     return _restored(grad, input_shape)
 
 
-def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+@lookup
+def squeeze(input: Layout, dim: int | Sequence[int] | None = None) -> Any:
     """The tensor without its dimensions of size 1, or without those of ``dim`` that have it."""
     if dim is None:
-        return squeeze_all(input)
+        return squeeze_all, ()
     if not isinstance(dim, Sequence):
-        return squeeze_dim(input, normal_dim(dim, len(input._layout.shape)))
-    return squeeze_dims(input, normal_dims(dim, len(input._layout.shape)) if dim else ())
+        return squeeze_dim, (normal_dim(dim, len(input.shape)),)
+    return squeeze_dims, (normal_dims(dim, len(input.shape)) if dim else (),)
 
 
-@operation("UnsqueezeBackward0", view=True, dims=["dim"])
-def unsqueeze_op(input: Tensor, dim: int) -> Tensor:
-    shape, strides = input._layout.shape, input._layout.strides
+@planned("UnsqueezeBackward0", view=True, dims=["dim"])
+def unsqueeze_op(input: Layout, dim: int) -> tuple[Layout, int]:
+    shape, strides = input.shape, input.strides
     step = shape[dim] * strides[dim] if dim < len(shape) else 1
-    return view_of(input, (*shape[:dim], 1, *shape[dim:]), (*strides[:dim], step, *strides[dim:]))
+    return layout_of(input.type, (*shape[:dim], 1, *shape[dim:]), (*strides[:dim], step, *strides[dim:])), 0
 
 
 @unsqueeze_op.gradient("input")
@@ -312,23 +318,24 @@ def _(grad, dim):
     return passed_on(squeeze_dim, grad, dim)
 
 
-def unsqueeze(input: Tensor, dim: int) -> Tensor:
+@lookup
+def unsqueeze(input: Layout, dim: int) -> Any:
     """The tensor with a further dimension of size 1 at ``dim``.
 
     Raises:
         IndexError: ``dim`` is beyond the dimensions that the result has.
     """
-    return unsqueeze_op(input, normal_dim(dim, len(input._layout.shape) + 1))
+    return unsqueeze_op, (normal_dim(dim, len(input.shape) + 1),)
 
 
-@operation("ExpandBackward0", view=True)
-def expand_op(input: Tensor, shape: tuple[int, ...]) -> Tensor:
-    missing = len(shape) - len(input._layout.shape)
-    strides = list(broadcast_strides(input._layout.shape, input._layout.strides, shape))
+@planned("ExpandBackward0", view=True)
+def expand_op(input: Layout, shape: tuple[int, ...]) -> tuple[Layout, int]:
+    missing = len(shape) - len(input.shape)
+    strides = list(broadcast_strides(input.shape, input.strides, shape))
     for dim in range(missing - 1, -1, -1):
         if shape[dim] == 1:
             strides[dim] = shape[dim + 1] * strides[dim + 1] if dim + 1 < len(shape) else 1
-    return view_of(input, shape, strides)
+    return layout_of(input.type, shape, tuple(strides)), 0
 
 
 @expand_op.gradient("input")
@@ -336,24 +343,24 @@ def _(grad):
     return grad  # the engine sums over what was repeated
 
 
-def expand(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
+@lookup
+def expand(input: Layout, *sizes: Any, size: Any = None) -> Any:
     """The tensor repeated along dimensions of size 1 (or new ones in front) without copying; -1 keeps a size.
 
     Raises:
         RuntimeError: a size other than 1 would have to change.
     """
     wanted = sizes_of(sizes, size, "expand(): argument 'size'")
-    layout = input._layout
-    missing = len(wanted) - len(layout.shape)
+    missing = len(wanted) - len(input.shape)
     if missing < 0:
         raise RuntimeError(
-            f"expand({layout.type.name}{{{list(input.shape)}}}, size={list(wanted)}): the number of sizes provided "
+            f"expand({input.type.name}{{{list(input.shape)}}}, size={list(wanted)}): the number of sizes provided "
             f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor "
-            f"({input.dim()})"
+            f"({len(input.shape)})"
         )
     shape = []
     for position, goal in enumerate(wanted):
-        extent = layout.shape[position - missing] if position >= missing else None
+        extent = input.shape[position - missing] if position >= missing else None
         if goal < 0 and extent is None:
             raise RuntimeError(
                 f"The expanded size of the tensor ({goal}) isn't allowed in a leading, non-existing dimension "
@@ -365,7 +372,7 @@ def expand(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
                 f"dimension {position}.  Target sizes: {list(wanted)}.  Tensor sizes: {list(input.shape)}"
             )
         shape.append(extent if goal == -1 else goal)
-    return expand_op(input, tuple(shape))
+    return expand_op, (tuple(shape),)
 
 
 @checked
@@ -374,8 +381,9 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
     return expand(input, other._layout.shape)
 
 
-for _method in (reshape, permute, transpose, t, squeeze, unsqueeze):
-    public(_method)
+public(reshape)
+for _method in (permute, transpose, t, squeeze, unsqueeze):
+    public(_method, checks=True)
 for _name, _function in {
     "view": view, "view_as": view_as, "reshape_as": reshape_as, "expand": expand, "expand_as": expand_as,
 }.items():

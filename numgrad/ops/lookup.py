@@ -1,0 +1,99 @@
+"""Public functions whose calls are looked up by their arguments.
+
+``@lookup`` decorates a function that says which operation a call is: given the arguments, with layouts in the place of
+tensors, it returns the operation of the table and the arguments of that which are no tensors, in their order.  The
+tensors among the arguments are the operation's, in the order in which they were given.  Defaults, dimensions counted
+from the end, NumPy's names and mistakes are its business; it runs once for arguments like these.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from inspect import signature
+from typing import Any
+
+from .._tensor import Tensor
+from ..autograd.operations import operations
+from .arguments import check_arguments
+from .dispatch import Entries, perform
+
+__all__ = ["lookup"]
+
+
+def lookup(resolve: Callable[..., Any]) -> Any:
+    """Decorate the function that says which operation a call is."""
+    entries = Entries()
+    call = _looked_up(resolve, entries, False)
+    call.method = _looked_up(resolve, entries, True)
+    return call
+
+
+def _looked_up(resolve: Callable[..., Any], entries: Entries, method: bool) -> Any:
+    recent = entries.recent
+    name = resolve.__name__
+
+    @functools.wraps(resolve)
+    def call(*args: Any, **keywords: Any) -> Any:
+        operands: list[Any] = []
+        key: list[Any] = []
+        for value in args:
+            kind = value.__class__
+            if kind is int:
+                key.append(value)
+            elif kind is Tensor or isinstance(value, Tensor):
+                key.append(value._layout)
+                operands.append(value)
+            else:
+                key.append(_typed(kind, value))
+        if keywords:
+            if "out" in keywords:
+                out = keywords.pop("out")
+                result = call(*args, **keywords)
+                return result if out is None else operations.write_out(name, out, result)
+            for keyword, value in keywords.items():
+                if isinstance(value, Tensor):
+                    return call(*in_order(args, keywords))
+                key += [keyword, _typed(value.__class__, value)]
+        try:
+            entry = recent[tuple(key)]
+        except KeyError:
+            entry = entries.find(tuple(key)) or entries.add(tuple(key), found(args, keywords, operands))
+        except TypeError:  # an argument that has no hash
+            entry = found(args, keywords, operands)
+        return perform(entry, operands)
+
+    def in_order(args: Any, keywords: Any) -> Any:
+        try:
+            bound = signature(resolve).bind(*args, **keywords)
+        except TypeError:
+            check_arguments(resolve, name, args, keywords, method=method)
+            raise
+        bound.apply_defaults()
+        return bound.args
+
+    def found(args: Any, keywords: Any, operands: list[Any]) -> Any:
+        try:
+            op, rest = resolve(
+                *[value._layout if isinstance(value, Tensor) else value for value in args],
+                **{k: value._layout if isinstance(value, Tensor) else value for k, value in keywords.items()},
+            )
+        except Exception:
+            check_arguments(resolve, name, args, keywords, method=method)
+            raise
+        others = iter(rest)
+        left = iter(operands)
+        return op.entry([
+            next(left) if position in op.operand_positions else next(others) for position in range(len(op.parameters))
+        ])[0]
+
+    return call
+
+
+def _typed(kind: type, value: Any) -> Any:
+    """What tells a value from those that are equal to it, but of another kind: 1.0 and True from 1."""
+    if kind is tuple or kind is list:
+        return (kind, *[one if one.__class__ is int else _typed(one.__class__, one) for one in value])
+    if kind is float:
+        return kind, value.hex()  # which tells 0.0 from -0.0, and knows NaN again
+    return value if value is None else (kind, value)
