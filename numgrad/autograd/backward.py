@@ -169,9 +169,9 @@ def _output(index: int, output: Any) -> Output:
     raise TypeError(f"element {index} of tensors must be a Tensor or a GradientEdge, not {_kind(output)}")
 
 
-def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> list[tuple[Edge, Any]]:
+def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> list[tuple[tuple[Node, int], Any]]:
     """Where backward starts, and with which gradients."""
-    roots: list[tuple[Edge, Any]] = []
+    roots: list[tuple[tuple[Node, int], Any]] = []
     for index, output in enumerate(outputs):
         edge, layout = _output(index, output)
         if edge is None:

@@ -91,11 +91,6 @@ class Node:
     wants_undefined = False
     #: The places among ``edges`` that ``next_functions`` leaves out: operands that are no inputs in PyTorch's eyes.
     hidden: frozenset[int] = frozenset()
-    #: In some nodes a function ``run_row(node, row, freed_by)`` that does what ``apply`` does, without recording, for
-    #: a gradient of just the output's shape and type given as the bare row of its elements, and returns such rows
-    #: for inputs that are of that shape and type, too (in a tuple, if it is not only theirs); None alone if ``apply``
-    #: is to be called after all.  With a place ``freed_by`` it drops what was saved, as ``release`` does.
-    run_row: Callable[[Any, Any, Place | None], Any] | None = None
 
     def __init__(self, edges: tuple[Edge, ...], layout: Layout):
         self.edges = edges

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import devices
-from .._layout import contiguous_strides, numel, output_strides, overlaps_itself
-from .._tensor import Tensor, fresh, strided
+from .._layout import contiguous_strides, output_strides, overlaps_itself
+from .._tensor import Tensor, strided
 from ..autograd.grad_mode import LEVELS, state
 from ..autograd.inference_tensors import is_inference
 from ..autograd.operations import operations
@@ -62,20 +62,6 @@ def _zeros(
 
 def _ones(shape: tuple[int, ...], type: Any) -> Tensor:
     return filled_of(shape, 1, type)
-
-
-#: Elements up to which a gradient that repeats one value is written out: a short row is worth more than its memory.
-_SHORT = 4096
-
-
-def _row_of(gradient: Tensor) -> Any:
-    if gradient._flat is not None:
-        return gradient._flat
-    shape = gradient._layout.shape
-    if numel(shape) > _SHORT:
-        return None
-    value = devices.as_number(gradient)
-    return None if value is None else devices.filled(shape, value, gradient._layout.type)
 
 
 def _overwrite(view: Tensor, value: Tensor | None) -> None:
@@ -158,19 +144,9 @@ operations.primal = primal_of
 operations.put_above = put_above
 operations.regarded = _regarded
 operations.room = _room
-operations.row_classes = devices.ROWS
-operations.row_of = _row_of
 operations.stack = stack
-operations.tensor = fresh
 operations.transformed = transformed
 operations.unlisten = devices.launches.unlisten
 operations.with_batches = _with_batches
 operations.with_tangents = _with_tangents
 operations.zeros = _zeros
-
-
-def _take_from_devices() -> None:
-    operations.add_rows = devices.add_rows
-
-
-devices.whenever_chosen(_take_from_devices)

@@ -184,7 +184,7 @@ class StepRecording(Watcher):
             if edge is None or gradient is None:
                 continue
             node, number = edge
-            if current.captures is not None and node not in current.leading and node not in current.wanted:
+            if not current.awaits(node):
                 continue
             result = Result(step.number, place, rule, node, number)
             try:
