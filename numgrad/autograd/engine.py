@@ -13,9 +13,9 @@ other when ``create_graph`` asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import closing
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from .anomaly_mode import explain_failure
@@ -35,13 +35,14 @@ __all__ = ["run_backward"]
 
 
 def run_backward(
-    roots: Sequence[tuple[tuple[Node, int], Any]],
+    roots: Sequence[tuple[Node, int]],
+    gradients: Sequence[Any],
     retain_graph: bool = False,
     create_graph: bool = False,
     captures: Sequence[tuple[Node, int]] | None = None,
     accumulate: bool = False,
 ) -> list[Any]:
-    """Send the gradients in ``roots`` back through the graph.
+    """Send gradients back through the graph, each from one of the (node, output) places ``roots``.
 
     With ``captures`` only what leads to those (node, output) places runs, and the gradients arriving there are
     returned, None where none does.  Nothing is accumulated in leaves then, unless ``accumulate``, and in those
@@ -52,14 +53,15 @@ def run_backward(
     """
     task = _Pass(roots, retain_graph, create_graph, captures, accumulate)
     if task.depth < NESTING:
-        return task.run()
+        return task.run(gradients)
     # A backward inside a backward inside a backward ... may go deeper than a thread's stack.
     task.depth = 0
-    return in_thread(task.run)
+    return in_thread(lambda: task.run(gradients))
 
 
-_NOTHING: Any = frozenset()
+_NOTHING: Set[Node] = frozenset()
 
+_node_of = itemgetter(0)
 _by_sequence = attrgetter("sequence")
 
 #: What there is in the buffer of a node that is not on the way: nothing may be sent there.
@@ -77,7 +79,7 @@ class _Pass:
 
     def __init__(
         self,
-        roots: Sequence[tuple[tuple[Node, int], Any]],
+        roots: Sequence[tuple[Node, int]],
         retain_graph: bool,
         create_graph: bool,
         captures: Sequence[tuple[Node, int]] | None,
@@ -90,9 +92,9 @@ class _Pass:
         self.accumulate = accumulate or captures is None
         #: The gradients that have arrived at the captured places, and the nodes there.
         self.captured: dict[tuple[Node, int], Any] = {}
-        self.wanted: set[Node] = _NOTHING
+        self.wanted: Set[Node] = _NOTHING
         #: Those of them that do not run, for they lead to none of the others.
-        self.stops: set[Node] = _NOTHING
+        self.stops: Set[Node] = _NOTHING
         #: For each node that is to run the gradient on its way there, None at first; a list, if it has several outputs.
         self.buffers: dict[Node, Any] = {}
         #: Edges into each AccumulateGrad that have not delivered yet.
@@ -113,7 +115,7 @@ class _Pass:
         #: How many passes this one is inside of, in its thread.
         self.depth = 0 if self.outer is None else self.outer.depth + 1
 
-    def run(self) -> list[Any]:
+    def run(self, gradients: Sequence[Any]) -> list[Any]:
         before = state.mode
         self.mode = state.mode = with_recording(before, self.create_graph)
         if before & ANOMALY:
@@ -121,15 +123,17 @@ class _Pass:
         state.current_pass = self
         try:
             self.order = order = self._collect()
-            for edge, gradient in self.roots:
+            for edge, gradient in zip(self.roots, gradients):  # noqa: B905 - of one length; strict= costs time
                 self._deliver(edge, gradient)
             if operations.streams is not None:
                 if self.create_graph:
                     self.mode = state.mode = state.mode | STREAMS
                 with closing(operations.streams.turns(order)) as turns:
-                    self._walk_or_tell(turns)
+                    walk_told(self._walk, turns) if self.mode & WATCHED else self._walk(turns)
+            elif self.mode & WATCHED:
+                walk_told(self._walk, order)
             else:
-                self._walk_or_tell(order)
+                self._walk(order)
             self.node = None
             for callback in self.callbacks:  # which may queue others
                 self._before_hooks()
@@ -143,13 +147,7 @@ class _Pass:
                 state.mode = before & ~WATCHED | state.mode & WATCHED  # a profile may have begun or ended
                 self.modes = None  # which has this pass
                 self.buffers.clear()
-        return [self.captured[place] for place in self.captures or ()]
-
-    def _walk_or_tell(self, order: Iterable[Node]) -> None:
-        if self.mode & WATCHED:
-            walk_told(self._walk, order)
-        else:
-            self._walk(order)
+        return [] if self.captures is None else [*map(self.captured.get, self.captures)]
 
     # -- what is to run -----------------------------------------------------------------------------------------
 
@@ -157,7 +155,7 @@ class _Pass:
         """The nodes in the order to run them in, each with a buffer; counts the edges into AccumulateGrad nodes."""
         buffers, pending = self.buffers, self.pending
         stack: list[Node] = []
-        edges: Iterable[Any] = [edge for edge, _ in self.roots]
+        edges: Sequence[Any] = self.roots
         all_lead_on = True
         while True:
             leads_on = False
@@ -177,7 +175,7 @@ class _Pass:
         order = sorted(buffers, key=_by_sequence, reverse=True) if len(buffers) > 1 else [*buffers]
         if self.captures is not None:
             self.captured = dict.fromkeys(self.captures)
-            self.wanted = {node for node, _ in self.captures}
+            self.wanted = {*map(_node_of, self.captures)}
             if not (all_lead_on and self.wanted.issuperset(pending)):
                 order = self._leading_to_captures(order)
         return order
@@ -315,10 +313,12 @@ class _Pass:
             self._deliver_to_leaf(edge, gradient, source)
             return
         buffers = self.buffers
-        if gradient is None or node not in buffers:
+        present = buffers.get(node, _CLOSED)
+        if gradient is None or present is _CLOSED:
             return
-        gradient = fit(gradient, node.output(number), source, edge)
-        present = buffers[node]
+        layout = node.output(number) if number else node.layout
+        if gradient._layout is not layout:
+            gradient = fit(gradient, layout, source, edge)
         if not node.more_outputs:
             buffers[node] = gradient if present is None else self._sum(present, gradient)
             return
@@ -363,8 +363,9 @@ class _Pass:
                 self._finish_with_hooks(node, gradient)
             elif self.accumulate:
                 node.apply(gradient)
-            else:
-                self._capture(node, gradient)
+            elif gradient is not None:
+                gradient._shared = True
+                self.captured[node, 0] = gradient
         except Exception as error:
             self._note(error, node, gradient)
             raise

@@ -27,7 +27,7 @@ from .places import Place
 from .tensor_hooks import TensorHooks, run_post_accumulate_hooks
 
 __all__ = [
-    "MAYBE", "NO_LAYOUT", "AccumulateGrad", "DeadEnd", "Edge", "Node", "edge_of", "gradient_layout", "gradient_type",
+    "MAYBE", "NO_LAYOUT", "AccumulateGrad", "DeadEnd", "Edge", "Node", "edge_of", "give_gradient_type", "gradient_type",
     "next_sequence",
 ]
 
@@ -40,6 +40,8 @@ NO_LAYOUT = layout_of(None, ())
 #: The number of the next node.  It is taken after the node's edges are known, so a larger number is never an
 #: ancestor of a smaller one, in whatever thread they were made.
 next_sequence = itertools.count().__next__
+
+_new = object.__new__
 
 
 class InputMetadata(NamedTuple):
@@ -242,21 +244,18 @@ class DeadEnd(Node):
 
 
 class AccumulateGrad(Node):
-    """The end of a path: adds what arrives to the ``grad`` of a leaf, which it holds and which holds it weakly."""
+    """The end of a path: adds what arrives to the ``grad`` of a leaf, which it holds and which holds it weakly.
+
+    It goes with the graphs that lead to it, so that most passes need a new one: ``leaf_edge`` makes it.
+    """
 
     __slots__ = ("__weakref__", "variable")
 
+    edges = ()
+    more_outputs = ()  # no further ones; but unlike None it keeps the engine from storing and passing on
     wants_undefined = True  # for the hooks
 
-    def __init__(self, variable: Any):
-        self.edges = ()
-        self.layout = gradient_layout(variable)
-        self.attached = None
-        self.sequence = next_sequence()
-        if state.mode & ANOMALY:
-            note_forward(self)
-        self.more_outputs = ()  # no further ones; but unlike None it keeps the engine from storing and passing on
-        self.variable = variable
+    variable: Any
 
     def name(self) -> str:
         """PyTorch's name of this node."""
@@ -288,10 +287,26 @@ def gradient_type(leaf: Any) -> Any:
     return getattr(leaf, "_grad_type", leaf._layout.type)
 
 
-def gradient_layout(leaf: Any) -> Layout:
+#: Not empty once a leaf has been given another type for its gradients: else none need be asked.
+_types_given: list[None] = []
+
+
+def give_gradient_type(leaf: Any, type: Any) -> None:
+    """Have the gradients of a leaf converted to this TensorType, or (None) to none."""
+    leaf._grad_type = type
+    _types_given[:] = [None]
+    node = leaf._accumulator and leaf._accumulator()
+    if node is not None:
+        node.layout = _gradient_layout(leaf)
+
+
+def _gradient_layout(leaf: Any) -> Layout:
     """The leaf's layout, with the type that its gradients are converted to."""
+    layout = leaf._layout
+    if not _types_given:
+        return layout
     type = gradient_type(leaf)
-    return leaf._layout if type is leaf._layout.type else layout_of(type, leaf._layout.shape)
+    return layout if type is layout.type else layout_of(type, layout.shape)
 
 
 #: The value of ``_requires_grad`` in a view that had no gradient to pass on when it was made: its base may be
@@ -312,18 +327,21 @@ def edge_of(tensor: Any) -> Edge:
         return edge
     weak = tensor._accumulator
     node = weak() if weak is not None else None
-    return leaf_edge(tensor) if node is None else (node, 0)
+    return (_accumulator_of(tensor) if node is None else node), 0
 
 
-def leaf_edge(tensor: Any) -> Edge:
-    """The edge to the AccumulateGrad of a leaf that requires a gradient, made on first use."""
-    weak = tensor._accumulator
-    node = weak() if weak is not None else None
-    if node is None:
-        with accumulating:  # another thread may have made it in the meantime
-            weak = tensor._accumulator
-            node = weak() if weak is not None else None
-            if node is None:
-                node = AccumulateGrad(tensor)
-                tensor._accumulator = ref(node)
-    return node, 0
+def _accumulator_of(leaf: Any) -> AccumulateGrad:
+    """The AccumulateGrad of a leaf, made if there is none."""
+    with accumulating:  # another thread may have made it in the meantime
+        weak = leaf._accumulator
+        node = weak() if weak is not None else None
+        if node is None:
+            node = _new(AccumulateGrad)
+            node.variable = leaf
+            node.layout = _gradient_layout(leaf)
+            node.attached = None
+            node.sequence = next_sequence()
+            if state.mode & ANOMALY:
+                note_forward(node)
+            leaf._accumulator = ref(node)
+    return node

@@ -86,9 +86,8 @@ class StepRecording(Watcher):
         sent = self.sent.get(current)
         if sent is None:
             sent = self.sent[current] = {}
-            for edge, _ in current.roots:
-                if edge is not None:
-                    sent.setdefault(edge, []).append(None)
+            for edge in current.roots:
+                sent.setdefault(edge, []).append(None)
         outer = next((turn.step for turn in reversed(self.turns) if turn.current is not current), None)
         self.run.count += 1
         step = Step(self.run, self.run.count, node, outer)
