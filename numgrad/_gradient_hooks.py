@@ -8,7 +8,7 @@ from weakref import ref
 
 from ._types import dtype, tensor_type
 from .autograd.hooks import Hooks, RemovableHandle, add_hook
-from .autograd.node import gradient_layout, gradient_type
+from .autograd.node import give_gradient_type, gradient_type
 from .autograd.tensor_hooks import TensorHooks
 
 __all__ = ["GradientHooks"]
@@ -77,10 +77,7 @@ class GradientHooks:
                     f"'{self._grad.dtype.legacy.lower()}'. Please clear the gradient (.grad = None) before changing "
                     "grad_dtype, or ensure the new grad_dtype matches the existing gradient's dtype."
                 )
-        self._grad_type = None if value is None else tensor_type(value, self.device)
-        node = self._accumulator and self._accumulator()
-        if node is not None:
-            node.layout = gradient_layout(self)
+        give_gradient_type(self, None if value is None else tensor_type(value, self.device))
 
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call ``hook(gradient)`` whenever this tensor's gradient is computed; what it returns replaces it.

@@ -13,7 +13,7 @@ from .function_node import BackwardCFunction
 from .grad_mode import ANOMALY, WATCHED, set_grad_enabled, state
 from .graph import GradientEdge
 from .node import AccumulateGrad, DeadEnd, Edge, Node, edge_of
-from .node_hooks import lend
+from .node_hooks import LENT
 from .operations import operations
 from .saved import PACKED
 
@@ -70,7 +70,7 @@ def backward(
     for tensor in wanted or ():
         if is_tensor(tensor):
             tensor.retain_grad()  # does nothing to a leaf
-    run_backward(roots, retain_graph=keep, create_graph=create_graph, captures=places, accumulate=True)
+    run_backward(*roots, keep, create_graph, places, True)
 
 
 def grad(
@@ -120,15 +120,15 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    wanted = _as_inputs(inputs, "grad")
-    results = _as_tuple(outputs)
+    wanted = (inputs,) if is_tensor(inputs) else _as_inputs(inputs, "grad")
+    results = (outputs,) if is_tensor(outputs) else _as_tuple(outputs)
     given = _as_gradients(grad_outputs, len(results))
     keep = create_graph if retain_graph is None else retain_graph
     places = _places(wanted)
     if is_grads_batched:
         gradients = _batched(results, given, places, keep, create_graph)
     else:
-        gradients = run_backward(_roots(results, given), retain_graph=keep, create_graph=create_graph, captures=places)
+        gradients = run_backward(*_roots(results, given), keep, create_graph, places)
     for index, gradient in enumerate(gradients):
         if gradient is None:
             if materialize_grads:
@@ -169,9 +169,9 @@ def _output(index: int, output: Any) -> Output:
     raise TypeError(f"element {index} of tensors must be a Tensor or a GradientEdge, not {_kind(output)}")
 
 
-def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> list[tuple[Edge, Any]]:
+def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> tuple[list[tuple[Node, int]], list[Any]]:
     """Where backward starts, and with which gradients."""
-    roots: list[tuple[Edge, Any]] = []
+    roots, given = [], []
     for index, output in enumerate(outputs):
         edge, layout = _output(index, output)
         if edge is None:
@@ -180,25 +180,32 @@ def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> list[tuple[E
         if gradient is None:
             gradient = _implicit(layout)
         else:
-            given, type = check_gradient(gradient)._layout, layout.type
-            if given.shape != layout.shape:
-                raise mismatch(index, given.shape, layout.shape)
-            if given.type is not type and given.type.dtype.is_complex != type.dtype.is_complex:
-                raise RuntimeError(
-                    "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch "
-                    f"in dtype: grad_output[{index}] has a dtype of {gradient.dtype} and output[{index}] has a "
-                    f"dtype of {type.dtype}."
-                )
-            if given.type.device is not type.device:
-                if given.shape:
-                    raise RuntimeError(
-                        f"invalid gradient at index {index} - expected device {type.device} but got "
-                        f"{gradient.device}"
-                    )
-                gradient = gradient.to(type.device)
-            lend([gradient])
-        roots.append((edge, gradient))
-    return roots
+            if getattr(gradient, "_layout", None) is not layout:
+                gradient = _checked_gradient(index, gradient, layout)
+            gradient._shared = gradient._shared or LENT
+        roots.append(edge)
+        given.append(gradient)
+    return roots, given
+
+
+def _checked_gradient(index: int, gradient: Any, layout: Layout) -> Any:
+    """The gradient given for an output of this layout, whose strides it need not have; a number on its device."""
+    given, type = check_gradient(gradient)._layout, layout.type
+    if given.shape != layout.shape:
+        raise mismatch(index, given.shape, layout.shape)
+    if given.type is not type and given.type.dtype.is_complex != type.dtype.is_complex:
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch "
+            f"in dtype: grad_output[{index}] has a dtype of {gradient.dtype} and output[{index}] has a "
+            f"dtype of {type.dtype}."
+        )
+    if given.type.device is type.device:
+        return gradient
+    if given.shape:
+        raise RuntimeError(
+            f"invalid gradient at index {index} - expected device {type.device} but got {gradient.device}"
+        )
+    return gradient.to(type.device)
 
 
 def _implicit(layout: Layout) -> Any:
@@ -283,10 +290,10 @@ def _batched(
     with set_grad_enabled(create_graph):  # taking the batches apart is a part of the computation, as is stacking
         rows = [
             run_backward(
-                _roots(outputs, tuple([batch[number] for batch in batches])),
-                retain_graph=keep or number < count - 1,
-                create_graph=create_graph,
-                captures=places,
+                *_roots(outputs, tuple([batch[number] for batch in batches])),
+                keep or number < count - 1,
+                create_graph,
+                places,
             )
             for number in range(count)
         ]
@@ -321,9 +328,7 @@ def _at_once(
     """The gradients that come from a batch, in one backward pass under ``vmap``."""
 
     def run(*gradients: Any) -> list[Any]:
-        return run_backward(
-            _roots(outputs, gradients), retain_graph=keep, create_graph=create_graph, captures=places
-        )
+        return run_backward(*_roots(outputs, gradients), keep, create_graph, places)
 
     with set_grad_enabled(create_graph):
         return operations.for_each(run, batches, count)

@@ -13,20 +13,19 @@ other when ``create_graph`` asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import closing
-from functools import cached_property
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from .anomaly_mode import explain_failure
 from .bad_values import check_gradients
 from .contributions import note_contribution
 from .errors import note_node
-from .fitting import as_tensor, fit
-from .grad_mode import ANOMALY, LEVELS, STREAMS, TRACED, WATCHED, state, switch_back, thread_state, with_recording
+from .fitting import fit
+from .grad_mode import ANOMALY, STREAMS, TRACED, WATCHED, state, switch_back, thread_state, with_recording
 from .nesting import NESTING, in_thread
-from .node import AccumulateGrad, DeadEnd, Edge, Node
+from .node import AccumulateGrad, DeadEnd, Node
 from .node_hooks import lend, run_post_hooks, run_pre_hooks
 from .operations import operations
 from .places import calling_place
@@ -36,14 +35,14 @@ __all__ = ["run_backward"]
 
 
 def run_backward(
-    roots: Sequence[tuple[Edge, Any]],
-    *,
+    roots: Sequence[tuple[Node, int]],
+    gradients: Sequence[Any],
     retain_graph: bool = False,
     create_graph: bool = False,
     captures: Sequence[tuple[Node, int]] | None = None,
     accumulate: bool = False,
 ) -> list[Any]:
-    """Send the gradients in ``roots`` back through the graph.
+    """Send gradients back through the graph, each from one of the (node, output) places ``roots``.
 
     With ``captures`` only what leads to those (node, output) places runs, and the gradients arriving there are
     returned, None where none does.  Nothing is accumulated in leaves then, unless ``accumulate``, and in those
@@ -53,18 +52,34 @@ def run_backward(
         RuntimeError: the graph was freed by an earlier pass, or a saved tensor has been modified since.
     """
     task = _Pass(roots, retain_graph, create_graph, captures, accumulate)
-    if state.depth < NESTING:
-        return task.run()
+    if task.depth < NESTING:
+        return task.run(gradients)
     # A backward inside a backward inside a backward ... may go deeper than a thread's stack.
-    return in_thread(task.run)
+    task.depth = 0
+    return in_thread(lambda: task.run(gradients))
+
+
+_NOTHING: Set[Node] = frozenset()
+
+_node_of = itemgetter(0)
+_by_sequence = attrgetter("sequence")
+
+#: What there is in the buffer of a node that is not on the way: nothing may be sent there.
+_CLOSED: Any = object()
 
 
 class _Pass:
     """One backward pass."""
 
+    __slots__ = (
+        "__weakref__", "_numbers", "accumulate", "annotated", "buffers", "callbacks", "captured", "captures",
+        "create_graph", "depth", "mode", "modes", "node", "order", "outer", "pending", "place", "retain_graph", "roots",
+        "sources", "stops", "waiting", "wanted",
+    )
+
     def __init__(
         self,
-        roots: Sequence[tuple[Edge, Any]],
+        roots: Sequence[tuple[Node, int]],
         retain_graph: bool,
         create_graph: bool,
         captures: Sequence[tuple[Node, int]] | None,
@@ -75,8 +90,12 @@ class _Pass:
         self.create_graph = create_graph
         self.captures = captures
         self.accumulate = accumulate or captures is None
+        #: The gradients that have arrived at the captured places, and the nodes there.
         self.captured: dict[tuple[Node, int], Any] = {}
-        #: Gradients on their way: tensors or bare rows, in a tuple if shared; of a node with several outputs a list.
+        self.wanted: Set[Node] = _NOTHING
+        #: Those of them that do not run, for they lead to none of the others.
+        self.stops: Set[Node] = _NOTHING
+        #: For each node that is to run the gradient on its way there, None at first; a list, if it has several outputs.
         self.buffers: dict[Node, Any] = {}
         #: Edges into each AccumulateGrad that have not delivered yet.
         self.pending: dict[AccumulateGrad, int] = {}
@@ -91,29 +110,30 @@ class _Pass:
         self.waiting: dict[Any, Any] = {}
         #: What the thread is switched to during the pass: see ``_before_hooks``.
         self.modes: dict[str, Any] | None = None
+        self._numbers: set[int] | None = None
+        self.outer = state.current_pass
+        #: How many passes this one is inside of, in its thread.
+        self.depth = 0 if self.outer is None else self.outer.depth + 1
 
-    def run(self) -> list[Any]:
+    def run(self, gradients: Sequence[Any]) -> list[Any]:
         before = state.mode
         self.mode = state.mode = with_recording(before, self.create_graph)
         if before & ANOMALY:
             self.sources = {}
-        state.depth += 1
-        outer, state.current_pass = state.current_pass, self
+        state.current_pass = self
         try:
-            order = self._collect()
-            if self.captures is not None:
-                order = self._leading_to_captures(order)
-            self.order = order
-            for edge, gradient in self.roots:
-                if edge is not None:
-                    self._deliver(edge, gradient)
+            self.order = order = self._collect()
+            for edge, gradient in zip(self.roots, gradients):  # noqa: B905 - of one length; strict= costs time
+                self._deliver(edge, gradient)
             if operations.streams is not None:
                 if self.create_graph:
                     self.mode = state.mode = state.mode | STREAMS
                 with closing(operations.streams.turns(order)) as turns:
-                    self._walk_or_tell(turns)
+                    walk_told(self._walk, turns) if self.mode & WATCHED else self._walk(turns)
+            elif self.mode & WATCHED:
+                walk_told(self._walk, order)
             else:
-                self._walk_or_tell(order)
+                self._walk(order)
             self.node = None
             for callback in self.callbacks:  # which may queue others
                 self._before_hooks()
@@ -123,183 +143,133 @@ class _Pass:
                 if self.modes is not None:
                     switch_back(self.modes)
             finally:  # whatever else happens: Ctrl-C may come with any call
-                state.depth -= 1
-                state.current_pass = outer
+                state.current_pass = self.outer
                 state.mode = before & ~WATCHED | state.mode & WATCHED  # a profile may have begun or ended
                 self.modes = None  # which has this pass
                 self.buffers.clear()
-        return [self.captured.get(place) for place in self.captures or ()]
+        return [] if self.captures is None else [*map(self.captured.get, self.captures)]
 
-    def _walk_or_tell(self, order: Iterable[Node]) -> None:
-        if self.mode & WATCHED:
-            walk_told(self._walk, order)
-        else:
-            self._walk(order)
+    # -- what is to run -----------------------------------------------------------------------------------------
 
     def _collect(self) -> list[Node]:
-        """The reachable nodes in the order to run them in; counts the edges into AccumulateGrad nodes."""
-        pending = self.pending
-        seen: set[Node] = set()
+        """The nodes in the order to run them in, each with a buffer; counts the edges into AccumulateGrad nodes."""
+        buffers, pending = self.buffers, self.pending
         stack: list[Node] = []
-        for edge, _ in self.roots:
-            if edge is None:
-                continue
-            node = edge[0]
-            if node.__class__ is AccumulateGrad:
-                pending[node] = pending.get(node, 0) + 1
-            elif node not in seen:
-                seen.add(node)
-                stack.append(node)
-        while stack:
-            for edge in stack.pop().edges:
-                if edge is None:
-                    continue
-                node = edge[0]
-                if node.__class__ is AccumulateGrad:
-                    pending[node] = pending.get(node, 0) + 1
-                elif node not in seen:
-                    seen.add(node)
-                    stack.append(node)
-        return sorted(seen, key=attrgetter("sequence"), reverse=True)
+        edges: Sequence[Any] = self.roots
+        all_lead_on = True
+        while True:
+            leads_on = False
+            for edge in edges:
+                if edge is not None:
+                    leads_on = True
+                    node = edge[0]
+                    if node.__class__ is AccumulateGrad:
+                        pending[node] = pending.get(node, 0) + 1
+                    elif node not in buffers:
+                        buffers[node] = None
+                        stack.append(node)
+            all_lead_on = all_lead_on and leads_on
+            if not stack:
+                break
+            edges = stack.pop().edges
+        order = sorted(buffers, key=_by_sequence, reverse=True) if len(buffers) > 1 else [*buffers]
+        if self.captures is not None:
+            self.captured = dict.fromkeys(self.captures)
+            self.wanted = {*map(_node_of, self.captures)}
+            if not (all_lead_on and self.wanted.issuperset(pending)):
+                order = self._leading_to_captures(order)
+        return order
 
     def _leading_to_captures(self, order: list[Node]) -> list[Node]:
         """The nodes that must run for a gradient to reach every captured place, and the captured nodes."""
-        wanted: dict[Node, list[int]] = {}
-        for node, number in self.captures or ():
-            wanted.setdefault(node, []).append(number)
+        wanted = self.wanted
         leading: set[Node] = set()
         for node in reversed(order):
             for edge in node.edges:
                 if edge is not None and (edge[0] in leading or edge[0] in wanted):
                     leading.add(node)
                     break
-        if self.accumulate:
-            leading.update(wanted)  # backward(inputs=) runs what it is asked for, unlike grad
-        self.leading = leading
-        self.wanted = wanted
-        return [node for node in order if node in leading or node in wanted]
+        if not self.accumulate:  # backward(inputs=) runs what it is asked for, unlike grad
+            self.stops = wanted - leading
+        self.pending = {node: count for node, count in self.pending.items() if node in wanted}
+        order = [node for node in order if node in leading or node in wanted]
+        self.buffers = dict.fromkeys(order)
+        return order
 
-    @cached_property
+    @property
     def numbers(self) -> set[int]:
         """The sequence numbers of the nodes that run in this pass, or at which a gradient is asked for."""
-        leaves = self.pending if self.captures is None else self.pending.keys() & self.wanted.keys()
-        return {node.sequence for node in (*self.order, *leaves)}
+        if self._numbers is None:
+            self._numbers = {node.sequence for node in (*self.order, *self.pending)}
+        return self._numbers
+
+    def awaits(self, node: Node) -> bool:
+        """Whether this pass has a use for a gradient that is sent to a node that has not run yet."""
+        return node in self.buffers or node in self.pending
+
+    # -- the walk -----------------------------------------------------------------------------------------------
 
     def _walk(self, order: Iterable[Node]) -> None:
-        buffers = self.buffers
-        take = buffers.pop
-        rows, row_of = operations.row_classes, operations.row_of
-        bare = {*rows, tuple}
-        deliver = self._deliver
-        plain = not state.mode & (ANOMALY | WATCHED)
+        buffers, deliver, wanted = self.buffers, self._deliver, self.wanted
+        take, present = buffers.pop, buffers.get
+        plain = not self.mode & (ANOMALY | WATCHED)
         release = None if self.retain_graph else self.place
-        capturing = self.captures is not None
-        useful = {*self.leading, *self.wanted} if capturing else set()
-        rows_allowed = plain and not self.create_graph and not state.mode & LEVELS
         node = gradient = None  # an error may come from a watcher, before the first
         try:
             for node in order:
-                gradient = take(node, None)
-                attached = node.attached
-                if attached is not None and attached.is_idle():
-                    attached = None
-                run_row = node.run_row
-                if (
-                    run_row is not None
-                    and rows_allowed
-                    and attached is None
-                    and gradient is not None
-                    and not (capturing and node in self.wanted)
-                ):
-                    row = gradient
-                    if gradient.__class__ is tuple:
-                        row = gradient[0]
-                    elif gradient.__class__ not in rows:
-                        row = row_of(gradient)
-                        if gradient._flat is None and row is not None:
-                            gradient = row  # a new one, which is nobody else's
-                    results = None if row is None else run_row(node, row, release)
-                    if results is not None:
-                        for edge, result in zip(node.edges, results):  # noqa: B905 - of one length; strict= costs time
-                            if edge is not None:
-                                target = edge[0]
-                                if capturing and target not in useful:
-                                    continue
-                                if result is row:
-                                    result = gradient  # which may be shared
-                                if target.more_outputs is None and target not in buffers:
-                                    buffers[target] = result
-                                else:
-                                    self._deliver_row(edge, result, node)
+                gradient = take(node)
+                if plain and gradient is not None and node.attached is None and node not in wanted:
+                    results: Any = node.apply(gradient)
+                else:
+                    results = self._turn(node, gradient)
+                    if results is None:
                         continue
-                if gradient.__class__ in bare:
-                    gradient = as_tensor(gradient, node)
-                if capturing and node in self.wanted and node in self.leading:
-                    self._capture(node, gradient)  # as in PyTorch, without what the hooks of its tensors make of it
-                if attached is not None:
-                    self.node = node
-                    modes = self._before_hooks()
-                    gradient = attached.tensor_hooks.run(node, gradient)
-                if capturing and node not in self.leading:
-                    self._capture(node, gradient)
-                    continue
-                if gradient is None and attached is None and not node.wants_undefined:
-                    self._skip(node)
-                    continue
-                gradients = node.apply(gradient) if plain and attached is None else self._apply(node, gradient)
-                if attached is not None and switch_back(modes):
-                    lend(gradients)  # they may be inference tensors
                 if release is not None:
                     node.release(release)
-                shared = not node.makes_fresh_gradients
-                if shared:
-                    lend(gradients)
-                for edge, result in zip(node.edges, gradients):  # noqa: B905 - of one length; strict= costs time
-                    if edge is None or (capturing and edge[0] not in useful):
+                if not node.makes_fresh_gradients:
+                    lend(results)
+                for edge, result in zip(node.edges, results):  # noqa: B905 - of one length; strict= costs time
+                    if edge is None:
                         continue
                     target = edge[0]
-                    # The common case of _deliver: one output, and nothing to convert or to finish.
+                    # The common case of _deliver: the first gradient for the one output, and nothing to convert.
                     if (
-                        result is not None
-                        and not shared
-                        and target.more_outputs is None
+                        target.more_outputs is None
+                        and result is not None
                         and result._layout is target.layout
-                        and target not in buffers
+                        and present(target, _CLOSED) is None
                     ):
                         buffers[target] = result
                     else:
                         deliver(edge, result, node)
+                results = result = None  # the next node may be done with them before its turn ends
         except Exception as error:
             self._note(error, node, gradient)
             raise
 
-    def _deliver_row(self, edge: tuple[Node, int], result: Any, node: Node) -> None:
-        """Deliver what a node made of a row to a place that wants more than a plain store."""
-        target = edge[0]
-        rows = operations.row_classes
-        if result.__class__ not in rows and result.__class__ is not tuple:
-            self._deliver(edge, result, node)
-            return
-        if target.more_outputs or target.layout is not node.layout:
-            self._deliver(edge, as_tensor(result, node), node)
-            return
-        buffers = self.buffers
-        present = buffers.get(target)
-        if present is None:
-            buffers[target] = result
-        elif present.__class__ in rows:
-            operations.add_rows(present, result[0] if result.__class__ is tuple else result)
-        elif present.__class__ is tuple and result.__class__ in rows:
-            operations.add_rows(result, present[0])
-            buffers[target] = result
-        else:
-            self._deliver(edge, as_tensor(result, node), node)
-            return
-        if target.__class__ is AccumulateGrad:
-            left = self.pending[target] - 1
-            self.pending[target] = left
-            if left == 0:
-                self._finish_leaf(target)
+    def _turn(self, node: Node, gradient: Any) -> Sequence[Any] | None:
+        """What a node with hooks, that is told of, captured or without a gradient, makes; None if it does not run."""
+        attached = node.attached
+        if attached is not None and attached.is_idle():
+            attached = None
+        if node in self.wanted and node not in self.stops:
+            self._capture(node, gradient)  # as in PyTorch, without what the hooks of its tensors make of it
+        if attached is not None:
+            self.node = node
+            modes = self._before_hooks()
+            gradient = attached.tensor_hooks.run(node, gradient)
+        if node in self.stops:
+            self._capture(node, gradient)
+            return None
+        if attached is not None:
+            gradients = self._apply(node, gradient)
+            if switch_back(modes):
+                lend(gradients)  # they may be inference tensors
+            return gradients
+        if gradient is None and not node.wants_undefined:
+            self._skip(node)
+            return None
+        return self._apply(node, gradient) if self.mode & (ANOMALY | WATCHED) else node.apply(gradient)
 
     def _skip(self, node: Node) -> None:
         """No gradient came to this node: what it leads to need not wait for it."""
@@ -331,76 +301,95 @@ class _Pass:
                 results.append(None)
                 continue
             target, number = edge
-            used = self.captures is None or target in self.leading or target in self.wanted
-            results.append(fit(gradient, target.output(number), node, edge) if used else None)
+            results.append(fit(gradient, target.output(number), node, edge) if self.awaits(target) else None)
         return tuple(results)
+
+    # -- what arrives -------------------------------------------------------------------------------------------
 
     def _deliver(self, edge: tuple[Node, int], gradient: Any, source: Node | None = None) -> None:
         """Add a gradient, from the node ``source``, to what has arrived at the end of an edge."""
         node, number = edge
-        buffers = self.buffers
-        if gradient is not None:
-            layout = node.layout if number == 0 else node.output(number)
-            if gradient._layout is not layout and (
-                gradient._layout.shape != layout.shape or gradient._layout.type is not layout.type
-            ):
-                gradient = fit(gradient, layout, source, edge)
-            if not node.more_outputs:
-                present = buffers.get(node)
-                if present.__class__ is tuple or present.__class__ in operations.row_classes:
-                    present = as_tensor(present, node)
-                buffers[node] = gradient if present is None else self._sum(present, gradient)
-            else:
-                slots = buffers.get(node)
-                if slots is None:
-                    slots = buffers[node] = [None] * (1 + len(node.more_outputs))
-                present = slots[number]
-                slots[number] = gradient if present is None else self._sum(present, gradient)
         if node.__class__ is AccumulateGrad:
-            if self.sources is not None and gradient is not None and source is not None:
+            self._deliver_to_leaf(edge, gradient, source)
+            return
+        buffers = self.buffers
+        present = buffers.get(node, _CLOSED)
+        if gradient is None or present is _CLOSED:
+            return
+        layout = node.output(number) if number else node.layout
+        if gradient._layout is not layout:
+            gradient = fit(gradient, layout, source, edge)
+        if not node.more_outputs:
+            buffers[node] = gradient if present is None else self._sum(present, gradient)
+            return
+        if present is None:
+            present = buffers[node] = [None] * (1 + len(node.more_outputs))
+        present[number] = gradient if present[number] is None else self._sum(present[number], gradient)
+
+    def _deliver_to_leaf(self, edge: tuple[Any, int], gradient: Any, source: Node | None) -> None:
+        node = edge[0]
+        left = self.pending.get(node)
+        if left is None:  # no place to capture
+            return
+        present = self.buffers.pop(node, None)
+        if gradient is None:
+            gradient = present
+        else:
+            if gradient._layout is not node.layout:
+                gradient = fit(gradient, node.layout, source, edge)
+            if self.sources is not None and source is not None:
                 self.sources.setdefault(node, []).append(source)
-            left = self.pending[node] - 1
-            self.pending[node] = left
-            if left == 0:
-                self._finish_leaf(node)
+            if present is not None:
+                gradient = self._sum(present, gradient)
+        self.pending[node] = left - 1
+        if left > 1:
+            self.buffers[node] = gradient
+        else:
+            self._finish_leaf(node, gradient)
 
     def _sum(self, present: Any, gradient: Any) -> Any:
-        if (
-            self.mode & TRACED
-            or present._shared
-            or present._view is not None
-            or present._layout.type is not gradient._layout.type
-        ):
-            return operations.add(present, gradient)
-        return operations.add_(present, gradient)
+        """The sum of two gradients of one shape, in the memory of one of them if that is this pass's alone."""
+        if not self.mode & TRACED and present._layout.type is gradient._layout.type:
+            if not present._shared and present._view is None:
+                return operations.add_(present, gradient)
+            if not gradient._shared and gradient._view is None and gradient._layout is present._layout:
+                return operations.add_(gradient, present)
+        return operations.add(present, gradient)
 
-    def _finish_leaf(self, node: AccumulateGrad) -> None:
-        gradient = self.buffers.pop(node, None)
-        if self.captures is not None and node not in self.wanted:
-            return
-        if gradient.__class__ is tuple or gradient.__class__ in operations.row_classes:
-            gradient = as_tensor(gradient, node)
-        hooks = node.variable._hooks
-        user_code = hooks is not None or node.attached is not None
-        hooked = False
+    def _finish_leaf(self, node: AccumulateGrad, gradient: Any) -> None:
+        """All has arrived at the end of a path."""
         try:
-            if user_code:
-                modes = self._before_hooks()
-            if hooks is not None:
-                self.node = node
-                arrived, version = gradient, 0 if gradient is None else gradient._counter[0]
-                gradient = hooks.run(node, gradient)
-                hooked = gradient is not arrived or (gradient is not None and gradient._counter[0] != version)
-            if self.accumulate:
-                if node.attached is None and not self.mode & (ANOMALY | WATCHED):
-                    node.apply(gradient)
-                else:
-                    self._accumulate_with_hooks(node, gradient, hooked)
-            else:
-                self._capture(node, gradient)
+            if node.variable._hooks is not None or node.attached is not None or self.mode & (ANOMALY | WATCHED):
+                self._finish_with_hooks(node, gradient)
+            elif self.accumulate:
+                node.apply(gradient)
+            elif gradient is not None:
+                gradient._shared = True
+                self.captured[node, 0] = gradient
         except Exception as error:
             self._note(error, node, gradient)
             raise
+
+    def _finish_with_hooks(self, node: AccumulateGrad, gradient: Any) -> None:
+        hooks, hooked = node.variable._hooks, False
+        user_code = hooks is not None or node.attached is not None
+        if user_code:
+            modes = self._before_hooks()
+        if hooks is not None:
+            self.node = node
+            arrived, version = gradient, 0 if gradient is None else gradient._counter[0]
+            gradient = hooks.run(node, gradient)
+            hooked = gradient is not arrived or (gradient is not None and gradient._counter[0] != version)
+        if not self.accumulate:
+            self._capture(node, gradient)
+        elif node.attached is None and not self.mode & (ANOMALY | WATCHED):
+            node.apply(gradient)
+        else:
+            before = node.variable._grad
+            with turn_told(node):
+                self._apply(node, gradient)
+            if self.sources is not None and gradient is not None:
+                note_contribution(node.variable, before, self.place, self.sources.get(node, ()), hooked)
         if user_code:
             switch_back(modes)
 
@@ -410,19 +399,12 @@ class _Pass:
             self.modes = thread_state()
         return self.modes
 
-    def _accumulate_with_hooks(self, node: AccumulateGrad, gradient: Any, hooked: bool) -> None:
-        before = node.variable._grad
-        with turn_told(node):
-            self._apply(node, gradient)
-        if self.sources is not None and gradient is not None:
-            note_contribution(node.variable, before, self.place, self.sources.get(node, ()), hooked)
-
     def _capture(self, node: Node, gradient: Any) -> None:
-        for number in self.wanted[node]:
-            value = gradient if not node.more_outputs or gradient is None else gradient[number]
-            if value is not None:
+        """Keep the gradients that are asked for of those that have arrived at a node."""
+        for number, value in enumerate(gradient if node.more_outputs and gradient is not None else [gradient]):
+            if value is not None and (node, number) in self.captured:
                 value._shared = True
-            self.captured[node, number] = value
+                self.captured[node, number] = value
 
     def _note(self, error: Exception, node: Node | None, gradient: Any) -> None:
         if not self.annotated and node is not None:

@@ -9,21 +9,14 @@ from .._types import real_of, tensor_type
 from .node import Edge, Node
 from .operations import operations
 
-__all__ = ["as_tensor", "fit"]
-
-
-def as_tensor(gradient: Any, node: Node) -> Any:
-    """A bare row, shared if it comes in a tuple, as the gradient of a node's one output."""
-    if gradient.__class__ is tuple:
-        tensor = operations.tensor(gradient[0], node.layout.shape, node.layout.type)
-        tensor._shared = True
-        return tensor
-    return operations.tensor(gradient, node.layout.shape, node.layout.type)
+__all__ = ["fit"]
 
 
 def fit(gradient: Any, layout: Layout, source: Node | None, edge: Edge) -> Any:
     """Undo broadcasting, once for all operations, and give the gradient the dtype of what it belongs to."""
     given, shape, type = gradient._layout, layout.shape, layout.type
+    if given is layout or (given.shape == shape and given.type is type):
+        return gradient
     extra = len(given.shape) - len(shape)
     if extra < 0 or any(
         wanted not in (1, extent) for wanted, extent in zip(shape, given.shape[extra:], strict=True)

@@ -41,10 +41,9 @@ inference_blocks: list[None] = []
 
 class _State(threading.local):
     mode = GRAD
-    depth = 0  # how many backward passes this thread is inside of
     check_nan = True  # whether anomaly detection looks for NaN
     check_inf = False  # and whether for infinities
-    current_pass: Any = None  # the innermost of them
+    current_pass: Any = None  # the innermost of the backward passes that this thread is inside of
     multithreading = True
     inference_entered = 0  # how many of the inference modes in ``inference_blocks`` are this thread's
     warn_of_layouts = True  # of gradients that lie in memory in other ways than their leaves

@@ -18,7 +18,7 @@ NESTING = 30
 def in_thread(function: Callable[[], list[Any]]) -> list[Any]:
     """Call ``function`` in a thread that takes this one's place: it has its modes and streams."""
     outcome: list[Any] = []
-    modes = {**state.__dict__, "depth": 0}
+    modes = state.__dict__.copy()
     if operations.streams is not None:
         function = operations.streams.carried(function)
 

@@ -27,7 +27,7 @@ from .places import Place
 from .tensor_hooks import TensorHooks, run_post_accumulate_hooks
 
 __all__ = [
-    "MAYBE", "NO_LAYOUT", "AccumulateGrad", "DeadEnd", "Edge", "Node", "edge_of", "gradient_layout", "gradient_type",
+    "MAYBE", "NO_LAYOUT", "AccumulateGrad", "DeadEnd", "Edge", "Node", "edge_of", "give_gradient_type", "gradient_type",
     "new_node", "next_sequence",
 ]
 
@@ -93,11 +93,6 @@ class Node:
     wants_undefined = False
     #: The places among ``edges`` that ``next_functions`` leaves out: operands that are no inputs in PyTorch's eyes.
     hidden: frozenset[int] = frozenset()
-    #: In some nodes a function ``run_row(node, row, freed_by)`` that does what ``apply`` does, without recording, for
-    #: a gradient of just the output's shape and type given as the bare row of its elements, and returns such rows
-    #: for inputs that are of that shape and type, too (in a tuple, if it is not only theirs); None alone if ``apply``
-    #: is to be called after all.  With a place ``freed_by`` it drops what was saved, as ``release`` does.
-    run_row: Callable[[Any, Any, Place | None], Any] | None = None
 
     def __init__(self, edges: tuple[Edge, ...], layout: Layout):
         self.edges = edges
@@ -265,21 +260,18 @@ class DeadEnd(Node):
 
 
 class AccumulateGrad(Node):
-    """The end of a path: adds what arrives to the ``grad`` of a leaf, which it holds and which holds it weakly."""
+    """The end of a path: adds what arrives to the ``grad`` of a leaf, which it holds and which holds it weakly.
+
+    It goes with the graphs that lead to it, so that most passes need a new one: ``leaf_edge`` makes it.
+    """
 
     __slots__ = ("__weakref__", "variable")
 
+    edges = ()
+    more_outputs = ()  # no further ones; but unlike None it keeps the engine from storing and passing on
     wants_undefined = True  # for the hooks
 
-    def __init__(self, variable: Any):
-        self.edges = ()
-        self.layout = gradient_layout(variable)
-        self.attached = None
-        self.sequence = next_sequence()
-        if state.mode & ANOMALY:
-            note_forward(self)
-        self.more_outputs = ()  # no further ones; but unlike None it keeps the engine from storing and passing on
-        self.variable = variable
+    variable: Any
 
     def name(self) -> str:
         """PyTorch's name of this node."""
@@ -311,10 +303,26 @@ def gradient_type(leaf: Any) -> Any:
     return getattr(leaf, "_grad_type", leaf._layout.type)
 
 
-def gradient_layout(leaf: Any) -> Layout:
+#: Not empty once a leaf has been given another type for its gradients: else none need be asked.
+_types_given: list[None] = []
+
+
+def give_gradient_type(leaf: Any, type: Any) -> None:
+    """Have the gradients of a leaf converted to this TensorType, or (None) to none."""
+    leaf._grad_type = type
+    _types_given[:] = [None]
+    node = leaf._accumulator and leaf._accumulator()
+    if node is not None:
+        node.layout = _gradient_layout(leaf)
+
+
+def _gradient_layout(leaf: Any) -> Layout:
     """The leaf's layout, with the type that its gradients are converted to."""
+    layout = leaf._layout
+    if not _types_given:
+        return layout
     type = gradient_type(leaf)
-    return leaf._layout if type is leaf._layout.type else layout_of(type, leaf._layout.shape)
+    return layout if type is layout.type else layout_of(type, layout.shape)
 
 
 #: The value of ``_requires_grad`` in a view that had no gradient to pass on when it was made: its base may be
@@ -335,18 +343,21 @@ def edge_of(tensor: Any) -> Edge:
         return edge
     weak = tensor._accumulator
     node = weak() if weak is not None else None
-    return leaf_edge(tensor) if node is None else (node, 0)
+    return (_accumulator_of(tensor) if node is None else node), 0
 
 
-def leaf_edge(tensor: Any) -> Edge:
-    """The edge to the AccumulateGrad of a leaf that requires a gradient, made on first use."""
-    weak = tensor._accumulator
-    node = weak() if weak is not None else None
-    if node is None:
-        with accumulating:  # another thread may have made it in the meantime
-            weak = tensor._accumulator
-            node = weak() if weak is not None else None
-            if node is None:
-                node = AccumulateGrad(tensor)
-                tensor._accumulator = ref(node)
-    return node, 0
+def _accumulator_of(leaf: Any) -> AccumulateGrad:
+    """The AccumulateGrad of a leaf, made if there is none."""
+    with accumulating:  # another thread may have made it in the meantime
+        weak = leaf._accumulator
+        node = weak() if weak is not None else None
+        if node is None:
+            node = _new(AccumulateGrad)
+            node.variable = leaf
+            node.layout = _gradient_layout(leaf)
+            node.attached = None
+            node.sequence = next_sequence()
+            if state.mode & ANOMALY:
+                note_forward(node)
+            leaf._accumulator = ref(node)
+    return node

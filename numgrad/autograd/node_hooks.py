@@ -7,7 +7,7 @@ from typing import Any
 
 from .hooks import Hooks, check_replacement, hook_name
 
-__all__ = ["lend", "run_post_hooks", "run_pre_hooks"]
+__all__ = ["LENT", "lend", "run_post_hooks", "run_pre_hooks"]
 
 
 def run_pre_hooks(node: Any, hooks: Hooks, gradient: Any) -> Any:

@@ -28,13 +28,6 @@ class Operations:
     #: ``zeros(shape, type, strides=None, beside=None)``: with strides, their order of dimensions in memory; beside a
     #: tensor, so that they may be overwritten with that.
     zeros: Callable[..., Any] = None  # type: ignore[assignment]
-    #: ``tensor(row, shape, type)``: a tensor on a bare row of elements, and the classes of such rows.
-    tensor: Callable[[Any, tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
-    row_classes: frozenset[type] = frozenset()
-    #: ``row_of(tensor)``: its elements as a row, or None where there is none and making one would not pay.
-    row_of: Callable[[Any], Any] = None  # type: ignore[assignment]
-    #: ``add_rows(total, row)``: add a row to another in place.
-    add_rows: Callable[[Any, Any], None] = None  # type: ignore[assignment]
     #: ``laid_out_as(tensor, tangent)``: the tangent with the tensor's strides, itself if it has them.
     laid_out_as: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
     #: ``give_tangent(tensor, level, tangent)``: overwrite the tangent of a tensor that was changed, or give it one.

@@ -45,14 +45,18 @@ class Place(NamedTuple):
         )).rstrip("\n")
 
 
+_new = tuple.__new__
+
 #: Where the files of this package lie, as the code of its functions says it.
 _PACKAGE = os.path.dirname(os.path.dirname(Place.__str__.__code__.co_filename)) + os.sep
 
 
 def calling_place(depth: int = 1) -> Place:
     """Where the user's program called this package; ``depth`` frames of this package are known to stand above."""
-    frame = calling_frame(depth + 1)
-    return Place(frame.f_code, frame.f_lasti)
+    frame = sys._getframe(depth).f_back
+    if frame is None or frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = calling_frame(depth + 1)
+    return _new(Place, (frame.f_code, frame.f_lasti))  # in less time than by its name
 
 
 def calling_frame(depth: int = 1) -> FrameType:

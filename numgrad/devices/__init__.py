@@ -11,14 +11,12 @@ from numgrad_kernels.store import Kernel as Kernel
 from numgrad_kernels.store import compiled_kernels as compiled_kernels
 
 from . import launches as launches
-from .choosing import ROWS as ROWS
 from .choosing import begin_cuda as begin_cuda
 from .choosing import cuda_in_use as cuda_in_use
 from .choosing import gpu_count as gpu_count
 from .choosing import gpu_driver as gpu_driver
 from .choosing import gpu_driver_version as gpu_driver_version
 from .choosing import gpu_ptx as gpu_ptx
-from .choosing import whenever_chosen as whenever_chosen
 from .compiling import kernel_listeners as kernel_listeners
 from .cpu import *  # noqa: F403
 from .cuda_text import cuda_text as cuda_text

@@ -21,16 +21,10 @@ from .._types import HOST, TensorType
 from . import cpu, needs
 from .rows import DeviceRow, set_driver
 
-__all__ = [
-    "ROWS", "begin_cuda", "cuda_in_use", "gpu_count", "gpu_driver", "gpu_driver_version", "gpu_ptx", "whenever_chosen",
-]
-
-#: The classes of the rows that tensors keep their elements in.
-ROWS = frozenset({np.ndarray, DeviceRow})
+__all__ = ["begin_cuda", "cuda_in_use", "gpu_count", "gpu_driver", "gpu_driver_version", "gpu_ptx"]
 
 _beginning = threading.RLock()
 _begun: Any = None
-_takers: list[Callable[[], None]] = []
 
 
 def cuda_in_use() -> bool:
@@ -59,12 +53,6 @@ def gpu_ptx(kernel: Any, device: int | None = None) -> str:
         return kernel.ptx()
     properties = begin_cuda().runtime.driver.device_properties(device)
     return kernel.ptx((properties.major, properties.minor))
-
-
-def whenever_chosen(take: Callable[[], None]) -> None:
-    """Call a function that keeps one of ``numgrad.devices``, now and when another takes its place."""
-    take()
-    _takers.append(take)
 
 
 def begin_cuda(dry: bool = False) -> Any:
@@ -98,8 +86,6 @@ def _choose_from_now_on(cuda: Any) -> None:
         function = getattr(cpu, name, None)
         if isinstance(function, FunctionType):
             setattr(devices, name, _choosing(name, function, getattr(cuda, name, None)))
-    for take in _takers:
-        take()
 
 
 def _choosing(name: str, on_cpu: Callable[..., Any], on_gpu: Callable[..., Any] | None) -> Callable[..., Any]:

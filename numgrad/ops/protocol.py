@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import devices
-from .._layout import contiguous_strides, numel, output_strides, overlaps_itself
-from .._tensor import Tensor, fresh, strided
+from .._layout import contiguous_strides, output_strides, overlaps_itself
+from .._tensor import Tensor, strided
 from ..autograd.grad_mode import LEVELS, state
 from ..autograd.inference_tensors import is_inference
 from ..autograd.operations import operations
@@ -38,7 +38,8 @@ def _fit(gradient: Tensor, shape: tuple[int, ...], type: Any) -> Tensor:
 def _add_to(total: Tensor, gradient: Tensor) -> Tensor:
     """Add to a tensor in place; where recording is off and both are alike, without asking much."""
     layout = total._layout
-    if total._view is not None or layout is not gradient._layout or state.mode or is_inference(total):
+    plain = layout is gradient._layout and layout.contiguous and total._view is None
+    if not plain or state.mode or is_inference(total):
         return pointwise.add.inplace(total, gradient)
     devices.run_pointwise(devices.row_adder(layout.type.numpy), (total, gradient), (total,))
     total._counter[0] += 1
@@ -55,20 +56,6 @@ def _zeros(
 
 def _ones(shape: tuple[int, ...], type: Any) -> Tensor:
     return filled_of(shape, 1, type)
-
-
-#: Elements up to which a gradient that repeats one value is written out: a short row is worth more than its memory.
-_SHORT = 4096
-
-
-def _row_of(gradient: Tensor) -> Any:
-    if gradient._flat is not None:
-        return gradient._flat
-    shape = gradient._layout.shape
-    if numel(shape) > _SHORT:
-        return None
-    value = devices.as_number(gradient)
-    return None if value is None else devices.filled(shape, value, gradient._layout.type)
 
 
 def _overwrite(view: Tensor, value: Tensor | None) -> None:
@@ -152,10 +139,7 @@ operations.primal = primal_of
 operations.put_above = put_above
 operations.regarded = _regarded
 operations.room = _room
-operations.row_classes = devices.ROWS
-operations.row_of = _row_of
 operations.stack = stack
-operations.tensor = fresh
 operations.transformed = transformed
 operations.unlisten = devices.launches.unlisten
 operations.with_batches = _with_batches

@@ -337,6 +337,25 @@ def test_accumulating_gradients_does_not_grow():
         assert x.grad is held
 
 
+def test_gradients_that_nobody_asked_for_do_not_wait_either():
+    """``grad`` keeps nothing for the operations that do not lead to its inputs."""
+    depth, size = 50, 5_000
+    w = numgrad.ones(size, requires_grad=True)
+    h, total = leaf(size), 0
+    for _ in range(depth):
+        h = h.tanh()
+        total = total + (h * w).sum()
+    numgrad.autograd.grad(total, w, retain_graph=True)  # which loads the kernels
+    tracemalloc.start()
+    try:
+        found, = numgrad.autograd.grad(total, w, retain_graph=True)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.shape == (size,)
+    assert peak < 8 * found.nbytes
+
+
 def test_buffers_are_freed_as_backward_proceeds():
     size, depth = 16_000, 60  # rows of 128 kB
     with without_the_collector():

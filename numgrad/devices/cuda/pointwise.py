@@ -70,7 +70,7 @@ def pointwise_launcher(
     takes after the operands the tensors to write to, and returns nothing.  A tensor in the place of a scalar of the
     program is one on the CPU that has one value, which is read.
     """
-    size, shape, device = outs[0].size, outs[0].shape, outs[0].type.place
+    size, shape, device = outs[0].size, outs[0].shape, outs[0].type.place or 0
     forms = [
         None if layout is None else _as_value if operand.scalar else layout
         for layout, operand in zip(operands, program.arguments, strict=True)

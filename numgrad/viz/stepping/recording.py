@@ -86,9 +86,8 @@ class StepRecording(Watcher):
         sent = self.sent.get(current)
         if sent is None:
             sent = self.sent[current] = {}
-            for edge, _ in current.roots:
-                if edge is not None:
-                    sent.setdefault(edge, []).append(None)
+            for edge in current.roots:
+                sent.setdefault(edge, []).append(None)
         outer = next((turn.step for turn in reversed(self.turns) if turn.current is not current), None)
         self.run.count += 1
         step = Step(self.run, self.run.count, node, outer)
@@ -184,7 +183,7 @@ class StepRecording(Watcher):
             if edge is None or gradient is None:
                 continue
             node, number = edge
-            if current.captures is not None and node not in current.leading and node not in current.wanted:
+            if not current.awaits(node):
                 continue
             result = Result(step.number, place, rule, node, number)
             try:
