@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from .. import devices
 from .._device import CPU, numbered
-from .._layout import numel, output_strides
+from .._layout import Layout, layout_of, numel, output_strides
 from .._tensor import Tensor, fresh, strided
 from .._types import (
     TensorType,
@@ -39,7 +40,7 @@ from .table import attach, check_tensors, operation, public
 
 __all__ = [
     "check_memory_format", "clone", "clone_op", "contiguous", "contiguous_op", "convert", "copy_program", "kept_copy",
-    "kept_strides", "placed", "repeated_zero", "row_of", "row_or_none", "same", "to", "write",
+    "kept_strides", "placed", "repeated_zero", "row_of", "row_or_none", "row_reader", "same", "to", "warn_of_loss", "write",
 ]
 
 
@@ -191,6 +192,23 @@ def row_of(tensor: Tensor) -> Any:
     return row
 
 
+def row_reader(layout: Layout, kind: dtype | None = None) -> Callable[[Tensor], Any]:
+    """What gives the elements of a tensor of this layout in order, as the bare row that kernels take.
+
+    That is a part of the tensor's memory, if they lie there so, and are of the dtype ``kind``, else a copy.
+    """
+    size, own = layout.size, layout.type.dtype
+    if not layout.contiguous or kind not in (None, own):
+        row = layout_of(tensor_type(kind or own, layout.type.device), layout.shape)
+        return devices.pointwise_launcher(copy_program(own, kind or own), [layout], [row])
+
+    def read(tensor: Tensor) -> Any:
+        storage = tensor._storage
+        return storage if storage.size == size else storage[tensor._offset : tensor._offset + size]
+
+    return read
+
+
 def row_or_none(tensor: Tensor | None) -> Any:
     """The same of a tensor that may be missing."""
     return None if tensor is None else row_of(tensor)
@@ -220,13 +238,13 @@ def convert(input: Tensor, kind: dtype) -> Tensor:
     """The tensor if it has this dtype, else a converted copy."""
     if input.dtype is kind:
         return input
-    _warn_of_loss(input, kind)
+    warn_of_loss(input.dtype, kind)
     return to_type(input, tensor_type(kind, input.device))
 
 
-def _warn_of_loss(input: Tensor, kind: dtype) -> None:
+def warn_of_loss(own: dtype, kind: dtype) -> None:
     """Warn if imaginary parts are lost."""
-    if input.is_complex() and kind.category in (int64.category, float32.category):
+    if own.is_complex and kind.category in (int64.category, float32.category):
         warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=4)
 
 
@@ -260,7 +278,7 @@ def to(
     if device is not None:
         target = numbered(to_device(device))
         if target is not input.device:
-            _warn_of_loss(input, kind)
+            warn_of_loss(input.dtype, kind)
             return move_op(input, tensor_type(kind, target), input._layout.type, not non_blocking)
     result = convert(input, kind)
     return to_type(input, input._layout.type) if copy and result is input else result

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections import namedtuple
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..._layout import normal_dim, numel
-from ..._tensor import Tensor, fresh
-from ..._types import int64, tensor_type
-from ..copying import row_of
+from ..._layout import Layout, normal_dim, numel
+from ..._tensor import Tensor, fresh, tensor_of
+from ..._types import dtype, int64, tensor_type
+from ..copying import row_of, row_reader
 from ..indexing.gathering import scatter_zeros
 from ..shapes.views import permute_op, unsqueeze_op
 
 __all__ = [
-    "axis_view", "check_not_empty", "index_tensor", "numpy_names", "one_dim", "picked_gradient",
+    "axis_reader", "axis_view", "check_not_empty", "index_tensor", "numpy_names", "one_dim", "picked_gradient",
     "reduced_shape", "restored", "return_type",
 ]
 
@@ -29,6 +29,19 @@ def axis_view(input: Tensor, dims: tuple[int, ...]) -> tuple[Any, int, int, int]
         rest = tuple(d for d in range(len(input._layout.shape)) if d not in dims)
         return axis_view(permute_op(input, rest + dims), tuple(range(len(rest), len(input._layout.shape))))
     return row_of(input), *_sizes(input._layout.shape, dims)
+
+
+def axis_reader(
+    input: Layout, dims: tuple[int, ...], kind: dtype | None = None
+) -> tuple[Callable[[Tensor], Any], int, int, int]:
+    """The same for a layout: in place of the row what gives it of a tensor, converted to ``kind`` if that is given."""
+    if dims and dims[-1] - dims[0] + 1 != len(dims):
+        order = tuple([d for d in range(len(input.shape)) if d not in dims]) + dims
+        view, _ = permute_op.prepare(input, order)
+        read = row_reader(view, kind)
+        sizes = _sizes(view.shape, tuple(range(len(order) - len(dims), len(order))))
+        return lambda tensor: read(tensor_of(view, tensor._storage, tensor._offset)), *sizes
+    return row_reader(input, kind), *_sizes(input.shape, dims)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -25,8 +25,8 @@ __all__ = ["cumprod", "linear_recurrence", "prod", "shift"]
 
 
 def _prod(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Tensor:
-    type = summed_type(input, kind)
-    return fold("all" if type.dtype is bool_ else "prod", as_real(input, type), dims, keepdim, type)
+    type = summed_type(input._layout, kind)
+    return fold("all" if type.dtype is bool_ else "prod", convert(input, as_real(input._layout, type) or input.dtype), dims, keepdim, type)
 
 
 @operation("ProdBackward0")
@@ -87,8 +87,8 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
 @operation("CumprodBackward0", dims=["dim"])
 def cumprod_op(input: Tensor, dim: int, backwards: bool, kind: dtype | None = None) -> Tensor:
     """The products of the elements up to each; if ``backwards``, of those from each."""
-    type = summed_type(input, kind)
-    row = devices.scan_axis("prod", *axis_view(as_real(input, type), (dim,)), type, backwards)
+    type = summed_type(input._layout, kind)
+    row = devices.scan_axis("prod", *axis_view(convert(input, as_real(input._layout, type) or input.dtype), (dim,)), type, backwards)
     return fresh(row, input._layout.shape, type)
 
 

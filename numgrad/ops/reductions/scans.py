@@ -7,6 +7,7 @@ from typing import Any
 from ... import devices
 from ..._tensor import Tensor, fresh
 from ..._types import dtype, to_dtype
+from ..copying import convert
 from ..indexing.gathering import scatter_zeros
 from ..pointwise.arithmetic import exp, mul, sub
 from ..table import operation, public
@@ -23,8 +24,8 @@ _cummax_result, _cummin_result = return_type("cummax"), return_type("cummin")
 @operation("CumsumBackward0", linear=True, dims=["dim"])
 def cumsum_op(input: Tensor, dim: int, backwards: bool, kind: dtype | None = None) -> Tensor:
     """The sums of the elements up to each; if ``backwards``, of those from each."""
-    type = summed_type(input, kind)
-    row = devices.scan_axis("sum", *axis_view(as_real(input, type), (dim,)), type, backwards)
+    type = summed_type(input._layout, kind)
+    row = devices.scan_axis("sum", *axis_view(convert(input, as_real(input._layout, type) or input.dtype), (dim,)), type, backwards)
     return fresh(row, input._layout.shape, type)
 
 

@@ -243,7 +243,7 @@ def logsumexp(input: Tensor, dim: Any = None, keepdim: bool = False, **names: An
 
 @operation("NansumBackward0", dims=["dims"])
 def nansum_op(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Tensor:
-    return fold("nansum", input, dims, keepdim, summed_type(input, kind))
+    return fold("nansum", input, dims, keepdim, summed_type(input._layout, kind))
 
 
 @nansum_op.gradient("input")

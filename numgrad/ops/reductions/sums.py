@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import devices
-from ..._layout import all_dims, normal_dims, numel
+from ..._layout import Layout, all_dims, layout_of, normal_dims, numel
 from ..._tensor import Tensor, fresh
 from ..._types import TensorType, bool_, dtype, int64, tensor_type, to_dtype, uint8
 from ...autograd.grad_mode import TRACED, state
 from ..batches import is_mapped, mapped
-from ..copying import convert
+from ..copying import warn_of_loss
 from ..examples import free
+from ..lookup import lookup
+from ..planned import planned
 from ..pointwise.arithmetic import div
 from ..shapes.views import expand, expand_op, reshape, sizes_of
-from ..table import attach, operation, public
-from .axes import axis_view, numpy_names, reduced_shape, restored
+from ..table import attach, public
+from .axes import axis_reader, axis_view, numpy_names, reduced_shape, restored
 
 __all__ = [
     "all", "any", "as_real", "fold", "folded", "mean", "mean_all", "mean_dims", "mean_gradient", "sum", "sum_all",
@@ -24,19 +26,21 @@ __all__ = [
 ]
 
 
-def summed_type(input: Tensor, kind: dtype | None) -> TensorType:
+def summed_type(input: Layout, kind: dtype | None) -> TensorType:
     """The type of a sum or product: the one asked for, or the input's, int64 for integers and bools."""
     if kind is None:
-        if input._layout.type.dtype.category > int64.category:
-            return input._layout.type
+        if input.type.dtype.category > int64.category:
+            return input.type
         kind = int64
-    return tensor_type(kind, input.device)
+    return tensor_type(kind, input.type.device)
 
 
-def as_real(input: Tensor, type: TensorType) -> Tensor:
-    """The tensor, or its real part if what is made of it is to be real."""
-    drops = input._layout.type.dtype.is_complex and not type.dtype.is_complex and type.dtype is not bool_
-    return convert(input, type.dtype) if drops else input
+def as_real(input: Layout, type: TensorType) -> dtype | None:
+    """The dtype to convert to at first, if what is made of complex numbers is to be real; else None."""
+    own = input.type.dtype
+    if not own.is_complex or type.dtype.is_complex or type.dtype is bool_:
+        return None
+    return type.dtype
 
 
 def fold(name: str, input: Tensor, dims: tuple[int, ...], keepdim: bool, type: TensorType) -> Tensor:
@@ -58,14 +62,29 @@ def folded(name: str, input: Tensor, dims: tuple[int, ...], keepdim: bool, type:
 # -- sums -------------------------------------------------------------------------------------------------------
 
 
-def _sum(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Tensor:
+def _folded(
+    name: str, input: Layout, dims: tuple[int, ...], keepdim: bool, type: TensorType, divisor: float = 1.0
+) -> tuple[Layout, Callable[[Tensor], Any]]:
+    """The layout of the device's reduction ``name`` over some dimensions, divided by a number, and what computes it."""
+    real = as_real(input, type)
+    if real is not None:
+        warn_of_loss(input.type.dtype, real)
+    read, outer, length, inner = axis_reader(input, dims, real)
+
+    def launch(tensor: Tensor) -> Any:
+        return devices.fold_axis(name, read(tensor), outer, length, inner, type, divisor)
+
+    return layout_of(type, reduced_shape(input.shape, dims, keepdim)), launch
+
+
+def _sum(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Any:
     type = summed_type(input, kind)
-    return fold("any" if type.dtype is bool_ else "sum", as_real(input, type), dims, keepdim, type)
+    return _folded("any" if type.dtype is bool_ else "sum", input, dims, keepdim, type)
 
 
-@operation("SumBackward0", linear=True)
-def sum_all(input: Tensor, kind: dtype | None = None) -> Tensor:
-    return _sum(input, all_dims(input._layout.shape), False, kind)
+@planned("SumBackward0", linear=True)
+def sum_all(input: Layout, kind: dtype | None = None) -> Any:
+    return _sum(input, all_dims(input.shape), False, kind)
 
 
 @sum_all.gradient("input")
@@ -73,8 +92,8 @@ def _(grad, input_shape):
     return expand_op(grad, input_shape)
 
 
-@operation("SumBackward1", linear=True, dims=["dims"])
-def sum_dims(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Tensor:
+@planned("SumBackward1", linear=True, dims=["dims"])
+def sum_dims(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Any:
     return _sum(input, dims, keepdim, kind)
 
 
@@ -83,9 +102,10 @@ def _(grad, input_shape, dims, keepdim):
     return expand_op(restored(grad, dims, keepdim), input_shape)
 
 
+@lookup
 def sum(
-    input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None, **names: Any
-) -> Tensor:
+    input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None, **names: Any
+) -> Any:
     """The sum of all elements, or over some dimensions, computed in ``dtype``.
 
     Integers and bools are summed as int64 unless it says otherwise.
@@ -95,8 +115,8 @@ def sum(
     if dtype is not None:
         dtype = to_dtype(dtype)
     if dim is None and not keepdim:
-        return sum_all(input, dtype)
-    return sum_dims(input, normal_dims(dim, len(input._layout.shape)), keepdim, dtype)
+        return sum_all, (dtype,)
+    return sum_dims, (normal_dims(dim, len(input.shape)), keepdim, dtype)
 
 
 def sum_to_shape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -133,15 +153,14 @@ attach("sum_to_size", sum_to_size)
 # -- means ------------------------------------------------------------------------------------------------------
 
 
-def _mean(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Tensor:
-    type = summed_type(input, kind)
-    row = devices.mean_axis(*axis_view(as_real(input, type), dims), type)
-    return fresh(row, reduced_shape(input._layout.shape, dims, keepdim), type)
+def _mean(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Any:
+    count = numel(tuple([input.shape[d] for d in dims]))
+    return _folded("sum", input, dims, keepdim, summed_type(input, kind), float(count))
 
 
-@operation("MeanBackward0", linear=True)
-def mean_all(input: Tensor, kind: dtype | None = None) -> Tensor:
-    return _mean(input, all_dims(input._layout.shape), False, kind)
+@planned("MeanBackward0", linear=True)
+def mean_all(input: Layout, kind: dtype | None = None) -> Any:
+    return _mean(input, all_dims(input.shape), False, kind)
 
 
 @mean_all.gradient("input")
@@ -149,8 +168,8 @@ def _(grad, input_shape):
     return expand(div(grad, float(numel(input_shape))), input_shape)
 
 
-@operation("MeanBackward1", linear=True, dims=["dims"])
-def mean_dims(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Tensor:
+@planned("MeanBackward1", linear=True, dims=["dims"])
+def mean_dims(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Any:
     return _mean(input, dims, keepdim, kind)
 
 
@@ -161,9 +180,10 @@ def mean_gradient(grad, input_shape, dims, keepdim):
     return expand(div(restored(grad, dims, keepdim), float(count)), input_shape)
 
 
+@lookup
 def mean(
-    input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None, **names: Any
-) -> Tensor:
+    input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None, **names: Any
+) -> Any:
     """The mean of all elements, or over some dimensions, computed in ``dtype``.
 
     Raises:
@@ -171,7 +191,7 @@ def mean(
     """
     if names:
         dim, keepdim = numpy_names("mean", names, dim, keepdim)
-    kind = input._layout.type.dtype
+    kind = input.type.dtype
     if dtype is not None:
         kind = dtype = to_dtype(dtype)
     if kind.category <= int64.category:
@@ -181,8 +201,8 @@ def mean(
             f"Got: {kind.legacy} (shape {list(input.shape)})"
         )
     if dim is None and not keepdim:
-        return mean_all(input, dtype)
-    return mean_dims(input, normal_dims(dim, len(input._layout.shape)), keepdim, dtype)
+        return mean_all, (dtype,)
+    return mean_dims, (normal_dims(dim, len(input.shape)), keepdim, dtype)
 
 
 # -- truth ------------------------------------------------------------------------------------------------------
@@ -211,5 +231,7 @@ def all(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = F
     return _truth("all", input, dim, keepdim)
 
 
-for _function in (sum, mean, any, all):
+for _function in (sum, mean):
+    public(_function, checks=True)
+for _function in (any, all):
     public(_function)
