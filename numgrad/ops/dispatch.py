@@ -30,8 +30,8 @@ from .numbers import NUMBERS
 from .recipes import OUTPUT, Recipe
 
 __all__ = [
-    "Entries", "Entry", "begin", "binary", "change", "finish", "kept", "perform", "record", "result_of", "save", "several",
-    "unary",
+    "Entries", "Entry", "begin", "binary", "change", "commit", "finish", "kept", "perform", "record", "result_of", "save",
+    "several", "unary",
 ]
 
 
@@ -43,7 +43,8 @@ class Entry:
         launch: ``launch(*operands)`` runs what there is to run and returns the memory of the result; of an operation
             in place ``launch(*operands, target)`` overwrites the target.  Of a view it is the number of elements by
             which it begins later than the first operand.
-        layout: that of the result; a tuple where there are several.
+        layout: that of the result; a tuple where there are several; None where it depends on values: then ``launch``
+            returns it with the memory.
         recorded: whether the result has a derivative.
         details: what else the operation wants to know when it makes a recipe.
     """
@@ -231,8 +232,10 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
         out._counter = input._counter
         out._view = View(input, (entry.op, entry.details[1:]))
         out._requires_grad = MAYBE
-    elif layout.__class__ is not tuple:
+    elif layout.__class__ is Layout:
         out = tensor_of(layout, launch(*operands))
+    elif layout is None:
+        out = tensor_of(*launch(*operands))
     else:
         out = tuple([tensor_of(own, row) for own, row in zip(layout, launch(*operands))])  # noqa: B905
     if not mode & GRAD:
@@ -252,7 +255,7 @@ def result_of(entry: Entry, operands: Sequence[Any]) -> Any:
         return tensor_of(layout, operands[0]._storage, operands[0]._offset + launch)
     memory = launch(*operands)
     if layout.__class__ is not tuple:
-        return tensor_of(layout, memory)
+        return tensor_of(*memory) if layout is None else tensor_of(layout, memory)
     return tuple([tensor_of(own, row) for own, row in zip(layout, memory)])  # noqa: B905 - of one length
 
 
@@ -260,10 +263,15 @@ def change(entry: Entry, operands: Sequence[Any], target: Tensor) -> Tensor:
     """Overwrite ``target``, the first of the operands, and record that."""
     pending = begin(entry, operands, target)
     entry.launch(*operands, target)
+    commit(target, pending)
+    return target
+
+
+def commit(target: Tensor, pending: Any) -> None:
+    """Count a change of a tensor's memory, and record it where ``begin`` has said how."""
     target._counter[0] += 1
     if pending is not None:
         finish(pending, target, target)
-    return target
 
 
 # -- recording --------------------------------------------------------------------------------------------------

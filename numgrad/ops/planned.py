@@ -6,7 +6,12 @@ is to run and returns the memory of the result.  Of several results it returns a
 tuple.  Of a view it returns in the place of the launcher by how many elements the view begins later than the tensor.
 
 What ``prepare`` decided is remembered (see ``dispatch``), with the layouts and all other arguments as the key, except
-``numbers``: these are given to ``launch`` after the tensors, and ``prepare`` gets their classes.
+``numbers``: these are given to ``launch`` after the tensors, and ``prepare`` gets their classes.  Where the size of the
+result depends on values, ``prepare`` returns None in the place of the layout, and ``launch`` the layout and the memory.
+
+What an operation does in place, to the first of its inputs, is decided by the function that ``op.changing`` decorates:
+it is given the same, and returns ``launch(*tensors, target)``, which overwrites the target.  ``op.in_place`` is called
+with the arguments of ``op``.
 """
 
 from __future__ import annotations
@@ -15,14 +20,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._layout import Layout
-from .._tensor import Tensor
+from .._tensor import Tensor, check_in_place
 from ..autograd.grad_mode import TRANSFORMED, state
 from ..autograd.node import Node
-from .dispatch import Entries, Entry, finish, kept, perform, result_of, save
+from .dispatch import Entries, Entry, change, finish, kept, perform, result_of, save
 from .numbers import NUMBERS
 from .recipes import OUTPUT, RuleNode, RuleRecipe
 from .table import Operation, parameters
-from .transforms import GeneralCall, transformed
+from .transforms import ChangeCall, GeneralCall, transformed
 
 __all__ = ["Planned", "planned"]
 
@@ -34,7 +39,7 @@ class Planned(Operation):
         super().__init__(prepare, node, **declared)
         self.prepare = prepare
         self.function = self.unrecorded
-        self.entries = Entries()
+        self.entries, self.entries_in_place = Entries(), Entries()
         self.recent = self.entries.recent
         #: The positions among the arguments of what ``launch`` is given.
         self.operand_positions = tuple([self.parameters.index(name) for name in (*self.inputs, *numbers)])
@@ -53,6 +58,25 @@ class Planned(Operation):
             entry, operands = self.entry(args)
         return perform(entry, operands)
 
+    def changing(self, prepare: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorate the function that decides what a call in place comes to."""
+        self.prepare_change = prepare
+        return prepare
+
+    def in_place(self, *args: Any) -> Tensor:
+        """Overwrite the first input.
+
+        Raises:
+            RuntimeError: it may not be written to.
+        """
+        if state.mode & TRANSFORMED:
+            return transformed(ChangeCall(self, args))
+        entry, operands = self.entry(args, True)
+        positions = self.edge_positions
+        assert positions is not None
+        check_in_place(*[operands[n] for n in positions if operands[n] is not None])
+        return change(entry, operands, operands[0])
+
     def performed(self, entry: Entry, operands: Sequence[Any]) -> Any:
         """A call in a mode that is out of the ordinary."""
         if not state.mode & TRANSFORMED:
@@ -68,8 +92,9 @@ class Planned(Operation):
         """The result, of which nothing is recorded: a view is only a tensor on the same memory."""
         return result_of(*self.entry(args))
 
-    def entry(self, args: Sequence[Any]) -> tuple[Entry, Sequence[Any]]:
+    def entry(self, args: Sequence[Any], in_place: bool = False) -> tuple[Entry, Sequence[Any]]:
         """What a call comes to, and what ``launch`` is given."""
+        entries = self.entries_in_place if in_place else self.entries
         if self.sequence:
             operands = args[0]
             key: Any = (*[tensor._layout for tensor in operands], *args[1:])
@@ -83,21 +108,22 @@ class Planned(Operation):
                 if value is not None:
                     given[position] = value.__class__ if value.__class__ in NUMBERS else value._layout
             key = tuple(given)
-        entry = self.entries.find(key)
+        entry = entries.find(key)
         if entry is None:
-            entry = self.entries.add(key, self._prepared(args))
+            entry = entries.add(key, self._prepared(args, in_place))
         return entry, operands
 
-    def _prepared(self, args: Sequence[Any]) -> Entry:
+    def _prepared(self, args: Sequence[Any], in_place: bool) -> Entry:
         given: list[Any] = [value._layout if isinstance(value, Tensor) else value for value in args]
         if self.sequence:
             given[0] = tuple([tensor._layout for tensor in args[0]])
         for position in self.operand_positions:
             if given[position].__class__ in NUMBERS:
                 given[position] = given[position].__class__
-        layout, launch = self.prepare(*given)
-        first = [own for own in (layout if layout.__class__ is tuple else (layout,)) if own.type.dtype.differentiable]
-        return Entry(self, launch, layout, bool(self.rules) and bool(first), tuple(given))
+        layout, launch = (given[0], self.prepare_change(*given)) if in_place else self.prepare(*given)
+        outputs = layout if layout.__class__ is tuple else (layout or given[0],)
+        recorded = bool(self.rules) and any([own.type.dtype.differentiable for own in outputs])
+        return Entry(self, launch, layout, recorded, tuple(given))
 
     def recipe(self, entry: Entry, needed: int) -> RuleRecipe:
         """How a call with this entry is recorded where the inputs in the bits of ``needed`` need a gradient."""

@@ -80,19 +80,16 @@ class GeneralCall(Call):
 
 
 class ChangeCall(Call):
-    """An operation of the table done in place by ``change``, on the first of its arguments."""
+    """An operation of the table done in place, on the first of its arguments."""
 
-    def __init__(self, op: Operation, change: Callable[..., None], args: tuple[Any, ...]):
+    def __init__(self, op: Any, args: tuple[Any, ...]):
         self.op = op
         self.name = op.name
-        self.change = change
         self.args = args
         self.target = args[0]
 
     def run(self) -> Any:
-        from .indexing.updating import in_place
-
-        return in_place(self.op, self.change, *self.args)
+        return self.op.in_place(*self.args)
 
 
 class OverwriteCall(Call):

@@ -24,6 +24,7 @@ from ..dispatch import begin, finish
 from ..elementwise import check_target, prepared
 from ..overwriting import copy_, overwritten, recorded_edges
 from ..plan import common_shape
+from ..planned import Planned
 from ..shapes.joining import stack_op
 from ..shapes.parts import select_op
 from ..shapes.views import reshape
@@ -289,9 +290,22 @@ def change(call: ChangeCall, level: Batched) -> Tensor:
     _check_room(level, call.target, call.args[1:], f"aten::{op.name.removesuffix('_op')}_")
     target = _own(level, call.target, call.args)
     args = _all_lifted(level, (target, *call.args[1:]))
-    tensors = [args[place] for place in op.positions]
-    check_in_place(target, *[tensor for tensor in tensors[1:] if tensor is not None])
-    edges = recorded_edges(*tensors)
+    check_in_place(*[args[place] for place in op.positions if args[place] is not None])
+    if not isinstance(op, Planned):
+        return _change(op, call, level, target, args)
+    entry, operands = op.entry(args, True)
+    pending = begin(entry, operands, target)
+    done, _ = _done(op, level, args)
+    with below(level):
+        copy_(physical(target), done)
+    _count(target)
+    if pending is not None:
+        finish(pending, target, target)
+    return call.target
+
+
+def _change(op: Any, call: ChangeCall, level: Batched, target: Tensor, args: tuple[Any, ...]) -> Any:
+    edges = recorded_edges(*[args[place] for place in op.positions])
     recorded = any(edges) and target._layout.type.dtype.differentiable
     kept = args
     rules = [op.rules[name] for name, edge in zip(op.differentiable, edges, strict=False) if edge is not None]
@@ -306,7 +320,7 @@ def change(call: ChangeCall, level: Batched) -> Tensor:
     if recorded:
         node = op.node_class(edges, target._layout)
         node.names, node.saved, node.versions = (), None, ()
-        record_inplace(target, node)  # before it is saved: it has been changed, whatever a hook does
+        record_inplace(target, node)
         op._save(node, kept, (target,))
     return call.target
 

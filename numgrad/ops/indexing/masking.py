@@ -103,7 +103,11 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     if shape != self._layout.shape:
         raise outgrown(self._layout.shape, shape)
     check_apart(self, mask)
-    return in_place(op, _fill, self, mask, value)
+    return op.in_place(self, mask, value)
+
+
+masked_fill_number.in_place = lambda *args: in_place(masked_fill_number, _fill, *args)  # type: ignore[attr-defined]
+masked_fill_tensor.in_place = lambda *args: in_place(masked_fill_tensor, _fill, *args)  # type: ignore[attr-defined]
 
 
 # -- reading and writing ------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ def in_place(op: Any, change: Callable[..., None], *args: Any) -> Tensor:
         RuntimeError: the tensor may not be written to.
     """
     if state.mode & TRANSFORMED:
-        return transformed(ChangeCall(op, change, args))
+        return transformed(ChangeCall(op, args))
     target = args[0]
     tensors = [args[place] for place in op.positions]
     check_in_place(target, *[tensor for tensor in tensors[1:] if tensor is not None])
