@@ -54,8 +54,8 @@ def _of_node(node: Node) -> Account:
         }
     receivers = [edge[0].name() for edge in node.edges if edge is not None]
     names = list(node.saved_names()) if isinstance(node, SavingNode) and not node.is_freed() else []
-    shape = list(node.layout.shape)
-    return f"{node.name()}, a node: it turns the gradient of its result, of shape {shape}, into those of its operands.", {
+    name, shape = node.name(), list(node.layout.shape)
+    return f"{name}, a node: it turns the gradient of its result, of shape {shape}, into those of its operands.", {
         "gradients go to": f"{listed(receivers) or 'nobody'}.",
         "saved": f"{listed(names)}." if names else "nothing, or it was freed.",
         "graph": graph.text_of_node(node),

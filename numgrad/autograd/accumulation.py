@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from .._layout import contiguous_strides, output_strides
-from .grad_mode import GRAD, state
+from .._layout import Layout, contiguous_strides, output_strides
+from .grad_mode import GRAD, LEVELS, state
 from .operations import operations
 
 __all__ = ["accumulate", "accumulating", "forget_gradients"]
@@ -30,19 +30,19 @@ def accumulate(variable: Any, gradient: Any) -> None:
         present = variable._grad = operations.add(present, gradient)
     else:
         operations.add_(present, gradient)
-    if (not present._layout.row_major or variable._flat is None) and state.warn_of_layouts:
+    if not (present._layout.row_major and variable._layout.contiguous) and state.warn_of_layouts:
         _warn_of_other_strides(variable, present)
 
 
 def _own(variable: Any, gradient: Any) -> Any:
     """The gradient as a tensor of the leaf's own, with its strides if it is dense, else row-major."""
-    layout = gradient._layout
-    wanted = None if variable._flat is not None else _dense_strides(variable)
+    layout, given = variable._layout, gradient._layout
+    wanted = None if layout.contiguous else _dense_strides(layout)
     if wanted is None:
-        if gradient._flat is None:
+        if not given.contiguous or state.mode & LEVELS:  # under ``vmap`` its memory may be somebody else's
             return operations.copy(gradient)
-    elif not _agree(layout.shape, layout.strides, wanted):
-        laid_out = operations.zeros(layout.shape, layout.type, wanted)
+    elif not _agree(given.shape, given.strides, wanted):
+        laid_out = operations.zeros(given.shape, given.type, wanted)
         operations.overwrite(laid_out, gradient)
         return laid_out
     return operations.clone(gradient) if gradient._shared or gradient._view is not None else gradient
@@ -70,8 +70,9 @@ _warned = False
 def _warn_of_other_strides(variable: Any, gradient: Any) -> None:
     """Warn, once in a process, if what a program has put into ``grad`` lies in memory in another way than the leaf."""
     global _warned
-    shape = variable._layout.shape
-    wanted = (_dense_strides(variable) if variable._flat is None else None) or contiguous_strides(shape)
+    layout = variable._layout
+    shape = layout.shape
+    wanted = (None if layout.contiguous else _dense_strides(layout)) or contiguous_strides(shape)
     if _warned or _agree(shape, gradient._layout.strides, wanted):
         return
     _warned = True
@@ -84,13 +85,10 @@ def _warn_of_other_strides(variable: Any, gradient: Any) -> None:
     )
 
 
-def _dense_strides(tensor: Any) -> tuple[int, ...] | None:
+def _dense_strides(layout: Layout) -> tuple[int, ...] | None:
     """The strides of a tensor whose elements fill their memory, each element once, in whatever order; else None."""
-    if tensor._layout.row_major:  # but under ``vmap`` without a row of elements
-        return None
-    shape, strides = tensor._layout.shape, tensor._layout.strides
-    dense = output_strides(shape, ((shape, strides),))
-    return dense if _agree(shape, strides, dense) else None
+    dense = output_strides(layout.shape, ((layout.shape, layout.strides),))
+    return dense if _agree(layout.shape, layout.strides, dense) else None
 
 
 def _agree(shape: tuple[int, ...], strides: tuple[int, ...], others: tuple[int, ...]) -> bool:

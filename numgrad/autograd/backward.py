@@ -173,7 +173,11 @@ def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> tuple[list[t
     """Where backward starts, and with which gradients."""
     roots, given = [], []
     for index, output in enumerate(outputs):
-        edge, layout = _output(index, output)
+        edge: Edge = getattr(output, "_edge", None)
+        if edge is None or output._view is not None:
+            edge, layout = _output(index, output)
+        else:
+            layout = output._layout
         if edge is None:
             raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
         gradient = gradients[index]

@@ -53,9 +53,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(Place.__str__.__code__.co_filename)) 
 
 def calling_place(depth: int = 1) -> Place:
     """Where the user's program called this package; ``depth`` frames of this package are known to stand above."""
-    frame = sys._getframe(depth).f_back
-    if frame is None or frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = calling_frame(depth + 1)
+    frame = calling_frame(depth + 1)
     return _new(Place, (frame.f_code, frame.f_lasti))  # in less time than by its name
 
 
