@@ -1,11 +1,4 @@
-"""The backward pass: walk the graph from the outputs, highest sequence number first, summing gradients on the way.
-
-Note [Order]
-A node takes its number after its edges are known, so every consumer of a node's output has a higher number than
-the node.  Going through the reachable nodes from the highest number down therefore meets a node when everything
-that sends it a gradient has run.  The ends of paths (AccumulateGrad) are older than anything that uses their
-leaf and would all run last, holding every parameter's gradient until then; so they are not sorted but counted,
-and run as soon as the last gradient has arrived.
+"""The backward pass: walk the graph from the outputs (see ``order``), summing gradients on the way.
 
 The engine knows no operation.  The few it needs are handed to it (``operations``), and are recorded like any
 other when ``create_graph`` asks for it.
@@ -28,6 +21,7 @@ from .nesting import NESTING, in_thread
 from .node import AccumulateGrad, DeadEnd, Node
 from .node_hooks import lend, run_post_hooks, run_pre_hooks
 from .operations import operations
+from .order import leading_to, reach
 from .places import calling_place
 from .watching import apply_told, turn_told, walk_told
 
@@ -60,9 +54,8 @@ def run_backward(
 
 
 _NOTHING: Set[Node] = frozenset()
-
-_node_of = itemgetter(0)
 _by_sequence = attrgetter("sequence")
+_node_of = itemgetter(0)
 
 #: What there is in the buffer of a node that is not on the way: nothing may be sent there.
 _CLOSED: Any = object()
@@ -117,17 +110,18 @@ class _Pass:
 
     def run(self, gradients: Sequence[Any]) -> list[Any]:
         before = state.mode
-        self.mode = state.mode = with_recording(before, self.create_graph)
+        own = state.__dict__  # this thread's, which costs less than to ask ``state`` each time
+        self.mode = own["mode"] = with_recording(before, self.create_graph)
         if before & ANOMALY:
             self.sources = {}
-        state.current_pass = self
+        own["current_pass"] = self
         try:
-            self.order = order = self._collect()
+            self.order = order = self._find_order()
             for edge, gradient in zip(self.roots, gradients):  # noqa: B905 - of one length; strict= costs time
                 self._deliver(edge, gradient)
             if operations.streams is not None:
                 if self.create_graph:
-                    self.mode = state.mode = state.mode | STREAMS
+                    self.mode = own["mode"] = own["mode"] | STREAMS
                 with closing(operations.streams.turns(order)) as turns:
                     walk_told(self._walk, turns) if self.mode & WATCHED else self._walk(turns)
             elif self.mode & WATCHED:
@@ -143,57 +137,29 @@ class _Pass:
                 if self.modes is not None:
                     switch_back(self.modes)
             finally:  # whatever else happens: Ctrl-C may come with any call
-                state.current_pass = self.outer
-                state.mode = before & ~WATCHED | state.mode & WATCHED  # a profile may have begun or ended
+                own["current_pass"] = self.outer
+                own["mode"] = before & ~WATCHED | own["mode"] & WATCHED  # a profile may have begun or ended
                 self.modes = None  # which has this pass
                 self.buffers.clear()
         return [] if self.captures is None else [*map(self.captured.get, self.captures)]
 
     # -- what is to run -----------------------------------------------------------------------------------------
 
-    def _collect(self) -> list[Node]:
-        """The nodes in the order to run them in, each with a buffer; counts the edges into AccumulateGrad nodes."""
+    def _find_order(self) -> list[Node]:
+        """The nodes to run, in their order."""
         buffers, pending = self.buffers, self.pending
-        stack: list[Node] = []
-        edges: Sequence[Any] = self.roots
-        all_lead_on = True
-        while True:
-            leads_on = False
-            for edge in edges:
-                if edge is not None:
-                    leads_on = True
-                    node = edge[0]
-                    if node.__class__ is AccumulateGrad:
-                        pending[node] = pending.get(node, 0) + 1
-                    elif node not in buffers:
-                        buffers[node] = None
-                        stack.append(node)
-            all_lead_on = all_lead_on and leads_on
-            if not stack:
-                break
-            edges = stack.pop().edges
+        all_lead_on = reach(self.roots, buffers, pending)
         order = sorted(buffers, key=_by_sequence, reverse=True) if len(buffers) > 1 else [*buffers]
         if self.captures is not None:
             self.captured = dict.fromkeys(self.captures)
-            self.wanted = {*map(_node_of, self.captures)}
-            if not (all_lead_on and self.wanted.issuperset(pending)):
-                order = self._leading_to_captures(order)
-        return order
-
-    def _leading_to_captures(self, order: list[Node]) -> list[Node]:
-        """The nodes that must run for a gradient to reach every captured place, and the captured nodes."""
-        wanted = self.wanted
-        leading: set[Node] = set()
-        for node in reversed(order):
-            for edge in node.edges:
-                if edge is not None and (edge[0] in leading or edge[0] in wanted):
-                    leading.add(node)
-                    break
-        if not self.accumulate:  # backward(inputs=) runs what it is asked for, unlike grad
-            self.stops = wanted - leading
-        self.pending = {node: count for node, count in self.pending.items() if node in wanted}
-        order = [node for node in order if node in leading or node in wanted]
-        self.buffers = dict.fromkeys(order)
+            wanted = self.wanted = {*map(_node_of, self.captures)}
+            if not (all_lead_on and wanted.issuperset(pending)):
+                leading = leading_to(wanted, order)
+                if not self.accumulate:  # backward(inputs=) runs what it is asked for, unlike grad
+                    self.stops = wanted - leading
+                self.pending = {node: count for node, count in pending.items() if node in wanted}
+                order = [node for node in order if node in leading or node in wanted]
+                self.buffers = dict.fromkeys(order)
         return order
 
     @property

@@ -1,0 +1,55 @@
+"""Which nodes a backward pass goes through, and in which order.
+
+Note [Order]
+A node takes its number after its edges are known, so every consumer of a node's output has a higher number than
+the node.  Going through the reachable nodes from the highest number down therefore meets a node when everything
+that sends it a gradient has run.  The ends of paths (AccumulateGrad) are older than anything that uses their
+leaf and would all run last, holding every parameter's gradient until then; so they are not sorted but counted,
+and run as soon as the last gradient has arrived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
+from typing import Any
+
+from .node import AccumulateGrad, Edge, Node
+
+__all__ = ["leading_to", "reach"]
+
+
+def reach(roots: Sequence[Edge], buffers: dict[Node, Any], pending: dict[AccumulateGrad, int]) -> bool:
+    """Give every node that can be reached an empty buffer, and count the edges into each AccumulateGrad.
+
+    Returns whether all paths end at an AccumulateGrad.
+    """
+    stack: list[Node] = []
+    edges: Iterable[Edge] = roots
+    all_lead_on = True
+    while True:
+        leads_on = False
+        for edge in edges:
+            if edge is not None:
+                leads_on = True
+                node = edge[0]
+                if node.__class__ is AccumulateGrad:
+                    pending[node] = pending.get(node, 0) + 1
+                elif node not in buffers:
+                    buffers[node] = None
+                    stack.append(node)
+        if not leads_on:
+            all_lead_on = False
+        if not stack:
+            return all_lead_on
+        edges = stack.pop().edges
+
+
+def leading_to(wanted: Set[Node], order: Sequence[Node]) -> set[Node]:
+    """Those of the nodes from which an edge leads to one of the wanted nodes, or on to such a node."""
+    leading: set[Node] = set()
+    for node in reversed(order):
+        for edge in node.edges:
+            if edge is not None and (edge[0] in leading or edge[0] in wanted):
+                leading.add(node)
+                break
+    return leading
