@@ -94,7 +94,7 @@ class _Pass:
         self.pending: dict[AccumulateGrad, int] = {}
         #: What to call at the end.
         self.callbacks: list[Callable[[], Any]] = []
-        self.place = calling_place(3)  # where the program asked for this pass
+        self.place = calling_place(4)  # where the program asked for this pass
         self.node: Node | None = None  # whose turn it is, if it has hooks or in anomaly mode
         #: In anomaly mode the nodes that have sent gradients to each AccumulateGrad.
         self.sources: dict[AccumulateGrad, list[Node]] | None = None

@@ -59,7 +59,10 @@ def calling_place(depth: int = 1) -> Place:
 
 def calling_frame(depth: int = 1) -> FrameType:
     """The frame of the user's program that called this package; the outermost frame if all are this package's."""
-    frame = sys._getframe(depth)
+    try:
+        frame = sys._getframe(depth)
+    except ValueError:  # it was not a function in Python that called
+        frame = sys._getframe()
     while frame.f_code.co_filename.startswith(_PACKAGE):
         outside = frame.f_back
         if outside is None:

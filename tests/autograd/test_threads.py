@@ -1,5 +1,6 @@
 """Several threads recording and running backward at once."""
 
+import _thread
 import os
 import subprocess
 import sys
@@ -287,6 +288,15 @@ for thread in threads: thread.start()
 for thread in threads: thread.join()
 print(len(results), len(set(results)), results[0][0])
 """
+
+
+def test_a_thread_may_begin_with_backward_itself():
+    """No frame of the program's is there then to say who asked for the pass."""
+    x, done = tensor([1.0, 2.0], requires_grad=True), threading.Event()
+    x.register_post_accumulate_grad_hook(lambda leaf: done.set())
+    _thread.start_new_thread(numgrad.autograd.backward, ((x * x).sum(),))
+    assert done.wait(10)
+    assert x.grad.tolist() == [2, 4]
 
 
 def test_kernels_used_for_the_first_time_by_several_threads(tmp_path):
