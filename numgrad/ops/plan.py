@@ -83,6 +83,7 @@ class PointwiseRecipe(Recipe):
         positions = {name: n for n, name in enumerate((*rules.op.inputs, *statics))}
         sources = [OUTPUT if name == "out" else positions[name] for name in rules.names]
         super().__init__(node_class, rules.names, sources, rules.constants)
+        self.frees = any(source < len(rules.op.inputs) for source in self.sources)  # not by numbers that configure it
         self.rules = rules
         self.compute = compute
         #: What computes the gradients, and their layouts, by the layouts of the incoming one and of the inputs.

@@ -24,12 +24,10 @@ class Recipe:
         names: what the rules need besides the gradient and the constants, which is what a node saves.
         sources: where that comes from: the position of an operand, or OUTPUT; OUTPUT - n is the n-th of several.
         constants: what the rules know without saving it.
+        frees: whether a backward pass drops what was saved, so that there is no second one.
     """
 
-    __slots__ = ("constants", "names", "node_class", "sources")
-
-    names: tuple[str, ...]
-    sources: tuple[int, ...]
+    __slots__ = ("constants", "frees", "names", "node_class", "sources")
 
     def __init__(
         self, node_class: type[Any], names: Sequence[str], sources: Sequence[int], constants: Mapping[str, Any]
@@ -38,6 +36,7 @@ class Recipe:
         self.names = tuple(names)
         self.sources = tuple(sources)
         self.constants = constants
+        self.frees = bool(self.sources)
 
 
 class RecordedNode(OpNode):
@@ -56,11 +55,8 @@ class RecordedNode(OpNode):
         return self.recipe.constants
 
     def release(self, freed_by: Place) -> None:
-        if self.saved:
-            for version in self.versions:
-                if version is not None:
-                    self.saved = freed_by
-                    return
+        if self.recipe.frees:
+            self.saved = freed_by
 
 
 class RuleRecipe(Recipe):
