@@ -160,6 +160,8 @@ def binary(op: Any, operands: tuple[type, ...] | None = None) -> Callable[[Any, 
     With ``operands``, the classes that it knows, it returns NotImplemented for any other second operand.
     """
     recent, run, statics = op.entries.recent, op.run, op.statics
+    if op.edge_positions.count(None) == 1:  # below both are taken to have a gradient, or neither
+        return several(op)
 
     def call(input, other):
         kind = other.__class__
