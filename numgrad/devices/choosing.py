@@ -159,9 +159,14 @@ def _place_of_device(value: Any) -> int | None:
     return HOST if device.type == "cpu" else device.index
 
 
+def _place_of_layout(layout: Layout) -> int | None:
+    place = layout.type.place
+    return None if place == HOST and not any(layout.strides) else place  # one value of the CPU may stand anywhere
+
+
 #: What tells where a value is, by its class.
 _readers: dict[type, Any] = {
-    DeviceRow: attrgetter("device"), TensorType: attrgetter("place"), Layout: attrgetter("type.place"),
+    DeviceRow: attrgetter("device"), TensorType: attrgetter("place"), Layout: _place_of_layout,
 }
 
 
