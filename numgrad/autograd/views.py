@@ -9,7 +9,7 @@ send gradients to the old base.  When the edge of a stale view is asked for, it 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any
 
@@ -25,6 +25,7 @@ from .tensor_hooks import move_retained
 
 __all__ = [
     "SEVERAL", "CopySlices", "FunctionView", "View", "check_writable", "record_inplace", "reshaped_in_place",
+    "views",
 ]
 
 #: One step from a tensor to a view of it: the operation and its further arguments.
@@ -34,6 +35,8 @@ Step = tuple[Callable[..., Any], tuple[Any, ...]]
 #: The steps from a base to a view: those to the tensor that it was made of, and the last one.
 Steps = tuple[Any, Step | None]
 
+
+_new = object.__new__
 
 #: How a view was made, where that forbids that it is written to, or used once its memory was.
 NO_GRAD = "no_grad mode"
@@ -48,12 +51,12 @@ class View:
     Attributes:
         base: the tensor whose memory it shows; never itself a view.
         steps: how to make the view of the base.
-        shape, strides: the base's own when the view was made, of which the steps are taken.
+        layout: the base's own when the view was made, of which the steps are taken.
         made: what forbids writing to the view, if anything does.
         version: the version of the memory for which the view's edge holds.
     """
 
-    __slots__ = ("base", "made", "shape", "steps", "strides", "version")
+    __slots__ = ("base", "layout", "made", "steps", "version")
 
     def __init__(self, parent: Any, step: Step | None, made: str | None = None):
         above = parent._view
@@ -61,15 +64,15 @@ class View:
         if above is None:
             self.base = base = parent
             self.steps: Steps = (None, step)
-            self.shape, self.strides = base._layout.shape, base._layout.strides
+            self.layout = base._layout
         else:
             self.base = base = above.base
             self.steps = (above.steps, step)
-            self.shape, self.strides = above.shape, above.strides
+            self.layout = above.layout
             made = made or above.made
         self.made = made if mode & GRAD else INFERENCE_MODE if mode & INFERENCE else NO_GRAD
         counter = base._counter
-        self.version = counter[0] if counter.__class__ is list else version_of(base)
+        self.version = counter[0] if counter.__class__ is list else 0
 
     def copied(self, base: Any) -> View:
         """The same of another base, which lies in memory as this one does."""
@@ -108,8 +111,8 @@ class View:
 
     def way(self) -> Way:
         """How to make the view of what the base is now."""
-        same = self.shape == self.base._layout.shape and self.strides == self.base._layout.strides
-        return Way(self.steps, None if same else (self.shape, self.strides))
+        start = self.layout.shape, self.layout.strides
+        return Way(self.steps, None if start == (self.base._layout.shape, self.base._layout.strides) else start)
 
     def hides_tangent(self) -> bool:
         """Whether the base's tangent is not its own: it is the primal part of a dual tensor, or is to be made one."""
@@ -133,6 +136,18 @@ class View:
         else:
             message = f"{which} and {happened} modified inplace."
         return RuntimeError(f"{message} {_EXPLANATIONS[self.made]}")
+
+
+def views(parent: Any, steps: Sequence[Step]) -> list[View]:
+    """What the views know of their base that an operation makes at once, each by one of these steps."""
+    first = View(parent, None, SEVERAL)
+    above, base, layout, made, version = first.steps[0], first.base, first.layout, first.made, first.version
+    result = []
+    for step in steps:
+        view = _new(View)
+        view.base, view.layout, view.steps, view.made, view.version = base, layout, (above, step), made, version
+        result.append(view)
+    return result
 
 
 _SEPARATE = (

@@ -10,7 +10,7 @@ from typing import Any
 from .. import devices
 from .._device import CPU, numbered
 from .._layout import Layout, layout_of, numel, output_strides
-from .._tensor import Tensor, fresh, strided
+from .._tensor import Tensor, fresh, strided, tensor_of
 from .._types import (
     TensorType,
     bool_,
@@ -39,13 +39,17 @@ from .new import empty_of
 from .table import attach, check_tensors, operation, public
 
 __all__ = [
-    "check_memory_format", "clone", "clone_op", "contiguous", "contiguous_op", "convert", "copy_program", "kept_copy",
-    "kept_strides", "placed", "repeated_zero", "row_of", "row_or_none", "row_reader", "same", "to", "warn_of_loss", "write",
+    "check_memory_format", "clone", "clone_op", "contiguous", "contiguous_op", "convert", "copier", "copy_program", "kept_copy",
+    "kept_layout", "kept_strides", "placed", "repeated_zero", "row_of", "row_or_none", "row_reader", "same", "to", "warn_of_loss", "write",
+    "writer",
 ]
 
 
 #: Elements below which NumPy copies before a kernel would have been chosen.
 SMALL = 1024
+
+#: Elements from which a device may find a better way to copy than one after the other.
+STRETCHES_FROM = 4096
 
 
 def same(input):
@@ -82,6 +86,11 @@ def write(target: Tensor, source: Tensor) -> None:
 def kept_strides(input: Tensor) -> tuple[int, ...]:
     """The strides of a copy: the input's own order of dimensions, without gaps or repeats."""
     return output_strides(input._layout.shape, ((input._layout.shape, input._layout.strides),))
+
+
+def kept_layout(layout: Layout) -> Layout:
+    """The layout of a copy: the order of dimensions of this one, without gaps or repeats."""
+    return layout_of(layout.type, layout.shape, output_strides(layout.shape, ((layout.shape, layout.strides),)))
 
 
 @operation("CloneBackward0", linear=True, dims=())
@@ -207,6 +216,28 @@ def row_reader(layout: Layout, kind: dtype | None = None) -> Callable[[Tensor], 
         return storage if storage.size == size else storage[tensor._offset : tensor._offset + size]
 
     return read
+
+
+def writer(source: Layout, target: Layout) -> Callable[[Tensor, Tensor], Any]:
+    """What overwrites a tensor of the layout ``target``, its second argument, with one of ``source``, its first."""
+    program = copy_program(source.type.dtype, target.type.dtype)
+    if target.size < STRETCHES_FROM:
+        return devices.pointwise_launcher(program, [source], [target], into=True)
+    return lambda given, written: devices.copy(program, given, written)
+
+
+def copier(source: Layout, target: Layout) -> Callable[[Tensor], Any]:
+    """What makes memory that shows, in the layout ``target``, the elements of a tensor of the layout ``source``."""
+    program = copy_program(source.type.dtype, target.type.dtype)
+    if target.size < STRETCHES_FROM:
+        return devices.pointwise_launcher(program, [source], [target])
+
+    def launch(tensor: Tensor) -> Any:
+        out = tensor_of(target, devices.empty(target.shape, target.type))
+        devices.copy(program, tensor, out)
+        return out._storage
+
+    return launch
 
 
 def row_or_none(tensor: Tensor | None) -> Any:

@@ -25,7 +25,7 @@ from ..autograd.node import MAYBE, edge_of, new_node
 from ..autograd.operations import operations
 from ..autograd.origins import UNRECORDED
 from ..autograd.saved import keep
-from ..autograd.views import View, record_inplace
+from ..autograd.views import View, record_inplace, views
 from .numbers import NUMBERS
 from .recipes import OUTPUT, Recipe
 
@@ -42,14 +42,15 @@ class Entry:
         op: the operation of the table that does it.
         launch: ``launch(*operands)`` runs what there is to run and returns the memory of the result; of an operation
             in place ``launch(*operands, target)`` overwrites the target.  Of a view it is the number of elements by
-            which it begins later than the first operand.
+            which it begins later than the tensor; if the tensor is followed by numbers, for each 1 of the first.
         layout: that of the result; a tuple where there are several; None where it depends on values: then ``launch``
             returns it with the memory.
         recorded: whether the result has a derivative.
         details: what else the operation wants to know when it makes a recipe.
+        step: of a view, how it is made of a tensor again; of several views a tuple of that.
     """
 
-    __slots__ = ("details", "launch", "layout", "op", "recipes", "recorded")
+    __slots__ = ("details", "launch", "layout", "op", "recipes", "recorded", "step")
 
     def __init__(self, op: Any, launch: Callable[..., Any], layout: Layout, recorded: bool, details: Any = None):
         self.op = op
@@ -57,6 +58,7 @@ class Entry:
         self.layout = layout
         self.recorded = recorded
         self.details = details
+        self.step: Any = None
         #: How calls are recorded, by which inputs need a gradient, as bits.
         self.recipes: dict[int, Recipe] = {}
 
@@ -226,15 +228,11 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
     mode = state.mode
     if mode > ORDINARY and not whatever_mode:
         return entry.op.performed(entry, operands)
+    if entry.step is not None:
+        return _viewed(entry, operands, mode)
     layout, launch = entry.layout, entry.launch
     out: Any
-    if launch.__class__ is int:
-        input = operands[0]
-        out = tensor_of(layout, input._storage, input._offset + launch)
-        out._counter = input._counter
-        out._view = View(input, (entry.op, entry.details[1:]))
-        out._requires_grad = MAYBE
-    elif layout.__class__ is Layout:
+    if layout.__class__ is Layout:
         out = tensor_of(layout, launch(*operands))
     elif layout is None:
         out = tensor_of(*launch(*operands))
@@ -250,11 +248,44 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
     return out
 
 
+def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
+    """The view, or the views, of the first of the operands, recorded."""
+    input, layout, step = operands[0], entry.layout, entry.step
+    storage, offset, counter = input._storage, input._offset, input._counter
+    out: Any
+    if layout.__class__ is not tuple:
+        if len(operands) == 1:
+            offset += entry.launch
+        else:
+            offset += entry.launch * operands[1]
+            step = entry.op.again, (entry, operands[1:])
+        out = tensor_of(layout, storage, offset)
+        out._counter = counter
+        out._view = View(input, step)
+        out._requires_grad = MAYBE
+    else:
+        out = tuple([tensor_of(own, storage, offset + delta) for own, delta in zip(layout, entry.launch)])  # noqa: B905
+        for one, view in zip(out, views(input, step)):  # noqa: B905 - of one length
+            one._counter = counter
+            one._view = view
+            one._requires_grad = MAYBE
+    if mode & GRAD and input._requires_grad and entry.recorded:
+        edge = input._edge
+        if edge is None or input._view is not None:
+            edge = edge_of(input)
+        if edge is not None:
+            finish((entry.recipes.get(1) or entry.recipe(1), (edge,), operands, None), out)
+    return out
+
+
 def result_of(entry: Entry, operands: Sequence[Any]) -> Any:
     """The result of a call, in new tensors that nothing is known of yet."""
     layout, launch = entry.layout, entry.launch
-    if launch.__class__ is int:  # a view that begins so many elements later
-        return tensor_of(layout, operands[0]._storage, operands[0]._offset + launch)
+    if entry.step is not None:
+        storage, offset = operands[0]._storage, operands[0]._offset
+        if layout.__class__ is tuple:
+            return tuple([tensor_of(own, storage, offset + delta) for own, delta in zip(layout, launch, strict=True)])
+        return tensor_of(layout, storage, offset + (launch if len(operands) == 1 else launch * operands[1]))
     memory = launch(*operands)
     if layout.__class__ is not tuple:
         return tensor_of(*memory) if layout is None else tensor_of(layout, memory)

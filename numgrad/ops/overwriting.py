@@ -23,13 +23,14 @@ from .table import attach
 from .transforms import OverwriteCall, transformed
 
 __all__ = [
-    "FillBackward2", "assign_number", "copy_", "fill_", "overwritten",
+    "FillBackward2", "assign_number", "copy_", "fill_", "fill_program", "fitting", "overwritten",
     "recorded_edges", "zero_",
 ]
 
 
 @functools.cache
-def _fill_program(number: type, target: dtype) -> devices.Program:
+def fill_program(number: type, target: dtype) -> devices.Program:
+    """The program that writes a number of this class to every element."""
     operand = devices.Operand("input", devices.number_type(number), scalar=True)
     return devices.Program("fill", target.numpy, (operand,), (("out", target.numpy),), (same,))
 
@@ -130,10 +131,10 @@ def fill_(input: Tensor, value: Any) -> Tensor:
         if overlaps(physical_of(input), physical_of(value)):
             value = clone_op(value)  # it is read for every element
         return _overwritten_with(input, value, FillBackward3)
-    return _filled(input, _fitting(value, input._layout.type.dtype), FillBackward2)
+    return _filled(input, fitting(value, input._layout.type.dtype), FillBackward2)
 
 
-def _fitting(value: Any, kind: dtype) -> Any:
+def fitting(value: Any, kind: dtype) -> Any:
     """The number as a kernel takes it, if ``kind`` can hold it."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -152,7 +153,7 @@ def zero_(input: Tensor) -> Tensor:
 
 def assign_number(input: Tensor, value: Any) -> None:
     """Overwrite every element with a number, recorded as if that were a 0-d tensor, which PyTorch makes of it."""
-    _filled(input, _fitting(value, input._layout.type.dtype), FillBackward3, (None,))
+    _filled(input, fitting(value, input._layout.type.dtype), FillBackward3, (None,))
 
 
 def _filled(input: Tensor, value: Any, node: type[Node], others: tuple[None, ...] = ()) -> Tensor:
@@ -163,7 +164,7 @@ def _filled(input: Tensor, value: Any, node: type[Node], others: tuple[None, ...
         )
     check_writable(input)  # elements may share memory: they get the same value
     edges = recorded_edges(input)
-    devices.run_pointwise(_fill_program(value.__class__, input.dtype), [value], [input])
+    devices.run_pointwise(fill_program(value.__class__, input.dtype), [value], [input])
     overwritten(input, edges + others, node)
     return input
 

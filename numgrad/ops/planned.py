@@ -3,11 +3,14 @@
 ``@planned(...)`` decorates the function that decides.  It is given the arguments of a call with layouts in the place of
 tensors, computes nothing, and returns the layout of the result and the launcher: ``launch(*tensors)`` runs what there
 is to run and returns the memory of the result.  Of several results it returns a tuple of layouts, and ``launch`` a
-tuple.  Of a view it returns in the place of the launcher by how many elements the view begins later than the tensor.
+tuple.  Of a view it returns in the place of the launcher by how many elements the view begins later than the tensor; of
+several views a tuple.
 
 What ``prepare`` decided is remembered (see ``dispatch``), with the layouts and all other arguments as the key, except
-``numbers``: these are given to ``launch`` after the tensors, and ``prepare`` gets their classes.  Where the size of the
-result depends on values, ``prepare`` returns None in the place of the layout, and ``launch`` the layout and the memory.
+``numbers``: these are given to ``launch`` after the tensors, and ``prepare`` gets their classes.  An index, where a
+view begins, is such a number: ``prepare`` returns by how many elements each 1 of it moves the view, and ``key`` says
+what the view's layout depends on.  Where the size of the result depends on values, ``prepare`` returns None in the
+place of the layout, and ``launch`` the layout and the memory.
 
 What an operation does in place, to the first of its inputs, is decided by the function that ``op.changing`` decorates:
 it is given the same, and returns ``launch(*tensors, target)``, which overwrites the target.  ``op.in_place`` is called
@@ -26,7 +29,7 @@ from ..autograd.node import Node
 from .dispatch import Entries, Entry, change, finish, kept, perform, result_of, save
 from .numbers import NUMBERS
 from .recipes import OUTPUT, RuleNode, RuleRecipe
-from .table import Operation, parameters
+from .table import Operation, nth_view, parameters
 from .transforms import ChangeCall, GeneralCall, transformed
 
 __all__ = ["Planned", "planned"]
@@ -35,8 +38,12 @@ __all__ = ["Planned", "planned"]
 class Planned(Operation):
     """An operation that decides by layouts what a call comes to."""
 
-    def __init__(self, prepare: Callable[..., Any], node: str, numbers: Sequence[str] = (), **declared: Any):
+    def __init__(
+        self, prepare: Callable[..., Any], node: str, numbers: Sequence[str] = (),
+        key: Callable[..., Any] | None = None, **declared: Any,
+    ):
         super().__init__(prepare, node, **declared)
+        self.key = key
         self.prepare = prepare
         self.function = self.unrecorded
         self.entries, self.entries_in_place = Entries(), Entries()
@@ -54,6 +61,9 @@ class Planned(Operation):
         if self.one:
             operands: Any = args[:1]
             entry = self.recent.get((args[0]._layout, *args[1:])) or self.entry(args)[0]
+        elif self.key is not None:
+            operands = [args[position] for position in self.operand_positions]
+            entry = self.recent.get(self.key(*args)) or self.entry(args)[0]
         else:
             entry, operands = self.entry(args)
         return perform(entry, operands)
@@ -81,12 +91,7 @@ class Planned(Operation):
         """A call in a mode that is out of the ordinary."""
         if not state.mode & TRANSFORMED:
             return perform(entry, operands, True)
-        if self.sequence:
-            return transformed(GeneralCall(self, (tuple(operands), *entry.details[1:])))
-        args = list(entry.details)
-        for position, value in zip(self.operand_positions, operands, strict=True):
-            args[position] = value
-        return transformed(GeneralCall(self, tuple(args)))
+        return transformed(GeneralCall(self, self._arguments(entry, operands)))
 
     def unrecorded(self, *args: Any) -> Any:
         """The result, of which nothing is recorded: a view is only a tensor on the same memory."""
@@ -95,9 +100,13 @@ class Planned(Operation):
     def entry(self, args: Sequence[Any], in_place: bool = False) -> tuple[Entry, Sequence[Any]]:
         """What a call comes to, and what ``launch`` is given."""
         entries = self.entries_in_place if in_place else self.entries
-        if self.sequence:
+        key: Any
+        if self.key is not None:
+            operands = [args[position] for position in self.operand_positions]
+            key = self.key(*args)
+        elif self.sequence:
             operands = args[0]
-            key: Any = (*[tensor._layout for tensor in operands], *args[1:])
+            key = (*[tensor._layout for tensor in operands], *args[1:])
         elif self.one:
             operands = args[:1]
             key = (args[0]._layout, *args[1:])
@@ -118,12 +127,30 @@ class Planned(Operation):
         if self.sequence:
             given[0] = tuple([tensor._layout for tensor in args[0]])
         for position in self.operand_positions:
-            if given[position].__class__ in NUMBERS:
+            if given[position].__class__ in NUMBERS and not self.view:
                 given[position] = given[position].__class__
         layout, launch = (given[0], self.prepare_change(*given)) if in_place else self.prepare(*given)
-        outputs = layout if layout.__class__ is tuple else (layout or given[0],)
+        several = layout.__class__ is tuple
+        outputs = layout if several else (layout or given[0],)
         recorded = bool(self.rules) and any([own.type.dtype.differentiable for own in outputs])
-        return Entry(self, launch, layout, recorded, tuple(given))
+        entry = Entry(self, launch, layout, recorded, tuple(given))
+        if self.view:
+            rest = entry.details[1:]
+            entry.step = tuple([(nth_view, (self, rest, n)) for n in range(len(layout))]) if several else (self, rest)
+        return entry
+
+    def again(self, tensor: Tensor, entry: Entry, numbers: Sequence[Any]) -> Any:
+        """The view of another tensor, where these were the numbers of a call with this entry."""
+        return self(*self._arguments(entry, (tensor, *numbers)))
+
+    def _arguments(self, entry: Entry, operands: Sequence[Any]) -> tuple[Any, ...]:
+        """The arguments of a call with this entry."""
+        if self.sequence:
+            return tuple(operands), *entry.details[1:]
+        args = list(entry.details)
+        for position, value in zip(self.operand_positions, operands, strict=True):
+            args[position] = value
+        return tuple(args)
 
     def recipe(self, entry: Entry, needed: int) -> RuleRecipe:
         """How a call with this entry is recorded where the inputs in the bits of ``needed`` need a gradient."""
@@ -178,6 +205,7 @@ def planned(
     inputs: Sequence[str] = ("input",),
     nondifferentiable: Sequence[str] = (),
     numbers: Sequence[str] = (),
+    key: Callable[..., Any] | None = None,
     outputs: Sequence[str] = ("out",),
     view: bool = False,
     sequence: bool = False,
@@ -189,13 +217,14 @@ def planned(
 
     Args:
         numbers: parameters whose values are no part of what is decided, numbers that ``launch`` is given.
+        key: a function of the arguments: what is decided by, where that is not the layouts and all that is no number.
 
     The others are those of ``operation``.
     """
 
     def decorate(prepare: Callable[..., Any]) -> Planned:
         return Planned(
-            prepare, node, numbers, inputs=inputs, fixed=nondifferentiable, outputs=outputs, view=view,
+            prepare, node, numbers, key, inputs=inputs, fixed=nondifferentiable, outputs=outputs, view=view,
             sequence=sequence, linear=linear, dims=dims, shapes=shapes,
         )
 

@@ -30,7 +30,7 @@ from .nodes import OpNode
 from .transforms import GeneralCall, transformed
 
 __all__ = [
-    "Op", "Operation", "Rule", "attach", "check_tensors", "operation", "ops", "parameters", "public",
+    "Op", "Operation", "Rule", "attach", "check_tensors", "nth_view", "operation", "ops", "parameters", "public",
     "public_functions",
 ]
 
@@ -287,7 +287,7 @@ class Operation(Op):
             return
         for number, output in enumerate(out):
             output._counter = base._counter
-            output._view = View(base, (_nth_view, (self, args[1:], number)), SEVERAL)
+            output._view = View(base, (nth_view, (self, args[1:], number)), SEVERAL)
             output._requires_grad = MAYBE
 
     def _record(self, edges: tuple[Any, ...], args: tuple[Any, ...], out: Tensor) -> None:
@@ -352,7 +352,8 @@ class Operation(Op):
         return tuple(found), list(found.values())
 
 
-def _nth_view(tensor: Tensor, op: Operation, arguments: tuple[Any, ...], number: int) -> Tensor:
+def nth_view(tensor: Tensor, op: Operation, arguments: tuple[Any, ...], number: int) -> Tensor:
+    """One of the views that an operation makes at once."""
     return op(tensor, *arguments)[number]
 
 

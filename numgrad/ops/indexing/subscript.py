@@ -12,17 +12,21 @@ from typing import Any
 
 import numpy as np
 
+from ... import devices
 from ..._device import CPU
-from ..._tensor import Tensor, strided
+from ..._layout import Layout, broadcast_shapes, layout_of, overlaps_itself
+from ..._tensor import Tensor, tensor_of
 from ..._types import bool_, int64, tensor_type, uint8
-from ...autograd.grad_mode import GRAD, TRANSFORMED, state
+from ...autograd.grad_mode import GRAD, ORDINARY, TRANSFORMED, state
 from ...autograd.node import MAYBE, edge_of
 from ...autograd.views import View
 from ..batches import is_batched, physical_of
-from ..copying import clone, convert
+from ..copying import clone, convert, writer
 from ..creation.from_data import tensor
+from ..dispatch import Entries
 from ..new import zeros_of
-from ..overwriting import assign_number, copy_, fill_
+from ..numbers import NUMBERS
+from ..overwriting import assign_number, copy_, fill_, fill_program, fitting
 from ..shapes.parts import at_index, select_op, slice_op
 from ..shapes.views import expand, unsqueeze_op, view_as_shape
 from ..shapes.whole import alias
@@ -159,59 +163,95 @@ def _recorded(self: Tensor) -> bool:
     return mode & TRANSFORMED != 0 or (bool(mode & GRAD and flag) and (flag != MAYBE or edge_of(self) is not None))
 
 
-def _unrecorded(self: Tensor, index: Any) -> Tensor | None:
-    """The view that integers, slices, None and ``...`` make, as one step; None if there is anything else, or an error.
+#: The layouts of the parts that integers, slices, None and ``...`` make; see ``_walk``.
+_parts = Entries()
+_known_parts = _parts.recent
 
-    It is the short way for what is not recorded: the view knows the same steps from its base.
+#: What overwrites parts of one layout with tensors of another, or with numbers of a class.
+_writers = Entries()
+
+#: In its place where that takes more than one launch, or is wrong.
+_NO_WRITER: Any = object()
+
+#: One view on the way to a part: the operation and its arguments after the tensor.
+_Step = tuple[Any, ...]
+
+
+def _walk(layout: Layout, index: Any, reading: bool, steps: list[_Step] | None = None) -> tuple[Any, int] | None:
+    """What the layout of an indexed part depends on, and by how many elements later that begins.
+
+    None if the index has anything but integers, slices, None and ``...``, or is wrong.  Integers and the starts of
+    slices are not in the key, so that a loop over indices finds one entry.  To ``steps`` the views are added that make
+    the part.
     """
+    shape, strides = layout.shape, layout.strides
     items = index if index.__class__ is tuple else (index,)
-    strides = list(self._layout.strides)
-    shape, offset, dim = list(self._layout.shape), self._offset, 0
-    view = View(self, _ALIAS)
-    above = None if self._view is None else self._view.steps
-    steps: Any = above
-    for place, item in enumerate(items):
+    key: list[Any] = [layout]
+    source = dim = delta = 0  # the next dimensions of the tensor and of the part
+    for item in items:
         kind = item.__class__
-        if kind is int:
-            if dim >= len(shape) or not -shape[dim] <= item < shape[dim]:
+        if kind is int or kind is slice:
+            if source == len(shape):
                 return None
-            index = item + shape[dim] if item < 0 else item
-            offset += index * strides[dim]
-            del shape[dim], strides[dim]
-            steps = steps, (select_op, (dim, index))
-        elif kind is slice:
-            if dim >= len(shape) or (item.step is not None and not (item.step.__class__ is int and item.step > 0)):
-                return None
-            if item.start is not None or item.stop is not None or item.step is not None or index is item:
-                start, stop, step = item.indices(shape[dim])
-                stop = max(start, stop)
-                steps = steps, (slice_op, (dim, start, stop, step))
-                shape[dim] = len(range(start, stop, step))
-                offset += start * strides[dim] if shape[dim] else 0
-                strides[dim] *= step
-            dim += 1
+            extent = shape[source]
+            if kind is int:
+                if item < 0:
+                    item += extent
+                if not 0 <= item < extent:
+                    return None
+                delta += item * strides[source]
+                key.append(int)
+                if steps is not None:
+                    steps.append((select_op, dim, item))
+                dim -= 1
+            else:
+                start = item.start
+                try:
+                    first, stop, step = item.indices(extent)
+                except ValueError:
+                    return None
+                if step < 0:
+                    return None
+                if (
+                    (start is None or start.__index__() == 0) and stop == extent and step == 1
+                    and not (reading and index is item)
+                ):
+                    key.append(slice)
+                else:
+                    stop = max(first, stop)
+                    key += stop - first, step
+                    if stop > first:
+                        delta += first * strides[source]
+                    if steps is not None:
+                        steps.append((slice_op, dim, first, stop, step))
+            source += 1
         elif item is None:
-            shape.insert(dim, 1)
-            strides.insert(dim, shape[dim + 1] * strides[dim] if dim < len(strides) else 1)
-            steps = steps, (unsqueeze_op, (dim,))
-            dim += 1
-        elif item is Ellipsis and Ellipsis not in items[:place]:
-            skipped = len(shape) - dim - sum([later is not None for later in items[place + 1 :]])
-            if skipped < 0:
+            key.append(None)
+            if steps is not None:
+                steps.append((unsqueeze_op, dim))
+        elif item is Ellipsis:
+            skipped = len(shape) + 1 - sum([one is not None for one in items])
+            if skipped < 0 or Ellipsis in key:
                 return None
-            dim += skipped
+            key.append(Ellipsis)
+            source += skipped
+            dim += skipped - 1
         else:
             return None
-    if steps is not above:
-        view.steps = steps
-    result = strided(self._storage, tuple(shape), tuple(strides), offset, self._layout.type)
-    result._counter = self._counter
-    result._view = view
-    result._requires_grad = MAYBE
-    return result
+        dim += 1
+    return tuple(key), delta
 
 
-_ALIAS = alias, ()
+def _new_part(layout: Layout, index: Any, reading: bool, key: Any) -> Layout:
+    """The layout of an indexed part."""
+    found: Any = _parts.find(key)
+    if found is None:
+        steps: list[_Step] = []
+        _walk(layout, index, reading, steps)
+        for op, *args in steps:
+            layout, _ = op.prepare(layout, *args)
+        found = _parts.add(key, layout)
+    return found
 
 
 def get_item(self: Tensor, index: Any) -> Tensor:
@@ -222,15 +262,24 @@ def get_item(self: Tensor, index: Any) -> Tensor:
     """
     if isinstance(index, Tensor) and index._layout.shape:
         return index_op(self, *selected(self, (index,)))
-    if not _recorded(self):
-        part = _unrecorded(self, index)
-        if part is not None:
-            return part
-    elif index.__class__ is int:
-        return at_index(self, 0, index)
-    result, indices = _resolve(self, index, True)
-    if indices is not None:
-        return index_op(result, *selected(result, indices))
+    steps: list[_Step] | None = [] if _recorded(self) else None
+    found = _walk(self._layout, index, True, steps)
+    if found is None:
+        result, indices = _resolve(self, index, True)
+        if indices is not None:
+            return index_op(result, *selected(result, indices))
+    elif steps is None:  # in one step, the nodes being made where the base is changed
+        key, delta = found
+        layout: Any = _known_parts.get(key) or _new_part(self._layout, index, True, key)
+        result = tensor_of(layout, self._storage, self._offset + delta)
+        result._counter = self._counter
+        result._view = View(self, (get_item, (index,)))
+        result._requires_grad = MAYBE
+        return result
+    else:
+        result = self
+        for op, *args in steps:
+            result = op(result, *args)
     return alias(result) if result is self else result
 
 
@@ -241,12 +290,9 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
         IndexError: there is no such dimension or index.
         RuntimeError: the value does not broadcast to the part.
     """
-    if index is False:
-        return  # nothing is selected, whatever the value
-    part = None if _recorded(self) else _unrecorded(self, index)
-    indices = None
-    if part is None or part._view.steps[1] is _ALIAS or index.__class__ is slice:
-        part, indices = _resolve(self, index, False)
+    if index is False or _written(self, index, value):  # with False nothing is selected, whatever the value
+        return
+    part, indices = _resolve(self, index, False)
     number = isinstance(value, bool | int | float | complex | np.generic)
     if indices is None and number:
         assign_number(part, value)
@@ -274,6 +320,53 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
         if overlaps(physical_of(part), physical_of(value)):
             value = clone(value)  # it is read several times: from elements that are not yet overwritten
         copy_(part, expand(view_as_shape(value, _inner_shape(given)), shape))
+
+
+def _written(self: Tensor, index: Any, value: Any) -> bool:
+    """Overwrite the part, if that takes one launch and nothing else: no recording, no errors, no other memory."""
+    layout, mode = self._layout, state.mode
+    if mode > ORDINARY or self._counter.__class__ is not list:
+        return False
+    kind: Any = value.__class__
+    number = kind in NUMBERS
+    if not number:
+        if kind is not Tensor or (value._requires_grad and mode & GRAD) or value._storage is self._storage:
+            return False
+        kind = value._layout
+    if mode & GRAD and _recorded(self):
+        return False
+    found = _walk(layout, index, False)
+    if found is None:
+        return False
+    key, delta = found
+    part: Any = _known_parts.get(key) or _new_part(layout, index, False, key)
+    try:
+        write: Any = _writers.recent[part, kind]
+    except KeyError:
+        write = _writers.find((part, kind)) or _writers.add((part, kind), _writer(part, kind))
+    if write is _NO_WRITER:
+        return False
+    if number:
+        value = fitting(value, layout.type.dtype)
+    write(value, tensor_of(part, self._storage, self._offset + delta))
+    self._counter[0] += 1
+    return True
+
+
+def _writer(part: Layout, kind: Any) -> Any:
+    """What overwrites a part with a tensor of the layout ``kind``, or a number of that class."""
+    if overlaps_itself(part.shape, part.strides):
+        return _NO_WRITER
+    if not isinstance(kind, Layout):
+        return devices.pointwise_launcher(fill_program(kind, part.type.dtype), [None], [part], into=True)
+    shape = _inner_shape(kind.shape)
+    strides = kind.strides[len(kind.shape) - len(shape) :]
+    try:
+        if kind.type.device is not part.type.device or broadcast_shapes(shape, part.shape) != part.shape:
+            return _NO_WRITER
+    except RuntimeError:
+        return _NO_WRITER
+    return writer(layout_of(kind.type, shape, strides), part)
 
 
 def _whole_mask(part: Tensor, indices: Indices) -> Tensor | None:

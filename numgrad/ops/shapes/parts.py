@@ -5,21 +5,41 @@ from __future__ import annotations
 from typing import Any
 
 from ... import devices
-from ..._layout import normal_dim, normal_dims
-from ..._tensor import Tensor, strided
-from ..copying import kept_strides, write
-from ..new import zeros_of
-from ..table import attach, operation, public
-from .views import sizes_of, view_of
+from ..._layout import Layout, contiguous_strides, layout_of, normal_dim, normal_dims
+from ..._tensor import Tensor, tensor_of
+from ..copying import copier, kept_layout, writer
+from ..lookup import lookup
+from ..planned import planned
+from ..table import attach, public
+from .views import sizes_of
 
-__all__ = ["at_index", "flip", "flip_op", "narrow", "select", "select_op", "slice_op"]
+__all__ = ["at_index", "flip", "flip_op", "narrow", "part_written", "select", "select_op", "slice_op"]
 
 
-@operation("SelectBackward0", view=True, dims=["dim"])
-def select_op(input: Tensor, dim: int, index: int) -> Tensor:
-    shape, strides = input._layout.shape, input._layout.strides
-    start = input._offset + index * strides[dim]
-    return view_of(input, shape[:dim] + shape[dim + 1 :], strides[:dim] + strides[dim + 1 :], start)
+def part_written(grad_output: Layout, shape: tuple[int, ...], strides: tuple[int, ...], step: int) -> Any:
+    """The layout of zeros of ``shape``, and what makes them and writes a tensor to a part of them.
+
+    The part has the tensor's shape, ``strides``, and begins ``step`` elements later for each 1 of a number.
+    """
+    type = grad_output.type
+    write = writer(grad_output, layout_of(type, grad_output.shape, strides))
+    part = layout_of(type, grad_output.shape, strides)
+
+    def launch(tensor: Tensor, number: int = 0, *_: int) -> Any:
+        row = devices.zeros(shape, type)
+        write(tensor, tensor_of(part, row, number * step))
+        return row
+
+    return layout_of(type, shape), launch
+
+
+@planned(
+    "SelectBackward0", view=True, dims=["dim"], numbers=["index"], key=lambda input, dim, index: (input._layout, dim)
+)
+def select_op(input: Layout, dim: int, index: int) -> tuple[Layout, int]:
+    shape, strides = input.shape, input.strides
+    rest = layout_of(input.type, shape[:dim] + shape[dim + 1 :], strides[:dim] + strides[dim + 1 :])
+    return rest, strides[dim]
 
 
 @select_op.gradient("input")
@@ -27,12 +47,13 @@ def _(grad, input_shape, dim, index):
     return select_backward(grad, input_shape, dim, index)
 
 
-@operation("SelectBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim"], shapes=["shape"])
-def select_backward(grad_output: Tensor, shape: tuple[int, ...], dim: int, index: int) -> Tensor:
+@planned(
+    "SelectBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim"], shapes=["shape"], numbers=["index"]
+)
+def select_backward(grad_output: Layout, shape: tuple[int, ...], dim: int, index: int) -> Any:
     """Zeros of ``shape`` with the gradient in place of what was selected."""
-    out = zeros_of(shape, grad_output._layout.type)
-    write(select_op.function(out, dim, index), grad_output)
-    return out
+    strides = contiguous_strides(shape)
+    return part_written(grad_output, shape, strides[:dim] + strides[dim + 1 :], strides[dim])
 
 
 @select_backward.gradient("grad_output")
@@ -72,13 +93,15 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     return select_op(input, dim, index % extent)
 
 
-@operation("SliceBackward0", view=True, dims=["dim"])
-def slice_op(input: Tensor, dim: int, start: int, stop: int, step: int) -> Tensor:
-    shape, strides = list(input._layout.shape), list(input._layout.strides)
-    offset = input._offset + start * strides[dim]
+@planned(
+    "SliceBackward0", view=True, dims=["dim"], numbers=["start", "stop"],
+    key=lambda input, dim, start, stop, step: (input._layout, dim, stop - start, step),
+)
+def slice_op(input: Layout, dim: int, start: int, stop: int, step: int) -> tuple[Layout, int]:
+    shape, strides = list(input.shape), list(input.strides)
     shape[dim] = len(range(start, stop, step))
     strides[dim] *= step
-    return view_of(input, shape, strides, offset if shape[dim] else input._offset)
+    return layout_of(input.type, tuple(shape), tuple(strides)), input.strides[dim] if shape[dim] else 0
 
 
 @slice_op.gradient("input")
@@ -86,14 +109,15 @@ def _(grad, input_shape, dim, start, stop, step):
     return slice_backward(grad, input_shape, dim, start, stop, step)
 
 
-@operation("SliceBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim"], shapes=["shape"])
-def slice_backward(
-    grad_output: Tensor, shape: tuple[int, ...], dim: int, start: int, stop: int, step: int
-) -> Tensor:
+@planned(
+    "SliceBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim"], shapes=["shape"],
+    numbers=["start", "stop"],
+)
+def slice_backward(grad_output: Layout, shape: tuple[int, ...], dim: int, start: int, stop: int, step: int) -> Any:
     """Zeros of ``shape`` with the gradient in place of the slice."""
-    out = zeros_of(shape, grad_output._layout.type)
-    write(slice_op.function(out, dim, start, stop, step), grad_output)
-    return out
+    strides = contiguous_strides(shape)
+    taken = (*strides[:dim], strides[dim] * step, *strides[dim + 1 :])
+    return part_written(grad_output, shape, taken, strides[dim] if grad_output.shape[dim] else 0)
 
 
 @slice_backward.gradient("grad_output")
@@ -128,20 +152,22 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     return slice_op(input, dim, start, start + length, 1)
 
 
-@operation("FlipBackward0", linear=True, dims=["dims"])
-def flip_op(input: Tensor, dims: tuple[int, ...]) -> Tensor:
-    layout = input._layout
-    strides = list(layout.strides)
-    start = input._offset
+@planned("FlipBackward0", linear=True, dims=["dims"])
+def flip_op(input: Layout, dims: tuple[int, ...]) -> Any:
+    backwards, last = _backwards(input, dims)
+    out = kept_layout(input)
+    copy = copier(backwards, out)
+    return out, lambda tensor: copy(tensor_of(backwards, tensor._storage, tensor._offset + last))
+
+
+def _backwards(input: Layout, dims: tuple[int, ...]) -> tuple[Layout, int]:
+    """The layout that reads some dimensions from their ends, and how many elements later it begins."""
+    strides, start = list(input.strides), 0
     for dim in dims:
-        if layout.shape[dim] < 2:
-            continue
-        start += (layout.shape[dim] - 1) * strides[dim]
-        strides[dim] = -strides[dim]
-    backwards = strided(input._storage, layout.shape, tuple(strides), start, layout.type)
-    out = strided(devices.empty(layout.shape, layout.type), layout.shape, kept_strides(input), 0, layout.type)
-    write(out, backwards)
-    return out
+        if input.shape[dim] > 1:
+            start += (input.shape[dim] - 1) * strides[dim]
+            strides[dim] = -strides[dim]
+    return layout_of(input.type, input.shape, tuple(strides)), start
 
 
 @flip_op.gradient("input")
@@ -149,7 +175,8 @@ def _(grad, dims):
     return flip_op(grad, dims)
 
 
-def flip(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
+@lookup
+def flip(input: Layout, *order: Any, dims: Any = None) -> Any:
     """A copy with the order of the indices of some dimensions reversed.
 
     Raises:
@@ -157,29 +184,31 @@ def flip(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
         RuntimeError: a dimension is named twice.
     """
     named = sizes_of(order, dims, "flip(): argument 'dims'")
-    return flip_op(input, normal_dims(named, len(input._layout.shape)) if named else ())
+    return flip_op, (normal_dims(named, len(input.shape)) if named else (),)
 
 
-def fliplr(input: Tensor) -> Tensor:
+@lookup
+def fliplr(input: Layout) -> Any:
     """A copy with the columns (dimension 1) in reverse order.
 
     Raises:
         RuntimeError: the tensor has fewer than two dimensions.
     """
-    if len(input._layout.shape) < 2:
+    if len(input.shape) < 2:
         raise RuntimeError(f"Input must be >= 2-d. (shape {list(input.shape)})")
-    return flip_op(input, (1,))
+    return flip_op, ((1,),)
 
 
-def flipud(input: Tensor) -> Tensor:
+@lookup
+def flipud(input: Layout) -> Any:
     """A copy with the rows (dimension 0) in reverse order.
 
     Raises:
         RuntimeError: the tensor has no dimension.
     """
-    if not input._layout.shape:
+    if not input.shape:
         raise RuntimeError("Input must be >= 1-d. (shape [])")
-    return flip_op(input, (0,))
+    return flip_op, ((0,),)
 
 
 def _reversed_rows(self: Tensor) -> Tensor:
@@ -188,5 +217,7 @@ def _reversed_rows(self: Tensor) -> Tensor:
 
 attach("__reversed__", _reversed_rows)
 
-for _function in (select, narrow, flip, fliplr, flipud):
+for _function in (select, narrow):
     public(_function)
+for _function in (flip, fliplr, flipud):
+    public(_function, checks=True)
