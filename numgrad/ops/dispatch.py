@@ -85,11 +85,11 @@ class Entries:
     _changing = threading.Lock()
 
     def __init__(self) -> None:
-        self.recent: dict[Any, Entry] = {}
-        self.older: dict[Any, Entry] = {}
+        self.recent: dict[Any, Any] = {}
+        self.older: dict[Any, Any] = {}
         Entries._all.append(self)
 
-    def find(self, key: Any) -> Entry | None:
+    def find(self, key: Any) -> Any:
         """The entry of this key."""
         entry = self.recent.get(key)
         if entry is None:
@@ -98,7 +98,7 @@ class Entries:
                 self.add(key, entry)
         return entry
 
-    def add(self, key: Any, entry: Entry) -> Entry:
+    def add(self, key: Any, entry: Any) -> Any:
         """Keep an entry, and return it."""
         with Entries._changing:
             if len(self.recent) >= self.LIMIT:
@@ -230,7 +230,8 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
         return entry.op.performed(entry, operands)
     if entry.step is not None:
         return _viewed(entry, operands, mode)
-    layout, launch = entry.layout, entry.launch
+    layout: Any = entry.layout
+    launch = entry.launch
     out: Any
     if layout.__class__ is Layout:
         out = tensor_of(layout, launch(*operands))
@@ -250,7 +251,8 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
 
 def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
     """The view, or the views, of the first of the operands, recorded."""
-    input, layout, step = operands[0], entry.layout, entry.step
+    input, step = operands[0], entry.step
+    layout: Any = entry.layout
     storage, offset, counter = input._storage, input._offset, input._counter
     out: Any
     if layout.__class__ is not tuple:

@@ -101,6 +101,7 @@ class Planned(Operation):
         """What a call comes to, and what ``launch`` is given."""
         entries = self.entries_in_place if in_place else self.entries
         key: Any
+        operands: Any
         if self.key is not None:
             operands = [args[position] for position in self.operand_positions]
             key = self.key(*args)

@@ -244,7 +244,7 @@ def _walk(layout: Layout, index: Any, reading: bool, steps: list[_Step] | None =
 
 def _new_part(layout: Layout, index: Any, reading: bool, key: Any) -> Layout:
     """The layout of an indexed part."""
-    found: Any = _parts.find(key)
+    found = _parts.find(key)
     if found is None:
         steps: list[_Step] = []
         _walk(layout, index, reading, steps)
@@ -270,7 +270,7 @@ def get_item(self: Tensor, index: Any) -> Tensor:
             return index_op(result, *selected(result, indices))
     elif steps is None:  # in one step, the nodes being made where the base is changed
         key, delta = found
-        layout: Any = _known_parts.get(key) or _new_part(self._layout, index, True, key)
+        layout = _known_parts.get(key) or _new_part(self._layout, index, True, key)
         result = tensor_of(layout, self._storage, self._offset + delta)
         result._counter = self._counter
         result._view = View(self, (get_item, (index,)))
@@ -339,9 +339,9 @@ def _written(self: Tensor, index: Any, value: Any) -> bool:
     if found is None:
         return False
     key, delta = found
-    part: Any = _known_parts.get(key) or _new_part(layout, index, False, key)
+    part = _known_parts.get(key) or _new_part(layout, index, False, key)
     try:
-        write: Any = _writers.recent[part, kind]
+        write = _writers.recent[part, kind]
     except KeyError:
         write = _writers.find((part, kind)) or _writers.add((part, kind), _writer(part, kind))
     if write is _NO_WRITER:
