@@ -39,6 +39,18 @@ def test_reading_is_numpys(cube, index):
         assert part.data_ptr() == expected.ctypes.data
 
 
+def test_indices_alike_are_told_apart():
+    x = arange(12.0).reshape(4, 3)
+    for start in range(3):  # which are looked up alike
+        assert x[start].tolist() == x.tolist()[start]
+        assert x[start : start + 2].tolist() == x.tolist()[start : start + 2]
+        assert x[start : start + 2, -start].tolist() == [row[-start] for row in x.tolist()[start : start + 2]]
+    assert [x[0:2:1].shape, x[(0, 2, 1),].shape, x[True].shape, x[1].shape] == [(2, 3), (3, 3), (1, 4, 3), (3,)]
+    assert [x[1:2].shape, x[1:2, None].shape, x[1, None].shape] == [(1, 3), (1, 1, 3), (1, 3)]
+    with pytest.raises(IndexError, match="only integers"):
+        x[1.0]
+
+
 @pytest.mark.parametrize("dtype", [numgrad.float64, numgrad.int64, numgrad.bool])
 def test_every_dtype_is_indexed(dtype):
     x = tensor([[1, 0, 1], [0, 0, 1]], dtype=dtype)

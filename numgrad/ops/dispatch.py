@@ -52,7 +52,7 @@ class Entry:
 
     __slots__ = ("details", "launch", "layout", "op", "recipes", "recorded", "step")
 
-    def __init__(self, op: Any, launch: Callable[..., Any], layout: Layout, recorded: bool, details: Any = None):
+    def __init__(self, op: Any, launch: Any, layout: Any, recorded: bool, details: Any = None):
         self.op = op
         self.launch = launch
         self.layout = layout
@@ -230,7 +230,7 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
         return entry.op.performed(entry, operands)
     if entry.step is not None:
         return _viewed(entry, operands, mode)
-    layout: Any = entry.layout
+    layout = entry.layout
     launch = entry.launch
     out: Any
     if layout.__class__ is Layout:
@@ -252,7 +252,7 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
 def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
     """The view, or the views, of the first of the operands, recorded."""
     input, step = operands[0], entry.step
-    layout: Any = entry.layout
+    layout = entry.layout
     storage, offset, counter = input._storage, input._offset, input._counter
     out: Any
     if layout.__class__ is not tuple:

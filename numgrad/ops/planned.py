@@ -133,7 +133,7 @@ class Planned(Operation):
         layout, launch = (given[0], self.prepare_change(*given)) if in_place else self.prepare(*given)
         several = layout.__class__ is tuple
         outputs = layout if several else (layout or given[0],)
-        recorded = bool(self.rules) and any([own.type.dtype.differentiable for own in outputs])
+        recorded = bool(self.rules) and any(own.type.dtype.differentiable for own in outputs)
         entry = Entry(self, launch, layout, recorded, tuple(given))
         if self.view:
             rest = entry.details[1:]
@@ -178,7 +178,9 @@ class Planned(Operation):
                     constants[each] = known[each]
                 elif each != "grad":
                     raise TypeError(f"{self.name} has nothing called '{each}', which its rule for {name} asks for")
-        return RuleRecipe(self.node_class, saved, constants, rules)
+        recipe = RuleRecipe(self.node_class, saved, constants, rules)
+        recipe.frees = any(source < len(self.inputs) for source in recipe.sources)  # not numbers, which configure it
+        return recipe
 
     # -- what is recorded of calls that were done in another way -------------------------------------------------------
 

@@ -6,7 +6,7 @@ import pytest
 from snapshots import refused, unchanged
 
 import numgrad
-from numgrad import tensor
+from numgrad import ones, tensor
 from numgrad.autograd import backward, grad
 
 
@@ -172,6 +172,14 @@ def test_what_saves_nothing_can_be_gone_through_again(x):
     total.backward()
     total.backward()
     assert x.grad.tolist() == [8.0, 8.0]
+
+
+def test_where_a_part_lies_is_nothing_that_backward_frees():
+    x = ones(4, 4, requires_grad=True)
+    total = (x[1:3].sum() + x[2].sum() + x[1, 2] + x.narrow(0, 1, 2).sum()) + x.select(1, 3).sum()
+    total.backward()
+    total.backward()
+    assert x.grad[1].tolist() == [4.0, 4.0, 6.0, 6.0]
 
 
 def test_retain_graph_keeps_it(x):
