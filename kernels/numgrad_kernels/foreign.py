@@ -13,10 +13,13 @@ from numba import types
 
 from .overloads import generated
 
-__all__ = ["gemm"]
+__all__ = ["dot", "gemm", "gemv"]
 
-#: What BLAS's C interface calls the order of the elements, and a factor as it is or transposed.
+#: What BLAS's C interface calls the order of the elements, and a factor as it is; each next number turns it.
 _ROW_MAJOR, _AS_IT_IS = 101, 111
+
+_WHOLE = types.int64
+_MATRIX = _WHOLE, _WHOLE, _WHOLE
 
 
 def gemm(address, m, n, k, x, x_start, x_step, x_turned, y, y_start, y_step, y_turned, add, out, out_start, out_step):
@@ -37,36 +40,89 @@ def _matrix(row: np.ndarray, start: int, step: int, rows: int, columns: int, tur
     return np.ndarray((rows, columns), row.dtype, row, start * item, strides)
 
 
+def gemv(address, m, k, x, x_start, x_step, x_turned, y, y_start, y_step, out):
+    """``out = x @ y`` by BLAS's ``cblas_?gemv`` at ``address``: an (m, k) matrix, as for ``gemm``, times a vector."""
+    out[:] = _matrix(x, x_start, x_step, m, k, x_turned) @ _matrix(y, y_start, y_step, k, 1, 0)[:, 0]
+
+
+def dot(address, k, x, x_start, x_step, y, y_start, y_step):
+    """The sum of products of two vectors, whose elements are ``step`` apart, by BLAS's ``cblas_?dot`` at ``address``.
+    """
+    return _matrix(x, x_start, x_step, k, 1, 0)[:, 0] @ _matrix(y, y_start, y_step, k, 1, 0)[:, 0]
+
+
+class _Caller:
+    """What calls a function at an address."""
+
+    def __init__(self, context: Any, builder: Any, signature: Any, address: Any):
+        self.context = context
+        self.builder = builder
+        self.kinds = signature.args
+        self.address = address
+
+    def first(self, number: int, row: Any, start: Any) -> Any:
+        """The address of the element ``start`` of a row, the argument of this number."""
+        from numba.np.arrayobj import make_array  # slow to import, and needed only to compile
+
+        return self.builder.gep(make_array(self.kinds[number])(self.context, self.builder, row).data, [start])
+
+    def flag(self, value: int, turned: Any = None) -> Any:
+        """The flag of this value, or the next one if it is ``turned``."""
+        constant = ir.Constant(ir.IntType(32), value)
+        return constant if turned is None else self.builder.add(self.builder.trunc(turned, constant.type), constant)
+
+    def __call__(self, result: Any, *passed: Any) -> Any:
+        kind = ir.FunctionType(result, [value.type for value in passed])
+        return self.builder.call(self.builder.inttoptr(self.address, kind.as_pointer()), passed)
+
+
 @generated(gemm)
 def _call_gemm(
     typing_context: Any, address: Any, m: Any, n: Any, k: Any, x: Any, x_start: Any, x_step: Any, x_turned: Any,
     y: Any, y_start: Any, y_step: Any, y_turned: Any, add: Any, out: Any, out_start: Any, out_step: Any,
 ) -> Any:  # fmt: skip
-    whole = types.int64
-    matrix = whole, whole, whole
-
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         address, m, n, k, x, x_start, x_step, x_turned, y, y_start, y_step, y_turned, add, *result = arguments
+        call = _Caller(context, builder, signature, address)
         number = context.get_value_type(out.dtype)
-        size, flag = ir.IntType(64), ir.IntType(32)
-
-        def first(kind: Any, row: Any, start: Any) -> Any:
-            """The address of the matrix's first element."""
-            from numba.np.arrayobj import make_array  # slow to import, and needed only to compile
-
-            return builder.gep(make_array(kind)(context, builder, row).data, [start])
-
-        def order(turned: Any) -> Any:
-            return builder.add(builder.trunc(turned, flag), ir.Constant(flag, _AS_IT_IS))
-
-        passed = [
-            ir.Constant(flag, _ROW_MAJOR), order(x_turned), order(y_turned), m, n, k, ir.Constant(number, 1),
-            first(signature.args[4], x, x_start), x_step, first(signature.args[8], y, y_start), y_step,
-            builder.sitofp(add, number), first(signature.args[13], result[0], result[1]), result[2],
-        ]
-        kind = ir.FunctionType(ir.VoidType(), [value.type for value in passed])
-        assert passed[3].type == size
-        builder.call(builder.inttoptr(address, kind.as_pointer()), passed)
+        call(
+            ir.VoidType(), call.flag(_ROW_MAJOR), call.flag(_AS_IT_IS, x_turned), call.flag(_AS_IT_IS, y_turned), m, n,
+            k, ir.Constant(number, 1), call.first(4, x, x_start), x_step, call.first(8, y, y_start), y_step,
+            builder.sitofp(add, number), call.first(13, result[0], result[1]), result[2],
+        )
         return context.get_dummy_value()
 
-    return types.void(whole, whole, whole, whole, x, *matrix, y, *matrix, whole, out, whole, whole), generate
+    return types.void(_WHOLE, *_MATRIX, x, *_MATRIX, y, *_MATRIX, _WHOLE, out, _WHOLE, _WHOLE), generate
+
+
+@generated(gemv)
+def _call_gemv(
+    typing_context: Any, address: Any, m: Any, k: Any, x: Any, x_start: Any, x_step: Any, x_turned: Any, y: Any,
+    y_start: Any, y_step: Any, out: Any,
+) -> Any:  # fmt: skip
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address, m, k, x, x_start, x_step, x_turned, y, y_start, y_step, result = arguments
+        call = _Caller(context, builder, signature, address)
+        number = context.get_value_type(out.dtype)
+        one = ir.Constant(ir.IntType(64), 1)
+        call(
+            ir.VoidType(), call.flag(_ROW_MAJOR, x_turned), call.flag(_AS_IT_IS), m, k, ir.Constant(number, 1),
+            call.first(3, x, x_start), x_step, call.first(7, y, y_start), y_step, ir.Constant(number, 0),
+            call.first(10, result, ir.Constant(one.type, 0)), one,
+        )
+        return context.get_dummy_value()
+
+    return types.void(_WHOLE, _WHOLE, _WHOLE, x, *_MATRIX, y, _WHOLE, _WHOLE, out), generate
+
+
+@generated(dot)
+def _call_dot(
+    typing_context: Any, address: Any, k: Any, x: Any, x_start: Any, x_step: Any, y: Any, y_start: Any, y_step: Any
+) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address, k, x, x_start, x_step, y, y_start, y_step = arguments
+        call = _Caller(context, builder, signature, address)
+        number = context.get_value_type(signature.return_type)
+        return call(number, k, call.first(2, x, x_start), x_step, call.first(5, y, y_start), y_step)
+
+    return x.dtype(_WHOLE, _WHOLE, x, _WHOLE, _WHOLE, y, _WHOLE, _WHOLE), generate

@@ -78,14 +78,15 @@ def _looked_up(resolve: Callable[..., Any], entries: Entries, method: bool) -> A
                 *[value._layout if isinstance(value, Tensor) else value for value in args],
                 **{k: value._layout if isinstance(value, Tensor) else value for k, value in keywords.items()},
             )
+            others = iter(rest)
+            left = iter(operands)
+            return op.entry([
+                next(left) if position in op.operand_positions else next(others)
+                for position in range(len(op.parameters))
+            ])[0]
         except Exception:
             check_arguments(resolve, name, args, keywords, method=method)
             raise
-        others = iter(rest)
-        left = iter(operands)
-        return op.entry([
-            next(left) if position in op.operand_positions else next(others) for position in range(len(op.parameters))
-        ])[0]
 
     return call
 

@@ -159,7 +159,7 @@ class Planned(Operation):
         operands = [self.parameters[position] for position in self.operand_positions]
         for name, value in tuple(known.items()):
             if isinstance(value, Layout):
-                known[f"{name}_shape"] = value.shape
+                known[f"{name}_shape"], known[f"{name}_layout"] = value.shape, value
         saved: dict[str, int] = {}
         constants: dict[str, Any] = {}
         rules: list[Any] = []

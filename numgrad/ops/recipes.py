@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .._layout import Layout
 from ..autograd.grad_mode import GRAD, state
 from ..autograd.places import Place
 from ..autograd.saved import PACKED
@@ -73,7 +74,8 @@ class RuleRecipe(Recipe):
         self, node_class: type[Any], saved: Mapping[str, int], constants: Mapping[str, Any],
         rules: Sequence[tuple[Any, Sequence[str]] | None],
     ):
-        super().__init__(node_class, list(saved), list(saved.values()), constants)
+        shown = {name: value for name, value in constants.items() if not isinstance(value, Layout)}
+        super().__init__(node_class, list(saved), list(saved.values()), shown)
         names = ["grad", *saved, *constants]
         self.known = tuple(constants.values())
         self.calls = [None if rule is None else (rule[0], [names.index(n) for n in rule[1]]) for rule in rules]

@@ -41,7 +41,7 @@ def library(monkeypatch):
 @pytest.fixture
 def without_addresses(monkeypatch):
     """A NumPy whose BLAS does not have the known names."""
-    monkeypatch.setattr(products, "gemm_addresses", dict)
+    monkeypatch.setattr(products, "blas_addresses", lambda function="gemm": {})
 
 
 @pytest.mark.parametrize(

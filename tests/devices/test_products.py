@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 
 import numgrad
-from numgrad.devices import matrix_product
-from numgrad.devices.cpu import launching, products
+from numgrad.devices import product_launcher
+from numgrad.devices.cpu import products
+from numgrad.devices.cpu import threads as thread_rules
+
+
+def matrix_product(left, right, turned=(False, False), *bias):
+    return product_launcher(left._layout, right._layout, turned)(left, right, *bias)
 
 
 def whole_numbers(shape, kind, seed):
@@ -30,7 +35,7 @@ def in_memory(array, layout):
 @pytest.fixture(params=["openblas", "numpy"])
 def library(request, monkeypatch):
     if request.param == "numpy":
-        monkeypatch.setattr(products, "gemm_addresses", dict)
+        monkeypatch.setattr(products, "blas_addresses", lambda function="gemm": {})
 
 
 SIZES = [(3, 4, 5), (1, 1, 1), (1, 7, 3), (3, 7, 1), (97, 131, 53), (1, 700, 900), (130, 128, 257)]
@@ -65,12 +70,12 @@ def test_repeated_and_reversed_matrices_are_copied():
 def test_products_of_nothing(library, shape):
     m, k, n = shape
     bias = np.arange(n, dtype=np.float32)
-    found = matrix_product(numgrad.ones(m, k), numgrad.ones(k, n), bias=bias).reshape(m, n)
+    found = matrix_product(numgrad.ones(m, k), numgrad.ones(k, n), (False, False), bias).reshape(m, n)
     assert np.array_equal(found, np.broadcast_to(bias, (m, n)))
 
 
 def test_what_the_memory_held_before_does_not_matter(monkeypatch):
-    monkeypatch.setattr(products, "empty_row", lambda count, kind: np.full(count, np.nan, kind))
+    monkeypatch.setattr(np, "empty", lambda count, kind: np.full(count, np.nan, kind))
     for n in (8, 150):
         assert np.array_equal(matrix_product(numgrad.ones(n, n), numgrad.ones(n, n)), np.full(n * n, n))
 
@@ -87,7 +92,7 @@ def test_bits_do_not_depend_on_the_threads(monkeypatch, shape, turned):
             found.append(matrix_product(x, y, turned))
     finally:
         numba.set_num_threads(before)
-    monkeypatch.setattr(launching, "_threads_allowed", False)  # as in a forked process
+    monkeypatch.setattr(thread_rules, "_threads_allowed", False)  # as in a forked process
     found.append(matrix_product(x, y, turned))
     assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
 

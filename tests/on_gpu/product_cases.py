@@ -16,7 +16,8 @@ def tensor(shape, dtype=np.float32, seed=0):
 
 def check(cuda, left, right, turned=(False, False), bias=None):
     """The product of tensors on the CPU, computed on either device; views are taken of moved bases."""
-    expected = cpu.matrix_product(left, right, turned, None if bias is None else bias._flat)
+    launch = cpu.product_launcher(left._layout, right._layout, turned)
+    expected = launch(left, right) if bias is None else launch(left, right, bias._flat)
     there = [on_gpu(operand) for operand in (left, right)]
     result = cuda.matrix_product(*there, turned, None if bias is None else bias.to("cuda")._flat)
     assert result.dtype == expected.dtype

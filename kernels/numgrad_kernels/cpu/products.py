@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from ..foreign import gemm
+from ..foreign import dot, gemm, gemv
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -39,3 +39,16 @@ def products(address, plan, x, x_start, y, y_start, bias, out):
             y, y_start + matrix * plan[8] + j * (plan[7] if plan[9] else 1), plan[7], plan[9],
             1 if bias.size else 0, out, first, n,
         )  # fmt: skip
+
+
+def vector_products(address, plan, x, y, out):
+    """``out`` becomes the product of an (m, k) matrix and a vector, by BLAS's gemv.
+
+    ``plan`` says m, k, the step from one row to the next, whether the matrix lies transposed, and the vector's step.
+    """
+    gemv(address, plan[0], plan[1], x, 0, plan[2], plan[3], y, 0, plan[4], out)
+
+
+def dots(address, plan, x, y, out):
+    """``out`` becomes the sum of products of two vectors, by BLAS's dot; ``plan`` says how many, and either's step."""
+    out[0] = dot(address, plan[0], x, 0, plan[1], y, 0, plan[2])

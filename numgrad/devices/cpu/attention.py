@@ -16,7 +16,7 @@ from numgrad_kernels.store import Kernel
 
 from ..._layout import contiguous_strides
 from ..compiling import compile_kernel
-from .blas import gemm_addresses, one_thread
+from .blas import blas_addresses, one_thread
 from .threads import worth_threads
 
 __all__ = ["attention", "attention_backward", "attention_is_fused"]
@@ -27,7 +27,7 @@ _MULTIPLICATIONS = 8
 
 def attention_is_fused(type: Any) -> bool:
     """Whether there is a kernel for tensors of this type: BLAS's functions must be known."""
-    return type.numpy in gemm_addresses()
+    return type.numpy in blas_addresses()
 
 
 def attention(query: Any, key: Any, value: Any, out: Any, logsumexp: Any, causal: bool, scale: float) -> None:
@@ -57,7 +57,7 @@ def _run(function: Callable[..., None], tensors: Sequence[Any], logsumexp: Any, 
     kind = tensors[0]._layout.type.numpy
     run = _kernel(function, kind, len(rows), worth_threads(work // _MULTIPLICATIONS)).entry
     with one_thread():
-        run(gemm_addresses()[kind], np.array(plan, np.int64), *rows, logsumexp._flat, float(scale))
+        run(blas_addresses()[kind], np.array(plan, np.int64), *rows, logsumexp._flat, float(scale))
 
 
 def _for_blas(tensor: Any) -> tuple[np.ndarray, int, tuple[int, ...]]:

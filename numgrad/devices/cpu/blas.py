@@ -32,13 +32,13 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MANY", "blas_name", "chosen_blas", "gemm_addresses", "one_thread", "one_thread_for"]
+__all__ = ["MANY", "MANY_FOR_VECTORS", "blas_addresses", "blas_name", "chosen_blas", "one_thread", "one_thread_for"]
 
 #: Multiplications from which OpenBLAS uses several threads, and from which they are worth it.
 MANY, _WORTHWHILE = 1 << 18, 1 << 25
 
 #: The same where a factor is a vector.
-_MANY_FOR_VECTORS = 1 << 13
+MANY_FOR_VECTORS = 1 << 13
 
 #: What precedes and follows the names of OpenBLAS's functions with 64-bit integers: in NumPy's wheels, elsewhere.
 _NAMES = (("scipy_", "64_"), ("", "64_"))
@@ -52,7 +52,7 @@ class OpenBlas:
     name = "NumPy's OpenBLAS"
 
     def __init__(self, library: Any, prefix: str, suffix: str):
-        self.gemm = _addresses(library, f"{prefix}cblas_{{}}gemm{suffix}")
+        self.addresses = _addresses(library, f"{prefix}cblas_{{}}{{}}{suffix}")
         self.get_num_threads = library[f"{prefix}openblas_get_num_threads{suffix}"]
         self.set_num_threads = library[f"{prefix}openblas_set_num_threads{suffix}"]
 
@@ -69,12 +69,17 @@ class Mkl:
     def __init__(self, library: Any):
         if library.MKL_Set_Threading_Layer(_SEQUENTIAL) != _SEQUENTIAL:
             raise OSError("MKL uses threads already")
-        self.gemm = _addresses(library, "cblas_{}gemm_64")
+        self.addresses = _addresses(library, "cblas_{}{}_64")
 
 
-def _addresses(library: Any, name: str) -> dict[np.dtype, int]:
-    found = {np.dtype(kind): library[name.format(letter)] for letter, kind in (("s", np.float32), ("d", np.float64))}
-    return {kind: ctypes.cast(function, ctypes.c_void_p).value or 0 for kind, function in found.items()}
+def _addresses(library: Any, name: str) -> dict[str, dict[np.dtype, int]]:
+    return {
+        function: {
+            np.dtype(kind): ctypes.cast(library[name.format(letter, function)], ctypes.c_void_p).value or 0
+            for letter, kind in (("s", np.float32), ("d", np.float64))
+        }
+        for function in ("gemm", "gemv", "dot")
+    }
 
 
 @functools.cache
@@ -129,10 +134,13 @@ def blas_name() -> str:
 
 
 @functools.cache
-def gemm_addresses() -> dict[np.dtype, int]:
-    """The addresses of BLAS's products of matrices with 64-bit integers, by dtype; none if they are not known."""
+def blas_addresses(function: str = "gemm") -> dict[np.dtype, int]:
+    """The addresses of BLAS's ``function`` with 64-bit integers, by dtype; none if they are not known.
+
+    That is "gemm", which multiplies matrices, "gemv", matrices and vectors, or "dot", vectors.
+    """
     library = chosen_blas()
-    return {} if library is None else library.gemm
+    return {} if library is None else library.addresses[function]
 
 
 class _OneThread:
@@ -192,5 +200,5 @@ def one_thread() -> Any:
 
 def one_thread_for(rows: int, inner: int, columns: int) -> Any:
     """The context for NumPy's product of (rows, inner) and (inner, columns)."""
-    many = MANY if rows > 1 and columns > 1 else _MANY_FOR_VECTORS
+    many = MANY if rows > 1 and columns > 1 else MANY_FOR_VECTORS
     return _one_thread if many < rows * inner * columns < _WORTHWHILE else _as_it_is

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba.core import types
 from numba.np.numpy_support import from_dtype
 
-from numgrad_kernels.cpu.products import products
+from numgrad_kernels.cpu.products import dots, products, vector_products
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import Kernel
 
+from ..._layout import Layout
 from .. import launches
 from ..compiling import compile_kernel
 from ..factors import factor, product_sizes
-from ..memory import empty_row, no_row, out_of_memory
-from .blas import MANY, blas_name, gemm_addresses, one_thread, one_thread_for
+from ..memory import LARGE, no_row
+from .blas import MANY, MANY_FOR_VECTORS, blas_addresses, blas_name, one_thread, one_thread_for
 from .launching import empty
 from .threads import PARALLEL_FROM, worth_threads
 
-__all__ = ["add_to", "blas_name", "matrix_product", "product"]
+__all__ = ["add_to", "blas_name", "product_launcher", "vector_product_launcher"]
 
 #: A product of so many multiplications takes as long as a pointwise kernel over one element.
 _MULTIPLICATIONS = 8
@@ -44,45 +46,61 @@ class _Plan(NamedTuple):
     copies: tuple[bool, bool]  # which factors BLAS cannot read as they lie
 
 
-def matrix_product(left: Any, right: Any, turned: tuple[bool, bool] = (False, False), bias: Any = None) -> np.ndarray:
-    """The product, as one row, of two matrices, or the products of two stacks of matrices.
+def product_launcher(
+    left: Layout, right: Layout, turned: tuple[bool, bool] = (False, False)
+) -> Callable[..., np.ndarray]:
+    """What multiplies two matrices, or two stacks of matrices, of these layouts: ``launch(left, right, bias=None)``.
+
+    The product is one row; ``bias`` is a row that is added to each row of it.
 
     Args:
         left: of shape (m, k) or (b, m, k); if ``turned[0]`` of shape (k, m) or (b, k, m).
         right: of shape (k, n) or (b, k, n); if ``turned[1]`` of shape (n, k) or (b, n, k).
-        bias: a row of n elements that is added to each row of the result.
 
     A factor whose rows or columns lie in one piece is given to BLAS as it lies, another is copied.
     """
-    kind = left._layout.type.numpy
-    address = gemm_addresses().get(kind)
-    plan = _plan(left._layout.shape, left._layout.strides, right._layout.shape, right._layout.strides, turned)
+    kind = left.type.numpy
+    address = blas_addresses().get(kind)
+    plan = _plan(left.shape, left.strides, right.shape, right.strides, turned)
     if address is None or not plan.work:
-        return _by_numpy(left, right, turned, plan.shape, bias)
-    try:
-        out = empty_row(plan.size, kind)
-    except RuntimeError:
-        raise out_of_memory(plan.shape, kind) from None
-    x, x_start, y, y_start = left._storage, left._offset, right._storage, right._offset
-    if plan.copies[0]:
-        x, x_start = np.ascontiguousarray(left._array()).reshape(-1), 0
-    if plan.copies[1]:
-        y, y_start = np.ascontiguousarray(right._array()).reshape(-1), 0
-    run = _kernel(kind, worth_threads(plan.work // _MULTIPLICATIONS)).entry
-    arguments = address, plan.numbers, x, x_start, y, y_start, no_row(kind) if bias is None else bias, out
-    if plan.one_thread:
-        with one_thread():
+        return lambda x, y, bias=None: _by_numpy(x, y, turned, plan.shape, bias)
+    numbers, size, elements, none = plan.numbers, plan.size, plan.work // _MULTIPLICATIONS, no_row(kind)
+    new, kernel = np.empty, None
+
+    def launch(x: Any, y: Any, bias: np.ndarray = none) -> np.ndarray:
+        nonlocal kernel
+        if kernel is None:
+            kernel = _kernel(products, kind, False)
+        out = new(size, kind)
+        kernel.entry(address, numbers, x._storage, x._offset, y._storage, y._offset, bias, out)
+        return out
+
+    def launch_large(x: Any, y: Any, bias: np.ndarray = none) -> np.ndarray:
+        out = empty(plan.shape, left.type)
+        row, start, other, other_start = x._storage, x._offset, y._storage, y._offset
+        if plan.copies[0]:
+            row, start = np.ascontiguousarray(x._array()).reshape(-1), 0
+        if plan.copies[1]:
+            other, other_start = np.ascontiguousarray(y._array()).reshape(-1), 0
+        run = _kernel(products, kind, worth_threads(elements)).entry
+        arguments = address, numbers, row, start, other, other_start, bias, out
+        if plan.one_thread:
+            with one_thread():
+                run(*arguments)
+        else:
             run(*arguments)
-    else:
-        run(*arguments)
-    return out
+        return out
+
+    large = elements >= PARALLEL_FROM or plan.one_thread or size * kind.itemsize >= LARGE
+    return launch_large if large or any(plan.copies) else launch
 
 
 @functools.cache
-def _kernel(kind: np.dtype, parallel: bool) -> Kernel:
+def _kernel(function: Callable[..., None], kind: np.dtype, parallel: bool) -> Kernel:
     row, plan = (types.Array(from_dtype(np.dtype(each)), 1, "C") for each in (kind, np.int64))
-    arguments = types.int64, plan, row, types.int64, row, types.int64, row, row
-    return compile_kernel("products", lambda: module_text(products, kind), arguments, parallel=parallel)
+    rows = (row, types.int64, row, types.int64, row) if function is products else (row, row)
+    arguments = types.int64, plan, *rows, row
+    return compile_kernel(function.__name__, lambda: module_text(function, kind), arguments, parallel=parallel)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -136,11 +154,45 @@ def _by_numpy(left: Any, right: Any, turned: tuple[bool, bool], shape: tuple[int
     return out
 
 
-def product(left: Any, right: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """The product, as one row, of two vectors, or of a matrix and a vector.
+def vector_product_launcher(left: Layout, right: Layout) -> Callable[..., np.ndarray]:
+    """What multiplies a matrix, or a vector, and a vector of these layouts: ``launch(left, right)``, a row.
 
-    A transposed matrix is given to BLAS as it lies; one with gaps is copied.
+    Small ones are given to BLAS as they lie.  NumPy has BLAS multiply others, or copies them first, if they lie with
+    gaps or repeat an element.
     """
+    kind, shape, (count,), (step,) = left.type.numpy, left.shape[:-1], right.shape, right.strides
+    rows = shape[0] if shape else 1
+    function, numbers, copied = (dots, [count, left.strides[-1], step], not left.strides[-1])
+    if rows > 1:
+        lies = factor(left.shape, left.strides, False)
+        function, numbers, copied = vector_products, [rows, count, lies.step, lies.turned, step], lies.copied
+    address = blas_addresses("gemv" if rows > 1 else "dot").get(kind)
+    if address is None or copied or not step or not 0 < rows * count <= MANY_FOR_VECTORS:
+        return lambda x, y: _vectors_by_numpy(x, y, shape)
+    plan, first, second = np.array(numbers, np.int64), _span(left), _span(right)
+    new, kernel = np.empty, None
+
+    def launch(x: Any, y: Any) -> np.ndarray:
+        nonlocal kernel
+        if kernel is None:
+            kernel = _kernel(function, kind, False)
+        out, row, other = new(rows, kind), x._storage, y._storage
+        if row.size != first:
+            row = row[x._offset : x._offset + first]
+        if other.size != second:
+            other = other[y._offset : y._offset + second]
+        kernel.entry(address, plan, row, other, out)
+        return out
+
+    return launch
+
+
+def _span(layout: Layout) -> int:
+    """The elements of the memory from the first of a tensor to its last."""
+    return 1 + sum([(extent - 1) * step for extent, step in zip(layout.shape, layout.strides, strict=True)])
+
+
+def _vectors_by_numpy(left: Any, right: Any, shape: tuple[int, ...]) -> np.ndarray:
     out = empty(shape, left._layout.type)
     one, other = left._array(), right._array()
     with one_thread_for(one.size // max(one.shape[-1], 1), one.shape[-1], 1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from .launching import THREADS, blocks_for, launch
 from .memory import empty_row, no_row, stream
 from .pointwise import pointwise_launcher, run_pointwise
 
-__all__ = ["add_to", "matrix_product", "product"]
+__all__ = ["add_to", "matrix_product", "product", "product_launcher", "vector_product_launcher"]
 
 #: What stands in the kernel ``products`` for its constants, in the simulator: smaller tiles.
 _SMALLER = {"SIDE": 2, "TILE": 8, "DEPTH": 2, "AREA": 18} if adapter.is_simulated() else {}
@@ -57,6 +58,18 @@ def _steps(shape: tuple[int, ...], strides: tuple[int, ...] | None, turned: bool
     steps = contiguous_strides(shape) if strides is None else strides
     down, right = steps[-2:]
     return steps[0] if len(shape) == 3 else 0, *((right, down) if turned else (down, right))
+
+
+def product_launcher(
+    left: Layout, right: Layout, turned: tuple[bool, bool] = (False, False)
+) -> Callable[..., DeviceRow]:
+    """What multiplies two matrices, or two stacks of matrices: ``launch(left, right, bias=None)``, see below."""
+    return lambda x, y, bias=None: matrix_product(x, y, turned, bias)
+
+
+def vector_product_launcher(left: Layout, right: Layout) -> Callable[..., DeviceRow]:
+    """What multiplies a matrix, or a vector, and a vector of these layouts: ``launch(left, right)``, a row."""
+    return lambda x, y: product(x, y, left.shape[:-1])
 
 
 def matrix_product(left: Any, right: Any, turned: tuple[bool, bool] = (False, False), bias: Any = None) -> DeviceRow:

@@ -14,7 +14,7 @@ __all__: list[str] = []
 
 
 @rule(mm_op)
-def _(input, mat2, columns):
+def _(input, mat2):
     left, right = physical(input), physical(mat2)
     if is_shared(mat2):
         (rows, inner), width = input._layout.shape, mat2._layout.shape[1]
@@ -62,8 +62,8 @@ def _added(input, product, beta, alpha):
 
 
 @decomposed(products.addmm_op)
-def _(input, mat1, mat2, beta, alpha, columns):
-    return _added(input, mm_op(mat1, mat2, columns), beta, alpha)
+def _(input, mat1, mat2, beta, alpha):
+    return _added(input, mm_op(mat1, mat2), beta, alpha)
 
 
 @decomposed(products.addmv_op)

@@ -7,34 +7,45 @@ product adds anything else.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from ... import devices
-from ..._layout import numel
-from ..._tensor import Tensor, fresh, tensor_of
+from ..._layout import Layout, layout_of, numel, output_strides
+from ..._tensor import Tensor, tensor_of
 from ..._types import bool_, dtype
 from ..arguments import checked
-from ..copying import convert
+from ..copying import convert, row_reader
+from ..dispatch import perform
 from ..new import filled_of
+from ..numbers import NUMBERS
 from ..one_device import check_one_device
-from ..plan import new_layout
+from ..planned import planned
 from ..pointwise.arithmetic import add, conj
 from ..pointwise.integers import logical_and, logical_or
 from ..promotion import result_dtype
-from ..shapes.views import expand, expand_op, passed_on, permute_op, reshape, t, t_op, transpose_op, unsqueeze_op, view
-from ..table import check_tensors, operation, parameters, public
-from .checks import check_matrices, check_stacks, fit, refuse_bools, scalar_name, shapes_text
+from ..shapes.views import (
+    expand,
+    expand_op,
+    passed_on,
+    permute_op,
+    t,
+    transpose_op,
+    unsqueeze_op,
+    view,
+)
+from ..table import check_tensors, parameters, public
+from .checks import check_matrices, check_stacks, check_types, refuse_bools, scalar_name, shapes_text
 from .matmul import (
     bmm_op,
-    by_columns,
     left_gradient,
     matmul,
     mm_op,
     mv_op,
     outer_product,
-    product_of,
     right_gradient,
     times,
+    turned_mv,
 )
 
 __all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm", "linear"]
@@ -70,48 +81,66 @@ def _program(function: Any, kind: dtype, number: type) -> devices.Program:
     return devices.Program("addmm" + function.__name__, kind.numpy, operands, (("out", kind.numpy),), (function,))
 
 
-def _added(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
-    """``beta * input + alpha * product``, in the product's memory; with ``beta`` 0 the input is not read."""
-    kind = product._layout.type.dtype
-    beta, alpha = _factors(kind, beta, alpha)
-    if beta == 0:
-        if alpha != 1:
-            devices.run_pointwise(_program(_scaled, kind, alpha.__class__), [product, alpha], [product])
-    elif beta == 1 and alpha == 1:
-        if devices.worth_threads(product._layout.size):
-            devices.run_pointwise(_program(_sum, kind, float), [input, product], [product])
+def _added(
+    input: Layout, product: Layout, multiply: Callable[..., Any], biased: Callable[..., Any] | None = None
+) -> tuple[Layout, Callable[..., Any]]:
+    """What computes ``beta * input + alpha * multiply(...)``, in the product's memory, and the result's layout.
+
+    With ``beta`` 0 the input is not read.  ``biased`` computes the sum, if neither factor changes anything.
+    """
+    kind = product.type.dtype
+    number: Any = complex if kind.is_complex else float if kind.is_floating_point else int  # of integers it is cut off
+    sum_up = product.size
+
+    def launch(input: Tensor, left: Tensor, right: Tensor, beta: Any, alpha: Any) -> Any:
+        beta, alpha = number(beta), number(alpha)
+        if biased is not None and beta == 1 and alpha == 1:
+            return biased(left, right, input)
+        out = tensor_of(product, multiply(left, right))
+        if beta == 0:
+            if alpha != 1:
+                devices.run_pointwise(_program(_scaled, kind, number), [out, alpha], [out])
+        elif beta == 1 and alpha == 1:
+            if devices.worth_threads(sum_up):
+                devices.run_pointwise(_program(_sum, kind, float), [input, out], [out])
+            else:
+                devices.add_to(out, input)
         else:
-            devices.add_to(product, input)
-    else:
-        program = _program(_weighted, kind, alpha.__class__)
-        devices.run_pointwise(program, [input, product, beta, alpha], [product])
-    return product
+            devices.run_pointwise(_program(_weighted, kind, number), [input, out, beta, alpha], [out])
+        return out._storage
+
+    return product, launch
 
 
-def _factors(kind: dtype, *numbers: Any) -> list[Any]:
-    """The numbers as those of this dtype's kind; of integers they are cut off."""
-    plain = complex if kind.is_complex else float if kind.is_floating_point else int
-    return [plain(number) for number in numbers]
-
-
-def _check_expands(input: Tensor, shape: tuple[int, ...]) -> None:
+def _check_expands(input: Layout, shape: tuple[int, ...]) -> None:
     """Raise unless ``input`` can be expanded to ``shape``, with the words of expand."""
-    if input._layout.shape != shape:
-        expand(input.detach(), shape)
+    if input.shape != shape:
+        expand.__wrapped__(input, shape)
 
 
 # -- matrices -----------------------------------------------------------------------------------------------------
 
 
-@operation("AddmmBackward0", inputs=["input", "mat1", "mat2"])
-def addmm_op(
-    input: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, columns: tuple[bool, bool]
-) -> Tensor:
-    """``columns`` says of which factors the elements lie column by column."""
-    shape = mat1._layout.shape[0], mat2._layout.shape[1]
-    if beta == 1 and alpha == 1 and input._flat is not None and input._layout.shape == shape[1:]:
-        return fresh(devices.matrix_product(mat1, mat2, bias=input._flat), shape, mat1._layout.type)
-    return _added(input, mm_op.function(mat1, mat2, columns), beta, alpha)
+@planned("AddmmBackward0", inputs=["input", "mat1", "mat2"], numbers=["beta", "alpha"])
+def addmm_op(input: Layout, mat1: Layout, mat2: Layout, beta: Any, alpha: Any) -> Any:
+    check_matrices(mat1, mat2, "mat1")
+    shape = mat1.shape[0], mat2.shape[1]
+    if input.shape != shape[1:]:
+        _check_expands(input, shape)
+    for other in (input, mat1):
+        if other.type is not mat2.type:
+            check_one_device(input, mat1, mat2)
+            raise RuntimeError(
+                f"self and mat2 must have the same dtype, but got {other.type.dtype.legacy} and "
+                f"{mat2.type.dtype.legacy} {shapes_text(input, mat1, mat2)}"
+            )
+    refuse_bools("addmm_impl_cpu_", input, mat1, mat2)
+    layout, multiply = mm_op.prepare(mat1, mat2)
+    biased = None
+    if input.contiguous and input.shape == shape[1:]:
+        read = row_reader(input)
+        biased = lambda left, right, row: multiply(left, right, read(row))  # noqa: E731
+    return _added(input, layout, multiply, biased)
 
 
 @addmm_op.gradient("input")
@@ -120,15 +149,15 @@ def _(grad, beta):
 
 
 @addmm_op.gradient("mat1")
-def _(grad, mat2, alpha, columns):
+def _(grad, mat2, alpha, mat1_layout):
     """``alpha * grad @ t(conj(mat2))``."""
-    return times(left_gradient(grad, mat2, columns[0]), conj(alpha))
+    return times(left_gradient(grad, mat2, mat1_layout), conj(alpha))
 
 
 @addmm_op.gradient("mat2")
-def _(grad, mat1, alpha, columns):
+def _(grad, mat1, alpha, mat2_layout):
     """``alpha * t(conj(mat1)) @ grad``."""
-    return times(right_gradient(grad, mat1, columns[1]), conj(alpha))
+    return times(right_gradient(grad, mat1, mat2_layout), conj(alpha))
 
 
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
@@ -140,33 +169,44 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the matrices are bool.
     """
-    if not (
-        fit(mat1, mat2, 2)
-        and input._layout.type is mat2._layout.type
-        and input._layout.shape == mat2._layout.shape[1:]
-    ):
-        _check_addmm(input, mat1, mat2)
-    return addmm_op(input, mat1, mat2, beta, alpha, (by_columns(mat1), by_columns(mat2)))
+    return _called(addmm_op, input, mat1, mat2, beta, alpha)
 
 
-def _check_addmm(input: Any, mat1: Any, mat2: Any) -> None:
-    check_tensors("addmm", input=input, mat1=mat1, mat2=mat2)
-    check_matrices(mat1, mat2, "mat1")
-    if input._layout.shape != mat2._layout.shape[1:]:
-        _check_expands(input, (mat1._layout.shape[0], mat2._layout.shape[1]))
-    for other in (input, mat1):
-        if other._layout.type is not mat2._layout.type:
-            check_one_device(input, mat1, mat2)
-            raise RuntimeError(
-                f"self and mat2 must have the same dtype, but got {other.dtype.legacy} and {mat2.dtype.legacy} "
-                f"{shapes_text(input, mat1, mat2)}"
-            )
-    refuse_bools("addmm_impl_cpu_", input, mat1, mat2)
+def _called(op: Any, input: Any, left: Any, right: Any, beta: Any, alpha: Any) -> Tensor:
+    """One of these operations."""
+    try:
+        entry = op.recent.get((input._layout, left._layout, right._layout, beta.__class__, alpha.__class__))
+    except AttributeError:
+        names = op.parameters[:3]
+        check_tensors(op.name.removesuffix("_op"), **dict(zip(names, (input, left, right), strict=True)))
+        raise
+    if entry is not None:
+        return perform(entry, (input, left, right, beta, alpha))
+    return op(input, left, right, *[n if n.__class__ in NUMBERS else _plain(n) for n in (beta, alpha)])
 
 
-@operation("AddmvBackward0", inputs=["input", "mat", "vec"])
-def addmv_op(input: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
-    return _added(input, mv_op.function(mat, vec), beta, alpha)
+def _plain(number: Any) -> Any:
+    """A number of NumPy's, or of a tensor of one element, as Python's."""
+    return number.item() if hasattr(number, "item") else number
+
+
+@planned("AddmvBackward0", inputs=["input", "mat", "vec"], numbers=["beta", "alpha"])
+def addmv_op(input: Layout, mat: Layout, vec: Layout, beta: Any, alpha: Any) -> Any:
+    ranks = len(input.shape), len(mat.shape), len(vec.shape)
+    if ranks[1:] != (2, 1) or ranks[0] > 1:
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got {ranks[0]}, {ranks[1]}, {ranks[2]} {shapes_text(input, mat, vec)}"
+        )
+    (n, k), count = mat.shape, input.size
+    if vec.shape != (k,) or count not in (1, n):
+        raise RuntimeError(f"size mismatch, got input ({count}), mat ({n}x{k}), vec ({vec.shape[0]})")
+    kinds = [layout.type.dtype.legacy for layout in (input, mat, vec)]
+    check_types(
+        f"addmv input tensors must have the same dtype, but got {kinds[0]}, {kinds[1]}, and {kinds[2]}",
+        input, mat, vec,
+    )
+    refuse_bools("addmv_impl_cpu", input, mat, vec)
+    return _added(input, *mv_op.prepare(mat, vec))
 
 
 @addmv_op.gradient("input")
@@ -181,7 +221,7 @@ def _(grad, vec, alpha):
 
 @addmv_op.gradient("vec")
 def _(grad, mat, alpha):
-    return times(mv_op(passed_on(t_op, conj(mat)), grad), conj(alpha))
+    return times(turned_mv(conj(mat), grad), conj(alpha))
 
 
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
@@ -191,39 +231,28 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the operands are bool.
     """
-    check_tensors("addmv", input=input, mat=mat, vec=vec)
-    own, matrix, vector = input._layout, mat._layout, vec._layout
-    ranks = len(own.shape), len(matrix.shape), len(vector.shape)
-    if ranks[1:] != (2, 1) or ranks[0] > 1:
-        raise RuntimeError(
-            f"vector + matrix @ vector expected, got {ranks[0]}, {ranks[1]}, {ranks[2]} {shapes_text(input, mat, vec)}"
-        )
-    (n, k), count = matrix.shape, own.size
-    if vector.shape != (k,) or count not in (1, n):
-        raise RuntimeError(f"size mismatch, got input ({count}), mat ({n}x{k}), vec ({vector.shape[0]})")
-    if not own.type is matrix.type is vector.type:
-        check_one_device(input, mat, vec)
-        raise RuntimeError(
-            "addmv input tensors must have the same dtype, but got "
-            f"{input.dtype.legacy}, {mat.dtype.legacy}, and {vec.dtype.legacy} {shapes_text(input, mat, vec)}"
-        )
-    refuse_bools("addmv_impl_cpu", input, mat, vec)
-    return addmv_op(input, mat, vec, beta, alpha)
+    return _called(addmv_op, input, mat, vec, beta, alpha)
 
 
-@operation("AddrBackward0", inputs=["input", "vec1", "vec2"])
-def addr_op(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    kind = input._layout.type.dtype
-    beta, alpha = _factors(kind, beta, alpha)
-    column = unsqueeze_op.function(vec1, 1)
-    layout = new_layout([input, column, vec2], vec1._layout.shape + vec2._layout.shape, input._layout.type)
-    out = tensor_of(layout, devices.empty(layout.shape, layout.type))
-    if beta == 0:
-        devices.run_pointwise(_program(_outer, kind, alpha.__class__), [column, vec2, alpha], [out])
-    else:
-        program = _program(_with_outer, kind, alpha.__class__)
-        devices.run_pointwise(program, [input, column, vec2, beta, alpha], [out])
-    return out
+@planned("AddrBackward0", inputs=["input", "vec1", "vec2"], numbers=["beta", "alpha"])
+def addr_op(input: Layout, vec1: Layout, vec2: Layout, beta: Any, alpha: Any) -> Any:
+    kind, (column, _) = input.type.dtype, unsqueeze_op.prepare(vec1, 1)
+    number: Any = complex if kind.is_complex else float if kind.is_floating_point else int
+    shape = vec1.shape + vec2.shape
+    strides = output_strides(shape, tuple([(one.shape, one.strides) for one in (input, column, vec2)]))
+    layout = layout_of(input.type, shape, strides)
+
+    def launch(input: Tensor, first: Tensor, second: Tensor, beta: Any, alpha: Any) -> Any:
+        beta, alpha = number(beta), number(alpha)
+        out = tensor_of(layout, devices.empty(shape, layout.type))
+        operands = [tensor_of(column, first._storage, first._offset), second]
+        if beta == 0:
+            devices.run_pointwise(_program(_outer, kind, number), [*operands, alpha], [out])
+        else:
+            devices.run_pointwise(_program(_with_outer, kind, number), [input, *operands, beta, alpha], [out])
+        return out._storage
+
+    return layout, launch
 
 
 @addr_op.gradient("input")
@@ -238,7 +267,7 @@ def _(grad, vec2, alpha):
 
 @addr_op.gradient("vec2")
 def _(grad, vec1, alpha):
-    return times(mv_op(passed_on(t_op, grad), conj(vec1)), conj(alpha))
+    return times(turned_mv(grad, conj(vec1)), conj(alpha))
 
 
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
@@ -250,20 +279,20 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
         RuntimeError: the shapes do not fit, or a factor is no integer beside integers.
     """
     check_tensors("addr", input=input, vec1=vec1, vec2=vec2)
-    for number, vector in enumerate((vec1, vec2), 1):
-        if len(vector._layout.shape) != 1:
+    layouts = input._layout, vec1._layout, vec2._layout
+    for number, vector in enumerate(layouts[1:], 1):
+        if len(vector.shape) != 1:
             raise RuntimeError(
-                f"addr: Expected 1-D argument vec{number}, but got {len(vector._layout.shape)}-D "
-                f"{shapes_text(input, vec1, vec2)}"
+                f"addr: Expected 1-D argument vec{number}, but got {len(vector.shape)}-D {shapes_text(*layouts)}"
             )
-    _check_expands(input, vec1._layout.shape + vec2._layout.shape)
+    _check_expands(layouts[0], layouts[1].shape + layouts[2].shape)
     kind = result_dtype((input, vec1, vec2))
     if not (kind.is_floating_point or kind.is_complex):
         for name, number in (("beta", beta), ("alpha", alpha)):
             if isinstance(number, float):
                 raise RuntimeError(
                     f"For integral input tensors, argument {name} must not be a floating point number. "
-                    f"{shapes_text(input, vec1, vec2)}"
+                    f"{shapes_text(*layouts)}"
                 )
     if kind is bool_:
         outer = logical_and(logical_and(unsqueeze_op(vec1, 1), vec2), filled_of((), bool(alpha), input._layout.type))
@@ -274,17 +303,28 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
 # -- stacks of matrices -------------------------------------------------------------------------------------------
 
 
-@operation("BaddbmmBackward0", inputs=["input", "batch1", "batch2"])
-def baddbmm_op(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    return _added(input, bmm_op.function(batch1, batch2), beta, alpha)
+@planned("BaddbmmBackward0", inputs=["input", "batch1", "batch2"], numbers=["beta", "alpha"])
+def baddbmm_op(input: Layout, batch1: Layout, batch2: Layout, beta: Any, alpha: Any) -> Any:
+    _check_batches("baddbmm", input, batch1, batch2, slice(0, 3))
+    return _added(input, *bmm_op.prepare(batch1, batch2))
 
 
-@operation("AddbmmBackward0", inputs=["input", "batch1", "batch2"])
-def addbmm_op(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
+@planned("AddbmmBackward0", inputs=["input", "batch1", "batch2"], numbers=["beta", "alpha"])
+def addbmm_op(input: Layout, batch1: Layout, batch2: Layout, beta: Any, alpha: Any) -> Any:
     # The sum over the stack is one longer product: of the first matrices side by side, the second below each other.
-    count, rows, inner = batch1._layout.shape
-    left = reshape(permute_op.function(batch1, (1, 0, 2)), (rows, count * inner))
-    return _added(input, product_of(left, reshape(batch2, (count * inner, batch2._layout.shape[2]))), beta, alpha)
+    _check_batches("addbmm", input, batch1, batch2, slice(1, 3))
+    count, rows, inner = batch1.shape
+    beside, _ = permute_op.prepare(batch1, (1, 0, 2))
+    first = layout_of(batch1.type, (rows, count * inner))
+    second = layout_of(batch1.type, (count * inner, batch2.shape[2]))
+    read, read_other = row_reader(beside), row_reader(batch2)
+    layout, multiply = mm_op.prepare(first, second)
+
+    def multiply_rows(left: Tensor, right: Tensor) -> Any:
+        row = read(tensor_of(beside, left._storage, left._offset))
+        return multiply(tensor_of(first, row), tensor_of(second, read_other(right)))
+
+    return _added(input, layout, multiply_rows)
 
 
 @baddbmm_op.gradient("input")
@@ -312,17 +352,14 @@ def _stacked(grad: Tensor, batch: Tensor) -> Tensor:
     return grad if len(grad._layout.shape) == 3 else expand_op(grad, (batch._layout.shape[0], *grad._layout.shape))
 
 
-def _check_batches(name: str, input: Tensor, batch1: Tensor, batch2: Tensor, result: slice) -> None:
-    check_tensors(name, input=input, batch1=batch1, batch2=batch2)
+def _check_batches(name: str, input: Layout, batch1: Layout, batch2: Layout, result: slice) -> None:
     check_stacks(batch1, batch2)
-    _check_expands(input, (*batch1._layout.shape[:2], batch2._layout.shape[2])[result])
-    if not input._layout.type is batch1._layout.type is batch2._layout.type:
-        check_one_device(input, batch1, batch2)
-        kinds = [scalar_name(tensor.dtype) for tensor in (input, batch1, batch2)]
-        raise RuntimeError(
-            f"Input dtypes must be the same, got: input {kinds[0]}, batch1: {kinds[1]}, batch2: {kinds[2]} "
-            f"{shapes_text(input, batch1, batch2)}"
-        )
+    _check_expands(input, (*batch1.shape[:2], batch2.shape[2])[result])
+    kinds = [scalar_name(layout.type.dtype) for layout in (input, batch1, batch2)]
+    check_types(
+        f"Input dtypes must be the same, got: input {kinds[0]}, batch1: {kinds[1]}, batch2: {kinds[2]}",
+        input, batch1, batch2,
+    )
     refuse_bools(name, input, batch1, batch2)
 
 
@@ -333,8 +370,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alp
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the matrices are bool.
     """
-    _check_batches("baddbmm", input, batch1, batch2, slice(0, 3))
-    return baddbmm_op(input, batch1, batch2, beta, alpha)
+    return _called(baddbmm_op, input, batch1, batch2, beta, alpha)
 
 
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
@@ -344,8 +380,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alph
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the matrices are bool.
     """
-    _check_batches("addbmm", input, batch1, batch2, slice(1, 3))
-    return addbmm_op(input, batch1, batch2, beta, alpha)
+    return _called(addbmm_op, input, batch1, batch2, beta, alpha)
 
 
 # -- the linear layer ---------------------------------------------------------------------------------------------
@@ -368,8 +403,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if bias is None:
         return matmul(input, t(weight))
     if rank == 2:
-        return addmm(bias, input, t(weight))
-    if len(bias._layout.shape) == 1 and len(of_weight) == 2 and input._flat is not None and bias._flat is not None:
+        return _called(addmm_op, bias, input, t(weight), 1, 1)
+    own = bias._layout
+    if len(own.shape) == 1 and len(of_weight) == 2 and input._layout.contiguous and own.contiguous:
         rows = view(input, (numel(shape[:-1]), shape[-1]))
         return view(addmm(bias, rows, t(weight)), (*shape[:-1], of_weight[0]))
     return add.inplace(matmul(input, t(weight)), bias)

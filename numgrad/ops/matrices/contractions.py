@@ -51,7 +51,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     axes = _axes(dims, ranks)
     if a._layout.type is not b._layout.type:
         check_one_device(a, b)
-        raise RuntimeError(f"both inputs should have same dtype (got {a.dtype} and {b.dtype}, {shapes_text(a, b)})")
+        shapes = shapes_text(a._layout, b._layout)
+        raise RuntimeError(f"both inputs should have same dtype (got {a.dtype} and {b.dtype}, {shapes})")
     first, second = [
         [normal_dim(d, rank) for d in own] for own, rank in zip(axes, ranks, strict=True)
     ]
@@ -107,7 +108,8 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     for name, vector in (("self", input), ("vec2", vec2)):
         if len(vector._layout.shape) != 1:
             raise RuntimeError(
-                f"outer: Expected 1-D argument {name}, but got {len(vector._layout.shape)}-D {shapes_text(input, vec2)}"
+                f"outer: Expected 1-D argument {name}, but got {len(vector._layout.shape)}-D "
+                f"{shapes_text(input._layout, vec2._layout)}"
             )
     return mul(reshape(input, (input._layout.shape[0], 1)), vec2)
 
@@ -135,7 +137,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     for number, matrix in enumerate(matrices):
         if len(matrix._layout.shape) != 2:
             raise RuntimeError(
-                f"Tensor dimension is {matrix.dim()}, expected 2 instead. {shapes_text(*matrices)}"
+                f"Tensor dimension is {matrix.dim()}, expected 2 instead. {shapes_text(*[m._layout for m in matrices])}"
             )
         if number and matrices[number - 1]._layout.shape[1] != matrix._layout.shape[0]:
             shapes = [list(m._layout.shape) for m in matrices[number - 1 : number + 1]]
@@ -182,18 +184,18 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """
     check_tensors("cross", input=input, other=other)
     shape = input._layout.shape
-    rank = len(shape)
+    rank, shapes = len(shape), shapes_text(input._layout, other._layout)
     if rank != len(other._layout.shape):
         raise RuntimeError(
-            f"linalg.cross: inputs must have the same number of dimensions. ({shapes_text(input, other)})"
+            f"linalg.cross: inputs must have the same number of dimensions. ({shapes})"
         )
     if dim is None:
         if 3 not in shape:
-            raise RuntimeError(f"no dimension of size 3 in input ({shapes_text(input, other)})")
+            raise RuntimeError(f"no dimension of size 3 in input ({shapes})")
         dim = shape.index(3)
     dim = normal_dim(dim, rank)
     if shape[dim] != 3 or other._layout.shape[dim] != 3:
-        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. ({shapes_text(input, other)})")
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. ({shapes})")
     after, before = [roll(input, shift, dim) for shift in (-1, 1)]
     return sub(mul(after, roll(other, 1, dim)), mul(before, roll(other, -1, dim)))
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from ... import devices
-from ..._layout import broadcast_shapes, numel
-from ..._tensor import Tensor, fresh
+from ..._layout import Layout, broadcast_shapes, layout_of, numel
+from ..._tensor import Tensor, tensor_of
 from ...autograd.grad_mode import GRAD, TRACED, state
 from ..copying import contiguous
-from ..one_device import check_one_device
-from ..pointwise.arithmetic import conj, mul
+from ..dispatch import Entries, perform, result_of
+from ..lookup import lookup
+from ..planned import planned
+from ..pointwise.arithmetic import conj, conj_physical, mul
 from ..shapes.views import (
     expand_op,
     passed_on,
@@ -25,21 +28,20 @@ from ..shapes.views import (
     unsqueeze,
     unsqueeze_op,
 )
-from ..table import attach, check_tensors, operation, public, public_functions
-from .checks import check_matrices, check_stacks, fit, refuse_bools, scalar_name, shapes_text
+from ..table import attach, check_tensors, public, public_functions
+from .checks import check_matrices, check_stacks, check_types, refuse_bools, scalar_name, shapes_text
 
 __all__ = [
-    "bmm", "bmm_op", "by_columns", "dot", "left_gradient", "matmul", "mm", "mm_op", "mv", "mv_op", "outer_product",
-    "product_of", "right_gradient", "times",
+    "bmm", "bmm_op", "dot", "left_gradient", "matmul", "mm", "mm_op", "mv", "mv_op", "outer_product", "right_gradient",
+    "times", "turned_mv",
 ]
 
 # -- products -----------------------------------------------------------------------------------------------------
 
 
-def by_columns(matrix: Tensor) -> bool:
+def _by_columns(matrix: Layout) -> bool:
     """Whether the elements lie column by column, so that the gradient should, too."""
-    strides = matrix._layout.strides
-    return strides is not None and strides[0] == 1 and strides[1] == matrix._layout.shape[0]
+    return matrix.strides[0] == 1 and matrix.strides[1] == matrix.shape[0]
 
 
 def times(tensor: Tensor, number: Any) -> Tensor:
@@ -47,84 +49,96 @@ def times(tensor: Tensor, number: Any) -> Tensor:
     return tensor if number == 1 else mul(tensor, number)
 
 
-@operation("MmBackward0", inputs=["input", "mat2"], linear=True)
-def mm_op(input: Tensor, mat2: Tensor, columns: tuple[bool, bool]) -> Tensor:
-    """``columns`` says of which operands the elements lie column by column."""
-    shape = input._layout.shape[0], mat2._layout.shape[1]
-    return fresh(devices.matrix_product(input, mat2), shape, input._layout.type)
+@planned("MmBackward0", inputs=["input", "mat2"], linear=True)
+def mm_op(input: Layout, mat2: Layout) -> Any:
+    check_matrices(input, mat2)
+    kinds = [scalar_name(factor.type.dtype) for factor in (input, mat2)]
+    check_types(f"expected m1 and m2 to have the same dtype, but got: {kinds[0]} != {kinds[1]}", input, mat2)
+    refuse_bools("addmm_impl_cpu_", input, mat2)
+    return layout_of(input.type, (input.shape[0], mat2.shape[1])), devices.product_launcher(input, mat2)
 
 
 @mm_op.gradient("input")
-def _(grad, mat2, columns):
+def _(grad, mat2, input_layout):
     """``grad @ t(conj(mat2))``."""
-    return left_gradient(grad, mat2, columns[0])
+    return left_gradient(grad, mat2, input_layout)
 
 
 @mm_op.gradient("mat2")
-def _(grad, input, columns):
+def _(grad, input, mat2_layout):
     """``t(conj(input)) @ grad``."""
-    return right_gradient(grad, input, columns[1])
+    return right_gradient(grad, input, mat2_layout)
 
 
-def product_of(left: Tensor, right: Tensor) -> Tensor:
-    """The product of two matrices that are known to fit."""
-    return mm_op(left, right, (by_columns(left), by_columns(right)))
-
-
-def left_gradient(grad: Tensor, mat2: Tensor, columns: bool) -> Tensor:
-    """The gradient of a product's first factor, which lies column by column or not: ``grad @ mat2.mH``."""
+def left_gradient(grad: Tensor, mat2: Tensor, mat1: Layout) -> Tensor:
+    """The gradient of a product's first factor: ``grad @ mat2.mH``, column by column if ``mat1`` lies so."""
     other = conj(mat2)
-    if columns:
-        return passed_on(t_op, _turned_product(other, False, grad, True))
+    if _by_columns(mat1):
+        return _turned_product(other, False, grad, True, True)
     return _turned_product(grad, False, other, True)
 
 
-def right_gradient(grad: Tensor, mat1: Tensor, columns: bool) -> Tensor:
-    """The gradient of a product's second factor, which lies column by column or not: ``mat1.mH @ grad``."""
+def right_gradient(grad: Tensor, mat1: Tensor, mat2: Layout) -> Tensor:
+    """The gradient of a product's second factor: ``mat1.mH @ grad``, column by column if ``mat2`` lies so."""
     other = conj(mat1)
-    if columns:
-        return passed_on(t_op, _turned_product(grad, True, other, False))
+    if _by_columns(mat2):
+        return _turned_product(grad, True, other, False, True)
     return _turned_product(other, True, grad, False)
 
 
-def _turned_product(left: Tensor, turn_left: bool, right: Tensor, turn_right: bool) -> Tensor:
-    """The product of two matrices, or two stacks of them, of which one factor or both are transposed first."""
-    stack = left._layout.shape[:-2]
+def _turned_product(
+    left: Tensor, turn_left: bool, right: Tensor, turn_right: bool, turn_result: bool = False
+) -> Tensor:
+    """The product of two matrices, or two stacks of them, where one factor or more and the result are transposed."""
     if state.mode & TRACED:
-        turned, product = (_turned_stack, bmm_op) if stack else (t_op, product_of)
-        return product(turned(left) if turn_left else left, turned(right) if turn_right else right)
-    shape = (*stack, left._layout.shape[-1 if turn_left else -2], right._layout.shape[-2 if turn_right else -1])
-    return fresh(devices.matrix_product(left, right, (turn_left, turn_right)), shape, left._layout.type)
+        turned, product = (_turned_stack, bmm_op) if len(left._layout.shape) == 3 else (t_op, mm_op)
+        out = product(turned(left) if turn_left else left, turned(right) if turn_right else right)
+        return turned(out) if turn_result else out
+    layout, launch = _turned_launcher(left._layout, right._layout, turn_left, turn_right, turn_result)
+    return tensor_of(layout, launch(left, right))
+
+
+@functools.lru_cache(maxsize=4096)
+def _turned_launcher(
+    left: Layout, right: Layout, turn_left: bool, turn_right: bool, turn_result: bool
+) -> tuple[Layout, Any]:
+    shape = (*left.shape[:-2], left.shape[-1 if turn_left else -2], right.shape[-2 if turn_right else -1])
+    layout = layout_of(left.type, shape)
+    if turn_result:
+        layout = layout_of(left.type, shape[::-1], layout.strides[::-1])
+    return layout, devices.product_launcher(left, right, (turn_left, turn_right))
 
 
 def _turned_stack(stack: Tensor) -> Tensor:
     return transpose_op(stack, 1, 2)
 
 
-def mm(input: Tensor, mat2: Tensor) -> Tensor:
+@lookup
+def mm(input: Layout, mat2: Layout) -> Any:
     """The product of an (n, k) and a (k, m) matrix, of shape (n, m).
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the matrices are bool.
     """
-    if not fit(input, mat2, 2):
-        check_tensors("mm", input=input, mat2=mat2)
-        check_matrices(input, mat2)
-        if input._layout.type is not mat2._layout.type:
-            check_one_device(input, mat2)
-            raise RuntimeError(
-                f"expected m1 and m2 to have the same dtype, but got: {scalar_name(input.dtype)} != "
-                f"{scalar_name(mat2.dtype)} {shapes_text(input, mat2)}"
-            )
-        refuse_bools("addmm_impl_cpu_", input, mat2)
-    return product_of(input, mat2)
+    return mm_op, ()
 
 
-@operation("MvBackward0", inputs=["input", "vec"], linear=True)
-def mv_op(input: Tensor, vec: Tensor) -> Tensor:
-    shape = input._layout.shape[:1]
-    return fresh(devices.product(input, vec, shape), shape, input._layout.type)
+@planned("MvBackward0", inputs=["input", "vec"], linear=True)
+def mv_op(input: Layout, vec: Layout) -> Any:
+    if (len(input.shape), len(vec.shape)) != (2, 1):
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got 1, {len(input.shape)}, {len(vec.shape)} {shapes_text(input, vec)}"
+        )
+    if input.shape[1] != vec.shape[0]:
+        (n, k), (j,) = input.shape, vec.shape
+        raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{k}), vec ({j})")
+    kinds = [factor.type.dtype.legacy for factor in (vec, input)]
+    check_types(
+        f"addmv input tensors must have the same dtype, but got {kinds[0]}, {kinds[1]}, and {kinds[0]}", input, vec
+    )
+    refuse_bools("addmv_impl_cpu", input, vec)
+    return layout_of(input.type, input.shape[:1]), devices.vector_product_launcher(input, vec)
 
 
 @mv_op.gradient("input")
@@ -134,45 +148,43 @@ def _(grad, vec):
 
 @mv_op.gradient("vec")
 def _(grad, input):
-    return mv_op(passed_on(t_op, conj(input)), grad)
+    return turned_mv(conj(input), grad)
+
+
+def turned_mv(matrix: Tensor, vec: Tensor) -> Tensor:
+    """The product of the transposed matrix and a vector."""
+    if state.mode & TRACED:
+        return mv_op(t_op(matrix), vec)
+    turned, layout, launch = _turned_mv_launcher(matrix._layout, vec._layout)
+    return tensor_of(layout, launch(tensor_of(turned, matrix._storage, matrix._offset), vec))
+
+
+@functools.lru_cache(maxsize=4096)
+def _turned_mv_launcher(matrix: Layout, vec: Layout) -> tuple[Layout, Layout, Any]:
+    turned, _ = t_op.prepare(matrix)
+    return turned, *mv_op.prepare(turned, vec)
 
 
 def outer_product(left: Tensor, right: Tensor) -> Tensor:
     """The matrix of the products of two vectors' elements."""
-    return mul(passed_on(unsqueeze_op, left, 1), passed_on(unsqueeze_op, right, 0))
+    return mul(passed_on(unsqueeze_op, left, 1), right)
 
 
-def mv(input: Tensor, vec: Tensor) -> Tensor:
+@lookup
+def mv(input: Layout, vec: Layout) -> Any:
     """The product of an (n, k) matrix and a vector of k elements, of shape (n).
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the operands are bool.
     """
-    check_tensors("mv", input=input, vec=vec)
-    matrix, vector = input._layout, vec._layout
-    if (len(matrix.shape), len(vector.shape)) != (2, 1):
-        raise RuntimeError(
-            f"vector + matrix @ vector expected, got 1, {input.dim()}, {vec.dim()} "
-            f"{shapes_text(input, vec)}"
-        )
-    if matrix.shape[1] != vector.shape[0]:
-        (n, k), (j,) = matrix.shape, vector.shape
-        raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{k}), vec ({j})")
-    if matrix.type is not vector.type:
-        check_one_device(input, vec)
-        kinds = vec.dtype.legacy, input.dtype.legacy, vec.dtype.legacy
-        raise RuntimeError(
-            f"addmv input tensors must have the same dtype, but got {kinds[0]}, {kinds[1]}, and {kinds[2]} "
-            f"{shapes_text(input, vec)}"
-        )
-    refuse_bools("addmv_impl_cpu", input, vec)
-    return mv_op(input, vec)
+    return mv_op, ()
 
 
-@operation("DotBackward0", inputs=["input", "tensor"], linear=True)
-def dot_op(input: Tensor, tensor: Tensor) -> Tensor:
-    return fresh(devices.product(input, tensor, ()), (), input._layout.type)
+@planned("DotBackward0", inputs=["input", "tensor"], linear=True)
+def dot_op(input: Layout, tensor: Layout) -> Any:
+    _check_vectors("dot", input, tensor)
+    return layout_of(input.type, ()), devices.vector_product_launcher(input, tensor)
 
 
 @dot_op.gradient("input")
@@ -185,9 +197,16 @@ def _(grad, input):
     return mul(grad, conj(input))
 
 
-@operation("VdotBackward0", inputs=["input", "other"], linear=True)
-def vdot_op(input: Tensor, other: Tensor) -> Tensor:
-    return fresh(devices.product(conj(input), other, ()), (), input._layout.type)
+@planned("VdotBackward0", inputs=["input", "other"], linear=True)
+def vdot_op(input: Layout, other: Layout) -> Any:
+    _check_vectors("vdot", input, other)
+    if not input.type.dtype.is_complex:
+        return layout_of(input.type, ()), devices.vector_product_launcher(input, other)
+    product = devices.vector_product_launcher(layout_of(input.type, input.shape), other)
+    conjugate = conj_physical.op
+    return layout_of(input.type, ()), lambda left, right: product(
+        result_of(*conjugate.entry((left,), conjugate.statics)), right
+    )
 
 
 @vdot_op.gradient("input")
@@ -200,21 +219,18 @@ def _(grad, input):
     return mul(grad, input)
 
 
-def _check_vectors(name: str, left: Tensor, right: Tensor) -> None:
-    first, second = left._layout, right._layout
-    if (len(first.shape), len(second.shape)) != (1, 1):
+def _check_vectors(name: str, left: Layout, right: Layout) -> None:
+    if (len(left.shape), len(right.shape)) != (1, 1):
         raise RuntimeError(
-            f"1D tensors expected, but got {left.dim()}D and {right.dim()}D tensors "
+            f"1D tensors expected, but got {len(left.shape)}D and {len(right.shape)}D tensors "
             f"{shapes_text(left, right)}"
         )
-    if first.type is not second.type:
-        check_one_device(left, right)
-        raise RuntimeError(
-            f"dot : expected both vectors to have same dtype, but found {left.dtype.legacy} and {right.dtype.legacy} "
-            f"{shapes_text(left, right)}"
-        )
-    if first.shape != second.shape:
-        count, other = first.shape[0], second.shape[0]
+    kinds = [vector.type.dtype.legacy for vector in (left, right)]
+    check_types(
+        f"dot : expected both vectors to have same dtype, but found {kinds[0]} and {kinds[1]}", left, right
+    )
+    if left.shape != right.shape:
+        count, other = left.size, right.size
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor [{count}] and src [{other}] to have the same number of "
             f"elements, but got {count} and {other} elements respectively"
@@ -222,34 +238,34 @@ def _check_vectors(name: str, left: Tensor, right: Tensor) -> None:
     refuse_bools(name, left, right)
 
 
-def dot(input: Tensor, tensor: Tensor) -> Tensor:
+@lookup
+def dot(input: Layout, tensor: Layout) -> Any:
     """The sum of products of two vectors of one length.
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the vectors are bool.
     """
-    check_tensors("dot", input=input, tensor=tensor)
-    _check_vectors("dot", input, tensor)
-    return dot_op(input, tensor)
+    return dot_op, ()
 
 
-def vdot(input: Tensor, other: Tensor) -> Tensor:
+@lookup
+def vdot(input: Layout, other: Layout) -> Any:
     """``dot`` with the first vector conjugated.
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the vectors are bool.
     """
-    check_tensors("vdot", input=input, other=other)
-    _check_vectors("vdot", input, other)
-    return vdot_op(input, other)
+    return vdot_op, ()
 
 
-@operation("BmmBackward0", inputs=["input", "mat2"], linear=True)
-def bmm_op(input: Tensor, mat2: Tensor) -> Tensor:
-    shape = input._layout.shape[0], input._layout.shape[1], mat2._layout.shape[2]
-    return fresh(devices.matrix_product(input, mat2), shape, input._layout.type)
+@planned("BmmBackward0", inputs=["input", "mat2"], linear=True)
+def bmm_op(input: Layout, mat2: Layout) -> Any:
+    check_stacks(input, mat2)
+    check_types(f"expected scalar type {input.type.dtype.legacy} but found {mat2.type.dtype.legacy}", input, mat2)
+    refuse_bools("bmm", input, mat2)
+    return layout_of(input.type, (*input.shape[:2], mat2.shape[2])), devices.product_launcher(input, mat2)
 
 
 @bmm_op.gradient("input")
@@ -264,26 +280,24 @@ def _(grad, input):
     return _turned_product(conj(input), True, grad, False)
 
 
-def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+@lookup
+def bmm(input: Layout, mat2: Layout) -> Any:
     """The products of (b, n, k) and (b, k, m) matrices, of shape (b, n, m).
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the matrices are bool.
     """
-    if not fit(input, mat2, 3):
-        check_tensors("bmm", input=input, mat2=mat2)
-        check_stacks(input, mat2)
-        if input._layout.type is not mat2._layout.type:
-            check_one_device(input, mat2)
-            raise RuntimeError(
-                f"expected scalar type {input.dtype.legacy} but found {mat2.dtype.legacy} {shapes_text(input, mat2)}"
-            )
-        refuse_bools("bmm", input, mat2)
-    return bmm_op(input, mat2)
+    return bmm_op, ()
 
 
 # -- matmul -------------------------------------------------------------------------------------------------------
+
+
+#: What products are that one operation does, by the layouts of the factors; and that operation by their ranks.
+_entries = Entries()
+_recent = _entries.recent
+_SINGLE = {(2, 2): mm_op, (2, 1): mv_op, (1, 1): dot_op}
 
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:
@@ -293,21 +307,27 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         RuntimeError: an operand is 0-d, the shapes do not fit, or the dtypes differ.
         NotImplementedError: the operands are bool.
     """
-    check_tensors("matmul", input=input, other=other)
-    left, right = len(input._layout.shape), len(other._layout.shape)
-    if left == 2 and right == 2:
-        return mm(input, other)
+    try:
+        key = input._layout, other._layout
+    except AttributeError:
+        check_tensors("matmul", input=input, other=other)
+        raise
+    entry = _recent.get(key)
+    if entry is not None:
+        return perform(entry, (input, other))
+    left, right = len(key[0].shape), len(key[1].shape)
+    op = _SINGLE.get((left, right))
+    if op is not None:
+        entry = _entries.find(key) or _entries.add(key, op.entry((input, other))[0])
+        return perform(entry, (input, other))
     if left == 0 or right == 0:
         raise RuntimeError(
-            f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D "
-            f"{shapes_text(input, other)}"
+            f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D {shapes_text(*key)}"
         )
-    if left == 1 and right == 1:
-        return dot(input, other)
-    if left == 2 and right == 1:
-        return mv(input, other)
     if left == 1 and right == 2:
-        return squeeze_result(mm(unsqueeze(input, 0), other), 0)
+        out = squeeze_result(mm(unsqueeze(input, 0), other), 0)
+        out._counter[0] = 1  # PyTorch's squeeze in place counts as a change
+        return out
     if left <= 2 or right <= 2:
         return _folded(input, other) if _should_fold(input, other) else _batched(input, other)
     if left == right == 3 and input._layout.shape[0] != other._layout.shape[0]:
@@ -369,8 +389,9 @@ def _stacked(operand: Tensor, expanded: tuple[int, ...], shape: tuple[int, ...])
     return reshape(expand_op(operand, expanded), shape)
 
 
-for _function in (mm, mv, dot, vdot, bmm, matmul):
-    public(_function)
+for _function in (mm, mv, dot, vdot, bmm):
+    public(_function, checks=True)
+public(matmul)
 
 
 def _tensor(value: Any) -> Any:
@@ -381,8 +402,11 @@ def _tensor(value: Any) -> Any:
 
 
 def _matmul(self: Tensor, other: Any) -> Any:
-    right = _tensor(other)
-    return NotImplemented if right is None else matmul(self, right)
+    if other.__class__ is not Tensor:
+        other = _tensor(other)
+        if other is None:
+            return NotImplemented
+    return matmul(self, other)
 
 
 def _rmatmul(self: Tensor, other: Any) -> Any:

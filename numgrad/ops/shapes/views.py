@@ -14,13 +14,13 @@ from ..._layout import (
     numel,
     view_strides,
 )
-from ..._tensor import Tensor, fresh, strided
+from ..._tensor import Tensor, strided
 from ...autograd.grad_mode import TRACED, state
 from ..arguments import checked
-from ..copying import contiguous
+from ..copying import contiguous, row_reader
 from ..lookup import lookup
 from ..planned import planned
-from ..table import attach, operation, public
+from ..table import attach, public
 
 __all__ = [
     "expand", "expand_as", "expand_op", "passed_on", "permute", "permute_op", "reshape", "reshaped",
@@ -125,10 +125,10 @@ def _(grad, input_shape):
     return _restored(grad, input_shape)
 
 
-@operation("UnsafeViewBackward0", linear=True)
-def unsafe_view(input: Tensor, shape: tuple[int, ...]) -> Tensor:
+@planned("UnsafeViewBackward0", linear=True)
+def unsafe_view(input: Layout, shape: tuple[int, ...]) -> Any:
     """A reshaped tensor that takes over the memory of a contiguous intermediate result nobody else holds."""
-    return fresh(input._flat, shape, input._layout.type)
+    return layout_of(input.type, shape), row_reader(input)
 
 
 @unsafe_view.gradient("input")
@@ -279,12 +279,10 @@ def squeeze_dims(input: Layout, dims: tuple[int, ...]) -> tuple[Layout, int]:
     return _squeezed(input, dims)
 
 
-@operation("SqueezeBackward4", linear=True)
-def squeeze_result(input: Tensor, dim: int) -> Tensor:
+@planned("SqueezeBackward4", linear=True)
+def squeeze_result(input: Layout, dim: int) -> Any:
     """A result of one row as a vector: it takes over the memory, as PyTorch's in-place squeeze does."""
-    out = fresh(input._flat, input._layout.shape[:dim] + input._layout.shape[dim + 1 :], input._layout.type)
-    out._counter[0] = 1  # which counts as a change
-    return out
+    return layout_of(input.type, input.shape[:dim] + input.shape[dim + 1 :]), row_reader(input)
 
 
 @squeeze_all.gradient("input")
