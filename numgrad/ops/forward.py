@@ -214,7 +214,9 @@ def _gradients(
 ) -> list[tuple[Any, Any]]:
     """What the rules make of the cotangents, for each input that has a tangent, with that."""
     values = dict(zip(op.parameters, args, strict=False))
-    values.update({f"{name}_shape": value._layout.shape for name, value in values.items() if isinstance(value, Tensor)})
+    layouts = {name: value._layout for name, value in values.items() if isinstance(value, Tensor)}
+    for name, layout in layouts.items():
+        values[f"{name}_shape"], values[f"{name}_layout"] = layout.shape, layout
     values.update({name: output[2] for name, output in zip(op.outputs, outputs, strict=False)})
     values["grad"] = cotangents if len(cotangents) > 1 else cotangents[0]
     if op.sequence:
