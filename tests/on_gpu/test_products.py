@@ -89,7 +89,8 @@ def test_matrix_and_vector(cuda):
     ):
         shape = left.shape[:1]
         result = cuda.product(on_gpu(left), on_gpu(right), shape)
-        np.testing.assert_array_equal(result.host(), cpu.vector_product_launcher(left._layout, right._layout)(left, right)
+        expected = cpu.vector_product_launcher(left._layout, right._layout)(left, right)
+        np.testing.assert_array_equal(result.host(), expected)
 
 
 def test_add_to(cuda):
