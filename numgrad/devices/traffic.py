@@ -115,8 +115,8 @@ def uses(text: str) -> Uses:
 
 #: Of the functions that kernels call with arrays: the places of those that they read, and that they write.
 _CALLED = {
-    "gemm": ((4, 8), (13,)), "load4": ((0,), ()), "store4": ((), (0,)), "atomic_add": ((0,), (0,)),
-    "compare_and_swap": ((0,), (0,)),
+    "gemm": ((4, 8), (13,)), "gemv": ((3, 7), (10,)), "dot": ((2, 5), ()), "load4": ((0,), ()),
+    "store4": ((), (0,)), "atomic_add": ((0,), (0,)), "compare_and_swap": ((0,), (0,)),
 }
 
 
