@@ -6,6 +6,7 @@ Shapes and strides are tuples of ints, in elements.
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 import threading
 from collections.abc import Sequence
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Layout", "all_dims", "broadcast_shapes", "broadcast_strides", "contiguous_strides", "is_contiguous", "layout_of",
-    "loop_nest", "normal_dim", "normal_dims", "numel", "outgrown", "output_strides", "overlaps_itself", "view_strides",
+    "loop_nest", "matrix_steps", "normal_dim", "normal_dims", "numel", "outgrown", "output_strides", "overlaps_itself",
+    "view_strides",
 ]
 
 Ints = tuple[int, ...]
@@ -273,6 +275,24 @@ def loop_nest(
     return tuple(sizes), tuple([
         tuple([step * item for step in own]) for own, item in zip(zip(*steps, strict=True), itemsizes, strict=True)
     ])
+
+
+def matrix_steps(
+    source: Layout, target: Layout
+) -> tuple[list[tuple[int, int]], tuple[Ints, Ints], int]:
+    """How to go through the matrices in the last two dimensions of two tensors of one shape together.
+
+    Returns where each group of evenly spaced matrices starts in both, the steps from a matrix to the next, from row to
+    row and from column to column in both, and the number of matrices in a group.
+    """
+    shape = source.shape[:-2]
+    sizes, steps = loop_nest(shape, ((shape, source.strides[:-2]), (shape, target.strides[:-2])), (1, 1))
+    *outer, count = sizes
+    starts = [
+        (sum(map(operator.mul, index, steps[0])), sum(map(operator.mul, index, steps[1])))
+        for index in (itertools.product(*map(range, outer)) if source.size else ())
+    ]
+    return starts, ((steps[0][-1], *source.strides[-2:]), (steps[1][-1], *target.strides[-2:])), count
 
 
 def view_strides(shape: Ints, strides: Ints, target: Ints) -> Ints | None:

@@ -40,8 +40,8 @@ from .table import attach, check_tensors, operation, public
 
 __all__ = [
     "check_memory_format", "clone", "clone_op", "contiguous", "contiguous_op", "convert", "copier", "copy_program",
-    "kept_copy", "kept_layout", "kept_strides", "placed", "repeated_zero", "row_of", "row_or_none", "row_reader", "same",
-    "to", "warn_of_loss", "write", "writer",
+    "kept_copy", "kept_layout", "kept_strides", "placed", "repeated_zero", "row_of", "row_or_none", "row_reader",
+    "same", "to", "warn_of_loss", "write", "writer",
 ]
 
 

@@ -8,6 +8,9 @@ from numba import prange
 #: Elements that one piece of the work copies, about.
 PIECE = 16384
 
+#: Placeholder: the dtype of the elements.
+T = np.float32
+
 
 def copy_stretches(
     x, start, x_outer, x_middle, x_row, x_step, out, target, out_outer, out_middle, out_row, outer, middle, rows, width
@@ -44,3 +47,37 @@ def _copy(values, out):
 def _repeat(value, out):
     for i in range(out.size):
         out[np.uint64(i)] = value
+
+
+def join_rows(x, x_start, x_width, y, y_start, y_width, outer, stride, start, out):
+    """Write ``outer`` rows of each of two rows of rows beside each other to ``out``.
+
+    The rows of ``out`` are ``stride`` elements long, and are written to from element ``start`` of each on.
+    """
+    for o in range(outer):
+        place = start + o * stride
+        begin = x_start + o * x_width
+        for i in range(x_width):
+            out[np.uint64(place + i)] = x[np.uint64(begin + i)]
+        place += x_width
+        begin = y_start + o * y_width
+        for i in range(y_width):
+            out[np.uint64(place + i)] = y[np.uint64(begin + i)]
+
+
+def keep_triangle(
+    x, start, x_step, x_row, x_column, out, target, out_step, out_row, out_column, matrices, rows, columns, diagonal,
+    above,
+):  # fmt: skip
+    """``out[m, r, c]`` is ``x[m, r, c]``, or 0 above (or below) a diagonal; both begin and go on in steps of their own.
+    """
+    for line in prange(matrices * rows):
+        matrix = line // rows
+        row = line - matrix * rows
+        source = start + matrix * x_step + row * x_row
+        place = target + matrix * out_step + row * out_row
+        edge = row + diagonal
+        for column in range(columns):
+            kept = column <= edge if above else column >= edge
+            value = x[np.uint64(source + column * x_column)] if kept else T(0)
+            out[np.uint64(place + column * out_column)] = value

@@ -28,12 +28,18 @@ def _copy_part(x, width, outer, stride, start, out):
         out[o * stride + start + i - o * width] = x[i]
 
 
-def clear_triangle(x, start, steps, row_step, column_step, rows, columns, count, diagonal, above):
-    """Zero what lies above, or below, a diagonal of matrices that are ``steps`` apart, ``count`` elements in all."""
+def keep_triangle(
+    x, start, x_step, x_row, x_column, out, target, out_step, out_row, out_column, rows, columns, count, diagonal, above
+):  # fmt: skip
+    """Copy matrices, ``count`` elements in all, with zeros above, or below, a diagonal.
+
+    The matrices of ``x`` and ``out`` are ``x_step`` and ``out_step`` elements apart.
+    """
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         row = over(i, columns)
         column = i - row * columns
         matrix = over(row, rows)
         row -= matrix * rows
-        if column - row > diagonal if above else column - row < diagonal:
-            x[start + matrix * steps + row * row_step + column * column_step] = T(0)
+        kept = column - row <= diagonal if above else column - row >= diagonal
+        value = x[start + matrix * x_step + row * x_row + column * x_column] if kept else T(0)
+        out[target + matrix * out_step + row * out_row + column * out_column] = value

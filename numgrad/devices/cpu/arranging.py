@@ -1,22 +1,21 @@
-"""Elements put in their places: copied to another layout, joined, cleared."""
+"""Elements put in their places: copied to another layout, joined, copied where they are on one side of a diagonal."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from numgrad_kernels.cpu import copying
 
-from ..._layout import loop_nest
-from ..launches import by_numpy
-from .launching import empty, launch
+from ..._layout import Layout, loop_nest, matrix_steps, numel
+from .launching import kernel_for, launch
 from .pointwise import run_pointwise
-from .threads import worth_threads
 
-__all__ = ["clear_triangle", "copy", "joined"]
+__all__ = ["copy", "joiner", "triangle_writer"]
 
 #: Elements from which a copy is worth finding out how it can be made in stretches.
 STRETCHES_FROM = 4096
@@ -61,22 +60,50 @@ def _stretches(
     return x, out[:3], tuple([1] * len(missing)) + sizes
 
 
-def clear_triangle(tensor: Any, diagonal: int, above: bool) -> None:
-    """Zero what lies above (or below) a diagonal of each matrix in the last two dimensions, in place."""
-    rows, columns = tensor._layout.shape[-2:]
-    outside = np.tri(rows, columns, diagonal if above else diagonal - 1, bool)
-    np.copyto(tensor._array(), 0, where=~outside if above else outside, casting="unsafe")
+def joiner(tensors: Sequence[Layout], dim: int, out: Layout) -> Callable[..., np.ndarray]:
+    """What makes a row of the elements of tensors, given one by one, joined along a dimension.
+
+    They are of one dtype and contiguous.  The work is one thread's.
+    """
+    size, kind = out.size, out.type.numpy
+    word = _WORDS.get(kind.itemsize, kind)
+    outer = numel(out.shape[:dim])
+    widths = [layout.size // outer if outer else 0 for layout in tensors]
+    stride = sum(widths)
+    kernel_of = kernel_for(copying.join_rows, word, (word, int, int) * 2 + (int, int, int, word), 0)
+    pairs = list(zip(itertools.accumulate(widths, initial=0), widths, strict=False))
+    steps = []
+    for first in range(0, len(pairs), 2):
+        second = first + 1 if first + 1 < len(pairs) else first
+        start, width = pairs[first]
+        steps.append((first, width, second, pairs[second][1] if second > first else 0, start))
+
+    def launch(*given: Any) -> np.ndarray:
+        row = np.empty(size, kind)
+        join = kernel_of().entry
+        for first, width, second, other, start in steps:
+            x, y = given[first], given[second]
+            join(x._storage, x._offset, width, y._storage, y._offset, other, outer, stride, start, row)
+        return row
+
+    return launch
 
 
-def joined(tensors: Sequence[Any], dim: int, shape: tuple[int, ...], size: int) -> np.ndarray | None:
-    """The elements, as one row, of tensors of one dtype joined along a dimension; None if threads should copy them."""
-    if worth_threads(size):
-        return None
-    out = empty(shape, tensors[0]._layout.type)
-    if dim == 0 and all(tensor._flat is not None for tensor in tensors):
-        return _concatenate([tensor._flat for tensor in tensors], out=out)
-    _concatenate([tensor._array() for tensor in tensors], dim, out=out.reshape(shape))
-    return out
+def triangle_writer(source: Layout, target: Layout, diagonal: int, above: bool) -> Callable[..., None]:
+    """What copies matrices, in the last two dimensions, with zeros above (or below) a diagonal.
 
+    It is given the memory and the first element of a tensor of the layout ``source``, then those of one of the layout
+    ``target``, which is overwritten, and may be the same.
+    """
+    kind = source.type.numpy
+    word = _WORDS.get(kind.itemsize, kind)
+    starts, steps, count = matrix_steps(source, target)
+    numbers = (count, *source.shape[-2:], diagonal, above)
+    kinds = (word, int, int, int, int) * 2 + (int, int, int, int, bool)
+    kernel_of = kernel_for(copying.keep_triangle, word, kinds, source.size)
 
-_concatenate = by_numpy("numpy.concatenate")(np.concatenate)
+    def launch(x: np.ndarray, first: int, out: np.ndarray, place: int) -> None:
+        for start, goal in starts:
+            kernel_of().entry(x, first + start, *steps[0], out, place + goal, *steps[1], *numbers)
+
+    return launch

@@ -20,7 +20,7 @@ from ..memory import empty_row, filled_row, out_of_memory, zero_row
 from .pointwise import NUMBERS, pointwise_kernel
 from .threads import PARALLEL_FROM, worth_threads
 
-__all__ = ["Row", "empty", "filled", "launch", "share_elements", "zeros"]
+__all__ = ["Row", "empty", "filled", "kernel_for", "launch", "share_elements", "zeros"]
 
 #: The class of the rows that tensors keep their elements in.
 Row = np.ndarray
@@ -49,21 +49,47 @@ def launch(
     parallel = worth_threads(size)
     kinds = tuple([a.dtype if a.__class__ is Row else a.__class__ for a in arguments])
     key: Any = (function, compute, parallel, kinds, *parts.items()) if parts else (function, compute, parallel, kinds)
-    kernel = _hand_written.get(key)
-    if kernel is None:
-        kernel = _hand_written[key] = compile_kernel(
-            function.__name__,
-            lambda: module_text(function, compute, parts),
-            [_argument_type(k) for k in kinds],
-            parallel=parallel,
-        )
+    kernel = _hand_written.get(key) or _made(key)
     kernel.entry(*arguments)
+
+
+def _made(key: Any) -> Kernel:
+    function, compute, parallel, kinds, *parts = key
+    kernel = _hand_written[key] = compile_kernel(
+        function.__name__,
+        lambda: module_text(function, compute, dict(parts)),
+        [_argument_type(k) for k in kinds],
+        parallel=parallel,
+    )
+    return kernel
 
 
 def _argument_type(kind: Any) -> types.Type:
     if isinstance(kind, np.dtype):
         return types.Array(from_dtype(kind), 1, "C")
     return {bool: types.boolean, int: types.int64, float: types.float64, complex: types.complex128}[kind]
+
+
+def kernel_for(
+    function: Callable[..., None], compute: np.dtype, kinds: tuple[Any, ...], size: int
+) -> Callable[[], Kernel]:
+    """What gives the kernel that ``launch`` would run on arguments of these kinds: dtypes of rows, classes of numbers.
+
+    A row of another dtype whose elements are as long is taken, too: the kernel sees its bits.
+    """
+    serial: Kernel | None = None
+
+    def kernel() -> Kernel:
+        nonlocal serial
+        if size >= PARALLEL_FROM:
+            key = (function, compute, worth_threads(size), kinds)
+            return _hand_written.get(key) or _made(key)
+        if serial is None:
+            key = (function, compute, False, kinds)
+            serial = _hand_written.get(key) or _made(key)
+        return serial
+
+    return kernel
 
 
 def zeros(shape: tuple[int, ...], type: Any) -> np.ndarray:

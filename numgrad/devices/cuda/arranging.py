@@ -1,30 +1,27 @@
-"""Elements put in their places on a GPU: joined, cleared."""
+"""Elements put in their places on a GPU: joined, copied."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from numgrad_kernels.cuda import arranging
 
-from ..._layout import loop_nest, numel
+from ..._layout import Layout, matrix_steps, numel
 from ..rows import DeviceRow
 from .indexing import WORDS, narrow
 from .launching import blocks_for, launch
 from .memory import empty_row, no_row
 
-__all__ = ["clear_triangle", "joined"]
+__all__ = ["joiner", "triangle_writer"]
 
 #: How many tensors one kernel joins.
 TOGETHER = 4
 
 
-def joined(tensors: Sequence[Any], dim: int, shape: tuple[int, ...], size: int) -> DeviceRow | None:
-    """The elements, as one row, of tensors of one dtype joined along a dimension; None if one is not row-major."""
+def _joined(tensors: Sequence[Any], dim: int, shape: tuple[int, ...], size: int) -> DeviceRow:
     rows = [tensor._flat for tensor in tensors]
-    if None in rows:
-        return None
     first = tensors[0]
     out = empty_row(size, first._layout.type.numpy, first._layout.type.device.index)
     if not size:
@@ -53,18 +50,29 @@ def joined(tensors: Sequence[Any], dim: int, shape: tuple[int, ...], size: int) 
     return out
 
 
-def clear_triangle(tensor: Any, diagonal: int, above: bool) -> None:
-    """Zero what lies above (or below) a diagonal of each matrix in the last two dimensions, in place."""
-    layout = tensor._layout
-    shape, strides = layout.shape, layout.strides
-    if not layout.size:
-        return
-    sizes, (steps,) = loop_nest(shape[:-2], ((shape[:-2], strides[:-2]),), (1,))
-    *outer, matrices = sizes
-    count = matrices * shape[-2] * shape[-1]
-    for place in itertools.product(*map(range, outer)):
-        start = tensor._offset + sum([index * step for index, step in zip(place, steps, strict=False)])
-        launch(
-            arranging.clear_triangle, layout.type.numpy, tensor._storage, start, steps[-1], *strides[-2:], *shape[-2:],
-            count, diagonal, above, blocks=blocks_for(count), **narrow(count),
-        )
+def triangle_writer(source: Layout, target: Layout, diagonal: int, above: bool) -> Callable[..., None]:
+    """What copies matrices, in the last two dimensions, with zeros above (or below) a diagonal.
+
+    It is given the memory and the first element of a tensor of the layout ``source``, then those of one of the layout
+    ``target``, which is overwritten, and may be the same.
+    """
+    kind, sizes = source.type.numpy, source.shape[-2:]
+    starts, steps, matrices = matrix_steps(source, target)
+    count = matrices * numel(sizes)
+
+    def launch_all(x: DeviceRow, first: int, out: DeviceRow, place: int) -> None:
+        for start, goal in starts:
+            launch(
+                arranging.keep_triangle, kind, x, first + start, *steps[0], out, place + goal, *steps[1], *sizes, count,
+                diagonal, above, blocks=blocks_for(count), **narrow(count),
+            )
+
+    return launch_all
+
+
+def joiner(tensors: Sequence[Layout], dim: int, out: Layout) -> Callable[..., Any]:
+    """What makes a row of the elements of tensors, given one by one, joined along a dimension.
+
+    They are of one dtype and contiguous.
+    """
+    return lambda *given: _joined(given, dim, out.shape, out.size)

@@ -5,41 +5,39 @@ from __future__ import annotations
 from typing import Any
 
 from ... import devices
-from ..._layout import normal_dim
+from ..._layout import Layout, layout_of, normal_dim
 from ..._tensor import Tensor
 from ..._types import bool_
-from ..copying import contiguous_op, write
-from ..indexing.updating import updating
-from ..new import zeros_of
+from ..copying import copier
+from ..lookup import lookup
 from ..overwriting import fill_
+from ..planned import planned
 from ..reductions.sums import sum_all
-from ..table import attach, operation, public
+from ..table import attach, public
 from .dimensions import ravel
-from .parts import narrow
-from .views import expand_op, view_of
+from .parts import narrow, of_part, part_written
+from .views import expand_op
 from .windows import as_strided
 
 __all__ = ["diag", "diag_embed", "diagflat", "diagonal", "diagonal_op", "trace", "tril", "triu"]
 
 
-@operation("DiagonalBackward0", view=True, dims=["dim1", "dim2"])
-def diagonal_op(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    return _diagonal(input, offset, dim1, dim2)
-
-
-def _diagonal(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    shape, strides = input._layout.shape, input._layout.strides
+@planned("DiagonalBackward0", view=True, dims=["dim1", "dim2"])
+def diagonal_op(input: Layout, offset: int, dim1: int, dim2: int) -> tuple[Layout, int]:
+    shape, strides = input.shape, input.strides
     down, right = max(-offset, 0), max(offset, 0)
     length = max(min(shape[dim1] - down, shape[dim2] - right), 0)
     kept = [d for d in range(len(shape)) if d not in (dim1, dim2)]
-    start = input._offset + (down * strides[dim1] + right * strides[dim2] if length else 0)
-    extents = [*[shape[d] for d in kept], length]
-    return view_of(input, extents, [*[strides[d] for d in kept], strides[dim1] + strides[dim2]], start)
+    extents, steps = (*[shape[d] for d in kept], length), (*[strides[d] for d in kept], strides[dim1] + strides[dim2])
+    start = down * strides[dim1] + right * strides[dim2] if length else 0
+    return layout_of(input.type, extents, steps), start
 
 
-@operation("DiagonalBackward0_copy", linear=True, dims=["dim1", "dim2"])
-def diagonal_copy(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    return contiguous_op.function(_diagonal(input, offset, dim1, dim2))
+@planned("DiagonalBackward0_copy", linear=True, dims=["dim1", "dim2"])
+def diagonal_copy(input: Layout, offset: int, dim1: int, dim2: int) -> Any:
+    part, start = diagonal_op.prepare(input, offset, dim1, dim2)
+    out = layout_of(part.type, part.shape)
+    return out, of_part(part, start, copier(part, out))
 
 
 @diagonal_op.gradient("input")
@@ -48,12 +46,12 @@ def _(grad, input_shape, offset, dim1, dim2):
     return diagonal_backward(grad, input_shape, offset, dim1, dim2)
 
 
-@operation("DiagonalBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim1", "dim2"], shapes=["shape"])
-def diagonal_backward(grad_output: Tensor, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Tensor:
+@planned("DiagonalBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim1", "dim2"], shapes=["shape"])
+def diagonal_backward(grad_output: Layout, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Any:
     """Zeros of ``shape`` with the gradient on the diagonal."""
-    out = zeros_of(shape, grad_output._layout.type)
-    write(_diagonal(out, offset, dim1, dim2), grad_output)
-    return out
+    part, start = diagonal_op.prepare(layout_of(grad_output.type, shape), offset, dim1, dim2)
+    out, launch = part_written(grad_output, shape, part.strides, start)
+    return out, lambda tensor: launch(tensor, 1)
 
 
 @diagonal_backward.gradient("grad_output")
@@ -69,7 +67,8 @@ def _two_dims(dim1: int, dim2: int, rank: int) -> tuple[int, int]:
     return first, second
 
 
-def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+@lookup
+def diagonal(input: Layout, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """The diagonals of the matrices in two dimensions, as a last dimension; a view.
 
     ``offset`` counts diagonals to the right of the main one (negative, below it).
@@ -78,16 +77,16 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
         IndexError: there is no such dimension.
         RuntimeError: the two are the same.
     """
-    return diagonal_op(input, offset, *_two_dims(dim1, dim2, len(input._layout.shape)))
+    return diagonal_op, (offset, *_two_dims(dim1, dim2, len(input.shape)))
 
 
-@operation("DiagEmbedBackward0", linear=True, dims=["dim1", "dim2"])
-def diag_embed_op(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    side = input._layout.shape[-1] + abs(offset)
-    shape = list(input._layout.shape[:-1])
+@planned("DiagEmbedBackward0", linear=True, dims=["dim1", "dim2"])
+def diag_embed_op(input: Layout, offset: int, dim1: int, dim2: int) -> Any:
+    side = input.shape[-1] + abs(offset)
+    shape = list(input.shape[:-1])
     for dim in sorted((dim1, dim2)):
         shape.insert(dim, side)
-    return diagonal_backward.function(input, tuple(shape), offset, dim1, dim2)
+    return diagonal_backward.prepare(input, tuple(shape), offset, dim1, dim2)
 
 
 @diag_embed_op.gradient("input")
@@ -95,29 +94,29 @@ def _(grad, offset, dim1, dim2):
     return diagonal_op(grad, offset, dim1, dim2)
 
 
-def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+@lookup
+def diag_embed(input: Layout, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """Matrices with the last dimension's elements on a diagonal and zeros elsewhere.
 
     Raises:
         IndexError: there is no such dimension in the result.
         RuntimeError: the two are the same.
     """
-    rank = len(input._layout.shape) + 1 if input._layout.shape else 0
-    return diag_embed_op(input, offset, *_two_dims(dim1, dim2, rank))
+    rank = len(input.shape) + 1 if input.shape else 0
+    return diag_embed_op, (offset, *_two_dims(dim1, dim2, rank))
 
 
-def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+@lookup
+def diag(input: Layout, diagonal: int = 0) -> Any:
     """A matrix with a vector's elements on a diagonal; of a matrix, a copy of the diagonal.
 
     Raises:
         RuntimeError: the tensor is neither a vector nor a matrix.
     """
-    rank = len(input._layout.shape)
-    if rank == 1:
-        return diag_embed_op(input, diagonal, 0, 1)
-    if rank != 2:
+    rank = len(input.shape)
+    if rank not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {rank}D (shape {list(input.shape)})")
-    return diagonal_copy(input, diagonal, 0, 1)
+    return diag_embed_op if rank == 1 else diagonal_copy, (diagonal, 0, 1)
 
 
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
@@ -125,9 +124,11 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return diag_embed_op(ravel(input), offset, 0, 1)
 
 
-@operation("TraceBackward0", linear=True)
-def trace_op(input: Tensor) -> Tensor:
-    return sum_all.function(_diagonal(input, 0, 0, 1))
+@planned("TraceBackward0", linear=True)
+def trace_op(input: Layout) -> Any:
+    part, start = diagonal_op.prepare(input, 0, 0, 1)
+    out, launch = sum_all.prepare(part)
+    return out, of_part(part, start, launch)
 
 
 @trace_op.gradient("input")
@@ -135,32 +136,62 @@ def _(grad, input_shape):
     return diagonal_backward(expand_op(grad, (min(input_shape),)), input_shape, 0, 0, 1)
 
 
-def trace(input: Tensor) -> Tensor:
+@lookup
+def trace(input: Layout) -> Any:
     """The sum of a matrix's diagonal; of integers as int64.
 
     Raises:
         RuntimeError: the tensor is no matrix.
     """
-    if len(input._layout.shape) != 2:
+    if len(input.shape) != 2:
         raise RuntimeError(
-            f"trace: expected a matrix, but got tensor with dim {len(input._layout.shape)} (shape {list(input.shape)})"
+            f"trace: expected a matrix, but got tensor with dim {len(input.shape)} (shape {list(input.shape)})"
         )
-    if input.dtype is bool_:
+    if input.type.dtype is bool_:
         raise NotImplementedError(f"\"trace\" not implemented for 'Bool' (shape {list(input.shape)})")
-    return trace_op(input)
+    return trace_op, ()
 
 
 # -- triangles ----------------------------------------------------------------------------------------------------
 
 
-@updating("TrilBackward0", dims=())
-def tril_op(input: Tensor, diagonal: int) -> None:
-    devices.clear_triangle(input, diagonal, above=True)
+def _triangle(input: Layout, diagonal: int, above: bool) -> Any:
+    """The layout of matrices with zeros above (or below) a diagonal, and what makes them."""
+    out = layout_of(input.type, input.shape)
+    write = devices.triangle_writer(input, out, diagonal, above)
+
+    def launch(tensor: Tensor) -> Any:
+        row = devices.empty(out.shape, out.type)
+        write(tensor._storage, tensor._offset, row, 0)
+        return row
+
+    return out, launch
 
 
-@updating("TriuBackward0", dims=())
-def triu_op(input: Tensor, diagonal: int) -> None:
-    devices.clear_triangle(input, diagonal, above=False)
+def _triangle_kept(input: Layout, diagonal: int, above: bool) -> Any:
+    """What clears a tensor above (or below) a diagonal."""
+    write = devices.triangle_writer(input, input, diagonal, above)
+    return lambda _, target: write(target._storage, target._offset, target._storage, target._offset)
+
+
+@planned("TrilBackward0", dims=())
+def tril_op(input: Layout, diagonal: int) -> Any:
+    return _triangle(input, diagonal, True)
+
+
+@tril_op.changing
+def _(input: Layout, diagonal: int) -> Any:
+    return _triangle_kept(input, diagonal, True)
+
+
+@planned("TriuBackward0", dims=())
+def triu_op(input: Layout, diagonal: int) -> Any:
+    return _triangle(input, diagonal, False)
+
+
+@triu_op.changing
+def _(input: Layout, diagonal: int) -> Any:
+    return _triangle_kept(input, diagonal, False)
 
 
 @tril_op.gradient("input")
@@ -173,42 +204,44 @@ def _(grad, diagonal):
     return triu_op(grad, diagonal)
 
 
-def _check_matrix(name: str, input: Tensor, diagonal: Any) -> None:
-    if len(input._layout.shape) < 2:
+def _check_matrix(name: str, input: Layout, diagonal: Any) -> None:
+    if len(input.shape) < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions (shape {list(input.shape)})")
     if not isinstance(diagonal, int):
         raise TypeError(f"{name}(): argument 'diagonal' must be int, not {type(diagonal).__name__}")
 
 
-def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+@lookup
+def tril(input: Layout, diagonal: int = 0) -> Any:
     """Matrices with zeros above a diagonal, which is counted from the main one to the right.
 
     Raises:
         RuntimeError: the tensor has fewer than two dimensions.
     """
     _check_matrix("tril", input, diagonal)
-    return tril_op(input, diagonal)
+    return tril_op, (diagonal,)
 
 
-def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+@lookup
+def triu(input: Layout, diagonal: int = 0) -> Any:
     """Matrices with zeros below a diagonal, which is counted from the main one to the right.
 
     Raises:
         RuntimeError: the tensor has fewer than two dimensions.
     """
     _check_matrix("triu", input, diagonal)
-    return triu_op(input, diagonal)
+    return triu_op, (diagonal,)
 
 
 def tril_(input: Tensor, diagonal: int = 0) -> Tensor:
     """``tril`` in place: overwrites the tensor and returns it."""
-    _check_matrix("tril_", input, diagonal)
+    _check_matrix("tril_", input._layout, diagonal)
     return tril_op.in_place(input, diagonal)
 
 
 def triu_(input: Tensor, diagonal: int = 0) -> Tensor:
     """``triu`` in place: overwrites the tensor and returns it."""
-    _check_matrix("triu_", input, diagonal)
+    _check_matrix("triu_", input._layout, diagonal)
     return triu_op.in_place(input, diagonal)
 
 
@@ -232,8 +265,9 @@ def fill_diagonal_(input: Tensor, fill_value: Any, wrap: bool = False) -> Tensor
     return input
 
 
-for _function in (diagonal, diag, diag_embed, diagflat, trace, tril, triu):
-    public(_function)
+for _function in (diagonal, diag, diag_embed, trace, tril, triu):
+    public(_function, checks=True)
+public(diagflat)
 attach("fill_diagonal_", fill_diagonal_)
 attach("tril_", tril_)
 attach("triu_", triu_)

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import devices
-from ..._layout import normal_dim, numel
-from ..._tensor import Tensor, fresh
-from ..copying import convert, write
-from ..new import empty_of, zeros_of
+from ..._layout import Layout, layout_of, normal_dim
+from ..._tensor import Tensor, tensor_of
+from ..._types import tensor_type
+from ..copying import STRETCHES_FROM, convert, writer
+from ..dispatch import Entries, perform
+from ..lookup import lookup
+from ..new import zeros_of
 from ..outputs import write_out
+from ..planned import planned
 from ..promotion import promote_types
 from ..reductions.axes import numpy_names
-from ..table import operation, public
+from ..table import public
 from .dimensions import atleast_1d, atleast_2d, atleast_3d
-from .parts import slice_op
-from .views import passed_on, reshape, unsqueeze_op, view_of
+from .parts import select_op, slice_op
+from .views import passed_on, reshape, unsqueeze_op
 
 __all__ = ["cat", "cat_op", "checked_tensors", "stack", "unbind"]
 
 
-@operation("UnbindBackward0", view=True, dims=["dim"])
-def unbind_op(input: Tensor, dim: int) -> tuple[Tensor, ...]:
-    shape, strides = input._layout.shape, input._layout.strides
-    rest = shape[:dim] + shape[dim + 1 :], strides[:dim] + strides[dim + 1 :]
-    return tuple([view_of(input, *rest, input._offset + i * strides[dim]) for i in range(shape[dim])])
+@planned("UnbindBackward0", view=True, dims=["dim"])
+def unbind_op(input: Layout, dim: int) -> Any:
+    part, step = select_op.prepare(input, dim, 0)
+    return (part,) * input.shape[dim], tuple([index * step for index in range(input.shape[dim])])
 
 
 @unbind_op.gradient("input")
@@ -38,38 +41,50 @@ def _(grad, input_shape, dim):
     return stack([missing if g is None else g for g in grads], dim)
 
 
-def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+@lookup
+def unbind(input: Layout, dim: int = 0) -> Any:
     """The parts of the tensor at every index of a dimension.
 
     Raises:
         IndexError: there is no such dimension.
     """
-    dim = normal_dim(dim, len(input._layout.shape))
-    if not input._layout.shape:
+    dim = normal_dim(dim, len(input.shape))
+    if not input.shape:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return unbind_op(input, dim)
+    return unbind_op, (dim,)
 
 
-@operation("CatBackward0", inputs=["tensors"], sequence=True, linear=True)
-def cat_op(tensors: tuple[Tensor, ...], dim: int, extents: tuple[Any, ...]) -> Tensor:
-    if None in extents:  # rows of no elements, which may stand beside tensors of any shape
-        tensors, extents = _without_empty_rows(tensors, extents)
-    layout = tensors[0]._layout
-    shape = (*layout.shape[:dim], sum(extents), *layout.shape[dim + 1 :])
-    size = numel(shape)
-    row = devices.joined(tensors, dim, shape, size)
-    if row is not None:
-        return fresh(row, shape, layout.type)
-    out = empty_of(shape, layout.type)
+@planned("CatBackward0", inputs=["tensors"], sequence=True, linear=True)
+def cat_op(tensors: tuple[Layout, ...], dim: int, extents: tuple[int | None, ...]) -> Any:
+    """Rows of no elements, whose extent is None, may stand beside tensors of any shape."""
+    first = next(layout for layout, extent in zip(tensors, extents, strict=True) if extent is not None)
+    shape = (*first.shape[:dim], sum([extent or 0 for extent in extents]), *first.shape[dim + 1 :])
+    out = layout_of(first.type, shape)
+    return out, _joiner(tensors, dim, out)
+
+
+def _joiner(tensors: Sequence[Layout], dim: int, out: Layout) -> Callable[..., Any]:
+    """What makes the memory of the tensors, given one by one, joined along a dimension; rows of no elements are left
+    out."""
+    on_gpu = out.type.device.type != "cpu"
+    if (on_gpu or out.size < STRETCHES_FROM) and all(own.contiguous and own.type is out.type for own in tensors):
+        return devices.joiner(tensors, dim, out)
+    parts: list[Any] = []
     start = 0
-    for tensor, extent in zip(tensors, extents, strict=True):
-        write(slice_op.function(out, dim, start, start + extent, 1), tensor)
-        start += extent
-    return out
+    for own in tensors:
+        part = layout_of(out.type, own.shape, out.strides) if own.size else None
+        parts.append(None if part is None else (part, start * out.strides[dim], writer(own, part)))
+        start += own.shape[dim] if part is not None else 0
 
+    def launch(*given: Tensor) -> Any:
+        row = devices.empty(out.shape, out.type)
+        for tensor, part in zip(given, parts, strict=True):
+            if part is not None:
+                layout, offset, write = part
+                write(tensor, tensor_of(layout, row, offset))
+        return row
 
-def _without_empty_rows(tensors: Any, extents: Any) -> Any:
-    return zip(*[pair for pair in zip(tensors, extents, strict=True) if pair[1] is not None], strict=True)
+    return launch
 
 
 @cat_op.gradient("tensors")
@@ -99,6 +114,11 @@ def checked_tensors(name: str, tensors: Any) -> tuple[Tensor, ...]:
     return tuple(tensors)
 
 
+#: The entries of calls of ``cat`` and ``stack``, by their name, the dimension and the layouts of the tensors.
+_calls = Entries()
+_known_calls = _calls.recent
+
+
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, **names: Any) -> Tensor:
     """The tensors joined along an existing dimension, in the dtype that all can be converted to.
 
@@ -108,18 +128,44 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, **names: An
         ValueError: there are none.
         RuntimeError: their other sizes differ.
     """
+    return _joined("cat", _cat, tensors, dim, out, names)
+
+
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, **names: Any) -> Tensor:
+    """The tensors, all of one shape, joined along a new dimension, which may be called ``axis``.
+
+    Raises:
+        RuntimeError: there are none, or their shapes differ.
+    """
+    return _joined("stack", _stack, tensors, dim, out, names)
+
+
+def _joined(name: str, resolve: Any, tensors: Any, dim: Any, out: Any, names: Any) -> Tensor:
+    """What an operation makes of the tensors, where ``resolve`` says which one and of what."""
     if names:
-        dim, _ = numpy_names("cat", names, dim, empty=0)
+        dim, _ = numpy_names(name, names, dim, empty=0)
     if out is not None:
-        return write_out("cat", out, cat(tensors, dim))
-    given = checked_tensors("cat", tensors)
+        return write_out(name, out, _joined(name, resolve, tensors, dim, None, None))
+    key: Any = None
+    if dim.__class__ is int and (tensors.__class__ is list or tensors.__class__ is tuple):
+        try:
+            key = (resolve, dim, *[tensor._layout for tensor in tensors])
+            entry = _known_calls[key]
+        except (KeyError, AttributeError):
+            pass
+        else:
+            return perform(entry, tensors)
+    op, given, *how = resolve(checked_tensors(name, tensors), dim)
+    entry, operands = op.entry((given, *how))
+    if all(operand is tensor for operand, tensor in zip(operands, tensors, strict=True)) and key is not None:
+        _calls.add(key, entry)
+    return perform(entry, operands)
+
+
+def _cat(given: tuple[Tensor, ...], dim: int) -> tuple[Any, ...]:
     if not given:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    layout = given[0]._layout
-    if layout.shape and all(t._layout.shape == layout.shape and t._layout.type is layout.type for t in given):
-        dim = normal_dim(dim, len(layout.shape))
-        return cat_op(given, dim, (layout.shape[dim],) * len(given))
-    kind = layout.type.dtype
+    kind = given[0]._layout.type.dtype
     for number, tensor in enumerate(given):
         if not tensor._layout.shape:
             raise RuntimeError(f"zero-dimensional tensor (at position {number}) cannot be concatenated")
@@ -144,14 +190,15 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, **names: An
                     f"{extent} for tensor number {number} in the list (shapes {list(expected)} and {list(shape)})."
                 )
         extents.append(shape[dim])
-    return cat_op(tuple([convert(t, kind) for t in given]), dim, tuple(extents))
+    return cat_op, tuple([convert(t, kind) for t in given]), dim, tuple(extents)
 
 
-@operation("StackBackward0", inputs=["tensors"], sequence=True, linear=True)
-def stack_op(tensors: tuple[Tensor, ...], dim: int) -> Tensor:
-    rows = [unsqueeze_op.function(tensor, dim) for tensor in tensors]
-    kind = functools.reduce(promote_types, [tensor.dtype for tensor in tensors])
-    return cat_op.function(tuple([convert(row, kind) for row in rows]), dim, (1,) * len(rows))
+@planned("StackBackward0", inputs=["tensors"], sequence=True, linear=True)
+def stack_op(tensors: tuple[Layout, ...], dim: int) -> Any:
+    kind = functools.reduce(promote_types, [layout.type.dtype for layout in tensors])
+    first = tensors[0]
+    out = layout_of(tensor_type(kind, first.type.device), (*first.shape[:dim], len(tensors), *first.shape[dim:]))
+    return out, _joiner([unsqueeze_op.prepare(layout, dim)[0] for layout in tensors], dim, out)
 
 
 @stack_op.gradient("tensors")
@@ -160,17 +207,7 @@ def _(grad, dim):
     return list(unbind_op(grad, dim))
 
 
-def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, **names: Any) -> Tensor:
-    """The tensors, all of one shape, joined along a new dimension, which may be called ``axis``.
-
-    Raises:
-        RuntimeError: there are none, or their shapes differ.
-    """
-    if names:
-        dim, _ = numpy_names("stack", names, dim, empty=0)
-    if out is not None:
-        return write_out("stack", out, stack(tensors, dim))
-    given = checked_tensors("stack", tensors)
+def _stack(given: tuple[Tensor, ...], dim: int) -> tuple[Any, ...]:
     if not given:
         raise RuntimeError("stack expects a non-empty TensorList")
     for number, tensor in enumerate(given):
@@ -179,7 +216,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, **names: 
                 f"stack expects each tensor to be equal size, but got {list(given[0].shape)} at entry 0 and "
                 f"{list(tensor.shape)} at entry {number}"
             )
-    return stack_op(given, normal_dim(dim, len(given[0]._layout.shape) + 1))
+    return stack_op, given, normal_dim(dim, len(given[0]._layout.shape) + 1)
 
 
 # -- rows, columns, layers ----------------------------------------------------------------------------------------
@@ -214,7 +251,7 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     return hstack([t if len(t._layout.shape) > 1 else reshape(t, (t.numel(), 1)) for t in given])
 
 
-public(unbind)
+public(unbind, checks=True)
 for _function in (cat, stack, hstack, vstack, dstack, column_stack):
     public(_function, method=False)
 public(cat, name="concat", method=False)

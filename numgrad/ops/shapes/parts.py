@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ... import devices
@@ -13,7 +14,7 @@ from ..planned import planned
 from ..table import attach, public
 from .views import sizes_of
 
-__all__ = ["at_index", "flip", "flip_op", "narrow", "part_written", "select", "select_op", "slice_op"]
+__all__ = ["at_index", "flip", "flip_op", "narrow", "of_part", "part_written", "select", "select_op", "slice_op"]
 
 
 def part_written(grad_output: Layout, shape: tuple[int, ...], strides: tuple[int, ...], step: int) -> Any:
@@ -156,8 +157,12 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 def flip_op(input: Layout, dims: tuple[int, ...]) -> Any:
     backwards, last = _backwards(input, dims)
     out = kept_layout(input)
-    copy = copier(backwards, out)
-    return out, lambda tensor: copy(tensor_of(backwards, tensor._storage, tensor._offset + last))
+    return out, of_part(backwards, last, copier(backwards, out))
+
+
+def of_part(part: Layout, start: int, launch: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
+    """What launches on the part of a tensor that has this layout and begins so many elements later."""
+    return lambda tensor: launch(tensor_of(part, tensor._storage, tensor._offset + start))
 
 
 def _backwards(input: Layout, dims: tuple[int, ...]) -> tuple[Layout, int]:

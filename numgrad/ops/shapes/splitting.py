@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from ..._layout import normal_dim
+from ..._layout import Layout, layout_of, normal_dim
 from ..._tensor import Tensor
 from ..arguments import checked
+from ..lookup import lookup
 from ..new import zeros_of
+from ..planned import planned
 from ..table import attach, operation, public
 from .joining import cat_op
 from .parts import slice_op
-from .views import view_of
 
 __all__ = ["chunk", "dsplit", "hsplit", "split", "split_with_sizes", "tensor_split", "vsplit"]
 
 
-def _pieces(input: Tensor, sizes: tuple[int, ...], dim: int) -> tuple[Tensor, ...]:
-    """Neighbouring ranges of indices of these lengths."""
-    shape, strides = input._layout.shape, input._layout.strides
-    pieces, start = [], input._offset
-    for size in sizes:
-        pieces.append(view_of(input, (*shape[:dim], size, *shape[dim + 1 :]), strides, start))
-        start += size * strides[dim]
-    return tuple(pieces)
+def _pieces(input: Layout, sizes: tuple[int, ...], dim: int) -> tuple[tuple[Layout, ...], tuple[int, ...]]:
+    """Neighbouring ranges of indices of these lengths: their layouts, and where they begin."""
+    shape, strides = input.shape, input.strides
+    starts = tuple([start * strides[dim] for start in itertools.accumulate(sizes[:-1], initial=0)])
+    layouts = [layout_of(input.type, (*shape[:dim], size, *shape[dim + 1 :]), strides) for size in sizes]
+    return tuple(layouts), starts[: len(sizes)]
 
 
 def _even(extent: int, size: int) -> tuple[int, ...]:
@@ -45,15 +45,15 @@ def _joined(grad: Any, sizes: tuple[int, ...], dim: int) -> Tensor:
     return cat_op(tuple(parts), dim, sizes)
 
 
-@operation("SplitBackward0", view=True, dims=["dim"])
-def split_op(input: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...]:
-    return _pieces(input, _even(input._layout.shape[dim], split_size), dim)
+@planned("SplitBackward0", view=True, dims=["dim"])
+def split_op(input: Layout, split_size: int, dim: int) -> Any:
+    return _pieces(input, _even(input.shape[dim], split_size), dim)
 
 
 @operation("UnsafeSplitBackward0", linear=True, dims=["dim"])
 def unsafe_split_op(input: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...]:
     """Pieces on the input's memory which autograd takes for copies."""
-    return _pieces(input, _even(input._layout.shape[dim], split_size), dim)
+    return split_op.function(input, split_size, dim)
 
 
 @split_op.gradient("input")
@@ -63,15 +63,15 @@ def _(grad, input_shape, split_size, dim):
     return _joined(grad, _even(input_shape[dim], split_size), dim)
 
 
-@operation("SplitWithSizesBackward0", view=True, dims=["dim"])
-def split_sizes_op(input: Tensor, sizes: tuple[int, ...], dim: int) -> tuple[Tensor, ...]:
+@planned("SplitWithSizesBackward0", view=True, dims=["dim"])
+def split_sizes_op(input: Layout, sizes: tuple[int, ...], dim: int) -> Any:
     return _pieces(input, sizes, dim)
 
 
 @operation("UnsafeSplitWithSizesBackward0", linear=True, dims=["dim"])
 def unsafe_split_sizes_op(input: Tensor, sizes: tuple[int, ...], dim: int) -> tuple[Tensor, ...]:
     """Pieces on the input's memory which autograd takes for copies."""
-    return _pieces(input, sizes, dim)
+    return split_sizes_op.function(input, sizes, dim)
 
 
 @split_sizes_op.gradient("input")
@@ -81,9 +81,9 @@ def _(grad, sizes, dim):
     return _joined(grad, sizes, dim)
 
 
-def _checked_size(input: Tensor, split_size: int, dim: int) -> int:
+def _checked_size(input: Layout, split_size: int, dim: int) -> int:
     """The dimension, counted from the front, if it can be split into pieces of this size."""
-    shape = input._layout.shape
+    shape = input.shape
     if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     dim = normal_dim(dim, len(shape))
@@ -96,12 +96,12 @@ def _checked_size(input: Tensor, split_size: int, dim: int) -> int:
     return dim
 
 
-def _checked_sizes(input: Tensor, split_sizes: Any, dim: int) -> tuple[tuple[int, ...], int]:
+def _checked_sizes(input: Layout, split_sizes: Any, dim: int) -> tuple[tuple[int, ...], int]:
     """The sizes and the dimension, if the sizes are what it can be split into."""
     if not isinstance(split_sizes, tuple | list):
         given = type(split_sizes).__name__
         raise TypeError(f"split_with_sizes(): argument 'split_sizes' must be tuple of ints, not {given}")
-    shape = input._layout.shape
+    shape = input.shape
     if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     dim = normal_dim(dim, len(shape))
@@ -118,34 +118,36 @@ def _checked_sizes(input: Tensor, split_sizes: Any, dim: int) -> tuple[tuple[int
     return sizes, dim
 
 
-@checked
-def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+@lookup
+def split_with_sizes(input: Layout, split_sizes: Sequence[int], dim: int = 0) -> Any:
     """Pieces of the sizes given.
 
     Raises:
         RuntimeError: the sizes do not add up to that of the dimension.
     """
-    return split_sizes_op(input, *_checked_sizes(input, split_sizes, dim))
+    return split_sizes_op, _checked_sizes(input, split_sizes, dim)
 
 
-@checked
-def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def _split(tensor: Layout, size: Any, dim: int) -> Any:
+    if not isinstance(size, int):
+        return split_sizes_op, _checked_sizes(tensor, size, dim)
+    return split_op, (size, _checked_size(tensor, size, dim))
+
+
+@lookup
+def split(tensor: Layout, split_size_or_sections: Any, dim: int = 0) -> Any:
     """Pieces of one size, the last of which may be smaller, or of the sizes given.
 
     Raises:
         IndexError: there is no such dimension.
         RuntimeError: the sizes do not add up to that of the dimension.
     """
-    size = split_size_or_sections
-    if not isinstance(size, int):
-        return split_with_sizes(tensor, size, dim)
-    return split_op(tensor, size, _checked_size(tensor, size, dim))
+    return _split(tensor, split_size_or_sections, dim)
 
 
-@checked
-def _split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def _split_method(self: Layout, split_size: Any, dim: int = 0) -> Any:
     """Pieces of one size, the last of which may be smaller, or of the sizes given: see ``numgrad.split``."""
-    return split(self, split_size, dim)
+    return _split(self, split_size, dim)
 
 
 @checked
@@ -153,39 +155,42 @@ def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, 
     """``split`` whose pieces autograd takes for copies, so that it does not notice when they are changed in place."""
     if not isinstance(split_size, int):
         raise TypeError(f"unsafe_split(): argument 'split_size' must be int, not {type(split_size).__name__}")
-    return unsafe_split_op(input, split_size, _checked_size(input, split_size, dim))
+    return unsafe_split_op(input, split_size, _checked_size(input._layout, split_size, dim))
 
 
 @checked
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """``split_with_sizes`` whose pieces autograd takes for copies."""
-    return unsafe_split_sizes_op(input, *_checked_sizes(input, split_sizes, dim))
+    return unsafe_split_sizes_op(input, *_checked_sizes(input._layout, split_sizes, dim))
 
 
-def _chunk_size(input: Tensor, chunks: int, dim: int) -> int:
-    """The size of all pieces but the last."""
-    if not input._layout.shape:
+def _chunks(input: Layout, chunks: int, dim: int) -> tuple[bool, Any, int]:
+    """Whether there is anything to split, the size of all pieces but the last, or else the sizes, and the dimension."""
+    if not input.shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    return -(-input._layout.shape[normal_dim(dim, len(input._layout.shape))] // chunks)
+    dim = normal_dim(dim, len(input.shape))
+    size = -(-input.shape[dim] // chunks)
+    return size > 0, size or (0,) * chunks, dim
 
 
-def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+@lookup
+def chunk(input: Layout, chunks: int, dim: int = 0) -> Any:
     """``chunks`` pieces of one size, the last of which may be smaller; perhaps fewer.
 
     Raises:
         IndexError: there is no such dimension.
         RuntimeError: there would be no piece.
     """
-    size = _chunk_size(input, chunks, dim)
-    return split(input, size, dim) if size else split_with_sizes(input, (0,) * chunks, dim)
+    some, *how = _chunks(input, chunks, dim)
+    return split_op if some else split_sizes_op, how
 
 
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """``chunk`` whose pieces autograd takes for copies."""
-    size = _chunk_size(input, chunks, dim)
-    return unsafe_split(input, size, dim) if size else unsafe_split_with_sizes(input, (0,) * chunks, dim)
+    some, *how = _chunks(input._layout, chunks, dim)
+    return (unsafe_split_op if some else unsafe_split_sizes_op)(input, *how)
 
 
 @checked
@@ -261,9 +266,10 @@ def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
     return _split_along(input, indices_or_sections, 2, "dsplit", 3)
 
 
-public(split, method=False)
-attach("split", _split_method)
-for _function in (
-    split_with_sizes, unsafe_split, unsafe_split_with_sizes, chunk, unsafe_chunk, tensor_split, hsplit, vsplit, dsplit,
-):
+public(split, method=False, checks=True)
+_split_method.__name__ = "split"
+attach("split", lookup(_split_method))
+public(split_with_sizes, checks=True)
+public(chunk, checks=True)
+for _function in (unsafe_split, unsafe_split_with_sizes, unsafe_chunk, tensor_split, hsplit, vsplit, dsplit):
     public(_function)
