@@ -53,6 +53,9 @@ class Planned(Operation):
         #: For each edge of a node the position among the operands.
         self.edge_positions = None if self.sequence else tuple([self.inputs.index(i) for i in self.differentiable])
         self.one = self.operand_positions == (0,) and not self.sequence
+        #: How many operands come first among the arguments, in order; None where they do not.
+        count = len(self.operand_positions)
+        self.leading = count if self.operand_positions == tuple(range(count)) else None
 
     def make_node_class(self, name: str) -> type[Node]:
         return type(name, (RuleNode,), {"op": self, "__slots__": (), "__module__": "numgrad.autograd"})
@@ -111,6 +114,10 @@ class Planned(Operation):
         elif self.one:
             operands = args[:1]
             key = (args[0]._layout, *args[1:])
+        elif self.leading is not None:
+            operands = args[: self.leading]
+            own = [v if v is None else v.__class__ if v.__class__ in NUMBERS else v._layout for v in operands]
+            key = (*own, *args[self.leading :])
         else:
             operands = [args[position] for position in self.operand_positions]
             given = list(args)

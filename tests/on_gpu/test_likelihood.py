@@ -28,7 +28,10 @@ def test_losses_and_gradients_are_those_of_the_cpu(cuda, size, small, real, dtyp
     tolerance = 1e-5 if dtype == np.float32 else 1e-12
     for on_cpu, on_gpu in ((None, None), (weight, weights)):
         total, totals = np.empty(1, dtype), cuda.empty_row(1, x.dtype)
-        expected, _ = cpu.negative_likelihood(x, classes, inner, target, on_cpu, ignored, reduction, total)
+        type = numgrad.from_numpy(x)._layout.type
+        sizes = classes, inner, target.size, None if on_cpu is None else classes
+        forward = cpu.likelihood_launcher(type, x.size, *sizes, ignored, reduction)
+        expected, _ = forward(x, target, on_cpu, total)
         loss, wrong = cuda.negative_likelihood(row, classes, inner, targets, on_gpu, ignored, reduction, totals)
         assert wrong is None
         np.testing.assert_allclose(loss.host(), expected, rtol=tolerance, atol=tolerance)
@@ -37,7 +40,8 @@ def test_losses_and_gradients_are_those_of_the_cpu(cuda, size, small, real, dtyp
         grad = np.full(1, 0.5, dtype) if reduction != "none" else np.linspace(1, 2, target.size).astype(dtype)
         divisor = (total, totals) if reduction == "mean" else (None, None)
         gradient = cuda.put_negative(cuda.row_from(grad), classes, inner, targets, on_gpu, ignored, divisor[1])
-        expected = cpu.put_negative(grad, classes, inner, target, on_cpu, ignored, divisor[0])
+        backward = cpu.likelihood_gradient_launcher(type, grad.size, *sizes, ignored)
+        expected = backward(grad, target, on_cpu, divisor[0])
         np.testing.assert_allclose(gradient.host(), expected, rtol=tolerance)
 
 

@@ -5,28 +5,28 @@ The kernels follow no target that is no class, but report it, and an IndexError 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from numgrad_kernels.cpu import likelihood
 
 from ..memory import empty_row, no_row, zero_row
-from .indexing import check_report, new_report
-from .launching import launch
+from .indexing import check_report
+from .launching import kernel_for
 
-__all__ = ["improbable", "negative_likelihood", "put_negative"]
+__all__ = ["improbable", "likelihood_gradient_launcher", "likelihood_launcher"]
 
-_INDICES = np.dtype(np.int64)
+_INDICES, _BOOL = np.dtype(np.int64), np.dtype(bool)
 
 #: What it costs to read an element at a target, in elements read one after the other.
 READING = 16
 
 
-def _weights(weight: np.ndarray | None, dtype: np.dtype, classes: int) -> np.ndarray:
-    if weight is None:
-        return no_row(dtype)
-    if weight.size != classes:
-        raise RuntimeError(f"shape mismatch: {weight.size} weights for {classes} classes")
-    return weight
+def _check_weights(weights: int | None, classes: int) -> None:
+    if weights not in (None, classes):
+        raise RuntimeError(f"shape mismatch: {weights} weights for {classes} classes")
 
 
 def improbable(flat: np.ndarray, message: str) -> bool:
@@ -34,59 +34,75 @@ def improbable(flat: np.ndarray, message: str) -> bool:
     return flat.size > 0 and not (flat.min() >= 0 and flat.max() <= 1)  # nor a NaN
 
 
-def negative_likelihood(
-    flat: np.ndarray, classes: int, inner: int, target: np.ndarray, weight: np.ndarray | None, ignored: int,
-    reduction: str, total_weight: np.ndarray,
-) -> tuple[np.ndarray, int | None]:
-    """Minus the element at each target, times the weight of its class; 0 where the target is ``ignored``.
+def likelihood_launcher(
+    type: Any, size: int, classes: int, inner: int, count: int, weights: int | None, ignored: int, reduction: str
+) -> Callable[..., tuple[np.ndarray, int | None]]:
+    """What computes minus the element at each target, times the weight of its class; 0 where that is ``ignored``.
 
-    The weights of the targets that count, added up, are put into ``total_weight``, of one element.
-
-    Returns:
-        The losses, or their sum, or mean; the first target that is no class, None if all are (otherwise the loss must
-        not be used).
-
-    Raises:
-        RuntimeError: the sizes do not fit.
-    """
-    kind, count = flat.dtype, target.size
-    if flat.size != count * classes:
-        raise RuntimeError(f"shape mismatch: {flat.size} elements, not {count * classes}, for {count} targets")
-    pieces = -(-count // likelihood.PIECE) or 1
-    losses = empty_row(count, kind) if reduction == "none" else no_row(kind)
-    parts, wrong, out = np.empty(2 * pieces, kind), np.empty(pieces, _INDICES), np.empty(1, kind)
-    launch(
-        likelihood.negative_likelihood, kind, flat, classes, inner, target, _weights(weight, kind, classes), ignored,
-        reduction == "mean", losses, parts, out, total_weight, wrong, size=count * READING,
-    )
-    place = wrong.item(0)
-    return losses if reduction == "none" else out, None if place < 0 else target.item(place)
-
-
-def put_negative(
-    grad: np.ndarray, classes: int, inner: int, target: np.ndarray, weight: np.ndarray | None, ignored: int,
-    divisor: np.ndarray | None,
-) -> np.ndarray:
-    """Zeros of (outer, classes, inner) with minus ``grad``, times the weight of the class, at the targets.
+    ``launch(flat, target, weight, total_weight)`` returns the losses, or their sum, or mean; and the first target that
+    is no class, None if all are (otherwise the loss must not be used).  The weights of the targets that count, added
+    up, are put into ``total_weight``, of one element.
 
     Args:
-        grad: one number for all targets, or one for each.
-        divisor: what the gradient is divided by, of one element.
+        size, count, weights: the sizes of the rows ``flat``, ``target`` and ``weight``, which is None for None.
 
     Raises:
-        IndexError: a target is neither a class nor ``ignored``.
         RuntimeError: the sizes do not fit.
     """
-    kind, count = grad.dtype, target.size
-    if grad.size not in (1, count):
-        raise RuntimeError(f"shape mismatch: {grad.size} gradients for {count} targets")
-    weights = _weights(weight, kind, classes)
+    kind = type.numpy
+    if size != count * classes:
+        raise RuntimeError(f"shape mismatch: {size} elements, not {count * classes}, for {count} targets")
+    _check_weights(weights, classes)
+    pieces = -(-count // likelihood.PIECE) or 1
+    each, mean, none = reduction == "none", reduction == "mean", no_row(kind)
+    kinds = (kind, int, int, _INDICES, kind, int, bool, kind, kind, kind, kind, _INDICES)
+    kernel = kernel_for(likelihood.negative_likelihood, kind, kinds, count * READING)
+
+    def launch(flat: Any, target: Any, weight: Any, total_weight: Any) -> tuple[np.ndarray, int | None]:
+        losses = empty_row(count, kind) if each else none
+        parts, wrong, out = np.empty(2 * pieces, kind), np.empty(pieces, _INDICES), np.empty(1, kind)
+        kernel().entry(
+            flat, classes, inner, target, none if weight is None else weight, ignored, mean, losses, parts, out,
+            total_weight, wrong,
+        )
+        place = wrong.item(0)
+        return losses if each else out, None if place < 0 else target.item(place)
+
+    return launch
+
+
+def likelihood_gradient_launcher(
+    type: Any, size: int, classes: int, inner: int, count: int, weights: int | None, ignored: int
+) -> Callable[..., np.ndarray]:
+    """What computes zeros of (outer, classes, inner) with minus the gradient, times the class's weight, at the targets.
+
+    ``launch(grad, target, weight, divisor)`` raises IndexError where a target is neither a class nor ``ignored``.
+    ``divisor``, of one element or None, is what the gradient is divided by.
+
+    Args:
+        size: that of the gradient, one number for all targets, or one for each; the others see above.
+
+    Raises:
+        RuntimeError: the sizes do not fit.
+    """
+    kind = type.numpy
+    if size not in (1, count):
+        raise RuntimeError(f"shape mismatch: {size} gradients for {count} targets")
+    _check_weights(weights, classes)
     if not count:
-        return zero_row(0, kind)
-    out, report = empty_row(count * classes, kind), new_report()
-    launch(
-        likelihood.put_negative, kind, grad, classes, inner, target, weights, ignored,
-        no_row(kind) if divisor is None else divisor, out, report, size=out.size,
-    )
-    check_report(report, target, 0, classes, ignored)
-    return out
+        return lambda *rows: zero_row(0, kind)
+    elements, none = count * classes, no_row(kind)
+    kinds = (kind, int, int, _INDICES, kind, int, kind, kind, _BOOL)
+    kernel = kernel_for(likelihood.put_negative, kind, kinds, elements)
+
+    def launch(grad: Any, target: Any, weight: Any, divisor: Any) -> np.ndarray:
+        out, report = empty_row(elements, kind), np.zeros(1, _BOOL)
+        kernel().entry(
+            grad, classes, inner, target, none if weight is None else weight, ignored,
+            none if divisor is None else divisor, out, report,
+        )
+        if report.item():
+            check_report(report, target, 0, classes, ignored)
+        return out
+
+    return launch

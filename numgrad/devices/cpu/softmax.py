@@ -10,9 +10,11 @@ import numpy as np
 from numgrad_kernels.cpu import softmax
 
 from ..memory import empty_row
-from .launching import launch
+from .launching import kernel_for, launch
 
-__all__ = ["log_softmax_axis", "softmax_axis", "softmax_backward_axis"]
+__all__ = [
+    "log_softmax_axis", "softmax_axis", "softmax_backward_axis", "softmax_backward_launcher", "softmax_launcher",
+]
 
 #: How much work an element is, in additions: see Note [When threads pay].
 WEIGHT = 4
@@ -21,6 +23,48 @@ WEIGHT = 4
 _LOGARITHM: dict[str, Callable[..., Any]] = {
     "summed": softmax.summed_of_logarithm, "gradient": softmax.gradient_of_logarithm,
 }
+
+
+def softmax_launcher(
+    type: Any, size: int, length: int, inner: int, floor: float | None
+) -> Callable[[np.ndarray], np.ndarray]:
+    """What computes :func:`softmax_axis` of rows of this size, or with None for ``floor`` :func:`log_softmax_axis`."""
+    kind = type.numpy
+    if inner > 1 or not size:
+        if floor is None:
+            return lambda flat: log_softmax_axis(flat, length, inner)
+        return lambda flat: softmax_axis(flat, length, inner, floor)
+    function: Any = softmax.log_softmax_rows if floor is None else softmax.softmax_rows
+    numbers = () if floor is None else (float,)
+    kernel = kernel_for(function, kind, (kind, int, *numbers, kind), WEIGHT * size)
+
+    def launch(flat: np.ndarray) -> np.ndarray:
+        out = empty_row(size, kind)
+        if floor is None:
+            kernel().entry(flat, length, out)
+        else:
+            kernel().entry(flat, length, floor, out)
+        return out
+
+    return launch
+
+
+def softmax_backward_launcher(
+    type: Any, size: int, length: int, inner: int, logarithm: bool
+) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """What computes :func:`softmax_backward_axis` of rows of this size."""
+    kind = type.numpy
+    if inner > 1 or not size:
+        return lambda grad, result: softmax_backward_axis(grad, result, length, inner, logarithm)
+    function = softmax.log_softmax_backward_rows if logarithm else softmax.softmax_backward_rows
+    kernel = kernel_for(function, kind, (kind, kind, int, kind), WEIGHT * size)
+
+    def launch(grad: np.ndarray, result: np.ndarray) -> np.ndarray:
+        out = empty_row(size, kind)
+        kernel().entry(grad, result, length, out)
+        return out
+
+    return launch
 
 
 def softmax_axis(flat: np.ndarray, length: int, inner: int, floor: float = -np.inf) -> np.ndarray:

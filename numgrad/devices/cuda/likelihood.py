@@ -5,6 +5,7 @@ The kernels follow no target that is no class, but report it: see Note [Reports]
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from .launching import MOST_BLOCKS, THREADS, blocks_for, launch
 from .memory import empty_row, no_row, zero_row
 from .reports import message_number, report_row
 
-__all__ = ["improbable", "negative_likelihood", "put_negative"]
+__all__ = [
+    "improbable", "likelihood_gradient_launcher", "likelihood_launcher", "negative_likelihood", "put_negative",
+]
 
 #: Targets of a thread, so many that one block does for a small batch.
 TARGETS = 16
@@ -41,6 +44,22 @@ def improbable(flat: DeviceRow, message: str) -> bool:
         number, report = message_number(message), report_row(flat.device)
         launch(likelihood.find_improbable, flat.dtype, flat, flat.size, number, report, blocks=blocks_for(flat.size))
     return False
+
+
+def likelihood_launcher(
+    type: Any, size: int, classes: int, inner: int, count: int, weights: int | None, ignored: int, reduction: str
+) -> Callable[..., tuple[DeviceRow, None]]:
+    """What computes :func:`negative_likelihood`: ``launch(flat, target, weight, total_weight)``."""
+    return lambda flat, target, weight, total_weight: negative_likelihood(
+        flat, classes, inner, target, weight, ignored, reduction, total_weight
+    )
+
+
+def likelihood_gradient_launcher(
+    type: Any, size: int, classes: int, inner: int, count: int, weights: int | None, ignored: int
+) -> Callable[..., DeviceRow]:
+    """What computes :func:`put_negative`: ``launch(grad, target, weight, divisor)``."""
+    return lambda grad, target, weight, divisor: put_negative(grad, classes, inner, target, weight, ignored, divisor)
 
 
 def negative_likelihood(

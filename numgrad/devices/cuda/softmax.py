@@ -15,13 +15,31 @@ from .launching import launch
 from .lines import arranged, packed
 from .memory import empty_row
 
-__all__ = ["log_softmax_axis", "softmax_axis", "softmax_backward_axis"]
+__all__ = [
+    "log_softmax_axis", "softmax_axis", "softmax_backward_axis", "softmax_backward_launcher", "softmax_launcher",
+]
 
 #: What takes the place of softmax's own functions in the kernels of its logarithm.
 _LOGARITHM: dict[str, Callable[..., Any]] = {
     "factor": softmax.logarithm, "share": softmax.logarithm_of_share, "summed": summed_of_logarithm,
     "gradient": gradient_of_logarithm,
 }
+
+
+def softmax_launcher(
+    type: Any, size: int, length: int, inner: int, floor: float | None
+) -> Callable[[DeviceRow], DeviceRow]:
+    """What computes :func:`softmax_axis` of rows of this size, or with None for ``floor`` :func:`log_softmax_axis`."""
+    if floor is None:
+        return lambda flat: log_softmax_axis(flat, length, inner)
+    return lambda flat: softmax_axis(flat, length, inner, floor)
+
+
+def softmax_backward_launcher(
+    type: Any, size: int, length: int, inner: int, logarithm: bool
+) -> Callable[[DeviceRow, DeviceRow], DeviceRow]:
+    """What computes :func:`softmax_backward_axis` of rows of this size."""
+    return lambda grad, result: softmax_backward_axis(grad, result, length, inner, logarithm)
 
 
 def softmax_axis(flat: DeviceRow, length: int, inner: int, floor: float = -np.inf) -> DeviceRow:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 
 from ... import devices
-from ..._layout import numel
+from ..._layout import Layout, numel
 from ..._tensor import Tensor
 from ..._types import int64, uint8
+from ...autograd.grad_mode import ORDINARY, state
 from ...ops.arguments import tensors_checked
 from ...ops.batches import is_mapped, physical_of
 from ...ops.copying import convert, row_of
+from ...ops.dispatch import Entries, perform
 from ...ops.network import likelihood
 from ...ops.network.binary_losses import bce_op, bce_with_logits_op
 from ...ops.network.reducing import reduced, refuse_gradient
-from ...ops.network.softmax import log_softmax
+from ...ops.network.softmax import log_softmax, log_softmax_op
 from ...ops.one_device import check_one_device
 from ...ops.pointwise.arithmetic import add, div, exp, mul, neg, sub
 from ...ops.pointwise.comparison import eq
@@ -59,24 +62,26 @@ def _nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None, ignored: int, reduction: str
 ) -> tuple[Tensor, Tensor]:
     """The loss, and the weights of the targets that count, added up."""
-    _check_nll(input, target, weight)
-    refuse_gradient("nll_loss_forward", "weight", weight)
-    target = convert(target, int64)
-    shape, rank = target._layout.shape, len(input._layout.shape)
-    if rank == 1:
-        shape = ()
-        target = reshape(target, shape)
-    elif rank not in (2, 4):
-        batch, classes, *rest = input._layout.shape
-        input = reshape(input, batch, classes, 1, numel(tuple(rest)))
-        target = reshape(target, batch, 1, numel(tuple(rest)))
-    loss, count = likelihood.nll_loss(input, target, weight, ignored, reduction)
+    shapes = _nll_shapes(input._layout, target._layout, None if weight is None else weight._layout)
+    if weight is not None:
+        refuse_gradient("nll_loss_forward", "weight", weight)
+    if target._layout.type.dtype is not int64:
+        target = convert(target, int64)
+    if shapes is None:
+        return likelihood.nll_loss(input, target, weight, ignored, reduction)
+    shape = target._layout.shape if len(input._layout.shape) > 1 else ()
+    if shapes[0] != input._layout.shape:
+        input = reshape(input, shapes[0])
+    loss, count = likelihood.nll_loss(input, reshape(target, shapes[1]), weight, ignored, reduction)
     return reshape(loss, shape) if reduction == "none" and loss._layout.shape != shape else loss, count
 
 
-def _check_nll(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
-    """Raise unless input, target and weight fit together."""
-    given, wanted = input._layout.shape, target._layout.shape
+@functools.lru_cache(maxsize=4096)
+def _nll_shapes(
+    input: Layout, target: Layout, weight: Layout | None
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The shapes in which input and target are taken, None if they have these; raises unless they fit together."""
+    given, wanted, kind = input.shape, target.shape, input.type.dtype
     if not given:
         raise ValueError(f"Expected 1 or more dimensions (got {len(given)})")
     if len(given) > 1 and given[0] != (wanted[0] if wanted else 0):
@@ -84,9 +89,9 @@ def _check_nll(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
             f"Expected input batch_size ({given[0]}) to match target batch_size ({wanted[0] if wanted else 0}): input "
             f"of shape {list(given)}, target of shape {list(wanted)}."
         )
-    if target.dtype not in (int64, uint8):
+    if target.type.dtype not in (int64, uint8):
         raise RuntimeError(
-            f"expected target dtype to be Long or Byte, but got {target.dtype.legacy} (shape {list(wanted)})"
+            f"expected target dtype to be Long or Byte, but got {target.type.dtype.legacy} (shape {list(wanted)})"
         )
     if len(given) == 1:
         if numel(wanted) != 1 or len(wanted) > 1:
@@ -95,19 +100,23 @@ def _check_nll(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
         raise RuntimeError(
             f"Expected target size {list(given[:1] + given[2:])}, got {list(wanted)} (input of shape {list(given)})"
         )
-    if not input.is_floating_point():
-        raise NotImplementedError(
-            f"\"nll_loss_out_frame\" not implemented for '{input.dtype.legacy}' (shape {list(given)})"
-        )
+    if not kind.is_floating_point:
+        raise NotImplementedError(f"\"nll_loss_out_frame\" not implemented for '{kind.legacy}' (shape {list(given)})")
     classes = given[min(1, len(given) - 1)]
     _check_weight(weight, classes, "")
-    if weight is not None and weight._layout.type is not input._layout.type:
+    if weight is not None and weight.type is not input.type:
         check_one_device(input, weight)
-        raise RuntimeError(f"expected scalar type {input.dtype.legacy} but found {weight.dtype.legacy}")
+        raise RuntimeError(f"expected scalar type {kind.legacy} but found {weight.type.dtype.legacy}")
+    if len(given) == 1:
+        return (given, ()) if wanted else None
+    if len(given) in (2, 4):
+        return None
+    rest = numel(given[2:])
+    return (given[0], classes, 1, rest), (given[0], 1, rest)
 
 
-def _check_weight(weight: Tensor | None, classes: int, name: str) -> None:
-    if weight is not None and weight._layout.shape != (classes,):
+def _check_weight(weight: Layout | None, classes: int, name: str) -> None:
+    if weight is not None and weight.shape != (classes,):
         raise RuntimeError(
             f"{name}weight tensor should be defined either for all {classes} classes or no classes but got weight "
             f"tensor of shape: {list(weight.shape)}"
@@ -142,6 +151,12 @@ def cross_entropy(
         IndexError: a target is not in [0, classes).
         RuntimeError, ValueError: the shapes or dtypes do not fit.
     """
+    key = None
+    if weight is None and label_smoothing == 0.0 and size_average is None and reduce is None:
+        key = input._layout, target._layout, ignore_index, reduction
+        entries = _plain.recent.get(key)
+        if entries is not None and state.mode <= ORDINARY:
+            return likelihood.nll_loss_of(perform(entries[0], (input,)), target, entries[1])
     reduction = reduction_of(reduction, size_average, reduce)
     shape = input._layout.shape
     dim = min(1, len(shape) - 1)
@@ -156,14 +171,21 @@ def cross_entropy(
             )
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
-        _check_weight(weight, classes, "cross_entropy: ")
+        _check_weight(None if weight is None else weight._layout, classes, "cross_entropy: ")
         return _expected_loss(log_softmax(input, dim), target, weight, reduction, label_smoothing, dim)
     logs = log_softmax(input, dim)
     loss, count = _nll_loss(logs, target, weight, ignore_index, reduction)
+    if key is not None and state.mode <= ORDINARY and target.dtype is int64 and len(shape) == 2:
+        first, _ = log_softmax_op.entry((input, dim))
+        _plain.add(key, (first, likelihood.entry(logs, target, ignore_index, reduction)))
     if label_smoothing == 0.0:
         return loss
     even = _even_loss(logs, target, weight, ignore_index, reduction, dim, count)
     return add(mul(loss, 1 - label_smoothing), mul(even, _share(label_smoothing, classes)))
+
+
+#: For scores and targets of certain layouts the two operations that a cross-entropy without weights comes to.
+_plain = Entries()
 
 
 def _share(smoothing: float, classes: int) -> float:

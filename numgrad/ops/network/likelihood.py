@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ... import devices
-from ..._layout import numel
-from ..._tensor import Tensor, fresh
+from ..._layout import Layout, layout_of, numel
+from ..._tensor import Tensor, tensor_of
 from ...autograd.grad_mode import LEVELS, state
 from ..batches import is_batched, physical_of
-from ..copying import convert, row_of, row_or_none
+from ..copying import convert, row_of, row_reader
+from ..dispatch import Entry, perform
 from ..indexing.advanced import index_op
 from ..indexing.gathering import gather_op
+from ..planned import planned
 from ..pointwise.arithmetic import div, mul, neg
 from ..pointwise.comparison import choose, eq, ne
 from ..reductions.sums import sum_all
 from ..shapes.views import reshape, squeeze_dim, unsqueeze
-from ..table import operation
 
-__all__ = ["nll_loss"]
+__all__ = ["entry", "nll_loss", "nll_loss_of"]
+
+_INPUTS = ["input", "target", "weight", "total_weight"]
 
 
 def _classes(shape: tuple[int, ...]) -> tuple[int, int]:
@@ -34,9 +39,25 @@ def nll_loss(
     """
     if state.mode & LEVELS and any(map(is_batched, (input, target, weight))):
         return _by_operations(input, target, weight, ignored, reduction)
-    total_weight = fresh(devices.empty((), input._layout.type), (), input._layout.type)
+    total_weight = _number_like(input)
     op = nll_loss_op if len(input._layout.shape) < 3 else nll_loss_2d_op
     return op(input, target, weight, total_weight, ignored, reduction), total_weight
+
+
+def _number_like(input: Tensor) -> Tensor:
+    """Uninitialised memory for one number."""
+    type = input._layout.type
+    return tensor_of(layout_of(type, ()), devices.empty((), type))
+
+
+def entry(input: Tensor, target: Tensor, ignored: int, reduction: str) -> Entry:
+    """What the loss of a matrix without weights comes to."""
+    return nll_loss_op.entry((input, target, None, _number_like(input), ignored, reduction))[0]
+
+
+def nll_loss_of(input: Tensor, target: Tensor, entry: Entry) -> Tensor:
+    """The loss of a matrix without weights that comes to this."""
+    return perform(entry, (input, target, None, _number_like(input)))
 
 
 def _by_operations(
@@ -66,31 +87,50 @@ def _by_operations(
     return choose(nothing, float("nan"), div(summed, choose(nothing, 1, total_weight))), total_weight
 
 
+def _rows(target: Layout, weight: Layout | None) -> tuple[Any, Any]:
+    """What reads targets and weights, of which None are read of None."""
+    return row_reader(target), _nothing if weight is None else row_reader(weight)
+
+
+def _nothing(tensor: None) -> None:
+    return None
+
+
 def _nll_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None, total_weight: Tensor, ignored: int, reduction: str
-) -> Tensor:
-    classes, inner = _classes(input._layout.shape)
-    flat, wrong = devices.negative_likelihood(
-        row_of(input), classes, inner, row_of(target), row_or_none(weight), ignored, reduction, row_of(total_weight)
+    input: Layout, target: Layout, weight: Layout | None, total_weight: Layout, ignored: int, reduction: str
+) -> Any:
+    classes, inner = _classes(input.shape)
+    read, (read_target, read_weight), read_total = row_reader(input), _rows(target, weight), row_reader(total_weight)
+    compute = devices.likelihood_launcher(
+        input.type, input.size, classes, inner, target.size, None if weight is None else weight.size, ignored, reduction
     )
-    if wrong is not None:
-        raise IndexError(
-            f"Target {wrong} is out of bounds: input of shape {list(input.shape)} has {classes} classes."
-        )
-    return fresh(flat, target._layout.shape if reduction == "none" else (), input._layout.type)
+
+    def launch(tensor: Tensor, targets: Tensor, weights: Any, total: Tensor) -> Any:
+        flat, wrong = compute(read(tensor), read_target(targets), read_weight(weights), read_total(total))
+        if wrong is not None:
+            raise IndexError(
+                f"Target {wrong} is out of bounds: input of shape {list(input.shape)} has {classes} classes."
+            )
+        return flat
+
+    return layout_of(input.type, target.shape if reduction == "none" else ()), launch
 
 
 def _nll_loss_backward(
-    grad_output: Tensor, target: Tensor, weight: Tensor | None, total_weight: Tensor, shape: tuple[int, ...],
+    grad_output: Layout, target: Layout, weight: Layout | None, total_weight: Layout, shape: tuple[int, ...],
     ignored: int, reduction: str,
-) -> Tensor:
-    if target._layout.shape != shape[:1] * (len(shape) > 1) + shape[2:]:
+) -> Any:
+    if target.shape != shape[:1] * (len(shape) > 1) + shape[2:]:
         raise RuntimeError(f"shape mismatch: targets of shape {list(target.shape)} for an input of {list(shape)}")
-    divisor = row_of(total_weight) if reduction == "mean" else None
-    flat = devices.put_negative(
-        row_of(grad_output), *_classes(shape), row_of(target), row_or_none(weight), ignored, divisor
+    read, (read_target, read_weight) = row_reader(grad_output), _rows(target, weight)
+    divisor = row_reader(total_weight) if reduction == "mean" else lambda total: None
+    compute = devices.likelihood_gradient_launcher(
+        grad_output.type, grad_output.size, *_classes(shape), target.size, None if weight is None else weight.size,
+        ignored,
     )
-    return fresh(flat, shape, grad_output._layout.type)
+    return layout_of(grad_output.type, shape), lambda grad, targets, weights, total: compute(
+        read(grad), read_target(targets), read_weight(weights), divisor(total)
+    )
 
 
 def _averaged(
@@ -102,10 +142,10 @@ def _averaged(
     return div(nll_loss(input, target, weight, ignored, "sum")[0], total_weight)
 
 
-@operation("NllLossBackward0", inputs=["input", "target", "weight"], nondifferentiable=["target", "weight"])
+@planned("NllLossBackward0", inputs=_INPUTS, nondifferentiable=_INPUTS[1:])
 def nll_loss_op(
-    input: Tensor, target: Tensor, weight: Tensor | None, total_weight: Tensor, ignored: int, reduction: str
-) -> Tensor:
+    input: Layout, target: Layout, weight: Layout | None, total_weight: Layout, ignored: int, reduction: str
+) -> Any:
     """``-weight[t] * input[n, t]`` for each row ``n`` and its target ``t``, 0 where that is ``ignored``.
 
     ``total_weight`` is filled with the weights of the targets that count, added up.
@@ -118,14 +158,11 @@ def _(grad, target, weight, total_weight, input_shape, ignored, reduction):
     return nll_loss_backward(grad, target, weight, total_weight, input_shape, ignored, reduction)
 
 
-@operation(
-    "NllLossBackwardBackward0", inputs=["grad_output", "target", "weight", "total_weight"],
-    nondifferentiable=["target", "weight", "total_weight"],
-)
+@planned("NllLossBackwardBackward0", inputs=["grad_output", *_INPUTS[1:]], nondifferentiable=_INPUTS[1:])
 def nll_loss_backward(
-    grad_output: Tensor, target: Tensor, weight: Tensor | None, total_weight: Tensor, shape: tuple[int, ...],
+    grad_output: Layout, target: Layout, weight: Layout | None, total_weight: Layout, shape: tuple[int, ...],
     ignored: int, reduction: str,
-) -> Tensor:
+) -> Any:
     """Zeros of ``shape`` with ``-weight[t] * grad_output`` at each target ``t``, by ``total_weight`` for a mean."""
     return _nll_loss_backward(grad_output, target, weight, total_weight, shape, ignored, reduction)
 
@@ -136,10 +173,10 @@ def _(grad, target, weight, total_weight, ignored, reduction):
     return _averaged(grad, target, weight, total_weight, ignored, reduction)
 
 
-@operation("NllLoss2DBackward0", inputs=["input", "target", "weight"], nondifferentiable=["target", "weight"])
+@planned("NllLoss2DBackward0", inputs=_INPUTS, nondifferentiable=_INPUTS[1:])
 def nll_loss_2d_op(
-    input: Tensor, target: Tensor, weight: Tensor | None, total_weight: Tensor, ignored: int, reduction: str
-) -> Tensor:
+    input: Layout, target: Layout, weight: Layout | None, total_weight: Layout, ignored: int, reduction: str
+) -> Any:
     """:func:`nll_loss_op` for each place of an image, of shape (batch, classes, height, width)."""
     return _nll_loss(input, target, weight, total_weight, ignored, reduction)
 
@@ -149,14 +186,11 @@ def _(grad, target, weight, total_weight, input_shape, ignored, reduction):
     return nll_loss_2d_backward(grad, target, weight, total_weight, input_shape, ignored, reduction)
 
 
-@operation(
-    "NllLoss2DBackwardBackward0", inputs=["grad_output", "target", "weight", "total_weight"],
-    nondifferentiable=["target", "weight", "total_weight"],
-)
+@planned("NllLoss2DBackwardBackward0", inputs=["grad_output", *_INPUTS[1:]], nondifferentiable=_INPUTS[1:])
 def nll_loss_2d_backward(
-    grad_output: Tensor, target: Tensor, weight: Tensor | None, total_weight: Tensor, shape: tuple[int, ...],
+    grad_output: Layout, target: Layout, weight: Layout | None, total_weight: Layout, shape: tuple[int, ...],
     ignored: int, reduction: str,
-) -> Tensor:
+) -> Any:
     """The gradient of :func:`nll_loss_2d_op`."""
     return _nll_loss_backward(grad_output, target, weight, total_weight, shape, ignored, reduction)
 

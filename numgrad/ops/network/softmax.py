@@ -6,31 +6,34 @@ import math
 from typing import Any
 
 from ... import devices
-from ..._layout import normal_dim
-from ..._tensor import Tensor, fresh
+from ..._layout import Layout, layout_of, normal_dim
+from ..._tensor import Tensor
 from ..._types import to_dtype
-from ..copying import convert, row_of
+from ..copying import convert, row_reader
 from ..indexing.gathering import along
+from ..lookup import lookup
+from ..planned import planned
 from ..pointwise.arithmetic import exp, mul, neg, sub
 from ..reductions.sums import sum_dims
-from ..table import operation, public
+from ..table import public
 
-__all__ = ["log_softmax", "safe_softmax", "softmax"]
-
-
-def _forward(input: Tensor, dim: int, floor: float) -> Tensor:
-    row = devices.softmax_axis(row_of(input), *along(input._layout.shape, dim), floor)
-    return fresh(row, input._layout.shape, input._layout.type)
+__all__ = ["log_softmax", "log_softmax_op", "safe_softmax", "softmax", "softmax_backward"]
 
 
-def _backward(grad_output: Tensor, output: Tensor, dim: int, logarithm: bool) -> Tensor:
-    axis = along(output._layout.shape, dim)
-    row = devices.softmax_backward_axis(row_of(grad_output), row_of(output), *axis, logarithm)
-    return fresh(row, output._layout.shape, output._layout.type)
+def _forward(input: Layout, dim: int, floor: float | None) -> Any:
+    read, out = row_reader(input), layout_of(input.type, input.shape)
+    compute = devices.softmax_launcher(input.type, input.size, *along(input.shape, dim), floor)
+    return out, lambda tensor: compute(read(tensor))
 
 
-@operation("SoftmaxBackward0", dims=["dim"])
-def softmax_op(input: Tensor, dim: int) -> Tensor:
+def _backward(grad_output: Layout, output: Layout, dim: int, logarithm: bool) -> Any:
+    read, read_output = row_reader(grad_output), row_reader(output)
+    compute = devices.softmax_backward_launcher(output.type, output.size, *along(output.shape, dim), logarithm)
+    return layout_of(output.type, output.shape), lambda grad, out: compute(read(grad), read_output(out))
+
+
+@planned("SoftmaxBackward0", dims=["dim"])
+def softmax_op(input: Layout, dim: int) -> Any:
     return _forward(input, dim, -math.inf)
 
 
@@ -39,8 +42,8 @@ def _(grad, out, dim):
     return softmax_backward(grad, out, dim)
 
 
-@operation("SoftmaxBackwardDataBackward0", inputs=["grad_output", "output"], dims=["dim"])
-def softmax_backward(grad_output: Tensor, output: Tensor, dim: int) -> Tensor:
+@planned("SoftmaxBackwardDataBackward0", inputs=["grad_output", "output"], dims=["dim"])
+def softmax_backward(grad_output: Layout, output: Layout, dim: int) -> Any:
     """``output * (grad_output - sum(grad_output * output))``."""
     return _backward(grad_output, output, dim, False)
 
@@ -57,10 +60,9 @@ def _(grad, grad_output, output, dim):
     return sub(mul(grad, sub(grad_output, inner)), mul(grad_output, outer))
 
 
-@operation("LogSoftmaxBackward0", dims=["dim"])
-def log_softmax_op(input: Tensor, dim: int) -> Tensor:
-    row = devices.log_softmax_axis(row_of(input), *along(input._layout.shape, dim))
-    return fresh(row, input._layout.shape, input._layout.type)
+@planned("LogSoftmaxBackward0", dims=["dim"])
+def log_softmax_op(input: Layout, dim: int) -> Any:
+    return _forward(input, dim, None)
 
 
 @log_softmax_op.gradient("input")
@@ -68,8 +70,8 @@ def _(grad, out, dim):
     return log_softmax_backward(grad, out, dim)
 
 
-@operation("LogSoftmaxBackwardDataBackward0", inputs=["grad_output", "output"], dims=["dim"])
-def log_softmax_backward(grad_output: Tensor, output: Tensor, dim: int) -> Tensor:
+@planned("LogSoftmaxBackwardDataBackward0", inputs=["grad_output", "output"], dims=["dim"])
+def log_softmax_backward(grad_output: Layout, output: Layout, dim: int) -> Any:
     """``grad_output - exp(output) * sum(grad_output)``."""
     return _backward(grad_output, output, dim, True)
 
@@ -84,8 +86,8 @@ def _(grad, grad_output, output, dim):
     return neg(mul(mul(grad, exp(output)), sum_dims(grad_output, (dim,), True)))
 
 
-@operation("SafeSoftmaxBackward0", dims=["dim"])
-def safe_softmax(input: Tensor, dim: int) -> Tensor:
+@planned("SafeSoftmaxBackward0", dims=["dim"])
+def safe_softmax(input: Layout, dim: int) -> Any:
     """Softmax along ``dim``, 0 where all that it is taken of is minus infinity: nothing to attend to."""
     return _forward(input, dim, 0.0)
 
@@ -95,18 +97,25 @@ def _(grad, out, dim):
     return softmax_backward(grad, out, dim)
 
 
-def _prepared(input: Tensor, dim: int, dtype: Any, name: str) -> tuple[Tensor, int]:
-    if not hasattr(dim, "__index__"):
-        raise TypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
-    if dtype is not None:
-        input = convert(input, to_dtype(dtype))
-    dim = normal_dim(dim, len(input._layout.shape))
-    if not input.is_floating_point():
-        kernel = f"{name}{'_lastdim' if dim >= len(input._layout.shape) - 1 else ''}_kernel_impl"
-        raise NotImplementedError(
-            f"\"{kernel}\" not implemented for '{input.dtype.legacy}' (shape {list(input.shape)})"
-        )
-    return input, dim
+def _along_dim(op: Any, name: str) -> Any:
+    """The lookup of a call along one dimension."""
+
+    @lookup
+    def call(input: Layout, dim: Any) -> Any:
+        if not hasattr(dim, "__index__"):
+            raise TypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
+        dim = normal_dim(dim, len(input.shape))
+        if not input.type.dtype.is_floating_point:
+            kernel = f"{name}{'_lastdim' if dim >= len(input.shape) - 1 else ''}_kernel_impl"
+            raise NotImplementedError(
+                f"\"{kernel}\" not implemented for '{input.type.dtype.legacy}' (shape {list(input.shape)})"
+            )
+        return op, (dim,)
+
+    return call
+
+
+_softmax, _log_softmax = _along_dim(softmax_op, "softmax"), _along_dim(log_softmax_op, "log_softmax")
 
 
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
@@ -121,12 +130,12 @@ def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
         IndexError: there is no such dimension.
         NotImplementedError: the input is not of floating-point numbers.
     """
-    return softmax_op(*_prepared(input, dim, dtype, "softmax"))
+    return _softmax(input if dtype is None else convert(input, to_dtype(dtype)), dim)
 
 
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """The logarithm of :func:`softmax`, without its rounding: ``input - log(sum(exp(input)))``."""
-    return log_softmax_op(*_prepared(input, dim, dtype, "log_softmax"))
+    return _log_softmax(input if dtype is None else convert(input, to_dtype(dtype)), dim)
 
 
 public(softmax)
