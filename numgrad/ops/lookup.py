@@ -4,6 +4,9 @@
 tensors, it returns the operation of the table and the arguments of that which are no tensors, in their order.  The
 tensors among the arguments are the operation's, in the order in which they were given.  Defaults, dimensions counted
 from the end, NumPy's names and mistakes are its business; it runs once for arguments like these.
+
+Where a call is no one operation, it returns in the place of the operation a function, which is called with the tensors
+and those arguments.  Tensors in the place of numbers, whose parameters are not annotated with Layout, are read.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ from typing import Any
 from .._tensor import Tensor
 from ..autograd.operations import operations
 from .arguments import check_arguments
-from .dispatch import Entries, perform
+from .dispatch import Entries, Entry, perform
+from .planned import Planned
 
 __all__ = ["lookup"]
 
@@ -32,6 +36,8 @@ def lookup(resolve: Callable[..., Any]) -> Any:
 def _looked_up(resolve: Callable[..., Any], entries: Entries, method: bool) -> Any:
     recent = entries.recent
     name = resolve.__name__
+    parameters = tuple(signature(resolve).parameters.values())
+    positional = ["Layout" in str(p.annotation) for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
 
     @functools.wraps(resolve)
     def call(*args: Any, **keywords: Any) -> Any:
@@ -53,24 +59,47 @@ def _looked_up(resolve: Callable[..., Any], entries: Entries, method: bool) -> A
                 return result if out is None else operations.write_out(name, out, result)
             for keyword, value in keywords.items():
                 if isinstance(value, Tensor):
-                    return call(*in_order(args, keywords))
+                    return in_order(args, keywords)
                 key += [keyword, _typed(value.__class__, value)]
         try:
             entry = recent[tuple(key)]
         except KeyError:
+            if len(operands) > 1 and numbers_in(args):
+                return call(*in_place_of_numbers(args, keywords), **keywords)
             entry = entries.find(tuple(key)) or entries.add(tuple(key), found(args, keywords, operands))
         except TypeError:  # an argument that has no hash
             entry = found(args, keywords, operands)
-        return perform(entry, operands)
+        return perform(entry, operands) if entry.__class__ is Entry else entry(*operands)
+
+    def numbers_in(args: Any) -> list[int]:
+        """The positions of tensors that are in the place of numbers."""
+        return [
+            position for position, value in enumerate(args)
+            if isinstance(value, Tensor) and not (position < len(positional) and positional[position])
+        ]
+
+    def in_place_of_numbers(args: Any, keywords: Any) -> Any:
+        given = list(args)
+        for position in numbers_in(args):
+            try:
+                given[position] = args[position].__index__()
+            except Exception:
+                check_arguments(resolve, name, args, keywords, method=method)
+                raise
+        return given
 
     def in_order(args: Any, keywords: Any) -> Any:
+        """The call with the arguments in their order."""
         try:
             bound = signature(resolve).bind(*args, **keywords)
         except TypeError:
             check_arguments(resolve, name, args, keywords, method=method)
             raise
         bound.apply_defaults()
-        return bound.args
+        for keyword, value in bound.kwargs.items():
+            if isinstance(value, Tensor):
+                raise TypeError(f"{name}(): argument '{keyword}' must not be a Tensor")
+        return call(*bound.args, **bound.kwargs)
 
     def found(args: Any, keywords: Any, operands: list[Any]) -> Any:
         try:
@@ -78,6 +107,8 @@ def _looked_up(resolve: Callable[..., Any], entries: Entries, method: bool) -> A
                 *[value._layout if isinstance(value, Tensor) else value for value in args],
                 **{k: value._layout if isinstance(value, Tensor) else value for k, value in keywords.items()},
             )
+            if not isinstance(op, Planned):
+                return lambda *tensors: op(*tensors, *rest)
             others = iter(rest)
             left = iter(operands)
             return op.entry([
@@ -93,6 +124,8 @@ def _looked_up(resolve: Callable[..., Any], entries: Entries, method: bool) -> A
 
 def _typed(kind: type, value: Any) -> Any:
     """What tells a value from those that are equal to it, but of another kind: 1.0 and True from 1."""
+    if kind is Tensor:
+        return []  # which has no hash: its value may change
     if kind is tuple or kind is list:
         return (kind, *[one if one.__class__ is int else _typed(one.__class__, one) for one in value])
     if kind is float:

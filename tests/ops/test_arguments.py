@@ -167,6 +167,11 @@ def test_what_is_no_dimension_dtype_or_mode(call):
 def test_a_dimension_may_be_a_0_d_tensor():
     x = tensor([[1.0, 2.0], [3.0, 5.0]])
     assert x.sum(tensor(0)).tolist() == [4.0, 7.0]
+    assert x.sum(tensor(1)).tolist() == [3.0, 8.0]  # another number in a tensor alike
+    size = tensor(4)
+    assert (x.view(size).shape, x.view([size, 1]).shape) == ((4,), (4, 1))
+    size.fill_(2)
+    assert (x.view(size, 2).shape, x.view([size, 2]).shape) == ((2, 2), (2, 2))
     with pytest.raises(IndexError, match=r"range of \[-2, 1\], but got 2"):
         x.sum(tensor(2))
 

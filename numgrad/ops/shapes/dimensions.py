@@ -7,23 +7,25 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import _layout
-from ..._layout import normal_dim
+from ..._layout import Layout, normal_dim
 from ..._tensor import Tensor
 from ..._types import Size, size_of
 from ..arguments import checked
-from ..copying import contiguous
+from ..copying import contiguous, same
+from ..lookup import lookup
 from ..pointwise.arithmetic import conj
 from ..table import attach, check_tensors, public
 from .views import (
     expand,
     expand_op,
+    how_reshaped,
+    how_transposed,
     permute_op,
     reshape,
     sizes_of,
-    transpose,
     transpose_op,
     unsqueeze_op,
-    view,
+    view_as_shape,
 )
 from .whole import alias
 
@@ -33,35 +35,35 @@ __all__ = [
 ]
 
 
-def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+@lookup
+def flatten(input: Layout, start_dim: int = 0, end_dim: int = -1) -> Any:
     """The dimensions from ``start_dim`` to ``end_dim`` as one; a 0-d tensor becomes one of a single element.
 
     Raises:
         IndexError: there is no such dimension.
         RuntimeError: the first comes after the last.
     """
-    shape = input._layout.shape
+    shape = input.shape
     first, last = normal_dim(start_dim, len(shape)), normal_dim(end_dim, len(shape))
     if first > last:
         raise RuntimeError(
             "flatten() has invalid args: start_dim cannot come after end_dim "
             f"(start_dim {start_dim}, end_dim {end_dim}, shape {list(shape)})"
         )
-    if not shape:
-        return reshape(input, (1,))
-    if first == last:
-        return input
-    return reshape(input, (*shape[:first], _layout.numel(shape[first : last + 1]), *shape[last + 1 :]))
+    if first == last and shape:
+        return same, ()
+    return how_reshaped(input, (*shape[:first], _layout.numel(shape[first : last + 1]), *shape[last + 1 :]))
 
 
-def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+@lookup
+def unflatten(input: Layout, dim: int, sizes: Sequence[int]) -> Any:
     """One dimension as several, of the sizes given, one of which may be -1.
 
     Raises:
         IndexError: there is no such dimension.
         RuntimeError: the tensor is 0-d, or the sizes do not multiply to that of the dimension.
     """
-    shape = input._layout.shape
+    shape = input.shape
     dim = normal_dim(dim, len(shape))
     if not shape:
         raise RuntimeError("unflatten: dimension specified as 0 but tensor has no dimensions")
@@ -78,22 +80,26 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
             f"input tensor (shape {list(input.shape)})"
         )
     split = [extent // known if size == -1 else size for size in wanted]
-    return view(input, (*shape[:dim], *split, *shape[dim + 1 :]))
+    return view_as_shape, ((*shape[:dim], *split, *shape[dim + 1 :]),)
 
 
-def ravel(input: Tensor) -> Tensor:
+@lookup
+def ravel(input: Layout) -> Any:
     """All elements in a row: on the same memory where they lie in row-major order, else copied."""
-    return view(contiguous(input), (-1,))
+    if input.contiguous:
+        return view_as_shape, ((input.size,),)
+    return lambda tensor: view_as_shape(contiguous(tensor), (input.size,)), ()
 
 
-def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+@lookup
+def movedim(input: Layout, source: Any, destination: Any) -> Any:
     """The dimensions ``source`` (one or several) moved to the places ``destination``, the others in their order.
 
     Raises:
         IndexError: there is no such dimension.
         RuntimeError: a dimension is named twice, or the numbers of dimensions differ.
     """
-    rank = len(input._layout.shape)
+    rank = len(input.shape)
     given = [sizes_of((), d if isinstance(d, tuple | list) else (d,)) for d in (source, destination)]
     if len(given[0]) != len(given[1]):
         raise RuntimeError(
@@ -105,46 +111,51 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
         if len(set(normal)) != len(normal):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(dims)})")
     if not rank:
-        return alias(input)
+        return alias, ()
     rest = iter([d for d in range(rank) if d not in origins])
     moved = dict(zip(places, origins, strict=True))
-    return permute_op(input, tuple([moved[place] if place in moved else next(rest) for place in range(rank)]))
+    return permute_op, (tuple([moved[place] if place in moved else next(rest) for place in range(rank)]),)
 
 
-def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+@lookup
+def swapaxes(input: Layout, axis0: int, axis1: int) -> Any:
     """Two dimensions exchanged: NumPy's name of ``transpose``."""
-    return transpose(input, axis0, axis1)
+    return how_transposed(input, axis0, axis1)
 
 
-def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
+@lookup
+def swapdims(input: Layout, dim0: int, dim1: int) -> Any:
     """Two dimensions exchanged: another name of ``transpose``."""
-    return transpose(input, dim0, dim1)
+    return how_transposed(input, dim0, dim1)
 
 
 # -- transposes ---------------------------------------------------------------------------------------------------
 
 
-def _reversed(self: Tensor) -> Tensor:
+@lookup
+def _reversed(self: Layout) -> Any:
     """The dimensions in reverse order."""
-    return permute_op(self, tuple(range(len(self._layout.shape)))[::-1])
+    return permute_op, (tuple(range(len(self.shape)))[::-1],)
 
 
-def _check_matrices(input: Tensor, name: str) -> None:
-    if len(input._layout.shape) == 1:
+def _check_matrices(input: Layout, name: str) -> None:
+    if len(input.shape) == 1:
         raise RuntimeError(
-            f"tensor.{name} is only supported on matrices or batches of matrices. Got {input.dim()}-D tensor."
+            f"tensor.{name} is only supported on matrices or batches of matrices. Got {len(input.shape)}-D tensor."
         )
 
 
-def _matrix_transposed(self: Tensor) -> Tensor:
+@lookup
+def _matrix_transposed(self: Layout) -> Any:
     """The last two dimensions exchanged."""
     _check_matrices(self, "mT")
-    return transpose(self, -2, -1) if self._layout.shape else transpose_op(self, 0, 0)
+    rank = len(self.shape)
+    return transpose_op, (rank - 2, rank - 1) if rank else (0, 0)
 
 
 def _adjoint_matrix(self: Tensor) -> Tensor:
     """The last two dimensions exchanged, complex numbers conjugated."""
-    _check_matrices(self, "mH")
+    _check_matrices(self._layout, "mH")
     return conj(_matrix_transposed(self))
 
 
@@ -164,7 +175,7 @@ def adjoint(input: Tensor) -> Tensor:
     Raises:
         RuntimeError: the tensor is a vector.
     """
-    _check_matrices(input, "adjoint()")
+    _check_matrices(input._layout, "adjoint()")
     return _adjoint_matrix(input)
 
 
@@ -288,10 +299,12 @@ def ndimension(self: Tensor) -> int:
     return len(self._layout.shape)
 
 
-for _function in (flatten, unflatten, movedim, ravel, swapaxes, swapdims, adjoint, is_nonzero, is_same_size):
+for _function in (flatten, unflatten, movedim, ravel, swapaxes, swapdims):
+    public(_function, checks=True)
+for _function in (adjoint, is_nonzero, is_same_size):
     public(_function)
 public(broadcast_to)
-public(movedim, name="moveaxis")
+public(movedim, name="moveaxis", checks=True)
 public(broadcast_shapes, method=False)
 public(broadcast_tensors, method=False)
 public(is_tensor, method=False)

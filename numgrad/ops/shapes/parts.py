@@ -82,16 +82,18 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     Raises:
         IndexError: there is no such dimension or index.
     """
-    rank = len(input._layout.shape)
+    shape = input._layout.shape
+    rank = len(shape)
     if rank == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    dim = normal_dim(dim, rank)
-    extent = input._layout.shape[dim]
+    if dim.__class__ is not int or not 0 <= dim < rank:
+        dim = normal_dim(dim, rank)
+    extent = shape[dim]
     if not -extent <= index < extent:
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}"
         )
-    return select_op(input, dim, index % extent)
+    return select_op(input, dim, int(index) % extent)
 
 
 @planned(
@@ -133,16 +135,18 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
         IndexError: there is no such dimension or start.
         RuntimeError: the indices reach beyond the dimension, or there would be fewer than none.
     """
-    if not input._layout.shape:
+    shape = input._layout.shape
+    if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
-    if isinstance(start, Tensor):
+    if start.__class__ is not int and isinstance(start, Tensor):
         if start._layout.shape or start.dtype.kind != "i":
             raise RuntimeError(
                 f"start must be an 0-dim integral Tensor. (shape {list(start.shape)}, {start.dtype})"
             )
         start = start.item()
-    dim = normal_dim(dim, len(input._layout.shape))
-    extent = input._layout.shape[dim]
+    if dim.__class__ is not int or not 0 <= dim < len(shape):
+        dim = normal_dim(dim, len(shape))
+    extent = shape[dim]
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -extent <= start <= extent:

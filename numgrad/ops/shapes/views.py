@@ -23,9 +23,9 @@ from ..planned import planned
 from ..table import attach, public
 
 __all__ = [
-    "expand", "expand_as", "expand_op", "passed_on", "permute", "permute_op", "reshape", "reshaped",
-    "sizes_of", "squeeze", "squeeze_dim", "squeeze_result", "t", "t_op", "transpose", "transpose_op", "unsafe_view",
-    "unsqueeze", "unsqueeze_op", "view", "view_as_shape", "view_of",
+    "expand", "expand_as", "expand_op", "how_reshaped", "how_transposed", "passed_on", "permute", "permute_op", "reshape",
+    "reshaped", "sizes_of", "squeeze", "squeeze_dim", "squeeze_result", "t", "t_op", "transpose", "transpose_op",
+    "unsafe_view", "unsqueeze", "unsqueeze_op", "view", "view_as_shape", "view_of",
 ]
 
 
@@ -154,23 +154,30 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
     return view(input, other._layout.shape)
 
 
-def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
+@lookup
+def reshape(input: Layout, *sizes: Any, shape: Any = None) -> Any:
     """The same elements in another shape: on the same memory where possible, else copied.
 
     Raises:
         RuntimeError: the number of elements differs.
     """
-    return reshaped(input, _inferred(sizes_of(sizes, shape, "reshape(): argument 'shape'"), input._layout.size))
+    return how_reshaped(input, _inferred(sizes_of(sizes, shape, "reshape(): argument 'shape'"), input.size))
+
+
+def how_reshaped(input: Layout, shape: tuple[int, ...]) -> Any:
+    """What reshapes a tensor, and its further arguments: to a shape that is known to have as many elements."""
+    if input.contiguous:
+        return view_as_shape, (shape,)
+    strides = view_strides(input.shape, input.strides, shape)
+    if strides is None:
+        return lambda tensor: unsafe_view(contiguous(tensor), shape), ()
+    return reshape_alias, (shape, strides)
 
 
 def reshaped(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     """``reshape`` to a shape that is known to have as many elements."""
-    if input._layout.contiguous:
-        return view_as_shape(input, shape)
-    strides = view_strides(input._layout.shape, input._layout.strides, shape)
-    if strides is None:
-        return unsafe_view(contiguous(input), shape)
-    return reshape_alias(input, shape, strides)
+    op, arguments = how_reshaped(input._layout, shape)
+    return op(input, *arguments)
 
 
 @checked
@@ -233,6 +240,11 @@ def _(grad, dim0, dim1):
 @lookup
 def transpose(input: Layout, dim0: int, dim1: int) -> Any:
     """Two dimensions exchanged."""
+    return how_transposed(input, dim0, dim1)
+
+
+def how_transposed(input: Layout, dim0: int, dim1: int) -> Any:
+    """What exchanges two dimensions, and its further arguments."""
     rank = len(input.shape)
     return transpose_op, (normal_dim(dim0, rank), normal_dim(dim1, rank))
 
@@ -379,8 +391,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
     return expand(input, other._layout.shape)
 
 
-public(reshape)
-for _method in (permute, transpose, t, squeeze, unsqueeze):
+for _method in (reshape, permute, transpose, t, squeeze, unsqueeze):
     public(_method, checks=True)
 for _name, _function in {
     "view": view, "view_as": view_as, "reshape_as": reshape_as, "expand": expand, "expand_as": expand_as,
