@@ -5,8 +5,8 @@ What a call does depends on the layouts of its operands and on its other argumen
 operation decides once for each combination of these: which kernel runs, with which sizes and strides, how the result
 lies in memory, and what a node saves for which gradients.  That is an ``Entry``.  A call reads the layouts, finds the
 entry, launches, and makes the tensor.  ``unary`` and ``binary`` do that for the most frequent operations, without
-asking for anything that they have not; ``perform`` does it for any number of operands, ``change`` for what overwrites
-one of them.  All record by ``begin`` and ``finish``.
+asking for anything that they have not; ``perform`` does it for any number of operands.  What overwrites a tensor is
+called in ``writing``.  All record by ``begin`` and ``finish``.
 
 Where anything out of the ordinary is switched on (see ``ORDINARY``) the operation's own ``run`` takes over.
 """
@@ -30,8 +30,8 @@ from .numbers import NUMBERS
 from .recipes import OUTPUT, Recipe
 
 __all__ = [
-    "Entries", "Entry", "begin", "binary", "change", "commit", "finish", "kept", "perform", "record", "result_of", "save",
-    "several", "unary",
+    "Entries", "Entry", "begin", "binary", "change", "commit", "configured", "finish", "kept", "perform", "record",
+    "result_of", "save", "several", "unary",
 ]
 
 
@@ -220,6 +220,27 @@ def several(op: Any) -> Callable[..., Any]:
     return call
 
 
+def configured(op: Any) -> Callable[..., Any]:
+    """The call of an operation on its operands and, after them, all the numbers that configure it."""
+    recent, run, baked, names = op.entries_configured.recent, op.run, op.baked_numbers, tuple(op.statics)
+    count = len(op.inputs)
+
+    def call(*values):
+        try:
+            entry = recent[tuple([
+                v._layout if v.__class__ not in NUMBERS else (v.__class__, v) if v in baked else v.__class__
+                for v in values
+            ])]
+        except (KeyError, AttributeError):
+            entry = None
+        if entry is None or state.mode > ORDINARY:
+            return run(values[:count], op.completed(zip(names, values[count:], strict=True)))
+        passed = entry.details.positions
+        return perform(entry, values if passed is None else [values[position] for position in passed])
+
+    return call
+
+
 def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) -> Any:
     """The result of a call, recorded.
 
@@ -318,6 +339,11 @@ def begin(entry: Entry, operands: Sequence[Any], target: Tensor | None = None) -
     What is about to be overwritten is copied, if the rules need it.
     """
     if not (state.mode & GRAD and entry.recorded):
+        return None
+    for value in operands:
+        if value is not None and value.__class__ not in NUMBERS and value._requires_grad:
+            break
+    else:
         return None
     edges: list[Any] = []
     needed = 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Number
 from typing import Any, NamedTuple
 
@@ -108,12 +108,30 @@ class Pointwise(Op):
         return type(name, (PointwiseNode,), names)
 
     def constants(self, statics: Mapping[str, Any]) -> dict[str, Any]:
-        """The static numbers that are written into the kernel: defaults, and those with a form of their own."""
+        """The static numbers that are written into the kernel: defaults, and those with a form of their own.
+
+        A zero that was given is not: it may be -0.0.
+        """
+        if statics is self.statics:
+            return dict(statics)
         return {
             name: value
             for name, value in statics.items()
-            if value == self.statics[name] or value in self.baked.get(name, ())
+            if value and (value == self.statics[name] or value in self.baked.get(name, ()))
         }
+
+    def completed(self, given: Iterable[tuple[str, Any]]) -> Mapping[str, Any]:
+        """The static numbers given, and the defaults of the others.
+
+        Raises:
+            TypeError: there is no such number, or it is none.
+        """
+        statics = dict(self.statics)
+        for name, value in given:
+            if name not in statics:
+                raise TypeError(f"{self.name}() got an unexpected keyword argument '{name}'")
+            statics[name] = value if value.__class__ in NUMBERS else _as_number(self, name, value)
+        return statics
 
     def recipe(self, entry: Entry, needed: int) -> PointwiseRecipe:
         """How a call with this entry is recorded where the inputs in the bits of ``needed`` need a gradient."""
@@ -189,11 +207,7 @@ class Pointwise(Op):
         if into is not None:
             check_target(into, operands)
         entry, operands = self.entry(operands, statics, into)
-        details = entry.details
-        if details.passed:
-            operands = (*operands, *[statics[name] for name in details.passed])
-        if statics is not self.statics and details.compute.kind in "bi":
-            _check_statics(statics, details.compute)
+        operands = (*operands, *[statics[name] for name in entry.details.passed])
         return perform(entry, operands, True) if into is None else change(entry, operands, into)
 
     def with_statics(self, statics: Mapping[str, Any]) -> Pointwise:
@@ -205,7 +219,10 @@ class Pointwise(Op):
 
     def with_own_entries(self) -> Pointwise:
         """The operation, a copy of another, which decides for itself what calls come to."""
-        self.entries, self.entries_in_place, self.entries_with_statics = Entries(), Entries(), Entries()
+        self.entries, self.entries_into, self.entries_configured = Entries(), Entries(), Entries()
+        numbers = {*self.statics.values()}.union(*self.baked.values())
+        #: Static numbers that may be written into a kernel.
+        self.baked_numbers = frozenset([number for number in numbers if number])
         return self
 
     def entry(
@@ -222,13 +239,15 @@ class Pointwise(Op):
         except AttributeError:
             operands = [prepared(self, name, v) for name, v in zip(self.inputs, operands, strict=True)]
             key = [v.__class__ if v.__class__ in NUMBERS else v._layout for v in operands]
+        entries = self.entries
+        if into is not None:
+            entries = self.entries_into
         if statics is not self.statics:
-            constants = self.constants(statics)
-            key += [(n, constants.get(n), v.__class__) for n, v in statics.items()]
-            entries = self.entries_with_statics
-            key.append(into is not None)
-        else:
-            entries = self.entries if into is None else self.entries_in_place
+            baked = self.baked_numbers
+            key += [(v.__class__, v) if v in baked else v.__class__ for v in statics.values()]
+            entries = self.entries_configured
+        if into is not None:
+            key.append(into._layout)
         key = key[0] if len(key) == 1 else tuple(key)
         entry = entries.find(key)
         if entry is None:
@@ -263,23 +282,32 @@ class Pointwise(Op):
         passed = tuple([i.name for i in program.arguments if i.name in self.statics])
         layouts = [None if value.__class__ in NUMBERS else value._layout for value in operands]
         launch = devices.pointwise_launcher(program, [*layouts, *[None] * len(passed)], [out], into is not None)
-        if self.check_integers is not None and compute.kind in "bi":
-            launch = _checked(self.check_integers, launch)
+        if compute.kind in "bi":
+            if statics is not self.statics:
+                _check_statics(statics.items(), compute)
+                numbers = [*enumerate(passed, len(operands))]
+                launch = _checked(lambda given: _check_statics([(n, given[i]) for i, n in numbers], compute), launch)
+            if self.check_integers is not None:
+                launch = _checked(self.check_integers, launch)
         node_class = self.node_class
         for position, own in self.numbers.items():
             if operands[position].__class__ in NUMBERS:
                 node_class = own
         recorded = bool(self.rules) and out.type.dtype.differentiable
-        return Entry(self, launch, out, recorded, _Details(compute, statics, passed, node_class))
+        positions = None if len(passed) == len(self.statics) else (
+            *range(len(operands)), *[len(operands) + n for n, name in enumerate(self.statics) if name in passed]
+        )
+        return Entry(self, launch, out, recorded, _Details(compute, statics, passed, positions, node_class))
 
 
 class _Details(NamedTuple):
-    """What a pointwise entry knows besides: the dtype computed in, the static numbers and which of them are passed at
-    run time, and the class of its nodes."""
+    """What a pointwise entry knows besides: the dtype computed in, the static numbers, which of them are passed at run
+    time and where these stand among operands and numbers (None for all), and the class of its nodes."""
 
     compute: dtype
     statics: Mapping[str, Any]
     passed: tuple[str, ...]
+    positions: tuple[int, ...] | None
     node_class: type[Any]
 
 
@@ -291,6 +319,19 @@ def _checked(check: Callable[[Sequence[Any]], None], launch: Callable[..., Any])
         return launch(*operands)
 
     return run
+
+
+def _as_number(op: Pointwise, name: str, value: Any) -> bool | int | float | complex:
+    """A static number as Python's: NumPy's and 0-d tensors are taken, too.
+
+    Raises:
+        TypeError: it is no number.
+    """
+    if isinstance(value, np.generic) or (isinstance(value, Tensor) and not value._layout.shape):
+        value = value.item()
+    if isinstance(value, bool | int | float | complex):
+        return plain_number(value)
+    raise TypeError(f"{op.name}(): argument '{name}' must be a number, not {type(value).__name__}")
 
 
 def prepared(op: Pointwise, name: str, value: Any) -> Any:
@@ -322,9 +363,9 @@ def _check_real(statics: Mapping[str, Any]) -> None:
             raise RuntimeError(f"For non-complex input tensors, argument {name} must not be a complex number.")
 
 
-def _check_statics(statics: Mapping[str, Any], compute: dtype) -> None:
+def _check_statics(numbers: Iterable[tuple[str, Any]], compute: dtype) -> None:
     """Raise if a static number would be cut off, or wrap around, to become an integer."""
-    for name, value in statics.items():
+    for name, value in numbers:
         if isinstance(value, float):
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
         check_fits(value, compute)

@@ -1,0 +1,133 @@
+"""How an operation is called that overwrites a tensor: the first of its operands, or one given as ``out``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._tensor import Tensor
+from ..autograd.grad_mode import GRAD, ORDINARY, state
+from ..autograd.views import check_writable
+from .dispatch import change
+from .numbers import NUMBERS
+from .outputs import write_out
+from .sharing import check_overlap, overlaps
+
+__all__ = ["changing", "writing"]
+
+
+def changing(op: Any) -> Callable[..., Tensor]:
+    """The call of an operation that overwrites the first of its operands with the result.
+
+    By name the numbers are given that configure it.
+    """
+    general = _general(op)
+    recent = op.entries_into.recent
+    if len(op.inputs) != 2:
+        return general
+
+    def call(input, other, **numbers):
+        kind = other.__class__
+        try:
+            layout = input._layout
+            entry = recent[layout, kind if kind in NUMBERS else other._layout, layout]
+        except (KeyError, AttributeError):
+            return general(input, other, **numbers)
+        if numbers or state.mode > ORDINARY:
+            return general(input, other, **numbers)
+        if kind not in NUMBERS:
+            if other._storage is input._storage:
+                check_overlap(input, other)
+            if other._requires_grad:
+                check_writable(input, other)
+                return change(entry, (input, other), input)
+        if input._requires_grad or input._view is not None or input._counter.__class__ is not list:
+            check_writable(input, other) if kind not in NUMBERS else check_writable(input)
+            return change(entry, (input, other), input)
+        entry.launch(input, other, input)
+        input._counter[0] += 1
+        return input
+
+    return call
+
+
+def _general(op: Any) -> Callable[..., Tensor]:
+    recent, run, statics = op.entries_into.recent, op.run, op.statics
+    configured, baked, defaults = op.entries_configured.recent, op.baked_numbers, tuple(statics.items())
+    count = len(op.inputs)
+
+    def call(input, *others, **numbers):
+        operands: Any = (input, *others)
+        try:
+            layout = input._layout
+            key: Any = [layout]
+            needs = input._requires_grad or input._view is not None or input._counter.__class__ is not list
+            for value in others:
+                if value.__class__ in NUMBERS:
+                    key.append(value.__class__)
+                else:
+                    key.append(value._layout)
+                    needs = needs or value._requires_grad
+            if not numbers:
+                entry = recent[*key, layout]
+            else:
+                given = [numbers.get(name, default) for name, default in defaults]
+                for value in given:
+                    key.append((value.__class__, value) if value in baked else value.__class__)
+                entry = configured[*key, layout]
+                if not numbers.keys() <= statics.keys():
+                    entry = None
+                elif entry.details.positions is None:
+                    operands = *operands, *given
+                else:
+                    operands = [(*operands, *given)[position] for position in entry.details.positions]
+        except (KeyError, AttributeError):
+            entry = None
+        if entry is None or state.mode > ORDINARY:
+            if len(others) + 1 != count:
+                raise TypeError(f"{op.name}_() takes {count - 1} arguments ({len(others)} given)")
+            return run((input, *others), op.completed(numbers.items()) if numbers else statics, input)
+        for value in others:
+            if value.__class__ not in NUMBERS and value._storage is input._storage:
+                check_overlap(input, value)
+        if needs:
+            check_writable(input, *[value for value in others if value.__class__ not in NUMBERS])
+            return change(entry, operands, input)
+        entry.launch(*operands, input)
+        input._counter[0] += 1
+        return input
+
+    return call
+
+
+def writing(op: Any) -> Callable[[Sequence[Any], Any], Any]:
+    """The call of an operation on operands that writes its result to a tensor ``out``.
+
+    The launcher does so where ``out`` is of the result's shape and type, else the result is made, and then copied.
+    """
+    recent, run, statics = op.entries_into.recent, op.run, op.statics
+    name = op.name.removesuffix("_op")
+
+    def call(operands, out):
+        try:
+            entry = recent[*[v.__class__ if v.__class__ in NUMBERS else v._layout for v in operands], out._layout]
+        except (KeyError, AttributeError):
+            result = run(operands, statics)
+            alike = isinstance(out, Tensor) and out._layout.type is result._layout.type
+            if alike and out._layout.shape == result._layout.shape:
+                op.entry(operands, statics, out)  # for the next time
+            return write_out(name, out, result)
+        mode = state.mode
+        plain = mode <= ORDINARY and out._view is None and out._counter.__class__ is list
+        for value in (*operands, out):
+            if value.__class__ not in NUMBERS and (
+                (mode & GRAD and value._requires_grad) or (value._storage is out._storage and overlaps(out, value))
+            ):
+                plain = False
+        if not plain:
+            return write_out(name, out, run(operands, statics))
+        entry.launch(*operands, out)
+        out._counter[0] += 1
+        return out
+
+    return call
