@@ -21,10 +21,12 @@ __all__ = ["OPERANDS", "function_of", "in_place", "operator"]
 OPERANDS = (Tensor, bool, int, float, complex, np.ndarray, np.generic)
 
 
-def _with_keywords(op: Pointwise, short: Callable[..., Any]) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
+def _with_keywords(
+    op: Pointwise, short: Callable[..., Any], own: Callable[..., Any]
+) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
     """The call with keywords: with numbers that configure the operation, or with ``out``, to overwrite with its result.
     """
-    own, write = configured(op), writing(op)
+    write = writing(op)
     defaults = tuple(op.statics.items())
 
     def call(operands, keywords):
@@ -41,37 +43,36 @@ def _with_keywords(op: Pointwise, short: Callable[..., Any]) -> Callable[[tuple[
 
 
 def function_of(op: Pointwise) -> Callable[..., Any]:
-    """The function that users call."""
+    """The function that users call.
+
+    It has ``short``, the call with operands alone, and ``configured``, that with all the numbers that configure the
+    operation after them.
+    """
     count = len(op.inputs)
-    call = _of_one(op) if count == 1 else _of_two(op) if count == 2 else _of_several(op)
+    short = unary(op) if count == 1 else binary(op) if count == 2 else several(op)
+    own = configured(op)
+    general = _with_keywords(op, short, own)
+    call: Any = (_of_one if count == 1 else _of_two if count == 2 else _of_several)(short, general)
     call.__name__ = call.__qualname__ = op.name
+    call.short, call.configured = short, own
     return call
 
 
-def _of_one(op: Pointwise) -> Callable[..., Any]:
-    short = unary(op)
-    general = _with_keywords(op, short)
-
+def _of_one(short: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
     def call(input, **keywords):
         return general((input,), keywords) if keywords else short(input)
 
     return call
 
 
-def _of_two(op: Pointwise) -> Callable[..., Any]:
-    short = binary(op)
-    general = _with_keywords(op, short)
-
+def _of_two(short: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
     def call(input, other, **keywords):
         return general((input, other), keywords) if keywords else short(input, other)
 
     return call
 
 
-def _of_several(op: Pointwise) -> Callable[..., Any]:
-    short = several(op)
-    general = _with_keywords(op, short)
-
+def _of_several(short: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
     def call(*operands, **keywords):
         return general(operands, keywords) if keywords else short(*operands)
 

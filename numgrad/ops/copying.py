@@ -9,8 +9,8 @@ from typing import Any
 
 from .. import devices
 from .._device import CPU, numbered
-from .._layout import Layout, layout_of, numel, output_strides
-from .._tensor import Tensor, fresh, strided, tensor_of
+from .._layout import Layout, layout_of, output_strides
+from .._tensor import Tensor, strided, tensor_of
 from .._types import (
     TensorType,
     bool_,
@@ -30,12 +30,14 @@ from .._types import (
     to_dtype,
     uint8,
 )
-from .._types import device as Device  # noqa: N812 - the name is a parameter of PyTorch's
+from .._types import device as Device  # noqa: N812 - the names are parameters of PyTorch's
+from .._types import dtype as DType  # noqa: N812
 from ..autograd.grad_mode import LEVELS, state
 from ..autograd.levels import outside, set_tangent
 from ..autograd.node import edge_of
 from .arguments import checked
-from .new import empty_of
+from .dispatch import unary
+from .planned import planned
 from .table import attach, check_tensors, operation, public
 
 __all__ = [
@@ -45,7 +47,7 @@ __all__ = [
 ]
 
 
-#: Elements below which NumPy copies before a kernel would have been chosen.
+#: Elements below which NumPy copies what lies in a row: before a kernel would have been chosen.
 SMALL = 1024
 
 #: Elements from which a device may find a better way to copy than one after the other.
@@ -62,20 +64,14 @@ def copy_program(source: dtype, target: dtype) -> devices.Program:
     return devices.Program("copy", target.numpy, (operand,), (("out", target.numpy),), (same,))
 
 
-def _copied(input: Tensor, type: TensorType, strides: tuple[int, ...] | None = None) -> Tensor:
-    """A copy with these strides; row-major for None, and for an input whose elements lie in a row."""
-    shape, row = input._layout.shape, input._flat
-    if row is not None or strides is None:
-        if input._layout.type is type and numel(shape) < SMALL:
-            if row is not None:
-                return fresh(row.copy(), shape, type)
-            if type.device is CPU:
-                return fresh(input._array().flatten(), shape, type)
-        out = empty_of(shape, type)
-    else:
-        out = strided(devices.empty(shape, type), shape, strides, 0, type)
-    write(out, input)
-    return out
+def _copy(input: Layout, type: TensorType, row_major: bool = False) -> tuple[Layout, Any]:
+    """The layout of a copy, which keeps the order of dimensions unless told otherwise, and what makes it."""
+    strides = None if row_major or input.contiguous else kept_layout(input).strides
+    out = layout_of(type, input.shape, strides)
+    if type is input.type and input.contiguous and input.size < SMALL and type.device is CPU:
+        read = row_reader(input)
+        return out, lambda tensor: read(tensor).copy()
+    return out, copier(input, out)
 
 
 def write(target: Tensor, source: Tensor) -> None:
@@ -84,8 +80,8 @@ def write(target: Tensor, source: Tensor) -> None:
 
 
 def kept_strides(input: Tensor) -> tuple[int, ...]:
-    """The strides of a copy: the input's own order of dimensions, without gaps or repeats."""
-    return output_strides(input._layout.shape, ((input._layout.shape, input._layout.strides),))
+    """The strides of a copy."""
+    return kept_layout(input._layout).strides
 
 
 def kept_layout(layout: Layout) -> Layout:
@@ -93,9 +89,9 @@ def kept_layout(layout: Layout) -> Layout:
     return layout_of(layout.type, layout.shape, output_strides(layout.shape, ((layout.shape, layout.strides),)))
 
 
-@operation("CloneBackward0", linear=True, dims=())
-def clone_op(input: Tensor) -> Tensor:
-    return _copied(input, input._layout.type, None if input._flat is not None else kept_strides(input))
+@planned("CloneBackward0", linear=True, dims=())
+def clone_op(input):
+    return _copy(input, input.type)
 
 
 @clone_op.gradient("input")
@@ -103,9 +99,9 @@ def _(grad):
     return grad
 
 
-@operation("CloneBackward0", linear=True, dims=())
-def contiguous_op(input: Tensor) -> Tensor:
-    return _copied(input, input._layout.type)
+@planned("CloneBackward0", linear=True, dims=())
+def contiguous_op(input):
+    return _copy(input, input.type, row_major=True)
 
 
 @contiguous_op.gradient("input")
@@ -113,9 +109,9 @@ def _(grad):
     return grad
 
 
-@operation("ToCopyBackward0", linear=True, dims=())
-def to_type(input: Tensor, type: TensorType) -> Tensor:
-    return _copied(input, type, kept_strides(input))
+@planned("ToCopyBackward0", linear=True, dims=())
+def to_type(input, type):
+    return _copy(input, type)
 
 
 @to_type.gradient("input")
@@ -154,7 +150,7 @@ def _dense(input: Tensor) -> tuple[Any, tuple[int, ...]]:
     """The elements as a row without gaps, the dimensions in their order in memory; and their strides in it."""
     strides = kept_strides(input)
     if strides != input._layout.strides:
-        input = _copied(input, input._layout.type, strides)
+        input = clone_op.function(input)
     return input._storage[input._offset : input._offset + input._layout.size], strides
 
 
@@ -176,7 +172,10 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     if memory_format is not None:
         check_memory_format(memory_format)
         return contiguous_op(input) if memory_format is contiguous_format else clone_op(input)
-    return clone_op(input)
+    return _clone(input)
+
+
+_clone = unary(clone_op)
 
 
 def repeated_zero(shape: tuple[int, ...], type: TensorType) -> Tensor:
@@ -262,15 +261,17 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor if its elements lie in row-major order, else a copy of which that is true."""
     if memory_format is not None:
         check_memory_format(memory_format)
-    return input if input._flat is not None or input.is_contiguous() else contiguous_op(input)
+    return input if input._layout.contiguous else contiguous_op(input)
 
 
 def convert(input: Tensor, kind: dtype) -> Tensor:
     """The tensor if it has this dtype, else a converted copy."""
-    if input.dtype is kind:
+    type = input._layout.type
+    if type.dtype is kind:
         return input
-    warn_of_loss(input.dtype, kind)
-    return to_type(input, tensor_type(kind, input.device))
+    if type.dtype.is_complex:
+        warn_of_loss(type.dtype, kind)
+    return to_type(input, tensor_type(kind, type.device))
 
 
 def warn_of_loss(own: dtype, kind: dtype) -> None:
@@ -294,6 +295,8 @@ def to(
     memory, which has the elements once the GPU has come so far.  ``non_blocking`` and ``copy`` may also be given by
     position, after dtype and device.
     """
+    if len(args) == 1 and args[0].__class__ is DType and not (dtype or device or copy or memory_format):
+        return convert(input, args[0])
     flags = [argument for argument in args if isinstance(argument, bool)]
     non_blocking = non_blocking or flags[:1] == [True]
     copy = copy or flags[1:2] == [True]

@@ -251,7 +251,7 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
         return entry.op.performed(entry, operands)
     if entry.step is not None:
         return _viewed(entry, operands, mode)
-    layout = entry.layout
+    layout: Any = entry.layout
     launch = entry.launch
     out: Any
     if layout.__class__ is Layout:

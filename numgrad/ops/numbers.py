@@ -9,12 +9,12 @@ import numpy as np
 
 from .._types import dtype, float32, real_of
 
-__all__ = ["NUMBERS", "check_fits", "plain_number"]
+__all__ = ["LARGEST_FLOAT32", "NUMBERS", "bounds", "check_fits", "plain_number"]
 
 #: The classes of Python's numbers, which are operands as they are.
 NUMBERS = frozenset({bool, int, float, complex})
 
-_LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
+LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 
 
 def check_fits(value: complex, kind: dtype) -> None:
@@ -25,6 +25,16 @@ def check_fits(value: complex, kind: dtype) -> None:
     """
     if not _holds(kind, value):
         raise RuntimeError(f"value {value} cannot be converted to type {kind.name} without overflow")
+
+
+def bounds(number: type, kind: dtype) -> tuple[float, float]:
+    """Between which two a number of this class, not a complex one, surely fits into a dtype."""
+    if kind.kind == "i":
+        info = np.iinfo(kind.numpy)
+        return info.min or -info.max, info.max
+    if number is not float:
+        return -(2**63), 2**63 - 1
+    return (-LARGEST_FLOAT32, LARGEST_FLOAT32) if real_of(kind) is float32 else (-math.inf, math.inf)
 
 
 def plain_number(value: Any) -> Any:
@@ -40,4 +50,4 @@ def _holds(kind: dtype, value: complex) -> bool:
     if kind.kind == "i":
         bounds = np.iinfo(kind.numpy)
         return (bounds.min or -bounds.max) <= value <= bounds.max
-    return real_of(kind) is not float32 or not math.isfinite(value) or abs(value) <= _LARGEST_FLOAT32
+    return real_of(kind) is not float32 or not math.isfinite(value) or abs(value) <= LARGEST_FLOAT32

@@ -12,9 +12,8 @@ from typing import Any
 
 from .._tensor import Tensor
 from ..autograd.node import Node
-from .callables import function_of, in_place, operator
+from .callables import function_of, in_place
 from .elementwise import Pointwise
-from .outputs import write_out
 from .table import attach, check_tensors, public
 
 __all__ = ["of_tensors", "overload", "undifferentiated"]
@@ -39,12 +38,14 @@ def overload(call: Any, node: str, *numbers: str) -> Any:
 def of_tensors(call: Any) -> Callable[[Any, Any], Tensor]:
     """Export a pointwise operation on two tensors that takes no number for either: ``<name>_op`` as ``<name>``."""
     name = call.op.name.removesuffix("_op")
-    short = operator(call.op)
+    short = call.short
 
     def checked(input, other, *, out=None):
-        check_tensors(name, input=input, other=other)
-        result = short(input, other)
-        return result if out is None else write_out(name, out, result)
+        if input.__class__ is not Tensor or other.__class__ is not Tensor:
+            check_tensors(name, input=input, other=other)
+        if out is not None:
+            return call(input, other, out=out)
+        return short(input, other)
 
     def of_tensors_in_place(input, other):
         check_tensors(name, input=input, other=other)

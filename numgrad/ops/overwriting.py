@@ -11,21 +11,26 @@ from .. import devices
 from .._layout import broadcast_shapes, outgrown
 from .._tensor import Tensor, check_in_place
 from .._types import dtype
-from ..autograd.grad_mode import GRAD, TRANSFORMED, state
+from ..autograd.grad_mode import GRAD, ORDINARY, TRANSFORMED, state
 from ..autograd.node import Node, edge_of
 from ..autograd.operations import operations
 from ..autograd.views import check_writable, record_inplace
 from .batches import physical_of
 from .copying import clone_op, copy_program, placed, same
-from .numbers import check_fits, plain_number
+from .dispatch import Entries, Entry
+from .numbers import bounds, check_fits, plain_number
 from .sharing import check_overlap, overlaps
 from .table import attach
 from .transforms import OverwriteCall, transformed
 
 __all__ = [
-    "FillBackward2", "assign_number", "copy_", "fill_", "fill_program", "fitting", "overwritten",
-    "recorded_edges", "zero_",
+    "FillBackward2", "assign_number", "copy_", "fill_", "fill_program", "fitting", "overwritten", "recorded_edges",
+    "zero_",
 ]
+
+
+#: What copies between tensors of two layouts, and what fills one with a number of a class.
+_copies, _fills = Entries(), Entries()
 
 
 @functools.cache
@@ -84,9 +89,21 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
     With ``non_blocking`` the program may go on while pinned memory is still being read or written.
     """
-    if not isinstance(src, Tensor):
-        return fill_(input, src)
-    return _overwritten_with(input, src, CopyBackwards, not non_blocking)
+    try:
+        entry = _copies.recent[input._layout, src._layout]
+    except (KeyError, AttributeError):
+        entry = None
+    mode = state.mode
+    if (
+        entry is None or mode > ORDINARY or input._requires_grad or (mode & GRAD and src._requires_grad)
+        or input._view is not None or input._counter.__class__ is not list or input._storage is src._storage
+    ):
+        if not isinstance(src, Tensor):
+            return fill_(input, src)
+        return _overwritten_with(input, src, CopyBackwards, not non_blocking)
+    entry.launch(src, input)
+    input._counter[0] += 1
+    return input
 
 
 def _overwritten_with(input: Tensor, src: Tensor, node: type[Node], wait: bool = True) -> Tensor:
@@ -113,7 +130,12 @@ def _write(target: Tensor, source: Tensor, wait: bool) -> None:
             devices.overwrite(target._flat, source._flat, wait)
             return
         source = placed(source, target._layout.type.device)
-    devices.run_pointwise(copy_program(source.dtype, target.dtype), [source], [target])
+    key = target._layout, source._layout
+    entry = _copies.find(key)
+    if entry is None:
+        launch = devices.pointwise_launcher(copy_program(source.dtype, target.dtype), key[1:], key[:1], into=True)
+        entry = _copies.add(key, Entry(None, launch, target._layout, False))
+    entry.launch(source, target)
 
 
 def fill_(input: Tensor, value: Any) -> Tensor:
@@ -123,6 +145,11 @@ def fill_(input: Tensor, value: Any) -> Tensor:
         TypeError: it is no number.
         RuntimeError: the tensor's dtype cannot hold it.
     """
+    entry = _fills.recent.get((value.__class__, input._layout))
+    if entry is not None and entry.details[0] <= value <= entry.details[1] and _plain(input):
+        entry.launch(value, input)
+        input._counter[0] += 1
+        return input
     if isinstance(value, Tensor):
         if value._layout.shape:
             raise RuntimeError(
@@ -148,7 +175,20 @@ def fitting(value: Any, kind: dtype) -> Any:
 
 def zero_(input: Tensor) -> Tensor:
     """Overwrite every element with zero."""
-    return _filled(input, 0, ZeroBackward0)
+    entry = _fills.recent.get((int, input._layout))
+    if entry is None or not _plain(input):
+        return _filled(input, 0, ZeroBackward0)
+    entry.launch(0, input)
+    input._counter[0] += 1
+    return input
+
+
+def _plain(target: Tensor) -> bool:
+    """Whether nothing is to be said or recorded of a change of this tensor."""
+    return not (
+        state.mode > ORDINARY or target._requires_grad or target._view is not None
+        or target._counter.__class__ is not list
+    )
 
 
 def assign_number(input: Tensor, value: Any) -> None:
@@ -164,7 +204,14 @@ def _filled(input: Tensor, value: Any, node: type[Node], others: tuple[None, ...
         )
     check_writable(input)  # elements may share memory: they get the same value
     edges = recorded_edges(input)
-    devices.run_pointwise(fill_program(value.__class__, input.dtype), [value], [input])
+    key = value.__class__, input._layout
+    entry = _fills.find(key)
+    if entry is None:
+        launch = devices.pointwise_launcher(fill_program(value.__class__, input.dtype), [None], [input._layout], True)
+        entry = Entry(None, launch, input._layout, False, bounds(value.__class__, input.dtype))
+        if value.__class__ is not complex:
+            _fills.add(key, entry)
+    entry.launch(value, input)
     overwritten(input, edges + others, node)
     return input
 

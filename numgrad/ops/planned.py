@@ -56,6 +56,7 @@ class Planned(Operation):
         #: How many operands come first among the arguments, in order; None where they do not.
         count = len(self.operand_positions)
         self.leading = count if self.operand_positions == tuple(range(count)) else None
+        self.statics = None
 
     def make_node_class(self, name: str) -> type[Node]:
         return type(name, (RuleNode,), {"op": self, "__slots__": (), "__module__": "numgrad.autograd"})
@@ -63,13 +64,18 @@ class Planned(Operation):
     def __call__(self, *args: Any) -> Any:
         if self.one:
             operands: Any = args[:1]
-            entry = self.recent.get((args[0]._layout, *args[1:])) or self.entry(args)[0]
+            layout = args[0]._layout
+            entry = self.recent.get((layout, *args[1:]) if len(args) > 1 else layout) or self.entry(args)[0]
         elif self.key is not None:
             operands = [args[position] for position in self.operand_positions]
             entry = self.recent.get(self.key(*args)) or self.entry(args)[0]
         else:
             entry, operands = self.entry(args)
         return perform(entry, operands)
+
+    def run(self, operands: tuple[Any, ...], statics: Any) -> Any:
+        """The call of an operation that has nothing but tensors for arguments (see ``dispatch.unary``)."""
+        return self(*operands)
 
     def changing(self, prepare: Callable[..., Any]) -> Callable[..., Any]:
         """Decorate the function that decides what a call in place comes to."""
@@ -113,7 +119,7 @@ class Planned(Operation):
             key = (*[tensor._layout for tensor in operands], *args[1:])
         elif self.one:
             operands = args[:1]
-            key = (args[0]._layout, *args[1:])
+            key = (args[0]._layout, *args[1:]) if len(args) > 1 else args[0]._layout
         elif self.leading is not None:
             operands = args[: self.leading]
             own = [v if v is None else v.__class__ if v.__class__ in NUMBERS else v._layout for v in operands]

@@ -26,15 +26,18 @@ def changing(op: Any) -> Callable[..., Tensor]:
     if len(op.inputs) != 2:
         return general
 
-    def call(input, other, **numbers):
+    def call(input, *others, **numbers):
+        if numbers or len(others) != 1:
+            return general(input, *others, **numbers)
+        (other,) = others
         kind = other.__class__
         try:
             layout = input._layout
             entry = recent[layout, kind if kind in NUMBERS else other._layout, layout]
         except (KeyError, AttributeError):
-            return general(input, other, **numbers)
-        if numbers or state.mode > ORDINARY:
-            return general(input, other, **numbers)
+            return general(input, other)
+        if state.mode > ORDINARY:
+            return general(input, other)
         if kind not in NUMBERS:
             if other._storage is input._storage:
                 check_overlap(input, other)

@@ -14,13 +14,13 @@ from numgrad_kernels.pointwise import Operand, Program
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import Kernel
 
-from ..._layout import numel
+from ..._layout import Layout, numel
 from ..compiling import compile_kernel
-from ..memory import empty_row, filled_row, out_of_memory, zero_row
+from ..memory import LARGE, empty_row, filled_row, out_of_memory, zero_row
 from .pointwise import NUMBERS, pointwise_kernel
 from .threads import PARALLEL_FROM, worth_threads
 
-__all__ = ["Row", "empty", "filled", "kernel_for", "launch", "share_elements", "zeros"]
+__all__ = ["Row", "empty", "filled", "kernel_for", "launch", "memory_launcher", "share_elements", "zeros"]
 
 #: The class of the rows that tensors keep their elements in.
 Row = np.ndarray
@@ -96,6 +96,13 @@ def zeros(shape: tuple[int, ...], type: Any) -> np.ndarray:
     """Zeroed memory for a tensor, as one row."""
     count = numel(shape)
     return filled(shape, 0, type) if count >= PARALLEL_FROM else zero_row(count, type.numpy)
+
+
+def memory_launcher(layout: Layout, zeroed: bool) -> Callable[[], np.ndarray]:
+    """What gives new memory for a tensor of this layout."""
+    if layout.size * layout.type.numpy.itemsize < LARGE:
+        return functools.partial(np.zeros if zeroed else np.empty, layout.size, layout.type.numpy)
+    return functools.partial(zeros if zeroed else empty, layout.shape, layout.type)
 
 
 def filled(shape: tuple[int, ...], value: Any, type: Any) -> np.ndarray:

@@ -14,6 +14,8 @@ __all__ = ["counted", "evenly_spaced", "spread"]
 def counted(start: float, step: float, count: int, type: Any) -> np.ndarray:
     """A row of ``count`` numbers from ``start``, ``step`` apart."""
     try:
+        if type.numpy == np.int64 and abs(start) + abs(count * step) < 2**62:
+            return np.arange(start, start + count * step, step)
         return (start + np.arange(count) * step).astype(type.numpy)
     except NO_MEMORY:
         raise out_of_memory((count,), type.numpy) from None

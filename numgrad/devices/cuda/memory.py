@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from ..._layout import numel
+from ..._layout import Layout, numel
 from ..rows import DeviceRow
 from . import pinned, runtime
 from .caching import Allocator, Block
@@ -17,8 +17,8 @@ from .handles import StreamHandle
 from .streams import side_streams, stream
 
 __all__ = [
-    "allocator", "download", "empty", "empty_row", "no_row", "note_uses", "row_from", "stream", "upload",
-    "use_on_stream", "zero_row", "zeros",
+    "allocator", "download", "empty", "empty_row", "memory_launcher", "no_row", "note_uses", "row_from", "stream",
+    "upload", "use_on_stream", "zero_row", "zeros",
 ]
 
 #: Bytes up to which arrays are copied to a GPU by way of pinned memory, which saves waiting for the GPU.
@@ -125,3 +125,8 @@ def empty(shape: tuple[int, ...], type: Any) -> DeviceRow:
 def zeros(shape: tuple[int, ...], type: Any) -> DeviceRow:
     """Zeroed memory for a tensor, as one row."""
     return zero_row(numel(shape), type.numpy, type.device.index)
+
+
+def memory_launcher(layout: Layout, zeroed: bool) -> Callable[[], DeviceRow]:
+    """What gives new memory for a tensor of this layout."""
+    return functools.partial(zeros if zeroed else empty, layout.shape, layout.type)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from numbers import Number
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import devices, random
-from ..._layout import numel, output_strides
-from ..._tensor import Tensor, check_differentiable, fresh, strided
+from ..._device import numbered
+from ..._layout import Layout, layout_of, numel
+from ..._tensor import Tensor, check_differentiable, fresh, strided, tensor_of
 from ..._types import (
     CPU,
     TensorType,
     bool_,
     complex_of,
+    default_dtype_changed,
     dtype,
     get_default_dtype,
     int64,
@@ -25,14 +28,16 @@ from ..._types import (
     to_device,
     to_dtype,
 )
-from ...autograd.grad_mode import no_grad
+from ...autograd.grad_mode import LEVELS, no_grad, state
 from ...autograd.origins import GIVEN
 from ..arguments import wrong_kind
 from ..batches import is_mapped, like_examples
+from ..copying import kept_layout
 from ..copying import pin_memory as to_pinned_memory
 from ..examples import drawn
-from ..new import empty_of, from_row, zeros_of
-from ..overwriting import fill_
+from ..new import from_row
+from ..numbers import NUMBERS, bounds, plain_number
+from ..overwriting import fill_, fill_program, fitting
 from ..promotion import number_dtype
 from ..table import attach, check_tensors, public
 
@@ -84,12 +89,51 @@ def finished(result: Tensor, requires_grad: bool, pinned: bool = False) -> Tenso
 # -- filled -----------------------------------------------------------------------------------------------------
 
 
-def _filled(shape: tuple[int, ...], value: Any, type: TensorType) -> Tensor:
-    result = empty_of(shape, type)
-    with no_grad():
-        fill_(result, value)
-    result._counter[0] = 0
-    return result
+class _Plan(NamedTuple):
+    """How a new tensor is made: its layout, and what gives its memory, of a number between two bounds if of one."""
+
+    layout: Layout
+    launch: Callable[..., Any]
+    low: float
+    high: float
+
+
+#: What stands for the class of a number where memory is zeroed, or left as it is.
+_ZEROED, _EMPTY = "zeroed", "empty"
+
+
+@functools.lru_cache(maxsize=4096)
+def _plan(number: Any, layout: Layout) -> _Plan:
+    """How a tensor of this layout is made, filled with a number of a class."""
+    if number in (_ZEROED, _EMPTY):
+        return _Plan(layout, devices.memory_launcher(layout, number == _ZEROED), 0, 0)
+    launch = devices.pointwise_launcher(fill_program(number, layout.type.dtype), [None], [layout])
+    return _Plan(layout, launch, *((0, -1) if number is complex else bounds(number, layout.type.dtype)))
+
+
+@functools.lru_cache(maxsize=4096, typed=True)
+def _plan_on_cpu(number: Any, kind: Any, default: Any, *sizes: Any) -> _Plan:
+    """The same for a new tensor on the CPU."""
+    return _plan(number, layout_of(_type(kind, CPU, default), as_size((sizes,))))
+
+
+default_dtype_changed.append(_plan_on_cpu.cache_clear)
+
+
+def _plan_of(number: Any, sizes: tuple[Any, ...], size: Any, kind: Any, place: Any, default: Any = None) -> _Plan:
+    """The same for the arguments of a call."""
+    if size is None and sizes and to_device(place) is CPU:
+        try:
+            return _plan_on_cpu(number, kind, default, *(sizes[0] if isinstance(sizes[0], tuple | list) else sizes))
+        except TypeError:  # which is said below
+            pass
+    return _plan(number, layout_of(_type(kind, place, default), as_size(sizes, size)))
+
+
+def _filled(plan: _Plan, value: Any) -> Tensor:
+    if value.__class__ is complex or not plan.low <= value <= plan.high:
+        value = fitting(value, plan.layout.type.dtype)
+    return tensor_of(plan.layout, plan.launch(value))
 
 
 def zeros(
@@ -97,7 +141,8 @@ def zeros(
     pin_memory: bool = False,
 ) -> Tensor:
     """A tensor of zeros."""
-    return finished(zeros_of(as_size(sizes, size), _type(dtype, device)), requires_grad, pin_memory)
+    plan = _plan_of(_ZEROED, sizes, size, dtype, device)
+    return finished(tensor_of(plan.layout, plan.launch()), requires_grad, pin_memory)
 
 
 def ones(
@@ -105,7 +150,8 @@ def ones(
     pin_memory: bool = False,
 ) -> Tensor:
     """A tensor of ones."""
-    return finished(_filled(as_size(sizes, size), 1, _type(dtype, device)), requires_grad, pin_memory)
+    plan = _plan_of(int, sizes, size, dtype, device)
+    return finished(tensor_of(plan.layout, plan.launch(1)), requires_grad, pin_memory)
 
 
 def empty(
@@ -113,7 +159,8 @@ def empty(
     pin_memory: bool = False,
 ) -> Tensor:
     """A tensor whose elements are whatever the memory held."""
-    return finished(empty_of(as_size(sizes, size), _type(dtype, device)), requires_grad, pin_memory)
+    plan = _plan_of(_EMPTY, sizes, size, dtype, device)
+    return finished(tensor_of(plan.layout, plan.launch()), requires_grad, pin_memory)
 
 
 def full(
@@ -123,9 +170,17 @@ def full(
     """A tensor filled with a number, in the number's dtype unless one is given."""
     if not isinstance(size, Sequence):
         raise TypeError(f"full(): argument 'size' must be tuple of ints, not {type(size).__name__}")
-    value = fill_value.item() if isinstance(fill_value, Tensor | np.generic) else fill_value
-    result = _filled(as_size((size,)), value, _type(dtype, device, number_dtype(value)))
-    return finished(result, requires_grad, pin_memory)
+    value = _number(fill_value)
+    plan = _plan_of(value.__class__, (size,), None, dtype, device, number_dtype(value))
+    return finished(_filled(plan, value), requires_grad, pin_memory)
+
+
+def _number(value: Any) -> Any:
+    """What a tensor is to be filled with, as Python's own number."""
+    if value.__class__ in NUMBERS:
+        return value
+    value = value.item() if isinstance(value, Tensor | np.generic) else value
+    return plain_number(value) if isinstance(value, int | float | complex) else fitting(value, bool_)
 
 
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -138,10 +193,11 @@ def eye(
 ) -> Tensor:
     """A matrix with ones on the diagonal and zeros elsewhere."""
     rows, columns = as_size((n, n if m is None else m))
-    result = zeros_of((rows, columns), _type(dtype, device))
-    count = min(rows, columns)
+    result = zeros((rows, columns), dtype=dtype, device=device)
+    type, count = result._layout.type, min(rows, columns)
+    zero_diagonal = tensor_of(layout_of(type, (count,), (columns + 1,)), result._storage)
     with no_grad():
-        fill_(strided(result._storage, (count,), (columns + 1,), 0, result._layout.type), 1)
+        fill_(zero_diagonal, 1)
     return finished(result, requires_grad)
 
 
@@ -160,17 +216,25 @@ def arange(
         RuntimeError: a bound is infinite or NaN, or the step is 0 or leads away from ``end``.
     """
     if end is None:
-        start, end = None, start
-    start, end, step = [
-        v.item() if isinstance(v, Tensor | np.generic) else v for v in (0 if start is None else start, end, step)
-    ]
+        start, end = 0 if start is not None else None, start
+    if start.__class__ is not int or end.__class__ is not int or step.__class__ is not int:
+        start, end, step = [
+            v.item() if isinstance(v, Tensor | np.generic) else v for v in (0 if start is None else start, end, step)
+        ]
+    layout, first, apart = _range(start, end, step, dtype, numbered(to_device(device)))
+    return finished(tensor_of(layout, devices.counted(first, apart, layout.size, layout.type)), requires_grad)
+
+
+@functools.lru_cache(maxsize=1024, typed=True)
+def _range(start: Any, end: Any, step: Any, kind: Any, place: Any) -> tuple[Layout, Any, Any]:
+    """The layout of a range, its first number and how far they are apart."""
     for value in (start, end, step):
         if not isinstance(value, bool | int | float):
             raise TypeError(f"arange(): start, end and step must be numbers, not {value.__class__.__name__}")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     whole = all(isinstance(v, int) for v in (start, end, step))
-    type = _type(dtype, device, int64 if whole else None)
+    type = _type(kind, place, int64 if whole else None)
     if type.dtype is bool_ or type.dtype.is_complex:
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{type.dtype.legacy}'")
     if not type.dtype.is_floating_point:
@@ -180,7 +244,10 @@ def arange(
     if (end - start) * step < 0:
         raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: {start} -> {end} by {step}")
     count = -((start - end) // step) if whole else max(0, math.ceil((end - start) / step))
-    return finished(fresh(devices.counted(start, step, count, type), (count,), type), requires_grad)
+    return layout_of(type, (count,)), start, step
+
+
+default_dtype_changed.append(_range.cache_clear)
 
 
 def _spaced(name: str, start: Any, end: Any, steps: int, dtype: Any, device: Any) -> tuple[Any, Any, TensorType]:
@@ -294,32 +361,53 @@ def laid_out_as(input: Tensor, made: Tensor) -> Tensor:
     layout = input._layout
     if layout.row_major or is_mapped(made):
         return made
-    strides = output_strides(layout.shape, ((layout.shape, layout.strides),))
-    return strided(made._storage, made._layout.shape, strides, 0, made._layout.type)
+    return strided(made._storage, layout.shape, kept_layout(layout).strides, 0, made._layout.type)
 
 
-def _like(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
+@functools.lru_cache(maxsize=4096)
+def _plan_like(number: Any, layout: Layout) -> _Plan:
+    """How a tensor is made that lies in memory as one of this layout."""
+    return _plan(number, kept_layout(layout))
+
+
+def _layout_like(name: str, input: Tensor, kind: Any, place: Any) -> Layout:
+    """The layout of a tensor, with another dtype or device if these are given."""
+    if input.__class__ is not Tensor:
+        check_tensors(name, input=input)
+    own = input._layout
+    if kind is None and place is None:
+        return own
+    type = _type(kind, own.type.device if place is None else place, own.type.dtype)
+    return layout_of(type, own.shape, own.strides)
+
+
+def _like(name: str, number: Any, *value: int) -> Callable[..., Tensor]:
     def like(
         input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
     ) -> Tensor:
-        check_tensors(name, input=input)
-        made = function(
-            input._layout.shape,
-            dtype=input.dtype if dtype is None else dtype,
-            device=input.device if device is None else device,
-        )
-        return finished(like_examples(input, laid_out_as(input, made)), requires_grad)
+        plan = _plan_like(number, _layout_like(name, input, dtype, device))
+        made = tensor_of(plan.layout, plan.launch(*value))
+        if state.mode & LEVELS:
+            made = like_examples(input, made)
+        return finished(made, requires_grad)
 
     like.__name__ = like.__qualname__ = name
-    made = f"``numgrad.{function.__name__}``"
+    made = f"``numgrad.{name.removesuffix('_like')}``"
     like.__doc__ = f"{made} of the shape and, unless others are given, the dtype and device of another tensor."
     return public(like, method=False)
 
 
-zeros_like = _like(zeros, "zeros_like")
-ones_like = _like(ones, "ones_like")
-empty_like = _like(empty, "empty_like")
-rand_like = drawn(_like(rand, "rand_like"))
+zeros_like = _like("zeros_like", _ZEROED)
+ones_like = _like("ones_like", int, 1)
+empty_like = _like("empty_like", _EMPTY)
+
+
+@drawn
+def rand_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """``numgrad.rand`` of the shape and, unless others are given, the dtype and device of another tensor."""
+    layout = _layout_like("rand_like", input, dtype, device)
+    made = _random("uniform", layout.shape, layout.type, None, False)
+    return finished(like_examples(input, laid_out_as(input, made)), requires_grad)
 
 
 @drawn
@@ -336,18 +424,14 @@ def full_like(
     input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """``numgrad.full`` of the shape and, unless others are given, the dtype and device of another tensor."""
-    check_tensors("full_like", input=input)
-    made = full(
-        input._layout.shape,
-        fill_value,
-        dtype=input.dtype if dtype is None else dtype,
-        device=input.device if device is None else device,
-    )
-    return finished(like_examples(input, laid_out_as(input, made)), requires_grad)
+    value = _number(fill_value)
+    plan = _plan_like(value.__class__, _layout_like("full_like", input, dtype, device))
+    return finished(like_examples(input, _filled(plan, value)), requires_grad)
 
 
 for _function in (
-    zeros, ones, empty, full, eye, arange, linspace, logspace, rand, randn, randn_like, full_like, scalar_tensor,
+    zeros, ones, empty, full, eye, arange, linspace, logspace, rand, randn, rand_like, randn_like, full_like,
+    scalar_tensor,
 ):
     public(_function, method=False)
 

@@ -231,6 +231,11 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         TypeError: the condition is no tensor, or only one of the others is given.
         RuntimeError: the condition is no bool tensor, the shapes do not fit, or a number is too large for the result.
     """
+    if (
+        condition.__class__ is Tensor and condition._layout.type.dtype is bool_ and input.__class__ is Tensor
+        and (other.__class__ is Tensor or other.__class__ is float)
+    ):
+        return choose.short(condition, input, other)
     check_tensors("where", condition=condition)
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)

@@ -11,7 +11,7 @@ from numgrad_kernels import scalar
 from ..._tensor import Tensor
 from ..._types import bool_
 from ..elementwise import pointwise
-from ..numbers import check_fits
+from ..numbers import LARGEST_FLOAT32, check_fits
 from ..overloads import overload
 from ..promotion import result_dtype
 from ..table import attach, public
@@ -105,7 +105,25 @@ def _bounded(op: Any, inplace: bool, input: Tensor, *bounds: Any) -> Tensor:
     return (op.inplace if inplace else op)(input, *bounds)
 
 
+#: The operation for bounds of these classes, where both are numbers or missing.
+_SHORT = {
+    (low, high): _clamp_by_numbers if low and high else _above_number if low else _below_number
+    for low in (float, int, None)
+    for high in (float, int, None)
+    if low or high
+}
+
+
 def _clamp(input: Tensor, min: Any, max: Any, inplace: bool) -> Tensor:
+    low, high = None if min is None else min.__class__, None if max is None else max.__class__
+    op = _SHORT.get((low, high))
+    if op is not None and input.__class__ is Tensor and input._layout.type.dtype.is_floating_point:
+        bounds = (min, max) if low and high else (min,) if low else (max,)
+        for bound in bounds:
+            if not -LARGEST_FLOAT32 <= bound <= LARGEST_FLOAT32:
+                break  # which float32 cannot hold
+        else:
+            return op.inplace(input, *bounds) if inplace else op.short(input, *bounds)
     bounds = [bound for bound in (min, max) if bound is not None]
     tensors = sum(isinstance(bound, Tensor) for bound in bounds)
     if not bounds:

@@ -22,9 +22,17 @@ __all__ = ["activated", "gelu", "glu", "hardsigmoid", "hardswish", "mish", "silu
 
 
 def activated(name: str, op: Any, input: Any, inplace: bool = False, **numbers: float) -> Tensor:
-    """An activation function's operation on its argument ``input``, perhaps in place."""
-    check_tensors(name, input=input)
-    return (op.inplace if inplace else op)(input, **numbers)
+    """An activation function's operation on its argument ``input``, perhaps in place.
+
+    The numbers that configure it are given in its own order.
+    """
+    if input.__class__ is not Tensor:
+        check_tensors(name, input=input)
+    if inplace:
+        return op.inplace(input, **numbers)
+    if not numbers:
+        return op.short(input)
+    return op.configured(input, *numbers.values()) if len(numbers) == len(op.op.statics) else op(input, **numbers)
 
 
 @pointwise("SiluBackward0", dtypes="f", export=False)
