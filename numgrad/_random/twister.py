@@ -28,29 +28,39 @@ _BLOCK = 16
 
 
 class MersenneTwister(Generator, kind="cpu"):
-    """A generator for the CPU.  Numbers come as new rows."""
+    """A generator for the CPU.  Numbers come as new rows, or in a row that is given."""
 
     def _begin(self) -> None:
-        self._twister = np.random.MT19937()
+        #: The 624 words of the twister, and how many of them have been used.
+        self._state = np.zeros(625, np.uint64)
         super()._begin()
 
     def _restart(self) -> None:
-        self._twister._legacy_seeding(self._seed % 2**32)
+        seeded = np.random.MT19937(0)
+        seeded._legacy_seeding(self._seed % 2**32)
+        self._state[:624] = seeded.state["state"]["key"]
+        self._state[624] = 624
         self._spare_normal: float | None = None
 
-    def uniform(self, size: int, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
-        """``size`` numbers from [low, high), as a new 1-D array of ``dtype``, float32 or float64.
+    def uniform(
+        self, size: int, dtype: np.dtype, low: float = 0.0, high: float = 1.0, *, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """``size`` numbers from [low, high), in the 1-D array ``out`` or a new one, of ``dtype``, float32 or float64.
 
         ``low`` is at most ``high``.
         """
-        out = _empty(size, dtype)
+        if out is None:
+            out = _empty(size, dtype)
         with self._lock:
             self._fill_uniform(out, float(low), float(high))
         return out
 
-    def normal(self, size: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
-        """``size`` normal numbers, as a new 1-D array of ``dtype``, float32 or float64."""
-        out = _empty(size, dtype)
+    def normal(
+        self, size: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0, *, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """``size`` normal numbers, in the 1-D array ``out`` or a new one, of ``dtype``, float32 or float64."""
+        if out is None:
+            out = _empty(size, dtype)
         with self._lock:
             if size < _BLOCK:
                 out[:] = [value * std + mean for value in self._few_normals(size)]
@@ -86,10 +96,8 @@ class MersenneTwister(Generator, kind="cpu"):
         """
         span = high - low
         with self._lock:
-            if span >= _WIDE_RANGE if wide is None else wide:
-                draws = self._draws64(size)
-            else:
-                draws = self._twister.random_raw(size).astype(np.uint64)
+            two_each = span >= _WIDE_RANGE if wide is None else wide
+            draws = self._draws64(size) if two_each else self._draws(size)
         if span < 2**64:
             draws %= np.uint64(span)
         return (draws + np.uint64(low % 2**64)).astype(np.int64)
@@ -98,13 +106,19 @@ class MersenneTwister(Generator, kind="cpu"):
         """The numbers from 0 to ``size - 1`` in random order, as a new int64 array."""
         order = np.arange(size)
         with self._lock:
-            draws = self._twister.random_raw(max(size - 1, 0)).astype(np.uint64)
+            draws = self._draws(max(size - 1, 0))
         devices.shuffle(draws, order)
         return order
 
+    def _draws(self, size: int) -> np.ndarray:
+        """The next 32-bit numbers, as a new uint64 array."""
+        draws = np.empty(size, np.uint64)
+        devices.draw(self._state, draws)
+        return draws
+
     def _draws64(self, size: int) -> np.ndarray:
         """Pairs of draws as one number of 64 bits, the first draw its high half."""
-        draws = self._twister.random_raw(2 * size).astype(np.uint64)
+        draws = self._draws(2 * size)
         return draws[0::2] << np.uint64(32) | draws[1::2]
 
     def _doubles(self, size: int) -> np.ndarray:
@@ -118,11 +132,10 @@ class MersenneTwister(Generator, kind="cpu"):
     def state_bytes(self) -> bytes:
         """The state as PyTorch writes it: seed, place in the block, the block, and the normal that waits."""
         with self._lock:
-            state = self._twister.state["state"]
-            spare = self._spare_normal
-            head = struct.pack("<QiiQ", self._seed, 625 - state["pos"], 1, state["pos"] % 624)
+            used, spare = int(self._state[624]), self._spare_normal
+            head = struct.pack("<QiiQ", self._seed, 625 - used, 1, used % 624)
             tail = struct.pack("<dddi4x8x", 0.0, spare or 0.0, 0.0, spare is not None)
-            return head + state["key"].astype("<u8").tobytes() + tail
+            return head + self._state[:624].astype("<u8").tobytes() + tail
 
     def set_state_bytes(self, data: bytes) -> None:
         """Go on from a state that :meth:`state_bytes` or PyTorch wrote.
@@ -135,19 +148,22 @@ class MersenneTwister(Generator, kind="cpu"):
         seed, left, seeded, _ = struct.unpack_from("<QiiQ", data)
         if not (seeded and 1 <= left <= 624):
             raise RuntimeError("Invalid mt19937 state")
-        key = np.frombuffer(data, "<u8", 624, 24).astype(np.uint32)
+        words = np.frombuffer(data, "<u8", 624, 24) % 2**32
         _, spare, _, waits = struct.unpack_from("<dddi", data, 24 + 624 * 8)
         with self._lock:
             self._seed = seed
-            self._twister.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": 625 - left}}
+            self._state[:624], self._state[624] = words, 625 - left
             self._spare_normal = spare if waits else None
 
     def _fill_uniform(self, out: np.ndarray, low: float, high: float) -> None:
         kernel = devices.random_kernel("uniform", out.dtype)
         draws_each = out.itemsize // 4
+        if out.size <= _CHUNK:
+            kernel(self._draws(out.size * draws_each), low, high, out)
+            return
         for start in range(0, out.size, _CHUNK):
             part = out[start : start + _CHUNK]
-            kernel(self._twister.random_raw(part.size * draws_each), low, high, part)
+            kernel(self._draws(part.size * draws_each), low, high, part)
 
     def _fill_normal(self, out: np.ndarray, mean: float, std: float) -> None:
         kernel = devices.random_kernel("normal", out.dtype)

@@ -79,14 +79,17 @@ def dynamic(name: str) -> Callable[[Function], Function]:
 def drawn(function: Function) -> Function:
     """Decorate a function that draws a new tensor at random: for each example another one, or for all the same."""
 
-    function = devices.reports_memory(function)
-
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         mode = state.mode
         level = batch_level() if mode & LEVELS else None
         if level is None:
-            return transformed(FreeCall(function, args, kwargs)) if mode & WATCHED else function(*args, **kwargs)
+            if mode & WATCHED:
+                return transformed(FreeCall(function, args, kwargs))
+            try:
+                return function(*args, **kwargs)
+            except MemoryError as error:
+                raise devices.from_numpy(error) from None
         if level.randomness == "error":  # which the generator says
             return function(*args, **kwargs)
         given = tensors_in((args, tuple(kwargs.values())))

@@ -24,8 +24,8 @@ from .table import attach
 from .transforms import OverwriteCall, transformed
 
 __all__ = [
-    "FillBackward2", "assign_number", "copy_", "fill_", "fill_program", "fitting", "overwritten", "recorded_edges",
-    "zero_",
+    "FillBackward2", "assign_number", "copy_", "fill_", "fill_program", "fitting", "is_plain", "overwritten",
+    "recorded_edges", "zero_",
 ]
 
 
@@ -146,7 +146,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
         RuntimeError: the tensor's dtype cannot hold it.
     """
     entry = _fills.recent.get((value.__class__, input._layout))
-    if entry is not None and entry.details[0] <= value <= entry.details[1] and _plain(input):
+    if entry is not None and entry.details[0] <= value <= entry.details[1] and is_plain(input):
         entry.launch(value, input)
         input._counter[0] += 1
         return input
@@ -176,14 +176,14 @@ def fitting(value: Any, kind: dtype) -> Any:
 def zero_(input: Tensor) -> Tensor:
     """Overwrite every element with zero."""
     entry = _fills.recent.get((int, input._layout))
-    if entry is None or not _plain(input):
+    if entry is None or not is_plain(input):
         return _filled(input, 0, ZeroBackward0)
     entry.launch(0, input)
     input._counter[0] += 1
     return input
 
 
-def _plain(target: Tensor) -> bool:
+def is_plain(target: Tensor) -> bool:
     """Whether nothing is to be said or recorded of a change of this tensor."""
     return not (
         state.mode > ORDINARY or target._requires_grad or target._view is not None

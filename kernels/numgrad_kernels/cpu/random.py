@@ -1,4 +1,4 @@
-"""From the Mersenne Twister's draws to PyTorch's uniform and normal numbers, bit for bit.
+"""The Mersenne Twister, and from its draws to PyTorch's uniform and normal numbers, bit for bit.
 
 ``draws`` are uint64 arrays of 32-bit numbers. Each function serves the dtype in its name, because PyTorch
 treats the two differently; numbers are given as Python's.
@@ -14,6 +14,28 @@ import math
 import numpy as np
 
 T = np.float32  # a placeholder: the compiler puts the dtype of the computation here
+
+
+def draw(state, out):
+    """Fill ``out`` (uint64) with the next 32-bit numbers of the Mersenne Twister in this state, which goes on.
+
+    ``state`` (uint64, 625) has the twister's 624 words and how many of them have been used.
+    """
+    place = np.int64(state[624])
+    for i in range(out.size):
+        if place == 624:
+            for j in range(624):
+                y = (state[j] & np.uint64(0x80000000)) | (state[(j + 1) % 624] & np.uint64(0x7FFFFFFF))
+                word = state[(j + 397) % 624] ^ (y >> np.uint64(1))
+                state[j] = word ^ np.uint64(0x9908B0DF) if y & np.uint64(1) else word
+            place = 0
+        y = state[place]
+        y ^= y >> np.uint64(11)
+        y ^= (y << np.uint64(7)) & np.uint64(0x9D2C5680)
+        y ^= (y << np.uint64(15)) & np.uint64(0xEFC60000)
+        out[i] = y ^ (y >> np.uint64(18))
+        place += 1
+    state[624] = np.uint64(place)
 
 
 def uniform_float32(draws, low, high, out):

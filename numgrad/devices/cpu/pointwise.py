@@ -18,7 +18,7 @@ from numgrad_kernels.store import Kernel
 
 from ..._layout import Layout, loop_nest
 from ..compiling import compile_kernel
-from ..memory import LARGE, empty_row, out_of_memory
+from ..memory import LARGE, check_countable, empty_row, out_of_memory
 from .threads import PARALLEL_FROM, worth_threads
 
 __all__ = [
@@ -54,6 +54,7 @@ def pointwise_launcher(
     program repeats one value, which is read.
     """
     size, shape = outs[0].size, outs[0].shape
+    check_countable(shape, outs[0].type.numpy)
     scalars = [operand.scalar for operand in program.arguments]
     arrays = [layout for layout, scalar in zip(operands, scalars, strict=True) if layout is not None and not scalar]
     layouts = [*arrays, *outs]

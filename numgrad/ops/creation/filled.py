@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import devices, random
 from ..._device import numbered
-from ..._layout import Layout, layout_of, numel
+from ..._layout import Layout, layout_of
 from ..._tensor import Tensor, check_differentiable, fresh, strided, tensor_of
 from ..._types import (
     CPU,
@@ -303,6 +303,10 @@ def logspace(
 # -- random -----------------------------------------------------------------------------------------------------
 
 
+#: Elements below which there will be memory for some random numbers.
+_SMALL = 1 << 16
+
+
 def _random(
     draw: str, size: tuple[int, ...], type: TensorType, generator: random.Generator | None, requires_grad: bool,
     pinned: bool = False,
@@ -310,19 +314,22 @@ def _random(
     if type.dtype.kind in "bi":
         raise NotImplementedError(f'"{draw}" not implemented for \'{type.dtype.legacy}\' (shape {list(size)})')
     source = random.given_or_default(generator, type.device)
+    layout = layout_of(type, size)
+    if not type.dtype.is_complex and layout.size < _SMALL:
+        return finished(tensor_of(layout, getattr(source, draw)(layout.size, type.numpy)), requires_grad, pinned)
     with devices.shape_told(size, type):
         if not type.dtype.is_complex:
-            row = getattr(source, draw)(numel(size), type.numpy)
+            row = getattr(source, draw)(layout.size, type.numpy)
         elif draw == "uniform":  # the real and imaginary parts in turn
-            row = source.uniform(2 * numel(size), real_of(type.dtype).numpy).view(type.numpy)
+            row = source.uniform(2 * layout.size, real_of(type.dtype).numpy).view(type.numpy)
         else:  # each has half the variance
-            parts, kind = 2 * numel(size), real_of(type.dtype).numpy
+            parts, kind = 2 * layout.size, real_of(type.dtype).numpy
             if type.device is CPU:
                 row = source.normal(parts, kind) * kind.type(math.sqrt(0.5))
             else:
                 row = source.normal(parts, kind, 0.0, math.sqrt(0.5))
             row = row.view(type.numpy)
-    return finished(fresh(row, size, type), requires_grad, pinned)
+    return finished(tensor_of(layout, row), requires_grad, pinned)
 
 
 @drawn
@@ -336,7 +343,8 @@ def rand(
     pin_memory: bool = False,
 ) -> Tensor:
     """Random numbers from the uniform distribution on [0, 1), on the CPU those of PyTorch for the same seed."""
-    return _random("uniform", as_size(sizes, size), _type(dtype, device), generator, requires_grad, pin_memory)
+    layout = _plan_of(_EMPTY, sizes, size, dtype, device).layout
+    return _random("uniform", layout.shape, layout.type, generator, requires_grad, pin_memory)
 
 
 @drawn
@@ -350,7 +358,8 @@ def randn(
     pin_memory: bool = False,
 ) -> Tensor:
     """Random numbers from the standard normal distribution, on the CPU those of PyTorch for the same seed."""
-    return _random("normal", as_size(sizes, size), _type(dtype, device), generator, requires_grad, pin_memory)
+    layout = _plan_of(_EMPTY, sizes, size, dtype, device).layout
+    return _random("normal", layout.shape, layout.type, generator, requires_grad, pin_memory)
 
 
 # -- like another -----------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from ..batches import is_batched
 from ..copying import contiguous, convert, row_of, write
 from ..examples import check_drawing, drawn
 from ..new import empty_of
-from ..overwriting import FillBackward2, copy_, overwritten, recorded_edges
+from ..overwriting import FillBackward2, copy_, is_plain, overwritten, recorded_edges
 from ..pointwise.arithmetic import add, mul
 from ..reductions.extremes import min as smallest
 from ..shapes.views import expand
@@ -44,24 +44,27 @@ _UniformBackward0, _NormalBackward0, _RandomBackward0, _BernoulliBackward2, _Exp
 _BernoulliBackward1 = _node("BernoulliBackward1")
 
 
-def _overwrite(input: Tensor, draw: Callable[..., Any], node: type[FillBackward2]) -> Tensor:
+def _overwrite(
+    input: Tensor, draw: Callable[..., Any], node: type[FillBackward2], in_row: bool = False
+) -> Tensor:
     """Fill the tensor with the row that ``draw`` returns, in the order in which its elements lie in memory.
 
-    A GPU draws into the tensor's own memory, given as ``out``, where it is one row.
+    A GPU, and with ``in_row`` the CPU, draws into the tensor's own memory, given as ``out``, where it is one row.
     """
     if state.mode & TRANSFORMED:
         check_drawing(input)
         return transformed(
             OverwriteCall(
-                node.__name__, lambda target: _overwrite(target, draw, node), input, None, node, draws=True
+                node.__name__, lambda target: _overwrite(target, draw, node, in_row), input, None, node, draws=True
             )
         )
     check_in_place(input)
     edges = recorded_edges(input)
     layout = input._layout
     place = layout.type.device
-    if place is not CPU and input._flat is not None:
-        draw(out=input._flat)
+    own = input._flat if in_row or place is not CPU else None
+    if own is not None:
+        draw(out=own)
     else:
         row = draw()
         steps = output_strides(layout.shape, ((layout.shape, layout.strides),))
@@ -70,8 +73,23 @@ def _overwrite(input: Tensor, draw: Callable[..., Any], node: type[FillBackward2
     return input
 
 
+def _drawn_in_row(input: Tensor, draw: str, first: float, second: float) -> bool:
+    """Fill a tensor of the CPU's from its default generator, if nothing is to be said or recorded of that."""
+    layout = input._layout
+    kind = layout.type.dtype
+    if not (is_plain(input) and layout.contiguous and kind.is_floating_point and layout.type.device is CPU):
+        return False
+    row = input._storage
+    if row.size != layout.size:
+        row = row[input._offset : input._offset + layout.size]
+    getattr(random.default_generator, draw)(layout.size, kind.numpy, first, second, out=row)
+    input._counter[0] += 1
+    return True
+
+
 def _check_floating(input: Tensor, name: str, complex: bool = False) -> None:
-    if not (input.is_floating_point() or (complex and input.is_complex())):
+    kind = input._layout.type.dtype
+    if not (kind.is_floating_point or (complex and kind.is_complex)):
         raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.legacy}' (shape {list(input.shape)})")
 
 
@@ -91,12 +109,14 @@ def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> 
 
     Of complex numbers both parts are drawn from it.
     """
-    low, high = map(float, _bounds("uniform_", args, kwargs, 0.0, 1.0))
+    if not args and not kwargs and generator is None and _drawn_in_row(self, "uniform", 0.0, 1.0):
+        return self
+    low, high = map(float, _bounds("uniform_", args, kwargs, 0.0, 1.0)) if args or kwargs else (0.0, 1.0)
     _check_floating(self, "check_uniform_bounds", complex=True)
     if not low <= high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     source = random.given_or_default(generator, self._layout.type.device)
-    return _overwrite(self, lambda **out: _parts(source.uniform, self, low, high, **out), _UniformBackward0)
+    return _overwrite(self, lambda **out: _parts(source.uniform, self, low, high, **out), _UniformBackward0, True)
 
 
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
@@ -104,21 +124,27 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
 
     Of complex numbers both parts have the mean, and each has half the variance.
     """
+    numbers = mean.__class__ in (int, float) and std.__class__ in (int, float) and std >= 0
+    if numbers and generator is None and _drawn_in_row(self, "normal", mean, std):
+        return self
     _check_floating(self, "normal_kernel_cpu", complex=True)
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     source = random.given_or_default(generator, self._layout.type.device)
-    draw = source.normal if self._flat is not None else source.normal_pairs
+    in_row = self._flat is not None
+    draw = source.normal if in_row else source.normal_pairs
     width = float(std) / math.sqrt(2) if self.is_complex() else float(std)
-    return _overwrite(self, lambda **out: _parts(draw, self, float(mean), width, **out), _NormalBackward0)
+    return _overwrite(self, lambda **out: _parts(draw, self, float(mean), width, **out), _NormalBackward0, in_row)
 
 
 def _parts(draw: Callable[..., Any], tensor: Tensor, *arguments: float, **out: Any) -> Any:
     """As many numbers of the tensor's dtype as it has; of complex ones the real and imaginary parts in turn."""
     kind = tensor._layout.type.dtype
+    if not kind.is_complex:
+        return draw(tensor._layout.size, kind.numpy, *arguments, **out)
     real = real_of(kind).numpy
     own = {name: row.view(real) for name, row in out.items()}
-    return draw(tensor.numel() * (1 + kind.is_complex), real, *arguments, **own).view(kind.numpy)
+    return draw(2 * tensor._layout.size, real, *arguments, **own).view(kind.numpy)
 
 
 #: The largest integers that a floating-point dtype counts up to without gaps.

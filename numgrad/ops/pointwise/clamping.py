@@ -118,12 +118,12 @@ def _clamp(input: Tensor, min: Any, max: Any, inplace: bool) -> Tensor:
     low, high = None if min is None else min.__class__, None if max is None else max.__class__
     op = _SHORT.get((low, high))
     if op is not None and input.__class__ is Tensor and input._layout.type.dtype.is_floating_point:
-        bounds = (min, max) if low and high else (min,) if low else (max,)
-        for bound in bounds:
-            if not -LARGEST_FLOAT32 <= bound <= LARGEST_FLOAT32:
+        numbers = (min, max) if low and high else (min,) if low else (max,)
+        for number in numbers:
+            if not -LARGEST_FLOAT32 <= number <= LARGEST_FLOAT32:
                 break  # which float32 cannot hold
         else:
-            return op.inplace(input, *bounds) if inplace else op.short(input, *bounds)
+            return op.inplace(input, *numbers) if inplace else op.short(input, *numbers)
     bounds = [bound for bound in (min, max) if bound is not None]
     tensors = sum(isinstance(bound, Tensor) for bound in bounds)
     if not bounds:
