@@ -221,6 +221,9 @@ def arange(
         start, end, step = [
             v.item() if isinstance(v, Tensor | np.generic) else v for v in (0 if start is None else start, end, step)
         ]
+        for value in (start, end, step):
+            if not isinstance(value, bool | int | float):
+                raise TypeError(f"arange(): start, end and step must be numbers, not {value.__class__.__name__}")
     layout, first, apart = _range(start, end, step, dtype, numbered(to_device(device)))
     return finished(tensor_of(layout, devices.counted(first, apart, layout.size, layout.type)), requires_grad)
 
@@ -228,9 +231,6 @@ def arange(
 @functools.lru_cache(maxsize=1024, typed=True)
 def _range(start: Any, end: Any, step: Any, kind: Any, place: Any) -> tuple[Layout, Any, Any]:
     """The layout of a range, its first number and how far they are apart."""
-    for value in (start, end, step):
-        if not isinstance(value, bool | int | float):
-            raise TypeError(f"arange(): start, end and step must be numbers, not {value.__class__.__name__}")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     whole = all(isinstance(v, int) for v in (start, end, step))
@@ -433,8 +433,9 @@ def full_like(
     input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """``numgrad.full`` of the shape and, unless others are given, the dtype and device of another tensor."""
+    layout = _layout_like("full_like", input, dtype, device)
     value = _number(fill_value)
-    plan = _plan_like(value.__class__, _layout_like("full_like", input, dtype, device))
+    plan = _plan_like(value.__class__, layout)
     return finished(like_examples(input, _filled(plan, value)), requires_grad)
 
 
