@@ -27,7 +27,8 @@ def forward(rows, length, kind, weighted=True):
     if not weighted:
         weight = bias = None
     means, scales = np.empty(rows, kind), np.empty(rows, kind)
-    out = cpu.layer_norm_rows(x, length, weight, bias, 1e-5, means, scales)
+    launch = cpu.layer_norm_launcher(numgrad.from_numpy(x)._layout.type, x.size, length)
+    out = launch(x, weight, bias, 1e-5, means, scales)
     return x, weight, bias, means, scales, out
 
 
@@ -61,7 +62,8 @@ def test_gradients_are_those_of_the_cpu(cuda, size, type, small, real):
     grad = numbers(rows * length, type.numpy, 3) - type.numpy.type(3)
     given = on_gpu(cuda, grad, x, means, scales)
     for factors in (weight, None):
-        expected = cpu.layer_norm_gradients(grad, x, means, scales, length, factors, type)
+        launch = cpu.layer_norm_gradients_launcher(type, x.size, length, rows)
+        expected = launch(grad, x, means, scales, factors)
         row = on_gpu(cuda, factors)[0]
         close(cuda.layer_norm_rows_backward(*given, length, row), expected[0], 200, scales.max())
         for result, each in zip(cuda.layer_norm_gradients(*given, length, row, type), expected, strict=True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,10 +11,10 @@ import numpy as np
 from numgrad_kernels.cpu import normalization
 
 from ..memory import empty_row
-from .launching import launch
+from .launching import kernel_for
 from .reductions import fold_axis
 
-__all__ = ["layer_norm_gradients", "layer_norm_rows", "layer_norm_rows_backward"]
+__all__ = ["layer_norm_backward_launcher", "layer_norm_gradients_launcher", "layer_norm_launcher"]
 
 #: How much work an element is, in additions: see Note [When threads pay].
 WEIGHT = 4
@@ -25,56 +27,65 @@ ROWS, LEAST = 64, 4
 PIECES, PIECE = 32, 16384
 
 
-def _row(values: np.ndarray | None, length: int, dtype: np.dtype, instead: float) -> np.ndarray:
-    return np.full(length, instead, dtype) if values is None else values
+def layer_norm_launcher(type: Any, size: int, length: int) -> Callable[..., np.ndarray]:
+    """What makes rows of ``length`` elements ones of mean 0 and variance 1, times ``weight``, plus ``bias``.
 
-
-def layer_norm_rows(
-    flat: np.ndarray, length: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float, means: np.ndarray,
-    scales: np.ndarray,
-) -> np.ndarray:
-    """Each row of ``length`` elements with mean 0 and variance 1, times ``weight``, plus ``bias``.
-
-    ``means`` and ``scales`` are filled with the mean of each row and 1 by the square root of its variance and ``eps``.
+    ``launch(flat, weight, bias, eps, means, scales)`` fills ``means`` and ``scales`` with the mean of each row and 1 by
+    the square root of its variance and ``eps``.  ``flat`` has ``size`` elements; weight and bias may be None.
     """
-    kind = flat.dtype
-    out = empty_row(flat.size, kind)
-    factors, terms = _row(weight, length, kind, 1), _row(bias, length, kind, 0)
-    launch(
-        normalization.layer_norm_rows, kind, flat, length, factors, terms, eps, out, means, scales,
-        size=WEIGHT * flat.size,
-    )  # fmt: skip
-    return out
+    kind, ones, nothing = type.numpy, _repeated(1, length, type.numpy), _repeated(0, length, type.numpy)
+    kinds = (kind, int, kind, kind, float, kind, kind, kind)
+    kernel = kernel_for(normalization.layer_norm_rows, kind, kinds, WEIGHT * size)
+
+    def launch(flat: Any, weight: Any, bias: Any, eps: float, means: Any, scales: Any) -> np.ndarray:
+        out = empty_row(size, kind)
+        factors, terms = ones if weight is None else weight, nothing if bias is None else bias
+        kernel().entry(flat, length, factors, terms, eps, out, means, scales)
+        return out
+
+    return launch
 
 
-def layer_norm_rows_backward(
-    grad: np.ndarray, flat: np.ndarray, means: np.ndarray, scales: np.ndarray, length: int, weight: np.ndarray | None
-) -> np.ndarray:
-    """The gradient of :func:`layer_norm_rows` for what is normalized."""
-    kind = flat.dtype
-    out = empty_row(flat.size, kind)
-    factors = _row(weight, length, kind, 1)
-    launch(
-        normalization.layer_norm_backward_rows, kind, grad, flat, means, scales, length, factors, out,
-        size=WEIGHT * flat.size,
-    )  # fmt: skip
-    return out
+@functools.lru_cache(maxsize=64)
+def _repeated(number: int, length: int, kind: np.dtype) -> np.ndarray:
+    """A row that stands for a weight or bias that is not there."""
+    return np.full(length, number, kind)
 
 
-def layer_norm_gradients(
-    grad: np.ndarray, flat: np.ndarray, means: np.ndarray, scales: np.ndarray, length: int, weight: np.ndarray | None,
-    type: Any,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The gradients of :func:`layer_norm_rows` for what is normalized, for the weight and for the bias."""
-    kind, count = flat.dtype, means.size
+def layer_norm_backward_launcher(type: Any, size: int, length: int) -> Callable[..., np.ndarray]:
+    """What computes the gradient for what is normalized: ``launch(grad, flat, means, scales, weight)``."""
+    kind, ones = type.numpy, _repeated(1, length, type.numpy)
+    kinds = (kind, kind, kind, kind, int, kind, kind)
+    kernel = kernel_for(normalization.layer_norm_backward_rows, kind, kinds, WEIGHT * size)
+
+    def launch(grad: Any, flat: Any, means: Any, scales: Any, weight: Any) -> np.ndarray:
+        out = empty_row(size, kind)
+        kernel().entry(grad, flat, means, scales, length, ones if weight is None else weight, out)
+        return out
+
+    return launch
+
+
+def layer_norm_gradients_launcher(
+    type: Any, size: int, length: int, count: int
+) -> Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """What computes the gradients for what is normalized, ``count`` rows, for the weight and for the bias.
+
+    It is called like that of :func:`layer_norm_backward_launcher`.
+    """
+    kind, ones = type.numpy, _repeated(1, length, type.numpy)
     rows = min(ROWS, max(-(-count // PIECES), PIECE // max(length, 1), LEAST))
     pieces = -(-count // rows)
-    out, parts = empty_row(flat.size, kind), empty_row(pieces * 2 * length, kind)
-    if flat.size:
-        factors = _row(weight, length, kind, 1)
-        launch(
-            normalization.layer_norm_gradients, kind, grad, flat, means, scales, length, factors, rows, out, parts,
-            size=WEIGHT * flat.size,
-        )
-    sums = parts if pieces == 1 else fold_axis("sum", parts, 1, pieces, 2 * length, type)
-    return out, sums[:length], sums[length:]
+    kinds = (kind, kind, kind, kind, int, kind, int, kind, kind)
+    kernel = kernel_for(normalization.layer_norm_gradients, kind, kinds, WEIGHT * size)
+
+    def launch(
+        grad: Any, flat: Any, means: Any, scales: Any, weight: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        out, parts = empty_row(size, kind), empty_row(pieces * 2 * length, kind)
+        if size:
+            kernel().entry(grad, flat, means, scales, length, ones if weight is None else weight, rows, out, parts)
+        sums = parts if pieces == 1 else fold_axis("sum", parts, 1, pieces, 2 * length, type)
+        return out, sums[:length], sums[length:]
+
+    return launch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from numgrad_kernels.cuda import normalization
@@ -12,7 +13,10 @@ from .lines import arranged, packed, power_of_two
 from .memory import empty_row, no_row
 from .reductions import fold_axis
 
-__all__ = ["layer_norm_gradients", "layer_norm_rows", "layer_norm_rows_backward"]
+__all__ = [
+    "layer_norm_backward_launcher", "layer_norm_gradients", "layer_norm_gradients_launcher", "layer_norm_launcher",
+    "layer_norm_rows", "layer_norm_rows_backward",
+]
 
 #: Pieces whose sums for weight and bias are added up at the end, at most, and the rows of one at least.
 PIECES, LEAST = max(MOST_BLOCKS // 4, 2), 8
@@ -28,6 +32,27 @@ def _optional(*rows: DeviceRow | None, like: DeviceRow) -> list[Any]:
     for row in rows:
         given += [no_row(like.dtype), 0] if row is None else [row, 1]
     return given
+
+
+def layer_norm_launcher(type: Any, size: int, length: int) -> Callable[..., DeviceRow]:
+    """What computes :func:`layer_norm_rows`: ``launch(flat, weight, bias, eps, means, scales)``."""
+    return lambda flat, weight, bias, eps, *rows: layer_norm_rows(flat, length, weight, bias, eps, *rows)
+
+
+def layer_norm_backward_launcher(type: Any, size: int, length: int) -> Callable[..., DeviceRow]:
+    """What computes :func:`layer_norm_rows_backward`: ``launch(grad, flat, means, scales, weight)``."""
+    return lambda grad, flat, means, scales, weight: layer_norm_rows_backward(
+        grad, flat, means, scales, length, weight
+    )
+
+
+def layer_norm_gradients_launcher(
+    type: Any, size: int, length: int, count: int
+) -> Callable[..., tuple[DeviceRow, DeviceRow, DeviceRow]]:
+    """What computes :func:`layer_norm_gradients`: ``launch(grad, flat, means, scales, weight)``."""
+    return lambda grad, flat, means, scales, weight: layer_norm_gradients(
+        grad, flat, means, scales, length, weight, type
+    )
 
 
 def layer_norm_rows(

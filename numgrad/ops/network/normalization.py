@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ... import devices
-from ..._layout import numel
-from ..._tensor import Tensor, fresh
+from ..._layout import Layout, layout_of, numel
+from ..._tensor import Tensor, tensor_of
 from ..._types import dtype
 from ...autograd.grad_mode import TRACED, state
 from ..arguments import checked
 from ..batches import empty_beside
-from ..copying import convert, row_of, row_or_none
+from ..copying import convert, row_reader
 from ..one_device import check_one_device
+from ..planned import planned
 from ..pointwise.arithmetic import add, div, mul, neg, sub
 from ..pointwise.powers import pow, sqrt
 from ..reductions.sums import mean_dims, sum_to_shape
@@ -27,10 +30,16 @@ def fused_layer_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...], eps: float
 ) -> Tensor:
     """Layer normalization over the last dimensions, of ``shape``, with one kernel for all its gradients."""
-    lead, kind = input._layout.shape[: len(input._layout.shape) - len(shape)], input._layout.type
-    each = lead + (1,) * len(shape)
-    mean, scale = [empty_beside((input, weight, bias), each, kind) for _ in range(2)]
+    layout = input._layout
+    each = _of_means(layout, len(shape))
+    mean, scale = [empty_beside((input, weight, bias), each.shape, layout.type) for _ in range(2)]
     return layer_norm_op((input, weight, bias), input, weight, bias, mean, scale, shape, eps)
+
+
+@functools.lru_cache(maxsize=1024)
+def _of_means(input: Layout, normalized: int) -> Layout:
+    """The layout of a number for each row, where so many dimensions are normalized over."""
+    return layout_of(input.type, input.shape[: len(input.shape) - normalized] + (1,) * normalized)
 
 
 @operation("NativeLayerNormBackward0", inputs=["tensors"], sequence=True)
@@ -49,8 +58,29 @@ def layer_norm_op(
     ``tensors`` are input, weight and bias.  ``mean`` and ``scale``, which is ``1 / sqrt(variance + eps)``, are filled
     with what the gradients need.
     """
-    rows = row_of(input), numel(shape), row_or_none(weight), row_or_none(bias), eps, row_of(mean), row_of(scale)
-    return fresh(devices.layer_norm_rows(*rows), input._layout.shape, input._layout.type)
+    given = input, weight, bias, mean, scale
+    layout, (read, read_weight, read_bias, read_mean, read_scale), launch = _forward(
+        *[None if one is None else one._layout for one in given], numel(shape)
+    )
+    row = launch(read(input), read_weight(weight), read_bias(bias), eps, read_mean(mean), read_scale(scale))
+    return tensor_of(layout, row)
+
+
+def _readers(*layouts: Layout | None) -> list[Any]:
+    """What reads tensors of these layouts, and None of None."""
+    return [_nothing if layout is None else row_reader(layout) for layout in layouts]
+
+
+def _nothing(tensor: None) -> None:
+    return None
+
+
+@functools.lru_cache(maxsize=1024)
+def _forward(
+    input: Layout, weight: Layout | None, bias: Layout | None, mean: Layout, scale: Layout, length: int
+) -> tuple[Layout, list[Any], Any]:
+    launch = devices.layer_norm_launcher(input.type, input.size, length)
+    return layout_of(input.type, input.shape), _readers(input, weight, bias, mean, scale), launch
 
 
 @layer_norm_op.gradient("tensors")
@@ -62,28 +92,39 @@ def _(grad, input, weight, mean, scale, shape, eps):
         normal = fused_layer_norm(input, None, None, shape, eps)
         of_input = layer_norm_backward(grad, input, mean, scale, weight, shape, eps)
         return [of_input, sum_to_shape(mul(grad, normal), shape), sum_to_shape(grad, shape)]
-    rows = row_of(grad), row_of(input), row_of(mean), row_of(scale)
-    layout = input._layout
-    flats = devices.layer_norm_gradients(*rows, numel(shape), row_or_none(weight), layout.type)
-    return [fresh(flat, s, layout.type) for flat, s in zip(flats, (layout.shape, shape, shape), strict=True)]
+    given = grad, input, mean, scale, weight
+    layouts, readers, launch = _gradients(*[None if one is None else one._layout for one in given], shape)
+    rows = launch(*[read(one) for read, one in zip(readers, given, strict=True)])
+    return [tensor_of(layout, row) for layout, row in zip(layouts, rows, strict=True)]
 
 
-@operation(
+@functools.lru_cache(maxsize=1024)
+def _gradients(
+    grad: Layout, input: Layout, mean: Layout, scale: Layout, weight: Layout | None, shape: tuple[int, ...]
+) -> tuple[list[Layout], list[Any], Any]:
+    launch = devices.layer_norm_gradients_launcher(input.type, input.size, numel(shape), mean.size)
+    layouts = [layout_of(input.type, own) for own in (input.shape, shape, shape)]
+    return layouts, _readers(grad, input, mean, scale, weight), launch
+
+
+@planned(
     "NativeLayerNormBackwardBackward0", inputs=["grad_output", "input", "mean", "scale", "weight"],
     nondifferentiable=["mean", "scale"],
 )
 def layer_norm_backward(
-    grad_output: Tensor, input: Tensor, mean: Tensor, scale: Tensor, weight: Tensor | None, shape: tuple[int, ...],
+    grad_output: Layout, input: Layout, mean: Layout, scale: Layout, weight: Layout | None, shape: tuple[int, ...],
     eps: float,
-) -> Tensor:
+) -> Any:
     """``(g - mean(g) - y * mean(g * y)) * scale``, the gradient for the input.
 
     Here ``g = grad_output * weight`` and ``y`` is the normalized input.  Mean and scale are functions of the input,
     and the rules know that.
     """
-    rows = row_of(grad_output), row_of(input), row_of(mean), row_of(scale)
-    row = devices.layer_norm_rows_backward(*rows, numel(shape), row_or_none(weight))
-    return fresh(row, input._layout.shape, input._layout.type)
+    launch = devices.layer_norm_backward_launcher(input.type, input.size, numel(shape))
+    readers = _readers(grad_output, input, mean, scale, weight)
+    return layout_of(input.type, input.shape), lambda *tensors: launch(
+        *[read(tensor) for read, tensor in zip(readers, tensors, strict=True)]
+    )
 
 
 @layer_norm_backward.gradient("grad_output")
@@ -118,33 +159,37 @@ def _(grad, grad_output, input, mean, scale, weight, shape, eps):
     return neg(div(total, mul(divisor, divisor)))
 
 
-def _checked_shape(input: Tensor, normalized_shape: Sequence[int], **arguments: Tensor | None) -> tuple[int, ...]:
-    """The shape to normalize over.
+@functools.lru_cache(maxsize=1024)
+def _check_shape(name: str, input: Layout, shape: tuple[int, ...], **arguments: Layout | None) -> None:
+    """Raise unless what has the layout ``input`` can be normalized over its last dimensions, of ``shape``.
 
     Raises:
-        TypeError: it is a single number.
         RuntimeError: the input does not end in it, or an argument is of another.
+        NotImplementedError: the input is not of floating-point numbers.
     """
-    if isinstance(normalized_shape, int):
-        raise TypeError("layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
-    shape = tuple(normalized_shape)
     if not shape:
         raise RuntimeError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
             "normalized_shape = []"
         )
-    for name, argument in arguments.items():
-        if argument is not None and argument._layout.shape != shape:
+    for parameter, argument in arguments.items():
+        if argument is not None and argument.shape != shape:
             raise RuntimeError(
-                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                f"Expected {parameter} to be of same shape as normalized_shape, but got {parameter} of shape "
                 f"{list(argument.shape)} and normalized_shape = {list(shape)}"
             )
-    if input._layout.shape[-len(shape) :] != shape:
+    if input.shape[-len(shape) :] != shape:
         raise RuntimeError(
             f"Given normalized_shape={list(shape)}, expected input with shape [*, "
             f"{', '.join(map(str, shape))}], but got input of size{list(input.shape)}"
         )
-    return shape
+    kind = input.type.dtype
+    if not kind.is_floating_point:
+        raise NotImplementedError(f"\"{name}\" not implemented for '{kind.legacy}' (shape {list(input.shape)})")
+
+
+def _layout_or_none(tensor: Tensor | None) -> Layout | None:
+    return None if tensor is None else tensor._layout
 
 
 @checked
@@ -171,11 +216,12 @@ def layer_norm(
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the input is not of floating-point numbers.
     """
-    shape = _checked_shape(input, normalized_shape, weight=weight, bias=bias)
-    if not input.is_floating_point():
-        raise NotImplementedError(
-            f"\"LayerNormKernelImpl\" not implemented for '{input.dtype.legacy}' (shape {list(input.shape)})"
-        )
+    if isinstance(normalized_shape, int):
+        raise TypeError("layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
+    shape = tuple(normalized_shape)
+    _check_shape(
+        "LayerNormKernelImpl", input._layout, shape, weight=_layout_or_none(weight), bias=_layout_or_none(bias)
+    )
     for argument in (weight, bias):
         if argument is not None and argument._layout.type is not input._layout.type:
             check_one_device(input, argument)
@@ -206,11 +252,10 @@ def rms_norm(
         RuntimeError: the shapes do not fit.
         NotImplementedError: the input is not of floating-point numbers.
     """
-    shape = _checked_shape(input, normalized_shape, weight=weight)
-    if not input.is_floating_point():
-        raise NotImplementedError(
-            f"\"rms_norm\" not implemented for '{input.dtype.legacy}' (shape {list(input.shape)})"
-        )
+    if isinstance(normalized_shape, int):
+        raise TypeError("layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
+    shape = tuple(normalized_shape)
+    _check_shape("rms_norm", input._layout, shape, weight=_layout_or_none(weight))
     dims = tuple(range(len(input._layout.shape) - len(shape), len(input._layout.shape)))
     square = add(mean_dims(pow(input, 2), dims, True), _epsilon(input.dtype) if eps is None else eps)
     out = mul(input, square.rsqrt())
