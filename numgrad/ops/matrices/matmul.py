@@ -19,7 +19,7 @@ from ..pointwise.arithmetic import conj, conj_physical, mul
 from ..shapes.views import (
     expand_op,
     passed_on,
-    reshape,
+    reshaped,
     squeeze_dim,
     squeeze_result,
     t_op,
@@ -361,7 +361,7 @@ def _folded(input: Tensor, other: Tensor) -> Tensor:
         stack = transpose_op(other, rank - 2, rank - 1)
         single = t_op(input) if len(input._layout.shape) == 2 else input
     outer, inner = stack._layout.shape[:-1], stack._layout.shape[-1]
-    rows = reshape(stack, (numel(outer), inner))
+    rows = reshaped(stack, (numel(outer), inner))
     if len(single._layout.shape) == 1:
         return unsafe_view(mv(rows, single), outer)
     out = unsafe_view(mm(rows, single), (*outer, single._layout.shape[1]))
@@ -386,7 +386,7 @@ def _stacked(operand: Tensor, expanded: tuple[int, ...], shape: tuple[int, ...])
     """The operand expanded to the stack's dimensions, and those made one."""
     if operand._layout.shape == shape and not (operand._requires_grad and state.mode & GRAD):
         return operand
-    return reshape(expand_op(operand, expanded), shape)
+    return reshaped(expand_op(operand, expanded), shape)
 
 
 for _function in (mm, mv, dot, vdot, bmm):

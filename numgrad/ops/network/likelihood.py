@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from ... import devices
 from ..._layout import Layout, layout_of, numel
 from ..._tensor import Tensor, tensor_of
+from ..._types import TensorType
 from ...autograd.grad_mode import LEVELS, state
 from ..batches import is_batched, physical_of
 from ..copying import convert, row_of, row_reader
@@ -46,8 +48,14 @@ def nll_loss(
 
 def _number_like(input: Tensor) -> Tensor:
     """Uninitialised memory for one number."""
-    type = input._layout.type
-    return tensor_of(layout_of(type, ()), devices.empty((), type))
+    layout, memory = _number_of(input._layout.type)
+    return tensor_of(layout, memory())
+
+
+@functools.cache
+def _number_of(type: TensorType) -> tuple[Layout, Any]:
+    layout = layout_of(type, ())
+    return layout, devices.memory_launcher(layout, False)
 
 
 def entry(input: Tensor, target: Tensor, ignored: int, reduction: str) -> Entry:

@@ -12,7 +12,7 @@ from ... import devices
 from ..._layout import Layout, layout_of, numel
 from ..._tensor import Tensor, tensor_of
 from ..._types import dtype
-from ...autograd.grad_mode import TRACED, state
+from ...autograd.grad_mode import LEVELS, TRACED, state
 from ..arguments import checked
 from ..batches import empty_beside
 from ..copying import convert, row_reader
@@ -30,16 +30,21 @@ def fused_layer_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...], eps: float
 ) -> Tensor:
     """Layer normalization over the last dimensions, of ``shape``, with one kernel for all its gradients."""
-    layout = input._layout
-    each = _of_means(layout, len(shape))
-    mean, scale = [empty_beside((input, weight, bias), each.shape, layout.type) for _ in range(2)]
-    return layer_norm_op((input, weight, bias), input, weight, bias, mean, scale, shape, eps)
+    each, memory = _of_means(input._layout, len(shape))
+    given = input, weight, bias
+    if state.mode & LEVELS:
+        mean, scale = [empty_beside(given, each.shape, each.type) for _ in range(2)]
+    else:
+        mean, scale = tensor_of(each, memory()), tensor_of(each, memory())
+    return layer_norm_op(given, *given, mean, scale, shape, eps)
 
 
 @functools.lru_cache(maxsize=1024)
-def _of_means(input: Layout, normalized: int) -> Layout:
-    """The layout of a number for each row, where so many dimensions are normalized over."""
-    return layout_of(input.type, input.shape[: len(input.shape) - normalized] + (1,) * normalized)
+def _of_means(input: Layout, normalized: int) -> tuple[Layout, Any]:
+    """The layout of a number for each row, where so many dimensions are normalized over, and what gives memory for it.
+    """
+    layout = layout_of(input.type, input.shape[: len(input.shape) - normalized] + (1,) * normalized)
+    return layout, devices.memory_launcher(layout, False)
 
 
 @operation("NativeLayerNormBackward0", inputs=["tensors"], sequence=True)
