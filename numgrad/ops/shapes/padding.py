@@ -5,41 +5,48 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._tensor import Tensor
-from ...autograd.grad_mode import no_grad
+from ... import devices
+from ..._layout import Layout, layout_of
+from ..._tensor import Tensor, tensor_of
+from ..._types import dtype
 from ..arguments import checked
-from ..copying import clone_op, contiguous, write
-from ..new import empty_of
-from ..overwriting import fill_
-from ..table import operation
+from ..copying import contiguous, copier, kept_layout, writer
+from ..overwriting import fitting
+from ..planned import planned
 from .joining import cat
-from .parts import flip_op, slice_op
+from .parts import cut, flip_op, of_part, slice_op
 from .views import expand_op, sizes_of
 
 __all__ = ["pad"]
 
 
-@operation("ConstantPadNdBackward0", dims=())
-def constant_pad(input: Tensor, pad: tuple[int, ...], value: Any) -> Tensor:
+@planned("ConstantPadNdBackward0", dims=(), numbers=["value"])
+def constant_pad(input: Layout, pad: tuple[int, ...], value: Any) -> Any:
     """The input with ``value`` around it; a negative number in ``pad`` takes elements away."""
-    layout = input._layout
-    source, rank = input, len(layout.shape)
+    source, begin, rank = input, 0, len(input.shape)
     for place, (low, high) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
         dim = rank - 1 - place
-        source = slice_op.function(source, dim, max(-low, 0), layout.shape[dim] - max(-high, 0), 1)
+        source, delta = cut(source, dim, max(-low, 0), input.shape[dim] - max(-high, 0))
+        begin += delta
     if not any(n > 0 for n in pad):
-        return clone_op.function(source)
-    shape = _padded_shape(layout.shape, pad)
-    result = empty_of(shape, layout.type)
-    with no_grad():
-        fill_(result, value)
-    target = result
+        out = kept_layout(source)
+        copy = of_part(source, begin, copier(source, out))
+        return out, lambda tensor, value: copy(tensor)
+    out = target = layout_of(input.type, _padded_shape(input.shape, pad))
+    start = 0
     for place, low in enumerate(pad[::2]):
-        dim, start = rank - 1 - place, max(low, 0)
-        target = slice_op.function(target, dim, start, start + source._layout.shape[dim], 1)
-    write(target, source)
-    result._counter[0] = 0
-    return result
+        dim = rank - 1 - place
+        target, delta = cut(target, dim, max(low, 0), max(low, 0) + source.shape[dim])
+        start += delta
+    write = writer(source, target) if target.size else None
+
+    def launch(tensor: Tensor, value: Any) -> Any:
+        row = devices.filled(out.shape, value, out.type)
+        if write is not None:
+            write(tensor_of(source, tensor._storage, tensor._offset + begin), tensor_of(target, row, start))
+        return row
+
+    return out, launch
 
 
 @constant_pad.gradient("input")
@@ -161,7 +168,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
         )
     if mode == "constant":
         _padded_shape(input._layout.shape, widths)
-        return constant_pad(input, widths, _as_value(0 if value is None else value, input))
+        return constant_pad(input, widths, _as_value(0 if value is None else value, input.dtype))
     if mode not in _MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value not in (None, 0):
@@ -178,9 +185,10 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
     return contiguous(result)
 
 
-def _as_value(value: Any, input: Tensor) -> Any:
-    """The constant in the tensor's dtype."""
-    kind = input.dtype
-    if kind.is_floating_point or kind.is_complex:
-        return value
-    return bool(value) if kind.category == 0 else int(value)
+def _as_value(value: Any, kind: dtype) -> Any:
+    """The constant as a Python number that the dtype can hold."""
+    if isinstance(value, Tensor):
+        value = value.item()
+    if not (kind.is_floating_point or kind.is_complex):
+        value = bool(value) if kind.category == 0 else int(value)
+    return fitting(value, kind)

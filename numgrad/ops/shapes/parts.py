@@ -15,7 +15,7 @@ from ..planned import planned
 from ..table import attach, public
 from .views import sizes_of
 
-__all__ = ["at_index", "flip", "flip_op", "narrow", "of_part", "part_written", "select", "select_op", "slice_op"]
+__all__ = ["at_index", "cut", "flip", "flip_op", "narrow", "of_part", "part_written", "select", "select_op", "slice_op"]
 
 
 def part_written(grad_output: Layout, shape: tuple[int, ...], strides: tuple[int, ...], step: int) -> Any:
@@ -163,6 +163,12 @@ def flip_op(input: Layout, dims: tuple[int, ...]) -> Any:
     backwards, last = _backwards(input, dims)
     out = kept_layout(input)
     return out, of_part(backwards, last, copier(backwards, out))
+
+
+def cut(layout: Layout, dim: int, start: int, stop: int) -> tuple[Layout, int]:
+    """The layout of a range of indices of a dimension, and by how many elements later it begins."""
+    part, step = slice_op.prepare(layout, dim, start, stop, 1)
+    return part, start * step
 
 
 def of_part(part: Layout, start: int, launch: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:

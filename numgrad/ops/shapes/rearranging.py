@@ -8,41 +8,54 @@ from typing import Any
 import numpy as np
 
 from ... import devices
-from ..._layout import normal_dim, numel
-from ..._tensor import Tensor, fresh
+from ..._layout import Layout, layout_of, normal_dim
+from ..._tensor import Tensor, fresh, tensor_of
 from ..._types import int32, int64, tensor_type
 from ..batches import same_for_all
-from ..copying import contiguous, contiguous_op, convert, row_of, write
-from ..new import empty_of
+from ..copying import contiguous_op, convert, copier, row_of, writer
+from ..lookup import lookup
+from ..planned import planned
 from ..reductions.sums import sum_dims
-from ..table import attach, check_tensors, operation, public, public_functions
+from ..table import attach, check_tensors, public, public_functions
 from .dimensions import flatten
-from .parts import flip_op, slice_op
-from .views import expand_op, reshape, sizes_of, transpose_op, unsqueeze_op, view_as_shape, view_of
+from .parts import cut, flip_op, of_part
+from .views import expand_op, reshape, sizes_of, transpose_op, unsqueeze_op
 
 __all__ = ["repeat", "repeat_interleave", "roll", "rot90", "tile"]
 
 
-@operation("RollBackward0", linear=True)
-def roll_op(input: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
-    layout = input._layout
+@planned("RollBackward0", linear=True)
+def roll_op(input: Layout, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Any:
+    out = layout_of(input.type, input.shape)
     if not dims:
-        row = view_as_shape(contiguous(input), (layout.size,))
-        return fresh(roll_op.function(row, shifts, (0,))._flat, layout.shape, layout.type)
-    out = empty_of(layout.shape, layout.type)
+        row = layout_of(input.type, (input.size,))
+        if input.contiguous:
+            return out, roll_op.prepare(row, shifts, (0,))[1]
+        read, turned = copier(input, out), roll_op.prepare(row, shifts, (0,))[1]
+        return out, lambda tensor: turned(tensor_of(row, read(tensor)))
     # Along each dimension two stretches change places: (where it starts, where it goes, how long it is).
     stretches = []
-    for dim, total in _total_shifts(layout.shape, shifts, dims).items():
-        rest = layout.shape[dim] - total
+    for dim, total in _total_shifts(input.shape, shifts, dims).items():
+        rest = input.shape[dim] - total
         stretches.append([(dim, 0, total, rest), (dim, rest, 0, total)])
+    moves = []
     for choice in itertools.product(*stretches):
-        source, target = input, out
+        source, target, begin, place = input, out, 0, 0
         for dim, start, goal, length in choice:
-            source = slice_op.function(source, dim, start, start + length, 1)
-            target = slice_op.function(target, dim, goal, goal + length, 1)
-        if target._layout.size:
-            write(target, source)
-    return out
+            source, delta = cut(source, dim, start, start + length)
+            begin += delta
+            target, delta = cut(target, dim, goal, goal + length)
+            place += delta
+        if target.size:
+            moves.append((source, begin, target, place, writer(source, target)))
+
+    def launch(tensor: Tensor) -> Any:
+        memory, offset, row = tensor._storage, tensor._offset, devices.empty(out.shape, out.type)
+        for source, begin, target, place, write in moves:
+            write(tensor_of(source, memory, offset + begin), tensor_of(target, row, place))
+        return row
+
+    return out, launch
 
 
 def _total_shifts(shape: tuple[int, ...], shifts: tuple[int, ...], dims: tuple[int, ...]) -> dict[int, int]:
@@ -59,7 +72,8 @@ def _(grad, shifts, dims):
     return roll_op(grad, tuple([-shift for shift in shifts]), dims)
 
 
-def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
+@lookup
+def roll(input: Layout, shifts: Any, dims: Any = ()) -> Any:
     """The elements moved on by ``shifts`` places along ``dims``, those at the end to the front.
 
     Without ``dims`` the tensor is rolled as one row.
@@ -74,18 +88,20 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
         raise RuntimeError("`shifts` required")
     if len(steps) != len(named) and (named or len(steps) > 1):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(named)}")
-    rank = len(input._layout.shape)
+    rank = len(input.shape)
     places = tuple([normal_dim(d, rank) for d in named])
-    return roll_op(input, steps, places if rank else ())
+    return roll_op, (steps, places if rank else ())
 
 
-@operation("Rot90Backward0", linear=True, dims=["dims"])
-def rot90_op(input: Tensor, k: int, dims: tuple[int, int]) -> Tensor:
+@planned("Rot90Backward0", linear=True, dims=["dims"])
+def rot90_op(input: Layout, k: int, dims: tuple[int, int]) -> Any:
     if k == 0:
-        return contiguous_op.function(input)
+        out = layout_of(input.type, input.shape)
+        return out, copier(input, out)
     if k == 2:
-        return flip_op.function(input, dims)
-    return transpose_op.function(flip_op.function(input, (dims[1] if k == 1 else dims[0],)), *dims)
+        return flip_op.prepare(input, dims)
+    turned, launch = flip_op.prepare(input, (dims[1] if k == 1 else dims[0],))
+    return transpose_op.prepare(turned, *dims)[0], launch
 
 
 @rot90_op.gradient("input")
@@ -93,14 +109,15 @@ def _(grad, k, dims):
     return rot90_op(grad, -k % 4, dims)
 
 
-def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
+@lookup
+def rot90(input: Layout, k: int = 1, dims: Any = (0, 1)) -> Any:
     """A copy turned by 90 degrees, ``k`` times, from the first of two dimensions towards the second.
 
     Raises:
         IndexError: there is no such dimension.
         RuntimeError: there are not two of them, or they are the same.
     """
-    named, rank = sizes_of((), dims, "rot90(): argument 'dims'"), len(input._layout.shape)
+    named, rank = sizes_of((), dims, "rot90(): argument 'dims'"), len(input.shape)
     if len(named) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(named)}")
     if rank < 2:
@@ -108,7 +125,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     first, second = named
     if first == second or abs(first - second) == rank:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {first} and dim1 = {second}")
-    return rot90_op(input, k % 4, (normal_dim(first, rank), normal_dim(second, rank)))
+    return rot90_op, (k % 4, (normal_dim(first, rank), normal_dim(second, rank)))
 
 
 # -- repetition ---------------------------------------------------------------------------------------------------
@@ -120,17 +137,14 @@ def _interleaved(shape: tuple[int, ...], repeats: tuple[int, ...]) -> tuple[int,
     return tuple(itertools.chain.from_iterable(zip(repeats, padded, strict=True)))
 
 
-@operation("RepeatBackward0", linear=True)
-def repeat_op(input: Tensor, repeats: tuple[int, ...]) -> Tensor:
-    layout = input._layout
-    pairs = _interleaved(layout.shape, repeats)
+@planned("RepeatBackward0", linear=True)
+def repeat_op(input: Layout, repeats: tuple[int, ...]) -> Any:
+    pairs = _interleaved(input.shape, repeats)
     shape = tuple([often * extent for often, extent in zip(pairs[::2], pairs[1::2], strict=True)])
-    out = empty_of(shape, layout.type)
-    if numel(shape):
-        own = (0,) * (len(repeats) - len(layout.shape)) + layout.strides
-        steps = [step for pair in zip((0,) * len(own), own, strict=True) for step in pair]
-        write(view_as_shape.function(out, pairs), view_of(input, pairs, steps))
-    return out
+    own = (0,) * (len(repeats) - len(input.shape)) + input.strides
+    steps = [step for pair in zip((0,) * len(own), own, strict=True) for step in pair]
+    copies = layout_of(input.type, pairs, tuple(steps))
+    return layout_of(input.type, shape), of_part(copies, 0, copier(copies, layout_of(input.type, pairs)))
 
 
 @repeat_op.gradient("input")
@@ -143,28 +157,33 @@ def _(grad, input_shape, repeats):
     return reshape(summed, input_shape)
 
 
-def repeat(input: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
+def _how_repeated(input: Layout, given: tuple[int, ...]) -> Any:
+    if len(given) < len(input.shape):
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor "
+            f"(repeats {list(given)}, shape {list(input.shape)})"
+        )
+    shape = [n * e for n, e in zip(given, _interleaved(input.shape, given)[1::2], strict=True)]
+    if any(extent < 0 for extent in shape):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {shape}")
+    return repeat_op, (given,)
+
+
+@lookup
+def repeat(input: Layout, *counts: Any, repeats: Any = None) -> Any:
     """Copies of the tensor side by side, so many along each dimension; further dimensions are added in front.
 
     Raises:
         RuntimeError: there are fewer numbers than dimensions, or a negative one.
     """
-    given = sizes_of(counts, repeats, "repeat(): argument 'repeats'")
-    if len(given) < len(input._layout.shape):
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor "
-            f"(repeats {list(given)}, shape {list(input.shape)})"
-        )
-    shape = [n * e for n, e in zip(given, _interleaved(input._layout.shape, given)[1::2], strict=True)]
-    if any(extent < 0 for extent in shape):
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {shape}")
-    return repeat_op(input, given)
+    return _how_repeated(input, sizes_of(counts, repeats, "repeat(): argument 'repeats'"))
 
 
-def tile(input: Tensor, *counts: Any, dims: Any = None) -> Tensor:
+@lookup
+def tile(input: Layout, *counts: Any, dims: Any = None) -> Any:
     """``repeat``, in which numbers may be left out in front, as in NumPy."""
     given = sizes_of(counts, dims, "tile(): argument 'dims'")
-    return repeat(input, (1,) * (len(input._layout.shape) - len(given)) + given)
+    return _how_repeated(input, (1,) * (len(input.shape) - len(given)) + given)
 
 
 def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: Any = None) -> Tensor:
@@ -231,6 +250,7 @@ def _repeated_indices(repeats: Tensor, output_size: int | None) -> Tensor:
     return convert(fresh(row, (row.size,), tensor_type(int64, repeats._layout.type.device)), repeats.dtype)
 
 
-for _function in (roll, rot90, tile, repeat_interleave):
-    public(_function)
+for _function in (roll, rot90, tile):
+    public(_function, checks=True)
+public(repeat_interleave)
 attach("repeat", repeat)

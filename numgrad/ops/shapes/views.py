@@ -24,8 +24,8 @@ from ..table import attach, public
 
 __all__ = [
     "expand", "expand_as", "expand_op", "how_reshaped", "how_transposed", "passed_on", "permute", "permute_op",
-    "reshape", "reshaped", "sizes_of", "squeeze", "squeeze_dim", "squeeze_result", "t", "t_op", "transpose", "transpose_op",
-    "unsafe_view", "unsqueeze", "unsqueeze_op", "view", "view_as_shape", "view_of",
+    "reshape", "reshaped", "sizes_of", "squeeze", "squeeze_dim", "squeeze_result", "t", "t_op", "transpose",
+    "transpose_op", "unsafe_view", "unsqueeze", "unsqueeze_op", "view", "view_as_shape", "view_of",
 ]
 
 
