@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ... import devices
 from ..._layout import Layout, layout_of
 from ..._tensor import Tensor, tensor_of
@@ -189,6 +191,8 @@ def _as_value(value: Any, kind: dtype) -> Any:
     """The constant as a Python number that the dtype can hold."""
     if isinstance(value, Tensor):
         value = value.item()
-    if not (kind.is_floating_point or kind.is_complex):
-        value = bool(value) if kind.category == 0 else int(value)
-    return fitting(value, kind)
+    if kind.is_floating_point or kind.is_complex:
+        return fitting(value, kind)
+    if kind.category == 0:
+        return bool(value)
+    return np.int64(fitting(int(value), kind)).astype(kind.numpy).item()  # negative ones wrap around
