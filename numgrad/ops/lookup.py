@@ -18,6 +18,7 @@ from typing import Any
 
 from .._tensor import Tensor
 from ..autograd.operations import operations
+from ..devices import OutOfBoundsError
 from .arguments import check_arguments
 from .dispatch import Entries, Entry, perform
 from .planned import Planned
@@ -25,15 +26,24 @@ from .planned import Planned
 __all__ = ["lookup"]
 
 
-def lookup(resolve: Callable[..., Any]) -> Any:
-    """Decorate the function that says which operation a call is."""
+def lookup(
+    resolve: Callable[..., Any] | None = None, *, outside: Callable[..., Exception] | None = None
+) -> Any:
+    """Decorate the function that says which operation a call is.
+
+    ``outside(error, *args, **keywords)`` returns what is raised where an index leads outside of its dimension.
+    """
+    if resolve is None:
+        return functools.partial(lookup, outside=outside)
     entries = Entries()
-    call = _looked_up(resolve, entries, False)
-    call.method = _looked_up(resolve, entries, True)
+    call = _looked_up(resolve, entries, False, outside)
+    call.method = _looked_up(resolve, entries, True, outside)
     return call
 
 
-def _looked_up(resolve: Callable[..., Any], entries: Entries, method: bool) -> Any:
+def _looked_up(
+    resolve: Callable[..., Any], entries: Entries, method: bool, outside: Callable[..., Exception] | None
+) -> Any:
     recent = entries.recent
     name = resolve.__name__
     parameters = tuple(signature(resolve).parameters.values())
@@ -69,7 +79,12 @@ def _looked_up(resolve: Callable[..., Any], entries: Entries, method: bool) -> A
             entry = entries.find(tuple(key)) or entries.add(tuple(key), found(args, keywords, operands))
         except TypeError:  # an argument that has no hash
             entry = found(args, keywords, operands)
-        return perform(entry, operands) if entry.__class__ is Entry else entry(*operands)
+        try:
+            return perform(entry, operands) if entry.__class__ is Entry else entry(*operands)
+        except OutOfBoundsError as error:
+            if outside is None:
+                raise
+            raise outside(error, *args, **keywords) from None
 
     def numbers_in(args: Any) -> list[int]:
         """The positions of tensors that are in the place of numbers."""

@@ -190,7 +190,7 @@ def _outcome(run: Callable[[], Any]) -> str:
     try:
         result = run()
     except (IndexError, RuntimeError) as error:
-        return f"{type(error).__name__}: {error}"
+        return f"{'IndexError' if isinstance(error, IndexError) else 'RuntimeError'}: {error}"
     assert np.isfinite(result.detach().numpy()).all()
     return "a gradient"
 

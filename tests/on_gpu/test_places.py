@@ -46,9 +46,10 @@ def test_coordinates(cuda, generator):
 
 
 def test_fold_indices(cuda, generator):
-    rows = [(generator.integers(-size, size, 12), size) for size in (3, 4, 5)]
-    found = cuda.fold_indices(12, [(cuda.memory.row_from(row), size) for row, size in rows])
-    assert found.host().tolist() == cpu.fold_indices(12, rows).tolist()
+    rows = [generator.integers(-size, size, 12) for size in (3, 4, 5)]
+    fold, expected = [device.index_folder(12, (3, 4, 5), (0, 1, 2), None) for device in (cuda, cpu)]
+    found = fold(*[cuda.memory.row_from(row) for row in rows])
+    assert found.host().tolist() == expected(*rows).tolist()
 
 
 def test_counts(cuda, generator):

@@ -1,12 +1,13 @@
 """Reading and writing at places given by indices.
 
 A tensor is read through its storage, a row ``x``: element ``[o, j, c]`` of the indexed part lies at ``start`` and
-``outer_step`` for each ``o``, ``place_step`` for each of ``places[j]``, ``inner_step`` for each ``c``.  A place below
-0 counts from the end: ``size`` is added to it.  The other side is dense: (outer, places, inner).
+``outer_step`` for each ``o``, ``place_step`` for each of ``places[j]``, ``inner_step`` for each ``c``.  Places are in
+[low, size): where ``low`` is ``-size`` and not 0, one below 0 counts from the end.  The other side is dense: (outer,
+places, inner).
 
 Whoever holds an index can change it after any check, so kernels look at the number that they use: one that leads
-outside is not followed, and ``wrong[0]`` becomes true.  Indices are integers, and the lengths of the rows fit each
-other.
+outside is not followed, and ``wrong[0]`` becomes true.  Kernels that write to what is there already look at all indices
+first, and write nothing if one leads outside.  Indices are integers, and the lengths of the rows fit each other.
 
 Where several places may be the same one, the writes to it happen in the order of the places, whatever the number of
 threads: a piece of the work takes all places (``chunk`` is their number) for a stripe of ``columns``.
@@ -38,17 +39,25 @@ def _any_outside(indices, low, high):
     return smallest < low or (largest >= high and indices.size > 0)
 
 
-def fold_indices(indices, size, places):
-    """``places * size + indices``, in place: a further dimension, of ``size``, of places counted from the front."""
+def fold_indices(first, first_size, second, size, places, wrong):
+    """``first * size + second``: places, counted from the front, over dimensions of ``first_size`` and of ``size``.
+
+    ``wrong`` has room for whether an index of the first leads outside, and for the same of the second.
+    """
     for piece in prange((places.size + PIECE - 1) // PIECE):
         low, high = piece * PIECE, (piece + 1) * PIECE
-        _fold(indices[low:high], size, places[low:high])
+        if _any_outside(first[low:high], -first_size, first_size):
+            wrong[0] = True
+        if _any_outside(second[low:high], -size, size):
+            wrong[1] = True
+        _fold(first[low:high], first_size, second[low:high], size, places[low:high])
 
 
-def _fold(indices, size, places):
+def _fold(first, first_size, second, size, places):
     for i in range(places.size):
-        index = indices[i]
-        places[i] = places[i] * size + (index + size if index < 0 else index)
+        one, other = first[i], second[i]
+        one = one + first_size if one < 0 else one
+        places[i] = one * size + (other + size if other < 0 else other)
 
 
 def _inside(index, size):
@@ -56,7 +65,7 @@ def _inside(index, size):
     return np.uint64(index) < np.uint64(size)
 
 
-def _take(x, base, places, step, size, out):
+def _take(x, base, places, step, low, size, out):
     """Whether all places were inside.
 
     Branches cost less than reading something else instead of what is outside, or adding ``size`` or 0 to each place.
@@ -66,7 +75,7 @@ def _take(x, base, places, step, size, out):
         place = places[i]
         if _inside(place, size):
             out[i] = x[np.uint64(base + place * step)]
-        elif _inside(place + size, size):
+        elif low < 0 and _inside(place + size, size):
             out[i] = x[np.uint64(base + (place + size) * step)]
         else:
             good = False
@@ -85,7 +94,7 @@ def _add(values, out):
         out[i] = T(out[i] + values[i])
 
 
-def take_rows(x, start, outer_step, places, place_step, size, inner_step, outer, inner, chunk, out, wrong):
+def take_rows(x, start, outer_step, places, place_step, low, size, inner_step, outer, inner, chunk, out, wrong):
     """``out[o, j, c]`` is the element of ``x`` at place ``j``."""
     count = places.size
     chunks = (count + chunk - 1) // chunk
@@ -95,12 +104,12 @@ def take_rows(x, start, outer_step, places, place_step, size, inner_step, outer,
         last = min(count, first + chunk)
         base = start + o * outer_step
         if inner == 1:
-            if not _take(x, base, places[first:last], place_step, size, out[o * count + first : o * count + last]):
+            if not _take(x, base, places[first:last], place_step, low, size, out[o * count + first : o * count + last]):
                 wrong[0] = True
         else:
             for j in range(first, last):
                 place = places[j]
-                place = place + size if place < 0 else place
+                place = place + size if low <= place < 0 else place
                 if not _inside(place, size):
                     wrong[0] = True
                     continue
@@ -114,16 +123,19 @@ def take_rows(x, start, outer_step, places, place_step, size, inner_step, outer,
 
 
 def put_rows(
-    values, value_outer, value_step, value_inner, start, outer_step, places, place_step, size, inner_step, outer, inner,
-    chunk, columns, accumulate, out, wrong,
+    values, value_outer, value_step, value_inner, start, outer_step, places, place_step, low, size, inner_step, outer,
+    inner, chunk, columns, accumulate, out, wrong,
 ):  # fmt: skip
     """``out`` gets ``values[o * value_outer + j * value_step + c * value_inner]`` at place ``j``, or adds it there."""
+    for piece in prange((places.size + PIECE - 1) // PIECE):
+        if _any_outside(places[piece * PIECE : (piece + 1) * PIECE], low, size):
+            wrong[0] = True
     count = places.size
     chunks = (count + chunk - 1) // chunk
     stripes = (inner + columns - 1) // columns
-    for piece in prange(outer * chunks * stripes):
-        low = piece % stripes * columns
-        high = min(inner, low + columns)
+    for piece in prange(0 if wrong[0] else outer * chunks * stripes):
+        left = piece % stripes * columns
+        right = min(inner, left + columns)
         first = piece // stripes % chunks * chunk
         o = piece // stripes // chunks
         base = start + o * outer_step
@@ -143,14 +155,14 @@ def put_rows(
             source = o * value_outer + j * value_step
             if inner_step == 1 and value_inner == 1:
                 if accumulate:
-                    _add(values[source + low : source + high], out[target + low : target + high])
+                    _add(values[source + left : source + right], out[target + left : target + right])
                 else:
-                    _copy(values[source + low : source + high], out[target + low : target + high])
+                    _copy(values[source + left : source + right], out[target + left : target + right])
             elif accumulate:
-                for c in range(low, high):
+                for c in range(left, right):
                     out[target + c * inner_step] = T(out[target + c * inner_step] + values[source + c * value_inner])
             else:
-                for c in range(low, high):
+                for c in range(left, right):
                     out[target + c * inner_step] = values[source + c * value_inner]
 
 
@@ -208,9 +220,12 @@ def scatter_axis(values, value_step, indices, length, width, inner, columns, mod
 
     ``value_step`` is 1, or 0 for a single value.
     """
+    for piece in prange((indices.size + PIECE - 1) // PIECE):
+        if _any_outside(indices[piece * PIECE : (piece + 1) * PIECE], 0, length):
+            wrong[0] = True
     outer = out.size // max(length * inner, 1)
     stripes = (inner + columns - 1) // columns
-    for piece in prange(outer * stripes):
+    for piece in prange(0 if wrong[0] else outer * stripes):
         o = piece // stripes
         low = piece % stripes * columns
         base = o * length * inner
@@ -251,9 +266,12 @@ def _combined(present, value, mode):
 
 def scatter_extremes(values, value_step, indices, length, width, inner, columns, largest, out, wrong):
     """``out[o, indices[o, j, c], c]`` becomes the larger, or smaller, of itself and ``values[o, j, c]``; NaN wins."""
+    for piece in prange((indices.size + PIECE - 1) // PIECE):
+        if _any_outside(indices[piece * PIECE : (piece + 1) * PIECE], 0, length):
+            wrong[0] = True
     outer = out.size // max(length * inner, 1)
     stripes = (inner + columns - 1) // columns
-    for piece in prange(outer * stripes):
+    for piece in prange(0 if wrong[0] else outer * stripes):
         o = piece // stripes
         low = piece % stripes * columns
         base = o * length * inner

@@ -1,24 +1,25 @@
 """Reading and writing at places given by indices.
 
-The kernels follow no index that leads outside, but report it, and an IndexError is raised here: indices that were in
-bounds when an operation was called, and when they were saved for its gradient, may have been changed since.
+The kernels follow no index that leads outside, but report it, and OutOfBoundsError is raised here: nothing need look at the
+indices before, and those that are saved for a gradient may be changed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from numgrad_kernels.cpu import indexing
 
-from ..memory import check_countable, empty_row, reports_memory, zero_row
-from .launching import empty, launch
+from ..memory import check_countable, empty_row, reports_memory
+from .launching import empty, kernel_for, launch
 
 __all__ = [
-    "Places", "check_inside", "check_report", "coordinates", "counts", "distinct_places", "fold_indices",
-    "gather_axis", "new_report", "nonzero_places", "nonzero_rows", "offsets", "outside", "put_rows", "repeated_places",
-    "scatter_axis", "scatter_extremes", "take_rows", "triangle_rows",
+    "OutOfBoundsError", "Steps", "axis_gatherer", "axis_scatterer", "check_inside", "check_report", "check_sizes",
+    "check_values", "coordinates", "counts", "distinct_places", "index_folder", "new_report", "nonzero_places",
+    "nonzero_rows", "offsets", "outside", "repeated_places", "row_putter", "row_taker", "triangle_rows",
 ]
 
 INT64, _BOOL = np.dtype(np.int64), np.dtype(np.bool_)
@@ -32,17 +33,24 @@ LINE, STRIPES = 64, 8
 MODES = {"set": 0, "add": 1, "multiply": 2}
 
 
-class Places(NamedTuple):
-    """Where the elements at given places lie in a storage, as (outer, places, inner); see the kernels."""
+class Steps(NamedTuple):
+    """How the elements at places lie in a storage, as (outer, places, inner); see the kernels."""
 
-    start: int
     outer_step: int
-    row: Any  # of int64, on the device of the storage
     step: int
     size: int
     inner_step: int
     outer: int
     inner: int
+
+
+class OutOfBoundsError(IndexError):
+    """An index leads outside of a dimension."""
+
+    def __init__(self, index: Any, size: int):
+        super().__init__(f"index {index} is out of bounds for dimension with size {size}")
+        self.index = index
+        self.size = size
 
 
 def new_report() -> np.ndarray:
@@ -54,44 +62,35 @@ def check_report(report: np.ndarray, indices: np.ndarray, low: int, high: int, i
     """Raise if a kernel has met an index that is not in [low, high), nor ``ignored``.
 
     Raises:
-        IndexError: it has.
+        OutOfBoundsError: it has.
     """
     if report.item():
         wrong = ~((indices >= low) & (indices < high))
         if ignored is not None:
             wrong &= indices != ignored
         found = indices[wrong].tolist() or ["that has changed meanwhile"]
-        raise IndexError(f"index {found[0]} is out of bounds for dimension with size {high}")
+        raise OutOfBoundsError(found[0], high)
 
 
 def check_inside(indices: np.ndarray, low: int, high: int) -> None:
     """Raise unless all indices are in [low, high).
 
     Raises:
-        IndexError: one is not.
+        OutOfBoundsError: one is not.
     """
     check_report(np.array([outside(indices, low, high) is not None]), indices, low, high)
 
 
-def _check_indices(indices: np.ndarray, size: int) -> None:
-    if indices.dtype != INT64:
-        raise IndexError(f"indices must be int64, not {indices.dtype}")
-    if not size:
-        raise IndexError(f"index {indices[0]} is out of bounds for dimension with size 0")
-
-
-def _check_sizes(count: int, indices: np.ndarray, row: np.ndarray, length: int, width: int) -> None:
+def check_sizes(count: int, indices: int, size: int, length: int, width: int) -> None:
     """Raise unless ``count`` values go with indices of (outer, width, inner) to a row of (outer, length, inner).
 
     Raises:
-        IndexError: the indices are not int64, or there is no element.
         RuntimeError: there are more or fewer of them.
     """
-    _check_indices(indices, length)
-    if indices.size * length != row.size * width or count not in (1, indices.size):
+    if indices and (indices * length != size * width or count not in (1, indices)):
         raise RuntimeError(
-            f"shape mismatch: {indices.size} indices, {width} along the dimension, of {row.size} elements, {length} "
-            f"along it, and {count} values"
+            f"shape mismatch: {indices} indices, {width} along the dimension, of {size} elements, {length} along it, "
+            f"and {count} values"
         )
 
 
@@ -108,12 +107,29 @@ def outside(indices: np.ndarray, low: int, high: int, again: bool = False) -> in
     return int(indices[(indices < low) | (indices >= high)][0])
 
 
-def fold_indices(count: int, indices: list[tuple[np.ndarray, int]]) -> np.ndarray:
-    """``count`` places counted over several dimensions: of each the indices, a row, and the size."""
-    places = zero_row(count, INT64)
-    for row, size in indices:
-        launch(indexing.fold_indices, INT64, row, size, places, size=count)
-    return places
+def index_folder(count: int, sizes: tuple[int, ...], dims: tuple[int, ...], type: Any) -> Callable[..., np.ndarray]:
+    """What makes of rows of ``count`` indices, one for each of several dimensions, places over dimensions of ``sizes``.
+
+    It raises IndexError if one is out of bounds; ``dims`` are the numbers of the dimensions.
+    """
+    kernel = kernel_for(indexing.fold_indices, INT64, (INT64, int, INT64, int, INT64, _BOOL), count)
+
+    def fold(*rows: np.ndarray) -> np.ndarray:
+        report = np.zeros(2, _BOOL)
+        places, total = rows[0], sizes[0]
+        for second, size in zip(rows[1:], sizes[1:]):  # noqa: B905 - of one length
+            first, places = places, empty_row(count, INT64)
+            kernel().entry(first, total, second, size, places, report)
+            total *= size
+        if report.any():
+            for row, size, dim in zip(rows, sizes, dims, strict=True):
+                wrong = outside(row, -size, size)
+                if wrong is not None:
+                    raise IndexError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
+            raise OutOfBoundsError("that has changed meanwhile", sizes[0])
+        return places
+
+    return fold
 
 
 def coordinates(places: np.ndarray, shape: tuple[int, ...]) -> list[np.ndarray]:
@@ -126,7 +142,7 @@ def coordinates(places: np.ndarray, shape: tuple[int, ...]) -> list[np.ndarray]:
 @reports_memory
 def nonzero_places(array: np.ndarray) -> np.ndarray:
     """The places of the elements that are not zero, counted in row-major order."""
-    return np.flatnonzero(array).astype(INT64, copy=False)
+    return array.nonzero()[0].astype(INT64, copy=False)
 
 
 @reports_memory
@@ -200,9 +216,9 @@ def offsets(
     return np.ascontiguousarray(total).reshape(-1)
 
 
-def _bits(row: np.ndarray) -> np.ndarray:
-    """The same elements as unsigned integers of their length: moving them needs no other kernels."""
-    return row if row.dtype.itemsize > 8 else row.view(f"u{row.dtype.itemsize}")
+def _word(dtype: np.dtype) -> np.dtype:
+    """An unsigned integer of the same length: moving elements needs no other kernels."""
+    return dtype if dtype.itemsize > 8 else np.dtype(f"u{dtype.itemsize}")
 
 
 def _chunk(inner: int) -> int:
@@ -215,121 +231,121 @@ def _columns(inner: int, itemsize: int) -> int:
     return max(-(-inner // (STRIPES * line)) * line, 2 * line)
 
 
-def take_rows(x: np.ndarray, places: Places, out: np.ndarray) -> None:
-    """Read a storage at ``places`` into the row ``out``.
+def row_taker(type: Any, steps: Steps, count: int, low: int) -> Callable[..., np.ndarray]:
+    """What reads a storage at ``count`` places, which lie so from ``start`` on, into a new row.
 
-    Raises:
-        IndexError: a place is not in [-size, size).
+    Called as ``take(storage, start, places)``, it raises OutOfBoundsError if a place is not in [low, size).
     """
-    if not out.size:
-        return
-    _check_indices(places.row, places.size)
-    x, out, report = _bits(x), _bits(out), new_report()
-    chunk = _chunk(places.inner)
-    launch(indexing.take_rows, x.dtype, x, *places, chunk, out, report, size=out.size)
-    check_report(report, places.row, -places.size, places.size)
+    dtype, word = type.numpy, _word(type.numpy)
+    outer_step, step, size, inner_step, outer, inner = steps
+    total, chunk = outer * count * inner, _chunk(inner)
+    kernel = kernel_for(
+        indexing.take_rows, word, (word, int, int, INT64, int, int, int, int, int, int, int, word, _BOOL), total
+    )
+
+    def take(storage: np.ndarray, start: int, places: np.ndarray) -> np.ndarray:
+        out = empty_row(total, dtype)
+        if not total:
+            check_inside(places, low, size)
+            return out
+        report = np.zeros(1, _BOOL)
+        kernel().entry(
+            storage, start, outer_step, places, step, low, size, inner_step, outer, inner, chunk, out, report
+        )
+        if report.item():
+            check_report(report, places, low, size)
+        return out
+
+    return take
 
 
-def check_values(available: int, value_steps: tuple[int, int, int], places: Places) -> None:
-    """Raise unless there are as many values as ``put_rows`` reads in ``value_steps``, on whatever device.
+def check_values(available: int, value_steps: tuple[int, int, int], steps: Any, count: int) -> None:
+    """Raise unless there are as many values as are read in ``value_steps`` for ``count`` places, on whatever device.
 
     Raises:
         RuntimeError: there are too few.
     """
-    outer, count, inner = places.outer, places.row.size, places.inner
+    outer, inner = steps.outer, steps.inner
+    size = outer * count * inner
     last = (outer - 1) * value_steps[0] + (count - 1) * value_steps[1] + (inner - 1) * value_steps[2]
-    if last >= available:
-        size = outer * count * inner
+    if size and last >= available:
         raise RuntimeError(f"shape mismatch: {available} values for {size} elements at {count} indices")
 
 
-def put_rows(
-    values: np.ndarray, value_steps: tuple[int, int, int], places: Places, out: np.ndarray, accumulate: bool,
-    distinct: bool,
-) -> None:  # fmt: skip
-    """Write ``values``, which are read in ``value_steps``, into a storage at ``places``, or add them.
+def row_putter(
+    type: Any, steps: Steps, count: int, low: int, value_steps: tuple[int, int, int], accumulate: bool, distinct: bool
+) -> Callable[..., None]:
+    """What writes values, a row read in ``value_steps``, into a storage at ``count`` places, or adds them there.
 
-    Unless the places are ``distinct``, those that are the same are written to in their order.
-
-    Raises:
-        IndexError: a place is not in [-size, size).
-        RuntimeError: there are too few values.
+    Called as ``put(values, storage, start, places)``, it raises OutOfBoundsError if a place is not in [low, size), before
+    anything is written.  Unless the places are ``distinct``, those that are the same are written to in their order.
     """
-    count, inner = places.row.size, places.inner
-    size = places.outer * count * inner
-    if not size:
-        return
-    _check_indices(places.row, places.size)
-    check_values(values.size, value_steps, places)
-    chunk, columns = (_chunk(inner), inner) if distinct else (count, _columns(inner, out.dtype.itemsize))
-    if not distinct and columns >= inner and places.outer == 1:
-        size = 0  # there is nothing to share among threads
-    report = new_report()
-    launch(
-        indexing.put_rows, out.dtype, values, *value_steps, *places, chunk, columns, accumulate, out, report, size=size
-    )
-    check_report(report, places.row, -places.size, places.size)
+    dtype = type.numpy
+    outer_step, step, size, inner_step, outer, inner = steps
+    total = outer * count * inner
+    chunk, columns = (_chunk(inner), inner) if distinct else (max(count, 1), _columns(inner, dtype.itemsize))
+    shared = distinct or columns < inner or outer > 1  # among threads
+    kinds = (dtype, *[int] * 5, INT64, *[int] * 8, bool, dtype, _BOOL)
+    kernel = kernel_for(indexing.put_rows, dtype, kinds, total if shared else 0)
+
+    def put(values: np.ndarray, storage: np.ndarray, start: int, places: np.ndarray) -> None:
+        if not total:
+            check_inside(places, low, size)
+            return
+        report = np.zeros(1, _BOOL)
+        kernel().entry(
+            values, *value_steps, start, outer_step, places, step, low, size, inner_step, outer, inner, chunk, columns,
+            accumulate, storage, report,
+        )
+        if report.item():
+            check_report(report, places, low, size)
+
+    return put
 
 
-def gather_axis(
-    flat: np.ndarray, indices: np.ndarray, length: int, width: int, inner: int
-) -> np.ndarray:
-    """The elements of (outer, length, inner) at indices of (outer, width, inner) on the middle axis.
+def axis_gatherer(type: Any, count: int, length: int, width: int, inner: int) -> Callable[..., np.ndarray]:
+    """What gives the elements of (outer, length, inner) at ``count`` indices of (outer, width, inner) on that axis.
 
-    Raises:
-        IndexError: an index is not in [0, length).
-        RuntimeError: the sizes do not fit.
+    Called as ``gather(row, indices)``, it raises OutOfBoundsError if an index is not in [0, length).
     """
-    out = empty_row(indices.size, flat.dtype)
-    if out.size:
-        _check_sizes(out.size, indices, flat, length, width)
-        x, bits, report = _bits(flat), _bits(out), new_report()
-        chunk = _chunk(inner)
-        launch(indexing.gather_axis, x.dtype, x, indices, length, width, inner, chunk, bits, report, size=out.size)
-        check_report(report, indices, 0, length)
-    return out
+    dtype, word = type.numpy, _word(type.numpy)
+    chunk = _chunk(inner)
+    kernel = kernel_for(indexing.gather_axis, word, (word, INT64, int, int, int, int, word, _BOOL), count)
+
+    def gather(row: np.ndarray, indices: np.ndarray) -> np.ndarray:
+        out = empty_row(count, dtype)
+        if count:
+            report = np.zeros(1, _BOOL)
+            kernel().entry(row, indices, length, width, inner, chunk, out, report)
+            if report.item():
+                check_report(report, indices, 0, length)
+        return out
+
+    return gather
 
 
-def scatter_axis(
-    values: np.ndarray, indices: np.ndarray, out: np.ndarray, length: int, width: int, inner: int, mode: str
-) -> None:
-    """Write ``values`` (one for each index, or one for all) to ``out`` at the indices of (outer, width, inner).
+def axis_scatterer(
+    type: Any, count: int, size: int, length: int, width: int, inner: int, mode: str, single: bool
+) -> Callable[..., None]:
+    """What writes values to a row of ``size`` elements, (outer, length, inner), at indices of (outer, width, inner).
 
-    ``out`` is seen as (outer, length, inner); ``mode`` is "set", "add" or "multiply".
-
-    Raises:
-        IndexError: an index is not in [0, length); the others are written at all the same.
-        RuntimeError: the sizes do not fit.
+    Called as ``scatter(values, indices, out)``, with one value for each of the ``count`` indices or a ``single`` one
+    for all, it raises OutOfBoundsError if an index is not in [0, length), before anything is written.  ``mode`` is "set",
+    "add", "multiply", "amax" or "amin".
     """
-    if not indices.size:
-        return
-    _check_sizes(values.size, indices, out, length, width)
-    columns = _columns(inner, out.dtype.itemsize)
-    step = 0 if values.size == 1 else 1
-    report = new_report()
-    launch(
-        indexing.scatter_axis, out.dtype, values, step, indices, length, width, inner, columns, MODES[mode], out,
-        report, size=indices.size if out.size > length * min(inner, columns) else 0,
-    )
-    check_report(report, indices, 0, length)
+    dtype = type.numpy
+    columns, step = _columns(inner, dtype.itemsize), 0 if single else 1
+    extremes = mode in ("amax", "amin")
+    function = indexing.scatter_extremes if extremes else indexing.scatter_axis
+    how: Any = mode == "amax" if extremes else MODES[mode]
+    kinds = (dtype, int, INT64, int, int, int, int, how.__class__, dtype, _BOOL)
+    kernel = kernel_for(function, dtype, kinds, count if size > length * min(inner, columns) else 0)
 
+    def scatter(values: np.ndarray, indices: np.ndarray, out: np.ndarray) -> None:
+        if count:
+            report = np.zeros(1, _BOOL)
+            kernel().entry(values, step, indices, length, width, inner, columns, how, out, report)
+            if report.item():
+                check_report(report, indices, 0, length)
 
-def scatter_extremes(
-    values: np.ndarray, indices: np.ndarray, out: np.ndarray, length: int, width: int, inner: int, largest: bool
-) -> None:
-    """Make the elements of ``out`` at the indices the largest, or smallest, of themselves and the ``values``.
-
-    Raises:
-        IndexError, RuntimeError: see :func:`scatter_axis`.
-    """
-    if not indices.size:
-        return
-    _check_sizes(values.size, indices, out, length, width)
-    step = 0 if values.size == 1 else 1
-    report = new_report()
-    columns = _columns(inner, out.dtype.itemsize)
-    launch(
-        indexing.scatter_extremes, out.dtype, values, step, indices, length, width, inner, columns, largest, out,
-        report, size=indices.size if out.size > length * min(inner, columns) else 0,
-    )
-    check_report(report, indices, 0, length)
+    return scatter

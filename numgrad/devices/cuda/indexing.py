@@ -11,21 +11,23 @@ instead, and one thread takes all values for an element in the order of the indi
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from numgrad_kernels.cuda import indexing
 
 from ..._deterministic import are_deterministic_algorithms_enabled
-from ..cpu.indexing import Places, check_values
+from ..cpu.indexing import Steps, check_sizes, check_values
 from ..rows import DeviceRow
 from .launching import THREADS, blocks_for, launch
 from .memory import empty_row
 from .reports import report_row
 
 __all__ = [
-    "check_inside", "gather_axis", "outside", "put_rows", "scatter_axis", "scatter_extremes", "take_rows",
+    "axis_gatherer", "axis_scatterer", "check_inside", "gather_axis", "outside", "put_rows", "row_putter", "row_taker",
+    "scatter_axis", "scatter_extremes", "take_rows",
 ]
 
 INT64 = np.dtype(np.int64)
@@ -39,6 +41,19 @@ _PARTS = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128):
 WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 _TOGETHER = {"set": indexing.later, "add": indexing.together, "multiply": indexing.multiplied}
+
+
+class Places(NamedTuple):
+    """Where the elements at given places lie in a storage, as (outer, places, inner)."""
+
+    start: int
+    outer_step: int
+    row: DeviceRow
+    step: int
+    size: int
+    inner_step: int
+    outer: int
+    inner: int
 
 
 def narrow(count: int) -> dict[str, Any]:
@@ -61,6 +76,61 @@ def find_outside(indices: DeviceRow, low: int, high: int, report: DeviceRow) -> 
     launch(indexing.find_outside, INT64, indices, count, low, high, report, blocks=blocks_for(count))
 
 
+def row_taker(type: Any, steps: Steps, count: int, low: int) -> Callable[..., DeviceRow]:
+    """What reads a storage at ``count`` places, which lie so from ``start`` on, into a new row.
+
+    Called as ``take(storage, start, places)``, it has places that are not in [low, size) reported.
+    """
+
+    def take(storage: DeviceRow, start: int, places: DeviceRow) -> DeviceRow:
+        out = empty_row(steps.outer * count * steps.inner, type.numpy, type.place)
+        if not low or not out.size:
+            check_inside(places, low, steps.size)
+        take_rows(storage, Places(start, steps.outer_step, places, *steps[1:]), out)
+        return out
+
+    return take
+
+
+def row_putter(
+    type: Any, steps: Steps, count: int, low: int, value_steps: tuple[int, int, int], accumulate: bool, distinct: bool
+) -> Callable[..., None]:
+    """What writes values, a row read in ``value_steps``, into a storage at ``count`` places, or adds them there.
+
+    Called as ``put(values, storage, start, places)``; places that are not in [low, size) are reported.  See Note
+    [Several values for one element] for places that are not ``distinct``.
+    """
+
+    def put(values: DeviceRow, storage: DeviceRow, start: int, places: DeviceRow) -> None:
+        if not low:
+            check_inside(places, low, steps.size)
+        put_rows(
+            values, value_steps, Places(start, steps.outer_step, places, *steps[1:]), storage, accumulate, distinct
+        )
+
+    return put
+
+
+def axis_gatherer(type: Any, count: int, length: int, width: int, inner: int) -> Callable[..., DeviceRow]:
+    """``gather_axis`` for rows of these sizes: called as ``gather(row, indices)``."""
+    return lambda row, indices: gather_axis(row, indices, length, width, inner)
+
+
+def axis_scatterer(
+    type: Any, count: int, size: int, length: int, width: int, inner: int, mode: str, single: bool
+) -> Callable[..., None]:
+    """``scatter_axis``, or ``scatter_extremes``, for rows of these sizes: called as ``scatter(values, indices, out)``.
+    """
+
+    def scatter(values: DeviceRow, indices: DeviceRow, out: DeviceRow) -> None:
+        if mode in ("amax", "amin"):
+            scatter_extremes(values, indices, out, length, width, inner, mode == "amax")
+        else:
+            scatter_axis(values, indices, out, length, width, inner, mode)
+
+    return scatter
+
+
 def check_inside(indices: DeviceRow, low: int, high: int) -> None:
     """Have the GPU look whether all indices are in [low, high), which it reports later if not."""
     outside(indices, low, high)
@@ -71,21 +141,6 @@ def _check_indices(indices: DeviceRow, size: int) -> None:
         raise IndexError(f"indices must be int64, not {indices.dtype}")
     if not size:
         raise IndexError(f"index {indices.item(0)} is out of bounds for dimension with size 0")
-
-
-def _check_sizes(count: int, indices: DeviceRow, size: int, length: int, width: int) -> None:
-    """Raise unless ``count`` values go with indices of (outer, width, inner) to a row of (outer, length, inner).
-
-    Raises:
-        IndexError: the indices are not int64, or there is no element.
-        RuntimeError: there are more or fewer of them.
-    """
-    _check_indices(indices, length)
-    if indices.size * length != size * width or count not in (1, indices.size):
-        raise RuntimeError(
-            f"shape mismatch: {indices.size} indices, {width} along the dimension, of {size} elements, {length} "
-            f"along it, and {count} values"
-        )
 
 
 def _shift(inner: int) -> int:
@@ -153,7 +208,7 @@ def put_rows(
     if not places.outer * places.row.size * places.inner:
         return
     _check_indices(places.row, places.size)
-    check_values(values.size, value_steps, places)
+    check_values(values.size, value_steps, places, places.row.size)
     if accumulate and not distinct:
         in_order = are_deterministic_algorithms_enabled()
         target, parts = (None, {}) if in_order else _shared(out, indexing.together)
@@ -251,7 +306,8 @@ def gather_axis(flat: DeviceRow, indices: DeviceRow, length: int, width: int, in
     count = indices.size
     out = empty_row(count, flat.dtype, flat.device)
     if count:
-        _check_sizes(count, indices, flat.size, length, width)
+        _check_indices(indices, length)
+        check_sizes(count, count, flat.size, length, width)
         word = WORDS.get(flat.dtype.itemsize, flat.dtype)
         launch(
             indexing.gather_axis, word, flat.view(word), indices, count, length, width, inner, out.view(word),
@@ -294,7 +350,8 @@ def _scatter(
     count, step = indices.size, 0 if values.size == 1 else 1
     if not count:
         return
-    _check_sizes(values.size, indices, out.size, *sizes[:2])
+    _check_indices(indices, sizes[0])
+    check_sizes(values.size, count, out.size, *sizes[:2])
     target: DeviceRow | None = out
     parts: dict[str, Any] = {"put": indexing.put}
     if are_deterministic_algorithms_enabled() and (step or not overwrites):

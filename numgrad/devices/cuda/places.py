@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from numgrad_kernels.cuda import places as kernels
 
 from ..._layout import numel
 from ..rows import DeviceRow
-from .indexing import INT64, find_outside, narrow
+from .indexing import INT64, check_inside, find_outside, narrow
 from .launching import THREADS, blocks_for, launch
 from .memory import empty_row, zero_row
 from .reports import LENGTH, report_row
 
 __all__ = [
-    "coordinates", "counts", "fold_indices", "nonzero_places", "nonzero_rows", "offsets", "repeated_places",
+    "coordinates", "counts", "index_folder", "nonzero_places", "nonzero_rows", "offsets", "repeated_places",
     "triangle_rows",
 ]
 
@@ -24,12 +25,20 @@ def _each(function: Any, count: int, *arguments: Any) -> None:
     launch(function, INT64, *arguments, blocks=blocks_for(count) if count else 0, **narrow(count))
 
 
-def fold_indices(count: int, indices: list[tuple[DeviceRow, int]]) -> DeviceRow:
-    """``count`` places counted over several dimensions: of each the indices, a row, and the size."""
-    places = zero_row(count, INT64, indices[0][0].device)
-    for row, size in indices:
-        launch(kernels.fold_indices, INT64, row, count, size, places, blocks=blocks_for(count) if count else 0)
-    return places
+def index_folder(count: int, sizes: tuple[int, ...], dims: tuple[int, ...], type: Any) -> Callable[..., DeviceRow]:
+    """What makes of rows of ``count`` indices, one for each of several dimensions, places over dimensions of ``sizes``.
+
+    An index that is out of bounds is reported.
+    """
+
+    def fold(*rows: DeviceRow) -> DeviceRow:
+        places = zero_row(count, INT64, rows[0].device)
+        for row, size in zip(rows, sizes, strict=True):
+            check_inside(row, -size, size)
+            launch(kernels.fold_indices, INT64, row, count, size, places, blocks=blocks_for(count) if count else 0)
+        return places
+
+    return fold
 
 
 def coordinates(places: DeviceRow, shape: tuple[int, ...]) -> list[DeviceRow]:

@@ -17,18 +17,16 @@ from ..._layout import broadcast_shapes, layout_of, outgrown
 from ..._tensor import Tensor, check_in_place
 from ...autograd.grad_mode import GRAD, state
 from ...autograd.node import edge_of
-from ...autograd.views import check_writable, record_inplace, reshaped_in_place
+from ...autograd.views import check_writable, reshaped_in_place
 from ..batches import Batched, Mapped, below, expanded, lifted, mapped, take_on
 from ..copying import convert
 from ..dispatch import begin, finish
 from ..elementwise import check_target, prepared
 from ..overwriting import copy_, overwritten, recorded_edges
 from ..plan import common_shape
-from ..planned import Planned
 from ..shapes.joining import stack_op
 from ..shapes.parts import select_op
 from ..shapes.views import reshape
-from ..table import parameters
 from ..transforms import ChangeCall, GeneralCall, OverwriteCall, PointwiseCall, ShapeCall
 
 __all__ = [
@@ -291,8 +289,6 @@ def change(call: ChangeCall, level: Batched) -> Tensor:
     target = _own(level, call.target, call.args)
     args = _all_lifted(level, (target, *call.args[1:]))
     check_in_place(*[args[place] for place in op.positions if args[place] is not None])
-    if not isinstance(op, Planned):
-        return _change(op, call, level, target, args)
     entry, operands = op.entry(args, True)
     pending = begin(entry, operands, target)
     done, _ = _done(op, level, args)
@@ -301,27 +297,6 @@ def change(call: ChangeCall, level: Batched) -> Tensor:
     _count(target)
     if pending is not None:
         finish(pending, target, target)
-    return call.target
-
-
-def _change(op: Any, call: ChangeCall, level: Batched, target: Tensor, args: tuple[Any, ...]) -> Any:
-    edges = recorded_edges(*[args[place] for place in op.positions])
-    recorded = any(edges) and target._layout.type.dtype.differentiable
-    kept = args
-    rules = [op.rules[name] for name, edge in zip(op.differentiable, edges, strict=False) if edge is not None]
-    if recorded and any("input" in parameters(each) for each in rules):
-        from ..copying import kept_copy
-
-        kept = (kept_copy(target), *args[1:])
-    done, _ = _done(op, level, args)
-    with below(level):
-        copy_(physical(target), done)
-    _count(target)
-    if recorded:
-        node = op.node_class(edges, target._layout)
-        node.names, node.saved, node.versions = (), None, ()
-        record_inplace(target, node)
-        op._save(node, kept, (target,))
     return call.target
 
 

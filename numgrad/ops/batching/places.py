@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from ... import devices
 from ..._layout import contiguous_strides, numel
 from ..._tensor import Tensor
-from ..batches import expanded
-from ..copying import contiguous_op, convert
+from ..._types import int64
+from ..batches import expanded, physical_of
+from ..copying import contiguous_op, convert, row_of
 from ..creation.filled import arange
 from ..indexing.advanced import index_backward, index_op, index_put_op
 from ..indexing.gathering import embedding_dense_backward, embedding_op
@@ -53,12 +55,23 @@ def _places_back(part: Tensor, dims: tuple[int, ...], rank: int) -> Tensor:
     return permute_op(part, _inverse(order))
 
 
-def _own_places(places: Tensor, count: int) -> Tensor:
-    """The places of all examples, each of ``count`` elements, as places among those of all examples."""
+def _own_places(places: Tensor, count: int, negative: bool = True) -> Tensor:
+    """The places of all examples, each of ``count`` elements, as places among those of all examples.
+
+    Raises:
+        OutOfBoundsError: one leads outside of its example, or is below 0 and may not be ``negative``.
+    """
     found = expanded(places)
+    _check(places, count, negative)
     found = choose(lt(found, 0), add(found, count), found)  # indices may be negative
     starts = arange(found._layout.shape[0], device=found.device) * count
     return add(found, reshape(starts, (found._layout.shape[0], *(1,) * len(places._layout.shape))))
+
+
+def _check(index: Tensor, size: int, negative: bool) -> None:
+    wrong = devices.outside(row_of(convert(physical_of(index), int64)), -size if negative else 0, size)
+    if wrong is not None:
+        raise devices.OutOfBoundsError(wrong, size)
 
 
 def _indexed(dims: tuple[int, ...]) -> tuple[int, ...]:
@@ -128,13 +141,18 @@ def _as_row(input: Tensor) -> Tensor:
 
 @decomposed(index_select_op)
 def _(input, index, dim):
-    found = index_op(_as_row(input), _as_row(index), (dim,), False)
+    input_row = _as_row(input)
+    _check(index, input_row._layout.shape[dim], False)
+    found = index_op(input_row, _as_row(index), (dim,), False)
     return found if input._layout.shape else reshape(found, ())
 
 
-def _written(input: Tensor, index: Tensor, values: Tensor, dim: int, accumulate: bool) -> Tensor:
+def _written(
+    input: Tensor, index: Tensor, values: Tensor, dim: int, accumulate: bool, negative: bool = False
+) -> Tensor:
     if not input._layout.shape:
-        return reshape(_written(_as_row(input), index, values, 0, accumulate), ())
+        return reshape(_written(_as_row(input), index, values, 0, accumulate, negative), ())
+    _check(index, input._layout.shape[dim], negative)
     return index_put_op(input, _as_row(index), values, (dim,), accumulate, False)
 
 
@@ -150,12 +168,12 @@ def _(input, index, source, dim):
 
 @decomposed(index_fill_tensor)
 def _(input, index, value, dim):
-    return _written(input, index, value, dim, False)
+    return _written(input, index, value, dim, False, True)
 
 
 @decomposed(index_fill_number)
 def _(input, index, dim, value):
-    return _written(input, index, number_as(value, input), dim, False)
+    return _written(input, index, number_as(value, input), dim, False, True)
 
 
 @rule(embedding_op)
@@ -163,7 +181,7 @@ def _(weight, indices, padding_idx, scale_grad_by_freq):
     if is_shared(weight):
         return embedding_op(physical(weight), physical(indices), padding_idx, scale_grad_by_freq)
     count, width = weight._layout.shape
-    return index_op(reshape(physical(weight), (-1, width)), _own_places(indices, count), (0,), False)
+    return index_op(reshape(physical(weight), (-1, width)), _own_places(indices, count, False), (0,), False)
 
 
 @rule(embedding_dense_backward)

@@ -11,31 +11,32 @@ from typing import Any, NamedTuple
 
 from ... import devices
 from ..._device import CPU
-from ..._layout import broadcast_shapes, numel
-from ..._tensor import Tensor, fresh
+from ..._layout import Layout, broadcast_shapes, layout_of
+from ..._tensor import Tensor, fresh, tensor_of
 from ..._types import bool_, int32, int64, tensor_type, uint8
 from ..arguments import checked
 from ..batches import is_batched, physical_of
-from ..copying import contiguous_op, convert, placed, row_of
+from ..copying import convert, placed, row_of
+from ..dispatch import Entries, Entry, result_of
 from ..examples import refused
 from ..new import zeros_of
 from ..one_device import check_one_device
+from ..planned import planned
 from ..pointwise.arithmetic import add, mul
 from ..pointwise.comparison import choose, lt
-from ..shapes.views import expand_op
 from ..sharing import check_apart
-from ..table import operation, public
-from .places import part_shape, pick, put
-from .updating import check_held, number_as, updating
+from ..table import public
+from .places import expanded_layout, index_reader, part_shape, picker, putter
+from .updating import check_held, updating
 
-__all__ = ["Selection", "index_backward", "index_op", "index_put_op", "mask_places", "selected", "write_selected"]
+__all__ = ["index_backward", "index_op", "index_put_op", "indexed", "mask_places", "write_selected"]
 
 Ints = tuple[int, ...]
 
 
-@operation("IndexBackward0", inputs=["input", "places"], nondifferentiable=["places"], linear=True)
-def index_op(input: Tensor, places: Tensor, dims: Ints, distinct: bool) -> Tensor:
-    return pick(input, places, dims)
+@planned("IndexBackward0", inputs=["input", "places"], nondifferentiable=["places"], linear=True)
+def index_op(input: Layout, places: Layout, dims: Ints, distinct: bool) -> Any:
+    return picker(input, places, dims)
 
 
 @index_op.gradient("input")
@@ -49,7 +50,7 @@ def _saved_indices(node: Any) -> tuple[Tensor | None, ...]:
     Raises:
         RuntimeError: they were freed by an earlier backward.
     """
-    saved = node.unpack()
+    saved = {**node.constants, **node.unpack()}
     places, dims = saved["places"], saved["dims"]
     if len(dims) == 1:
         return (*[None] * dims[0], places)
@@ -64,12 +65,18 @@ def _saved_indices(node: Any) -> tuple[Tensor | None, ...]:
 index_op.node_class._saved_indices = property(_saved_indices)  # type: ignore[attr-defined]
 
 
-@operation("IndexPutImplBackward0", inputs=["grad_output", "places"], nondifferentiable=["places"], linear=True)
-def index_backward(grad_output: Tensor, places: Tensor, shape: Ints, dims: Ints, distinct: bool) -> Tensor:
+@planned("IndexPutImplBackward0", inputs=["grad_output", "places"], nondifferentiable=["places"], linear=True)
+def index_backward(grad_output: Layout, places: Layout, shape: Ints, dims: Ints, distinct: bool) -> Any:
     """Zeros of ``shape`` with the gradient added at the places."""
-    out = zeros_of(shape, grad_output._layout.type)
-    put(out, places, dims, grad_output, not distinct, distinct)
-    return out
+    layout = layout_of(grad_output.type, shape)
+    put = putter(layout, places, dims, grad_output, not distinct, distinct)
+
+    def launch(grad_output: Tensor, places: Tensor) -> Any:
+        memory = devices.zeros(shape, layout.type)
+        put(tensor_of(layout, memory), places, grad_output)
+        return memory
+
+    return layout, launch
 
 
 @index_backward.gradient("grad_output")
@@ -78,14 +85,17 @@ def _(grad, places, dims, distinct):
 
 
 @updating("IndexPutBackward0", inputs=["input", "places", "values"], nondifferentiable=["places"], kept=True)
-def index_put_op(input: Tensor, places: Tensor, values: Tensor, dims: Ints, accumulate: bool, distinct: bool) -> None:
-    put(input, places, dims, values, accumulate, distinct)
+def index_put_op(
+    input: Layout, places: Layout, values: Layout, dims: Ints, accumulate: bool, distinct: bool
+) -> Any:
+    put = putter(input, places, dims, values, accumulate, distinct)
+    return lambda input, places, values, target: put(target, places, values)
 
 
 @index_put_op.gradient("input")
 def _(grad, places, dims, accumulate, distinct):
     """``index_put(grad, places, 0)``; ``grad`` itself where values were added."""
-    return grad if accumulate else index_put_op(grad, places, number_as(0, grad), dims, False, distinct)
+    return grad if accumulate else index_put_op(grad, places, zeros_of((), grad._layout.type), dims, False, distinct)
 
 
 @index_put_op.gradient("values")
@@ -111,6 +121,18 @@ def mask_places(mask: Tensor) -> Tensor:
     return fresh(row, (row.size,), tensor_type(int64, mask._layout.type.device))
 
 
+_FIRST = (0,)
+
+
+def indexed(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    """What the index tensors select, see :func:`selected`."""
+    places, dims, distinct = selected(input, indices)
+    try:
+        return index_op(input, places, dims, distinct)
+    except devices.OutOfBoundsError as found:
+        raise _outside(found, dims) from None
+
+
 def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
     """What the index tensors, one for each dimension of the input (masks for several) or None, select.
 
@@ -120,6 +142,11 @@ def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
         RuntimeError: a tensor lies on a GPU, and the input somewhere else.
     """
     shape, dim = input._layout.shape, 0
+    (index, *others) = indices
+    if index is not None and not others and shape and not is_batched(index):
+        type = index._layout.type
+        if type.dtype is int64 and type.device is input._layout.type.device:
+            return Selection(index, _FIRST, False)
     given: list[tuple[Tensor, int]] = []
     for index in indices:
         if index is None:
@@ -137,8 +164,8 @@ def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
     for index, dim in given:
         if index._layout.type.dtype in (bool_, uint8):
             _check_mask(index, shape, dim)
-        else:
-            _check_bounds(index, shape, dim, len(given) == 1)
+        elif is_batched(index):  # whose places are made by operations, which would take what leads outside as it is
+            _check_bounds(index, shape, dim)
     if len(given) == 1:
         index, dim = given[0]
         if index._layout.type.dtype in (bool_, uint8):
@@ -171,12 +198,15 @@ def _check_mask(mask: Tensor, shape: Ints, dim: int) -> None:
             )
 
 
-def _check_bounds(index: Tensor, shape: Ints, dim: int, alone: bool) -> None:
-    size, own = shape[dim], physical_of(index)
-    again = alone and own is index  # where places are the indices themselves
-    wrong = devices.outside(row_of(own), -size, size, again)
+def _check_bounds(index: Tensor, shape: Ints, dim: int) -> None:
+    wrong = devices.outside(row_of(physical_of(index)), -shape[dim], shape[dim])
     if wrong is not None:
-        raise IndexError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
+        raise _outside(devices.OutOfBoundsError(wrong, shape[dim]), (dim,))
+
+
+def _outside(found: devices.OutOfBoundsError, dims: Ints) -> IndexError:
+    """The error for an index that leads outside of the one dimension that is indexed."""
+    return IndexError(f"{found.args[0].replace('dimension', f'dimension {dims[0]}')}") if len(dims) == 1 else found
 
 
 def _combined(shape: Ints, given: list[tuple[Tensor, int]]) -> Selection:
@@ -188,32 +218,50 @@ def _combined(shape: Ints, given: list[tuple[Tensor, int]]) -> Selection:
             rows = devices.coordinates(row_of(places), index._layout.shape)
             parts += [(fresh(row, places._layout.shape, places._layout.type), dim + n) for n, row in enumerate(rows)]
         else:
-            parts.append((convert(index, int64), dim))
+            parts.append((index, dim))
     dims = tuple([dim for _, dim in parts])
     if any(is_batched(index) for index, _ in parts):
         return Selection(_folded_by_operations(shape, parts), dims, False)
-    parts = [(physical_of(index), dim) for index, dim in parts]
-    shapes = [index._layout.shape for index, _ in parts]
+    sizes = tuple([shape[dim] for dim in dims])
+    return Selection(_folded(tuple([physical_of(index) for index, _ in parts]), sizes, dims), dims, False)
+
+
+def _folded(indices: tuple[Tensor, ...], sizes: Ints, dims: Ints) -> Tensor:
+    """Indices of several dimensions, which are broadcast, as places over all of these."""
+    key = (*[index._layout for index in indices], sizes, dims)
+    entry = _foldings.find(key)
+    if entry is None:
+        entry = _foldings.add(key, _folding([index._layout for index in indices], sizes, dims))
+    return result_of(entry, indices)
+
+
+_foldings = Entries()
+
+
+def _folding(indices: Sequence[Layout], sizes: Ints, dims: Ints) -> Entry:
+    shapes = [index.shape for index in indices]
     try:
-        together = broadcast_shapes(*shapes)
+        shape = broadcast_shapes(*shapes)
     except RuntimeError:
         raise IndexError(
             "shape mismatch: indexing tensors could not be broadcast together with shapes "
             + ", ".join([str(list(s)) for s in shapes])
         ) from None
-    row = devices.fold_indices(numel(together), [(_broadcast_row(index, together), shape[dim]) for index, dim in parts])
-    return Selection(fresh(row, together, tensor_type(int64, given[0][0]._layout.type.device)), dims, False)
+    layout = layout_of(tensor_type(int64, indices[0].type.device), shape)
+    readers = [index_reader(expanded_layout(index, shape)) for index in indices]
+    fold = devices.index_folder(layout.size, sizes, dims, layout.type)
 
+    def launch(*indices: Tensor) -> Any:
+        return fold(*[read(index) for read, index in zip(readers, indices, strict=True)])
 
-def _broadcast_row(index: Tensor, shape: Ints) -> Any:
-    """The elements of an index, broadcast to a shape, as a row."""
-    return row_of(index if index._layout.shape == shape else contiguous_op.function(expand_op.function(index, shape)))
+    return Entry(None, launch, layout, False)
 
 
 def _folded_by_operations(shape: Ints, parts: list[tuple[Tensor, int]]) -> Tensor:
     """The places under ``vmap``, where the indices differ from example to example."""
     places: Any = None
     for index, dim in parts:
+        index = convert(index, int64)
         index = choose(lt(index, 0), add(index, shape[dim]), index)
         places = index if places is None else add(mul(places, shape[dim]), index)
     return places
@@ -264,9 +312,14 @@ def write_selected(
     selection = selected(input, indices)
     values = _checked_values(input, indices, selection, values)
     check_apart(input, values, selection.places)
-    return index_put_op.in_place(
-        input, selection.places, values, selection.dims, accumulate, selection.distinct
-    )
+    return _put(index_put_op.in_place, input, selection, values, accumulate)
+
+
+def _put(op: Any, input: Tensor, selection: Selection, values: Tensor, accumulate: bool) -> Tensor:
+    try:
+        return op(input, selection.places, values, selection.dims, accumulate, selection.distinct)
+    except devices.OutOfBoundsError as found:
+        raise _outside(found, selection.dims) from None
 
 
 def _check_arguments(name: str, indices: Any, values: Any) -> None:
@@ -297,7 +350,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     _check_arguments("index_put", indices, values)
     selection = selected(input, indices)
     values = _checked_values(input, indices, selection, values)
-    return index_put_op(input, selection.places, values, selection.dims, accumulate, selection.distinct)
+    return _put(index_put_op, input, selection, values, accumulate)
 
 
 @checked

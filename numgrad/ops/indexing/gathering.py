@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ... import devices
-from ..._layout import broadcast_shapes, normal_dim, numel
-from ..._tensor import Tensor, fresh
-from ..._types import TensorType, int32, int64
+from ..._layout import Layout, broadcast_shapes, layout_of, normal_dim, numel
+from ..._tensor import Tensor, fresh, tensor_of
+from ..._types import TensorType, int32, int64, tensor_type
 from ..arguments import checked
-from ..batches import physical_of
-from ..copying import contiguous, convert, row_of, write
+from ..copying import convert, copy_program, row_of, row_reader
 from ..examples import each
-from ..new import filled_of, zeros_of
+from ..lookup import lookup
+from ..new import filled_of
+from ..one_device import check_one_device
+from ..planned import planned
 from ..pointwise.arithmetic import mul, reciprocal
-from ..shapes.parts import slice_op
-from ..shapes.views import expand, reshape
-from ..table import check_tensors, operation, public
+from ..shapes.views import expand_op, reshape
+from ..table import operation, public
 from .advanced import index_backward, index_op
-from .places import pick
+from .places import index_reader, picker
+from .updating import number_row
 
 __all__ = [
-    "along", "check_index_dtype", "check_within", "embedding", "embedding_dense_backward", "gather", "gather_op",
-    "narrowed", "scatter_into", "scatter_zeros", "take_along_dim",
+    "beyond", "check_index_dtype", "embedding", "embedding_dense_backward", "gather", "gather_op", "scatter_zeros",
+    "scatterer", "take_along_dim",
 ]
 
 # -- for each element --------------------------------------------------------------------------------------------
@@ -33,21 +36,29 @@ def along(shape: tuple[int, ...], dim: int) -> tuple[int, int]:
     return (shape[dim], numel(shape[dim + 1 :])) if shape else (1, 1)
 
 
-def narrowed(input: Tensor, shape: tuple[int, ...], dim: int) -> Tensor:
+def _part(input: Layout, shape: tuple[int, ...], dim: int) -> Layout:
     """The part of a tensor that an index of ``shape`` reaches: no more elements than it has outside ``dim``."""
-    for other, extent in enumerate(shape):
-        if other != dim and other < len(input._layout.shape) and input._layout.shape[other] > extent:
-            input = slice_op.function(input, other, 0, extent, 1)
-    return input
+    extents = [
+        min(extent, shape[d]) if d != dim and d < len(shape) else extent for d, extent in enumerate(input.shape)
+    ]
+    return layout_of(input.type, tuple(extents), input.strides)
 
 
-@operation("GatherBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True, dims=["dim"])
-def gather_op(input: Tensor, index: Tensor, dim: int) -> Tensor:
-    part = contiguous(narrowed(input, index._layout.shape, dim))
-    length, inner = along(part._layout.shape, dim)
-    width, _ = along(index._layout.shape, dim)
-    row = devices.gather_axis(part._flat, row_of(index), length, width, inner)
-    return fresh(row, index._layout.shape, input._layout.type)
+def _sizes(part: Layout, index: Layout, dim: int) -> tuple[int, int, int]:
+    """The extents of ``dim`` in a part and in the index, and of all that is inside it."""
+    length, inner = along(part.shape, dim)
+    return length, along(index.shape, dim)[0], inner
+
+
+@planned("GatherBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True, dims=["dim"])
+def gather_op(input: Layout, index: Layout, dim: int) -> Any:
+    check_one_device(input, index)
+    part = _part(input, index.shape, dim)
+    sizes = _sizes(part, index, dim)
+    devices.check_sizes(index.size, index.size, part.size, *sizes[:2])
+    read, read_index = row_reader(part), index_reader(index)
+    gather = devices.axis_gatherer(input.type, index.size, *sizes)
+    return layout_of(input.type, index.shape), lambda input, index: gather(read(input), read_index(index))
 
 
 @gather_op.gradient("input")
@@ -55,12 +66,18 @@ def _(grad, index, input_shape, dim):
     return scatter_zeros(grad, index, input_shape, dim)
 
 
-@operation("ScatterAddBackward0", inputs=["src", "index"], nondifferentiable=["index"], dims=["dim"], shapes=["shape"])
-def scatter_zeros(src: Tensor, index: Tensor, shape: tuple[int, ...], dim: int) -> Tensor:
+@planned("ScatterAddBackward0", inputs=["src", "index"], nondifferentiable=["index"], dims=["dim"], shapes=["shape"])
+def scatter_zeros(src: Layout, index: Layout, shape: tuple[int, ...], dim: int) -> Any:
     """Zeros of ``shape`` with the elements of ``src``, which has the index's shape, added where it points."""
-    out = zeros_of(shape, src._layout.type)
-    scatter_into(out, index, src, dim, "add")
-    return out
+    layout = layout_of(src.type, shape)
+    scatter = scatterer(layout, index, src, dim, "add")
+
+    def launch(src: Tensor, index: Tensor) -> Any:
+        memory = devices.zeros(shape, layout.type)
+        scatter(tensor_of(layout, memory), index, src)
+        return memory
+
+    return layout, launch
 
 
 @scatter_zeros.gradient("src")
@@ -68,50 +85,63 @@ def _(grad, index, dim):
     return gather_op(grad, index, dim)
 
 
-def scatter_into(target: Tensor, index: Tensor, src: Tensor, dim: int, mode: str) -> None:
-    """Write to ``target``, or add, multiply, or take the larger or smaller, where the index points.
+def scatterer(
+    target: Layout, index: Layout, src: Layout | None, dim: int, mode: str
+) -> Callable[[Tensor, Tensor, Any], None]:
+    """What writes to a target, or adds, multiplies, or takes the larger or smaller: ``scatter(target, index, src)``.
 
-    ``src`` has the index's shape, or one element; ``mode`` is "set", "add", "multiply", "amax" or "amin".
+    ``src`` has at least the index's shape, or one element, or is (None) a number; ``mode`` is "set", "add", "multiply",
+    "amax" or "amin".
     """
-    part = narrowed(target, index._layout.shape, dim)
-    whole = contiguous(part)
-    length, inner = along(part._layout.shape, dim)
-    width, _ = along(index._layout.shape, dim)
-    sizes = length, width, inner
-    places = row_of(index)
-    values = row_of(src)
-    if mode in ("amax", "amin"):
-        devices.scatter_extremes(values, places, whole._flat, *sizes, mode == "amax")
-    else:
-        devices.scatter_axis(values, places, whole._flat, *sizes, mode)
-    if whole is not part:
-        write(part, whole)
+    check_one_device(target, index, src)
+    part = _part(target, index.shape, dim)
+    sizes = _sizes(part, index, dim)
+    given = None if src is None else _part(src, index.shape, -1)
+    count = 1 if given is None else given.size
+    devices.check_sizes(count, index.size, part.size, *sizes[:2])
+    values = number_row(target.type) if given is None else row_reader(given, target.type.dtype)
+    read_index, kind = index_reader(index), target.type.dtype
+    write = devices.axis_scatterer(
+        target.type, index.size, part.size, *sizes, mode, count == 1 and index.size != 1
+    )
+    read = row_reader(part)
+    if part.contiguous:
+        return lambda target, index, src: write(values(src), read_index(index), read(target))
+    whole = layout_of(part.type, part.shape)
+    write_back = devices.pointwise_launcher(copy_program(kind, kind), [whole], [part], into=True)
+
+    def scatter(target: Tensor, index: Tensor, src: Any) -> None:
+        row = read(target)
+        write(values(src), read_index(index), row)
+        write_back(tensor_of(whole, row), target)
+
+    return scatter
 
 
-def check_index_dtype(index: Any, name: str) -> Tensor:
-    """The index as int64.
+def check_index_dtype(index: Layout | Tensor, name: str) -> None:
+    """Raise unless the index is of int32 or int64.
 
     Raises:
-        TypeError, RuntimeError: it is no tensor of int32 or int64.
+        RuntimeError: it is not.
     """
-    if index.dtype not in (int32, int64):
-        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index, not {index.dtype}")
-    return convert(index, int64)
+    kind = (index if isinstance(index, Layout) else index._layout).type.dtype
+    if kind not in (int32, int64):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index, not {kind}")
 
 
-def check_within(index: Tensor, dim: int, size: int, low: int = 0) -> None:
-    """Raise unless all indices are in [low, size).
-
-    Raises:
-        RuntimeError: one is not.
-    """
-    wrong = devices.outside(row_of(physical_of(index)), low, size, again=True)
-    if wrong is not None:
-        raise RuntimeError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
+def beyond(found: devices.OutOfBoundsError, rank: int, dim: int) -> RuntimeError:
+    """What is said of an index that leads outside of a dimension."""
+    return RuntimeError(
+        f"index {found.index} is out of bounds for dimension {normal_dim(dim, rank)} with size {found.size}"
+    )
 
 
-@checked
-def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+def _not_gathered(found: devices.OutOfBoundsError, input: Tensor, dim: int, *others: Any, **names: Any) -> RuntimeError:
+    return beyond(found, len(input._layout.shape), dim)
+
+
+@lookup(outside=_not_gathered)
+def gather(input: Layout, dim: int, index: Layout, *, sparse_grad: bool = False) -> Any:
     """The elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``, and so on.
 
     Args:
@@ -122,22 +152,21 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     Raises:
         RuntimeError: the index has another dtype or shape, or one of it is not in [0, size).
     """
-    index = check_index_dtype(index, "gather")
-    rank = len(input._layout.shape)
+    check_index_dtype(index, "gather")
+    rank = len(input.shape)
     dim = normal_dim(dim, rank)
-    if max(len(index._layout.shape), 1) != max(rank, 1):
+    if max(len(index.shape), 1) != max(rank, 1):
         raise RuntimeError(
             "Index tensor must have the same number of dimensions as input tensor "
             f"(index {list(index.shape)}, input {list(input.shape)})"
         )
-    for other, extent in enumerate(index._layout.shape):
-        if other != dim and extent > input._layout.shape[other]:
+    for other, extent in enumerate(index.shape):
+        if other != dim and extent > input.shape[other]:
             raise RuntimeError(
                 f"Size does not match at dimension {other} expected index {list(index.shape)} to be no larger than "
                 f"self {list(input.shape)} apart from dimension {dim}"
             )
-    check_within(index, dim, along(input._layout.shape, dim)[0])
-    return gather_op(input, index, dim)
+    return gather_op, (dim,)
 
 
 @checked
@@ -168,15 +197,15 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     ones = (1,)
     shape = broadcast_shapes(own[:dim] + ones + own[dim + 1 :], wanted[:dim] + ones + wanted[dim + 1 :])
     sizes = [shape[:dim] + extents[dim : dim + 1] + shape[dim + 1 :] for extents in (own, wanted)]
-    return gather(expand(input, sizes[0]), dim, expand(indices, sizes[1]))
+    return gather(expand_op(input, sizes[0]), dim, expand_op(indices, sizes[1]))
 
 
 # -- whole rows --------------------------------------------------------------------------------------------------
 
 
-@operation("EmbeddingBackward0", inputs=["weight", "indices"], nondifferentiable=["indices"], linear=True)
-def embedding_op(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
-    return pick(weight, indices, (0,))
+@planned("EmbeddingBackward0", inputs=["weight", "indices"], nondifferentiable=["indices"], linear=True)
+def embedding_op(weight: Layout, indices: Layout, padding_idx: int, scale_grad_by_freq: bool) -> Any:
+    return picker(weight, indices, (0,), negative=False)
 
 
 @embedding_op.gradient("weight")
@@ -220,14 +249,18 @@ def _scaled(rows: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq:
 @each
 def _frequencies(indices: Tensor, count: int, type: TensorType) -> Tensor:
     """A column with 1 divided by how often each of ``count`` indices occurs."""
-    counts = devices.counts(row_of(indices), count)
-    return reciprocal(convert(fresh(counts, (count, 1), indices._layout.type), type.dtype))
+    counts = devices.counts(row_of(convert(indices, int64)), count)
+    return reciprocal(convert(fresh(counts, (count, 1), tensor_type(int64, indices.device)), type.dtype))
 
 
-@checked
+def _not_embedded(found: devices.OutOfBoundsError, weight: Tensor, *others: Any, **names: Any) -> IndexError:
+    return IndexError(f"index out of range in self: {found.index}, of a weight of shape {list(weight.shape)}")
+
+
+@lookup(outside=_not_embedded)
 def embedding(
-    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
-) -> Tensor:
+    weight: Layout, indices: Layout, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Any:
     """Rows of ``weight``: ``out[i, j] = weight[indices[i, j]]``.
 
     Args:
@@ -241,21 +274,16 @@ def embedding(
         IndexError: an index is not in [0, rows).
         RuntimeError: the weight is no matrix, or the indices have another dtype.
     """
-    check_tensors("embedding", weight=weight, indices=indices)
-    if len(weight._layout.shape) != 2:
+    if len(weight.shape) != 2:
         raise RuntimeError(f"'weight' must be 2-D, not of shape {list(weight.shape)}")
-    if indices.dtype not in (int32, int64):
+    if indices.type.dtype not in (int32, int64):
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"{indices._layout.type.name} instead (while checking arguments for embedding)"
+            f"{indices.type.name} instead (while checking arguments for embedding)"
         )
-    indices = convert(indices, int64)
-    wrong = devices.outside(row_of(physical_of(indices)), 0, weight._layout.shape[0])
-    if wrong is not None:
-        raise IndexError(f"index out of range in self: {wrong}, of a weight of shape {list(weight.shape)}")
-    return embedding_op(weight, indices, padding_idx, scale_grad_by_freq)
+    return embedding_op, (padding_idx, scale_grad_by_freq)
 
 
 public(embedding, method=False)
-public(gather)
+public(gather, checks=True)
 public(take_along_dim)

@@ -3,55 +3,59 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from ... import devices
-from ..._layout import all_dims, broadcast_shapes, outgrown
-from ..._tensor import Tensor, fresh
+from ..._layout import Layout, all_dims, broadcast_shapes, layout_of, outgrown
+from ..._tensor import Tensor, fresh, tensor_of
 from ..._types import bool_, int32, int64, tensor_type, to_device, to_dtype, uint8
 from ..arguments import checked
-from ..copying import convert, row_of, write
+from ..copying import convert, copy_program, row_of, row_reader
 from ..examples import dynamic
-from ..new import empty_of, zeros_of
+from ..new import zeros_of
 from ..numbers import check_fits
+from ..planned import planned
 from ..pointwise.comparison import choose
 from ..promotion import result_dtype
 from ..shapes.views import expand, unsqueeze
 from ..sharing import check_apart
-from ..table import attach, check_tensors, operation, public, public_functions
-from .advanced import mask_places
-from .places import pick, put
-from .updating import in_place, number_as, number_in, updating
+from ..table import attach, check_tensors, public, public_functions
+from .places import expanded_layout, picker, putter
+from .updating import as_number, number_as, number_in, updating
 
 __all__ = ["argwhere", "masked_fill", "masked_scatter", "masked_select", "nonzero"]
 
 # -- filling ------------------------------------------------------------------------------------------------------
 
 
-@operation("MaskedFillBackward0", inputs=["input", "mask"], nondifferentiable=["mask"])
-def masked_fill_number(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    return _filled(input, mask, value)
+@planned("MaskedFillBackward0", inputs=["input", "mask"], nondifferentiable=["mask"], numbers=["value"])
+def masked_fill_number(input: Layout, mask: Layout, value: type) -> Any:
+    out = layout_of(input.type, broadcast_shapes(input.shape, mask.shape))
+    return out, _filler(input, mask, value, out, False)
 
 
-@operation("MaskedFillBackward1", inputs=["input", "mask", "value"], nondifferentiable=["mask"])
-def masked_fill_tensor(input: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    return _filled(input, mask, value)
+@planned("MaskedFillBackward1", inputs=["input", "mask", "value"], nondifferentiable=["mask"])
+def masked_fill_tensor(input: Layout, mask: Layout, value: Layout) -> Any:
+    out = layout_of(input.type, broadcast_shapes(input.shape, mask.shape))
+    return out, _filler(input, mask, value, out, False)
 
 
-def _filled(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    shape = broadcast_shapes(input._layout.shape, mask._layout.shape)
-    out = empty_of(shape, input._layout.type)
-    _fill(input, mask, value, out)
-    return out
+@masked_fill_number.changing
+@masked_fill_tensor.changing
+def _(input: Layout, mask: Layout, value: Any) -> Any:
+    return _filler(input, mask, value, input, True)
 
 
-def _fill(input: Tensor, mask: Tensor, value: Any, out: Tensor | None = None) -> None:
-    """Write the value, or the input's own, to ``out``, the input itself unless it is given."""
-    operands = [mask, number_in(value, input), input]
-    kind = input._layout.type.dtype
-    kinds = [bool_.numpy, operands[1].__class__, kind.numpy]
-    program = choose.op.program(kinds, choose.op.statics, kind, kind)
-    devices.run_pointwise(program, operands, [input if out is None else out])
+def _filler(input: Layout, mask: Layout, value: Any, out: Layout, into: bool) -> Callable[..., Any]:
+    """What writes the value where the mask holds, and the input's own elsewhere, to new memory or ``into`` a target."""
+    type, kind = input.type, input.type.dtype
+    if mask.type.dtype is not bool_:
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.type.dtype}")
+    number = number_in(1 if isinstance(value, Layout) else value(1), type).__class__
+    program = choose.op.program([bool_.numpy, number, kind.numpy], choose.op.statics, kind, kind)
+    write = devices.pointwise_launcher(program, [mask, None, input], [out], into)
+    return lambda input, mask, value, *target: write(mask, number_in(value, type), input, *target)
 
 
 @masked_fill_number.gradient("input")
@@ -66,23 +70,21 @@ def _(grad, mask):
     return public_functions["sum"](choose(mask, grad, number_as(0, grad)))
 
 
-def _check_filling(input: Tensor, mask: Any, value: Any) -> Any:
-    """The entry to use.
+def _check_filling(input: Tensor, mask: Any, value: Any) -> tuple[Any, Any]:
+    """The entry to use, and the value.
 
     Raises:
-        TypeError, RuntimeError: the mask is no bool tensor, or the value no number.
+        TypeError, RuntimeError: the mask is no tensor, or the value no number.
     """
     check_tensors("masked_fill", mask=mask)
-    if mask.dtype is not bool_:
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
     if not isinstance(value, Tensor):
-        return masked_fill_number
+        return masked_fill_number, as_number(value)
     if value._layout.shape:
         raise RuntimeError(
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{len(value._layout.shape)} dimension(s)."
         )
-    return masked_fill_tensor
+    return masked_fill_tensor, value
 
 
 @checked
@@ -92,31 +94,39 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     Raises:
         TypeError, RuntimeError: the mask is no bool tensor, the shapes do not fit, or the dtype cannot hold the value.
     """
-    return _check_filling(input, mask, value)(input, mask, value)
+    op, value = _check_filling(input, mask, value)
+    return op(input, mask, value)
 
 
 @checked
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """:func:`masked_fill` in place: overwrites the tensor and returns it."""
-    op = _check_filling(self, mask, value)
-    shape = broadcast_shapes(self._layout.shape, mask._layout.shape)
-    if shape != self._layout.shape:
-        raise outgrown(self._layout.shape, shape)
+    op, value = _check_filling(self, mask, value)
+    own = self._layout.shape
+    if mask._layout.shape != own:
+        shape = broadcast_shapes(own, mask._layout.shape)
+        if shape != own:
+            raise outgrown(own, shape)
     check_apart(self, mask)
     return op.in_place(self, mask, value)
-
-
-masked_fill_number.in_place = lambda *args: in_place(masked_fill_number, _fill, *args)  # type: ignore[attr-defined]
-masked_fill_tensor.in_place = lambda *args: in_place(masked_fill_tensor, _fill, *args)  # type: ignore[attr-defined]
 
 
 # -- reading and writing ------------------------------------------------------------------------------------------
 
 
-@operation("MaskedSelectBackward0", inputs=["input", "mask"], nondifferentiable=["mask"], linear=True)
-def masked_select_op(input: Tensor, mask: Tensor) -> Tensor:
-    shape = broadcast_shapes(input._layout.shape, mask._layout.shape)
-    return pick(expand(input, shape), mask_places(expand(mask, shape)), all_dims(shape))
+@planned("MaskedSelectBackward0", inputs=["input", "mask"], nondifferentiable=["mask"], linear=True)
+def masked_select_op(input: Layout, mask: Layout) -> Any:
+    shape = broadcast_shapes(input.shape, mask.shape)
+    wide, read = expanded_layout(input, shape), row_reader(expanded_layout(mask, shape))
+    dims, found = all_dims(shape), tensor_type(int64, mask.type.device)
+
+    def launch(input: Tensor, mask: Tensor) -> Any:
+        row = devices.nonzero_places(read(mask))
+        places = layout_of(found, (row.size,))
+        layout, pick = picker(wide, places, dims)
+        return layout, pick(input, tensor_of(places, row))
+
+    return None, launch
 
 
 @masked_select_op.gradient("input")
@@ -128,11 +138,18 @@ def _(grad, mask, input_shape):
 
 
 @updating("MaskedScatterBackward0", inputs=["input", "mask", "source"], nondifferentiable=["mask"])
-def masked_scatter_op(input: Tensor, mask: Tensor, source: Tensor) -> None:
-    places = mask_places(expand(mask, input._layout.shape))
-    _check_enough(source, places._layout.size)
-    values = fresh(row_of(source)[: places._layout.size], places._layout.shape, source._layout.type)
-    put(input, places, all_dims(input._layout.shape), values, False, True)
+def masked_scatter_op(input: Layout, mask: Layout, source: Layout) -> Any:
+    read, row = row_reader(expanded_layout(mask, input.shape)), row_reader(source)
+    dims, found = all_dims(input.shape), tensor_type(int64, mask.type.device)
+
+    def launch(input: Tensor, mask: Tensor, source: Tensor, target: Tensor) -> None:
+        chosen = devices.nonzero_places(read(mask))
+        places, values = layout_of(found, (chosen.size,)), layout_of(source._layout.type, (chosen.size,))
+        _check_enough(source, chosen.size)
+        put = putter(target._layout, places, dims, values, False, True)
+        put(target, tensor_of(places, chosen), tensor_of(values, row(source)[: chosen.size]))
+
+    return launch
 
 
 @masked_scatter_op.gradient("input")
@@ -145,16 +162,25 @@ def _(grad, mask, source_shape):
     return masked_scatter_backward(grad, mask, source_shape)
 
 
-@operation("MaskedScatterBackwardBackward0", inputs=["grad_output", "mask"], nondifferentiable=["mask"], linear=True)
-def masked_scatter_backward(grad_output: Tensor, mask: Tensor, shape: tuple[int, ...]) -> Tensor:
+@planned("MaskedScatterBackwardBackward0", inputs=["grad_output", "mask"], nondifferentiable=["mask"], linear=True)
+def masked_scatter_backward(grad_output: Layout, mask: Layout, shape: tuple[int, ...]) -> Any:
     """What of the gradient the mask selects, in front of zeros, in ``shape``."""
-    row = devices.zeros(shape, grad_output._layout.type)
-    picked = masked_select_op.function(grad_output, mask)
-    count = picked._layout.size
-    if count > row.size:
-        raise RuntimeError(f"the mask selects {count} elements, more than a source of shape {list(shape)} has")
-    write(fresh(row[:count], (count,), grad_output._layout.type), picked)
-    return fresh(row, shape, grad_output._layout.type)
+    _, select = masked_select_op.prepare(grad_output, mask)
+    layout, kind = layout_of(grad_output.type, shape), grad_output.type.dtype
+    copy = copy_program(kind, kind)
+
+    def launch(grad_output: Tensor, mask: Tensor) -> Any:
+        _, picked = select(grad_output, mask)
+        row = devices.zeros(shape, layout.type)
+        if picked.size > row.size:
+            raise RuntimeError(
+                f"the mask selects {picked.size} elements, more than a source of shape {list(shape)} has"
+            )
+        chosen = layout_of(layout.type, (picked.size,))
+        devices.run_pointwise(copy, [tensor_of(chosen, picked)], [tensor_of(chosen, row)])
+        return row
+
+    return layout, launch
 
 
 @masked_scatter_backward.gradient("grad_output")

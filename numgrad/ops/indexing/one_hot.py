@@ -56,7 +56,8 @@ def _one_hot(tensor: Tensor, num_classes: int) -> Tensor:
         if high >= num_classes:
             raise RuntimeError(f"Class values must be smaller than num_classes: {high} is not below {num_classes}.")
     layout = tensor._layout
-    ones = devices.filled(layout.shape, 1, layout.type)
+    one = devices.filled((), 1, layout.type)
     flat = devices.zeros((layout.size, num_classes), layout.type)
-    devices.scatter_axis(ones, row, flat, num_classes, 1, 1, "set")
+    scatter = devices.axis_scatterer(layout.type, layout.size, flat.size, num_classes, 1, 1, "set", True)
+    scatter(one, row, flat)
     return fresh(flat, (*layout.shape, num_classes), layout.type)

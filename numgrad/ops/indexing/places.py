@@ -1,5 +1,7 @@
 """The places that indices name: how they are read and written, whatever the layout of the tensor.
 
+What is decided here by layouts is a function that launches (see ``planned``).
+
 Places are int64 numbers that count, in row-major order, over the indexed dimensions ``dims`` of a tensor: for one
 dimension the indices themselves, which may be negative.  The indexed part has the places' dimensions where ``dims``
 were, if those are neighbours, and in front if they are not; the other dimensions follow in their order.
@@ -9,16 +11,18 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from ... import devices
-from ..._layout import contiguous_strides, numel, output_strides
-from ..._tensor import Tensor, fresh, strided
-from ..copying import contiguous, row_of
-from ..shapes.views import expand
+from ..._layout import Layout, broadcast_strides, contiguous_strides, layout_of, numel, output_strides
+from ..._tensor import Tensor
+from ..._types import int32, int64
+from ..copying import row_reader
+from ..one_device import check_one_device
+from .updating import number_row
 
-__all__ = ["part_shape", "pick", "put"]
+__all__ = ["expanded_layout", "index_reader", "part_shape", "picker", "putter"]
 
 Ints = tuple[int, ...]
 
@@ -53,6 +57,7 @@ class _Walk(NamedTuple):
     steps: Ints
     middle: tuple[int | tuple[int, int], ...]
     reach: int  # offsets are below it
+    places: Ints  # the shape of the places
 
 
 @functools.lru_cache(maxsize=4096)
@@ -84,6 +89,7 @@ def _walk(shape: Ints, strides: Ints, dims: Ints, places: Ints, new: bool) -> _W
     return _Walk(
         extents, own, outer, outer_step, inner, inner_step, step, sizes, indexed,
         tuple([d - first if first <= d < first + len(places) else (extents[d], steps[d]) for d in middle]), reach,
+        places,
     )
 
 
@@ -108,42 +114,100 @@ def _as_one(run: list[int], extents: Sequence[int], steps: Sequence[int]) -> tup
     return count, steps[run[-1]] if run else 0
 
 
-def _located(tensor: Tensor, walk: _Walk, places: Tensor) -> devices.Places:
-    row, step, size = row_of(places), walk.step, numel(walk.sizes)
+def expanded_layout(input: Layout, shape: Ints) -> Layout:
+    """The layout of a tensor that is read as one of a larger shape.
+
+    Raises:
+        RuntimeError: it does not broadcast to that.
+    """
+    missing = len(shape) - len(input.shape)
+    if missing < 0 or any(own not in (1, wanted) for own, wanted in zip(input.shape, shape[missing:], strict=True)):
+        raise RuntimeError(f"shape mismatch: {list(input.shape)} does not broadcast to {list(shape)}")
+    return layout_of(input.type, shape, broadcast_strides(input.shape, input.strides, shape))
+
+
+def index_reader(index: Layout) -> Callable[[Tensor], Any]:
+    """What gives the elements of an index as a row of int64.
+
+    Raises:
+        IndexError: it has another dtype than int64 and int32.
+    """
+    if index.type.dtype not in (int32, int64):
+        raise IndexError(f"indices must be int64, not {index.type.dtype.name}")
+    return row_reader(index, int64)
+
+
+def _located(walk: _Walk, places: Layout, negative: bool) -> tuple[Callable[[Tensor], Any], devices.Steps, int]:
+    """What gives the places as a row of a device's function, the steps that go with them, and their number."""
+    read, step, size, count = index_reader(places), walk.step, numel(walk.sizes), places.size
+    if count != numel(walk.places):
+        raise RuntimeError(f"shape mismatch: {count} indices for a part of shape {list(walk.shape)}")
     if step is None:
-        row = devices.offsets(row, places._layout.shape, walk.sizes, walk.steps, walk.middle)
-        step, size = 1, walk.reach
-    return devices.Places(
-        tensor._offset, walk.outer_step, row, step, size, walk.inner_step, walk.outer, walk.inner
+        row, extent, step, size = read, size, 1, walk.reach
+        count *= numel(tuple([dim[0] for dim in walk.middle if not isinstance(dim, int)]))
+
+        def read(tensor: Tensor) -> Any:
+            indices = row(tensor)
+            if not negative:
+                devices.check_inside(indices, 0, extent)
+            return devices.offsets(indices, walk.places, walk.sizes, walk.steps, walk.middle)
+
+    return read, devices.Steps(walk.outer_step, step, size, walk.inner_step, walk.outer, walk.inner), count
+
+
+def picker(
+    input: Layout, places: Layout, dims: Ints, shape: Ints | None = None, negative: bool = True, row_major: bool = False
+) -> tuple[Layout, Callable[..., Any]]:
+    """The layout of the part at ``places``, and what makes it: ``pick(input, places)`` returns the memory.
+
+    Args:
+        shape: that of the places, if it is not their layout's.
+        negative: whether places may count from the end.
+        row_major: whether the part lies in row-major order, whatever that of the input.
+    """
+    check_one_device(input, places)
+    walk = _walk(input.shape, input.strides, dims, places.shape if shape is None else shape, not row_major)
+    read, steps, count = _located(walk, places, negative)
+    take = devices.row_taker(input.type, steps, count, -steps.size if negative else 0)
+
+    def pick(input: Tensor, places: Tensor) -> Any:
+        return take(input._storage, input._offset, read(places))
+
+    return layout_of(input.type, walk.shape, walk.strides), pick
+
+
+def putter(
+    target: Layout, places: Layout, dims: Ints, values: Layout | None, accumulate: bool, distinct: bool,
+    shape: Ints | None = None, negative: bool = True,
+) -> Callable[[Tensor, Tensor, Any], None]:  # fmt: skip
+    """What overwrites the part at ``places`` with ``values``, which broadcast to it: ``put(target, places, values)``.
+
+    The values are a number where there is no layout.  Of places that are the same the last one counts; all do with
+    ``accumulate``.  ``distinct`` says that there are none.
+
+    Raises:
+        RuntimeError: the values do not broadcast to the part.
+    """
+    check_one_device(target, places, values)
+    walk = _walk(target.shape, target.strides, dims, places.shape if shape is None else shape, False)
+    read, steps, count = _located(walk, places, negative)
+    inner = walk.inner
+    given = () if values is None else values.shape
+    repeated: Layout | None = values
+    if values is None or values.size == 1:
+        value_steps, repeated = (0, 0, 0), values and layout_of(values.type, ())
+    elif values.contiguous and values.size == inner and given == walk.shape[len(walk.shape) - len(given) :]:
+        value_steps = 0, 0, 1
+    else:
+        repeated = values if given == walk.shape else expanded_layout(values, walk.shape)
+        value_steps = count * inner, inner, 1
+    row = number_row(target.type) if repeated is None else row_reader(repeated, target.type.dtype)
+    devices.check_values(1 if repeated is None else repeated.size, value_steps, steps, count)
+    write = devices.row_putter(
+        target.type, steps, count, -steps.size if negative else 0, value_steps, accumulate, distinct
     )
 
+    def put(target: Tensor, places: Tensor, values: Any) -> None:
+        write(row(values), target._storage, target._offset, read(places))
 
-def pick(input: Tensor, places: Tensor, dims: Ints) -> Tensor:
-    """A new tensor with the part at ``places``."""
-    layout = input._layout
-    walk = _walk(layout.shape, layout.strides, dims, places._layout.shape, True)
-    row = devices.empty(walk.shape, layout.type)
-    devices.take_rows(input._storage, _located(input, walk, places), row)
-    if walk.strides == contiguous_strides(walk.shape):
-        return fresh(row, walk.shape, layout.type)
-    return strided(row, walk.shape, walk.strides, 0, layout.type)
-
-
-def put(target: Tensor, places: Tensor, dims: Ints, values: Tensor, accumulate: bool, distinct: bool) -> None:
-    """Overwrite the part at ``places`` with ``values``, which broadcast to it, or add them.
-
-    Of places that are the same the last one counts; all do with ``accumulate``.  ``distinct`` says that there are
-    none.
-    """
-    walk = _walk(target._layout.shape, target._layout.strides, dims, places._layout.shape, False)
-    located = _located(target, walk, places)
-    shape, inner = values._layout.shape, walk.inner
-    if numel(shape) == 1:
-        steps = 0, 0, 0
-    elif values._flat is not None and numel(shape) == inner and shape == walk.shape[len(walk.shape) - len(shape) :]:
-        steps = 0, 0, 1
-    else:
-        values = contiguous(values if shape == walk.shape else expand(values, walk.shape))
-        steps = located.row.size * inner, inner, 1
-    row = values._storage[values._offset : values._offset + 1] if steps == (0, 0, 0) else values._flat
-    devices.put_rows(row, steps, located, target._storage, accumulate, distinct)
+    return put

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..._layout import normal_dim
-from ..._tensor import Tensor
-from ..._types import bool_
+from ... import devices
+from ..._layout import Layout, layout_of, normal_dim
+from ..._tensor import Tensor, tensor_of
+from ..._types import bool_, dtype
 from ..arguments import checked
-from ..copying import convert, write
+from ..copying import convert
 from ..examples import each
 from ..new import filled_of
 from ..pointwise.arithmetic import conj, div, mul
 from ..pointwise.comparison import eq, where
-from ..pointwise.integers import floor_divide
+from ..pointwise.integers import floor_quotient
 from ..shapes.parts import slice_op
 from ..sharing import check_apart
 from ..table import attach, check_tensors, public
-from .gathering import along, check_index_dtype, check_within, gather_op, scatter_into, scatter_zeros
-from .updating import number_as, number_in, updating
+from .gathering import beyond, check_index_dtype, gather_op, scatter_zeros, scatterer
+from .updating import as_number, number_in, updating
 
 __all__ = ["scatter", "scatter_add", "scatter_reduce"]
 
@@ -29,13 +31,20 @@ __all__ = ["scatter", "scatter_add", "scatter_reduce"]
 
 
 @updating("ScatterBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"], dims=["dim"])
-def scatter_op(input: Tensor, index: Tensor, src: Tensor, dim: int) -> None:
-    scatter_into(input, index, src, dim, "set")
+def scatter_op(input: Layout, index: Layout, src: Layout, dim: int) -> Any:
+    return _writer(input, index, src, dim, "set")
 
 
-@updating("ScatterBackward1", inputs=["input", "index"], nondifferentiable=["index"], dims=["dim"])
-def scatter_value(input: Tensor, index: Tensor, dim: int, value: Any) -> None:
-    scatter_into(input, index, number_as(value, input), dim, "set")
+@updating(
+    "ScatterBackward1", inputs=["input", "index"], nondifferentiable=["index"], numbers=["value"], dims=["dim"]
+)
+def scatter_value(input: Layout, index: Layout, dim: int, value: Any) -> Any:
+    return _writer(input, index, None, dim, "set")
+
+
+def _writer(input: Layout, index: Layout, src: Layout | None, dim: int, mode: str) -> Callable[..., None]:
+    scatter = scatterer(input, index, src, dim, mode)
+    return lambda input, index, src, target: scatter(target, index, src)
 
 
 @scatter_op.gradient("input")
@@ -45,8 +54,8 @@ def _(grad, index, dim):
 
 
 @updating("ScatterAddBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"], dims=["dim"])
-def scatter_add_op(input: Tensor, index: Tensor, src: Tensor, dim: int) -> None:
-    scatter_into(input, index, src, dim, "add")
+def scatter_add_op(input: Layout, index: Layout, src: Layout, dim: int) -> Any:
+    return _writer(input, index, src, dim, "add")
 
 
 @scatter_add_op.gradient("input")
@@ -64,22 +73,56 @@ def _(grad, index, dim):
 
 
 @updating("ScatterReduceBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"], dims=["dim"])
-def scatter_reduce_op(input: Tensor, index: Tensor, src: Tensor, dim: int, reduce: str, include_self: bool) -> None:
-    if not include_self:
-        scatter_into(input, index, number_as(_identity(input, reduce), input), dim, "set")
-    mode = {"sum": "add", "mean": "add", "prod": "multiply"}.get(reduce, reduce)
-    scatter_into(input, index, src, dim, mode)
-    if reduce == "mean":
-        counts = _counts(input, index, dim, include_self)
-        write(input, div(input, counts) if input.is_floating_point() or input.is_complex()
-              else floor_divide(input, counts))
+def scatter_reduce_op(
+    input: Layout, index: Layout, src: Layout, dim: int, reduce: str, include_self: bool
+) -> Callable[..., None]:
+    identity = _identity(input.type.dtype, reduce)
+    clear = None if include_self else scatterer(input, index, None, dim, "set")
+    combine = scatterer(input, index, src, dim, {"sum": "add", "mean": "add", "prod": "multiply"}.get(reduce, reduce))
+    divide = _divider(input, index, dim, include_self) if reduce == "mean" else None
+
+    def launch(input: Tensor, index: Tensor, src: Tensor, target: Tensor) -> None:
+        if clear is not None:
+            clear(target, index, identity)
+        combine(target, index, src)
+        if divide is not None:
+            divide(target, index)
+
+    return launch
 
 
-def _identity(input: Tensor, reduce: str) -> Any:
+def _divider(input: Layout, index: Layout, dim: int, include_self: bool) -> Callable[[Tensor, Tensor], None]:
+    """What divides sums by how many elements each is of; integers are rounded down."""
+    counts, count = _counter(input, index, dim, include_self)
+    kind = input.type.dtype
+    op = (div if kind.is_floating_point or kind.is_complex else floor_quotient).op
+    program = op.program([kind.numpy, kind.numpy], op.statics, kind, kind)
+    divide = devices.pointwise_launcher(program, [input, counts], [input], into=True)
+    return lambda target, index: divide(target, tensor_of(counts, count(index)), target)
+
+
+def _counter(input: Layout, index: Layout, dim: int, include_self: bool) -> tuple[Layout, Callable[[Tensor], Any]]:
+    """How many elements each one of the result is the mean of, 1 where it is of none: the layout, and what counts."""
+    layout = layout_of(input.type, input.shape)
+    clear = None if include_self else scatterer(layout, index, None, dim, "set")
+    add = scatterer(layout, index, None, dim, "add")
+
+    def count(index: Tensor) -> Any:
+        memory = devices.filled(layout.shape, 1, layout.type)
+        counts = tensor_of(layout, memory)
+        if clear is not None:
+            clear(counts, index, 0)
+        add(counts, index, 1)
+        return memory
+
+    return layout, count
+
+
+def _identity(own: dtype, reduce: str) -> Any:
     """What changes nothing when it is reduced with something else."""
     if reduce in ("sum", "mean", "prod"):
         return int(reduce == "prod")
-    kind = input.dtype.numpy
+    kind = own.numpy
     if kind.kind == "b":
         return reduce == "amin"
     if kind.kind == "f":
@@ -90,12 +133,8 @@ def _identity(input: Tensor, reduce: str) -> Any:
 @each
 def _counts(like: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
     """How many elements each one of the result is the mean of; 1 where it is of none."""
-    ones = number_as(1, like)
-    counts = filled_of(like._layout.shape, 1, like._layout.type)
-    if not include_self:
-        scatter_into(counts, index, number_as(0, like), dim, "set")
-    scatter_into(counts, index, ones, dim, "add")
-    return counts
+    layout, count = _counter(like._layout, index._layout, dim, include_self)
+    return tensor_of(layout, count(index))
 
 
 def _without_self(grad: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
@@ -152,13 +191,22 @@ def _shares(
 # -- the public functions -----------------------------------------------------------------------------------------
 
 
-def _checked(name: str, input: Tensor, dim: int, index: Tensor, src: Any) -> tuple[Tensor, Any, int]:
-    """The index as int64, the part of the source that it reaches, and the dimension.
+def _run(op: Any, input: Tensor, index: Tensor, *others: Any) -> Tensor:
+    """Call an operation, and say in the function's words that an index leads outside."""
+    try:
+        return op(input, index, *others)
+    except devices.OutOfBoundsError as found:
+        dim = others[0] if others[0].__class__ is int else others[1]
+        raise beyond(found, len(input._layout.shape), dim) from None
+
+
+def _checked(name: str, input: Tensor, dim: int, index: Tensor, src: Any) -> tuple[Any, int]:
+    """The part of the source that the index reaches, and the dimension.
 
     Raises:
-        RuntimeError: dtypes, shapes or an index do not fit.
+        RuntimeError: dtypes or shapes do not fit.
     """
-    index = check_index_dtype(index, name)
+    check_index_dtype(index, name)
     if src is not None:
         check_tensors(name, src=src)
     rank = len(input._layout.shape)
@@ -181,12 +229,11 @@ def _checked(name: str, input: Tensor, dim: int, index: Tensor, src: Any) -> tup
                 f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from "
                 f"dimension {dim}{source}"
             )
-    check_within(index, dim, along(input._layout.shape, dim)[0])
     if src is not None:
         for other, extent in enumerate(index._layout.shape[: len(src._layout.shape)]):
             if src._layout.shape[other] > extent:
                 src = slice_op(src, other, 0, extent, 1)
-    return index, src, dim
+    return src, dim
 
 
 def _scatter_call(
@@ -197,10 +244,10 @@ def _scatter_call(
         raise RuntimeError("reduce argument must be either add or multiply.")
     given = value if src is None else src
     if not isinstance(given, Tensor):
-        index, _, dim = _checked(name, input, dim, index, None)
+        _, dim = _checked(name, input, dim, index, None)
         if reduce is None:
-            return scatter_value, (input, index, dim, given)
-        src = filled_of(index._layout.shape, number_in(given, input), input._layout.type)
+            return scatter_value, (input, index, dim, as_number(given))
+        src = filled_of(index._layout.shape, number_in(given, input._layout.type), input._layout.type)
     else:
         if reduce is not None:
             warnings.warn(
@@ -209,7 +256,7 @@ def _scatter_call(
                 UserWarning,
                 stacklevel=4,
             )
-        index, src, dim = _checked(name, input, dim, index, given)
+        src, dim = _checked(name, input, dim, index, given)
     if reduce is None:
         return scatter_op, (input, index, src, dim)
     if reduce == "add":
@@ -234,7 +281,7 @@ def scatter(
         RuntimeError: dtypes or shapes do not fit, or an index is not in [0, size).
     """
     op, arguments = _scatter_call("scatter", input, dim, index, src, value, reduce)
-    return op(*arguments)
+    return _run(op, *arguments)
 
 
 @checked
@@ -244,7 +291,7 @@ def scatter_(
     """:func:`scatter` in place: overwrites the tensor and returns it."""
     op, arguments = _scatter_call("scatter_", self, dim, index, src, value, reduce)
     check_apart(self, *[argument for argument in arguments[1:] if isinstance(argument, Tensor)])
-    return op.in_place(*arguments)
+    return _run(op.in_place, *arguments)
 
 
 @checked
@@ -256,16 +303,16 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     Raises:
         RuntimeError: dtypes or shapes do not fit, or an index is not in [0, size).
     """
-    index, src, dim = _checked("scatter_add", input, dim, index, src)
-    return scatter_add_op(input, index, src, dim)
+    src, dim = _checked("scatter_add", input, dim, index, src)
+    return _run(scatter_add_op, input, index, src, dim)
 
 
 @checked
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """:func:`scatter_add` in place: overwrites the tensor and returns it."""
-    index, src, dim = _checked("scatter_add_", self, dim, index, src)
+    src, dim = _checked("scatter_add_", self, dim, index, src)
     check_apart(self, index, src)
-    return scatter_add_op.in_place(self, index, src, dim)
+    return _run(scatter_add_op.in_place, self, index, src, dim)
 
 
 def _check_reduction(input: Tensor, reduce: str) -> None:
@@ -298,8 +345,8 @@ def scatter_reduce(
         RuntimeError: dtypes or shapes do not fit, or an index is not in [0, size).
     """
     _check_reduction(input, reduce)
-    index, src, dim = _checked("scatter_reduce", input, dim, index, src)
-    return scatter_reduce_op(input, index, src, dim, reduce, include_self)
+    src, dim = _checked("scatter_reduce", input, dim, index, src)
+    return _run(scatter_reduce_op, input, index, src, dim, reduce, include_self)
 
 
 @checked
@@ -308,9 +355,9 @@ def scatter_reduce_(
 ) -> Tensor:
     """:func:`scatter_reduce` in place: overwrites the tensor and returns it."""
     _check_reduction(self, reduce)
-    index, src, dim = _checked("scatter_reduce_", self, dim, index, src)
+    src, dim = _checked("scatter_reduce_", self, dim, index, src)
     check_apart(self, index, src)
-    return scatter_reduce_op.in_place(self, index, src, dim, reduce, include_self)
+    return _run(scatter_reduce_op.in_place, self, index, src, dim, reduce, include_self)
 
 
 for _function in (scatter, scatter_add, scatter_reduce):

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ... import devices
 from ..._device import CPU
-from ..._layout import all_dims, normal_dim
-from ..._tensor import Tensor, fresh
+from ..._layout import Layout, all_dims, layout_of, normal_dim
+from ..._tensor import Tensor, fresh, tensor_of
 from ..._types import int64
 from ..arguments import checked
-from ..batches import is_mapped, physical_of
-from ..copying import contiguous, repeated_zero, row_of
+from ..batches import is_mapped
+from ..copying import repeated_zero, row_of, row_reader
+from ..lookup import lookup
 from ..new import zeros_of
+from ..planned import planned
 from ..pointwise.arithmetic import conj, mul
 from ..pointwise.comparison import choose, ne
 from ..shapes.views import reshape
 from ..sharing import check_apart
-from ..table import attach, operation, public, public_functions
+from ..table import attach, public, public_functions
 from .gathering import check_index_dtype
-from .places import pick, put
-from .updating import number_as, updating
+from .places import picker, putter
+from .updating import as_number, check_held, number_in, updating
 
 __all__ = ["index_add", "index_copy", "index_fill", "index_select", "take"]
 
@@ -31,9 +34,10 @@ def _dims(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
     return (dim,) if shape else ()
 
 
-@operation("IndexSelectBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True)
-def index_select_op(input: Tensor, index: Tensor, dim: int) -> Tensor:
-    return pick(contiguous(input), index, _dims(input._layout.shape, dim))
+@planned("IndexSelectBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True)
+def index_select_op(input: Layout, index: Layout, dim: int) -> Any:
+    shape = (index.size,) if input.shape else ()
+    return picker(input, index, _dims(input.shape, dim), shape, negative=False, row_major=True)
 
 
 @index_select_op.gradient("input")
@@ -42,10 +46,25 @@ def _(grad, dim, index, input_shape):
     return index_add_op(repeated_zero(input_shape, grad._layout.type), index, grad, dim, 1)
 
 
+def _writer(
+    input: Layout, index: Layout, source: Layout | None, dim: int, accumulate: bool = False, negative: bool = False
+) -> Callable[..., None]:
+    """What writes a source, or (None) a number, to the indices of one dimension, or adds it there."""
+    shape = (index.size,) if input.shape else ()
+    put = putter(input, index, _dims(input.shape, dim), source, accumulate, False, shape, negative)
+    return lambda input, index, source, target: put(target, index, source)
+
+
 @updating("IndexAddBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"])
-def index_add_op(input: Tensor, index: Tensor, source: Tensor, dim: int, alpha: Any) -> None:
-    values = source if alpha == 1 else mul(source, number_as(alpha, source))
-    put(input, index, _dims(input._layout.shape, dim), values, True, False)
+def index_add_op(input: Layout, index: Layout, source: Layout, dim: int, alpha: Any) -> Any:
+    if alpha == 1:
+        return _writer(input, index, source, dim, True)
+    kind, factor = input.type.dtype, number_in(alpha, input.type)
+    program = mul.op.program([kind.numpy, factor.__class__], mul.op.statics, kind, kind)
+    scaled = layout_of(input.type, source.shape)
+    scale = devices.pointwise_launcher(program, [source, None], [scaled])
+    write = _writer(input, index, scaled, dim, True)
+    return lambda input, index, source, target: write(input, index, tensor_of(scaled, scale(source, factor)), target)
 
 
 @index_add_op.gradient("input")
@@ -61,8 +80,8 @@ def _(grad, dim, index, alpha):
 
 
 @updating("IndexCopyBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"])
-def index_copy_op(input: Tensor, index: Tensor, source: Tensor, dim: int) -> None:
-    put(input, index, _dims(input._layout.shape, dim), source, False, False)
+def index_copy_op(input: Layout, index: Layout, source: Layout, dim: int) -> Any:
+    return _writer(input, index, source, dim)
 
 
 @index_copy_op.gradient("source")
@@ -70,14 +89,29 @@ def _(grad, dim, index):
     return index_select_op(grad, index, dim)
 
 
-@updating("IndexFillBackward0", inputs=["input", "index"], nondifferentiable=["index"], kept=True)
-def index_fill_number(input: Tensor, index: Tensor, dim: int, value: Any) -> None:
-    put(input, index, _dims(input._layout.shape, dim), number_as(value, input), False, False)
+@updating("IndexFillBackward0", inputs=["input", "index"], nondifferentiable=["index"], numbers=["value"], kept=True)
+def index_fill_number(input: Layout, index: Layout, dim: int, value: Any) -> Any:
+    return _filler(input, index, None, dim)
 
 
 @updating("IndexFillBackward1", inputs=["input", "index", "value"], nondifferentiable=["index"], kept=True)
-def index_fill_tensor(input: Tensor, index: Tensor, value: Tensor, dim: int) -> None:
-    put(input, index, _dims(input._layout.shape, dim), number_as(value, input), False, False)
+def index_fill_tensor(input: Layout, index: Layout, value: Layout, dim: int) -> Any:
+    fill = _filler(input, index, value, dim)
+
+    def launch(input: Tensor, index: Tensor, value: Tensor, target: Tensor) -> None:
+        check_held(value, target._layout.type.dtype)
+        fill(input, index, value, target)
+
+    return launch
+
+
+def _filler(input: Layout, index: Layout, value: Layout | None, dim: int) -> Callable[..., None]:
+    """``_writer`` of one value, where a 0-d tensor may have any number of indices, which may be negative."""
+    if input.shape:
+        return _writer(input, index, value, dim, negative=True)
+    row = layout_of(input.type, (1,))
+    put = putter(row, index, (0,), value, False, False, negative=True)
+    return lambda input, index, value, target: put(target, index, value)
 
 
 @index_fill_tensor.gradient("value")
@@ -87,8 +121,9 @@ def _(grad, index, dim):
     if is_mapped(index) or layout.type.device is not CPU:  # a GPU would have to be waited for to say how many there are
         filled = index_fill_number(zeros_of(grad._layout.shape, grad._layout.type), index, dim, 1)
         return public_functions["sum"](choose(ne(filled, 0), grad, 0))
-    row = devices.distinct_places(row_of(index), _extent(grad, dim))
-    distinct = fresh(row, (row.size,) if layout.shape else (), layout.type)
+    row = devices.distinct_places(row_of(index), _extent(grad._layout, dim))
+    distinct = fresh(row, (row.size,), layout.type)
+    grad = grad if grad._layout.shape else reshape(grad, (1,))
     return public_functions["sum"](index_select_op(grad, distinct, dim))
 
 
@@ -99,9 +134,9 @@ def _(grad, dim, index):
     return index_fill_number(grad, index, dim, 0)
 
 
-@operation("TakeBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True)
-def take_op(input: Tensor, index: Tensor) -> Tensor:
-    return pick(input, index, all_dims(input._layout.shape))
+@planned("TakeBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True)
+def take_op(input: Layout, index: Layout) -> Any:
+    return picker(input, index, all_dims(input.shape))
 
 
 @take_op.gradient("input")
@@ -111,8 +146,13 @@ def _(grad, index, input_shape):
 
 
 @updating("PutBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"], kept=True)
-def put_op(input: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> None:
-    put(input, index, all_dims(input._layout.shape), reshape(source, index._layout.shape), accumulate, False)
+def put_op(input: Layout, index: Layout, source: Layout, accumulate: bool) -> Any:
+    row = layout_of(source.type, index.shape)
+    if source.size != index.size:
+        raise RuntimeError(f"shape mismatch: {source.size} values at {index.size} indices")
+    read = row_reader(source)
+    put = putter(input, index, all_dims(input.shape), row, accumulate, False)
+    return lambda input, index, source, target: put(target, index, tensor_of(row, read(source)))
 
 
 @put_op.gradient("input")
@@ -129,35 +169,39 @@ def _(grad, index, input_shape):
 # -- the public functions -----------------------------------------------------------------------------------------
 
 
-def _vector(input: Tensor, index: Tensor, message: str, several: bool = False) -> Tensor:
-    """An index of one dimension at most as the entries take it; ``several`` if a 0-d tensor may have any number of it.
-    """
-    layout = index._layout
-    if len(layout.shape) > 1:
+def _vector(input: Layout, index: Layout, message: str) -> None:
+    """Raise unless an index has one dimension at most, and one element for a 0-d tensor."""
+    if len(index.shape) > 1:
         raise IndexError(f"{message} (shape {list(index.shape)})")
-    if not input._layout.shape and layout.size != 1:
-        if several:
-            return index
+    if not input.shape and index.size != 1:
         raise RuntimeError(
-            f"Index to scalar can have only 1 value, got {layout.size} value(s) (shape {list(index.shape)})"
+            f"Index to scalar can have only 1 value, got {index.size} value(s) (shape {list(index.shape)})"
         )
-    if len(layout.shape) == 1 and input._layout.shape:
-        return index
-    return reshape(index.detach(), (-1,) if input._layout.shape else ())
 
 
-def _check_range(index: Tensor, size: int, error: type[Exception], message: str, low: int = 0) -> None:
-    wrong = devices.outside(row_of(physical_of(index)), low, size)
-    if wrong is not None:
-        raise error(message.format(wrong))
+def _extent(input: Layout, dim: int) -> int:
+    return input.shape[dim] if input.shape else 1
 
 
-def _extent(input: Tensor, dim: int) -> int:
-    return input._layout.shape[dim] if input._layout.shape else 1
+#: What is said of an index that leads outside.
+_ADDED = "index out of range in self: {index}"
+_FILLED = "index {{index}} is out of bounds for dimension {} with size {{size}}"
+_COPIED = "index_copy_(): " + _FILLED
+_FLAT = "out of range: tried to access index {index} on a tensor of {size} elements."
 
 
-@checked
-def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+def _run(op: Any, arguments: tuple[Any, ...], message: str) -> Tensor:
+    """Call an operation, and say in the function's words that an index leads outside."""
+    try:
+        return op(*arguments)
+    except devices.OutOfBoundsError as found:
+        raise IndexError(message.format(index=found.index, size=found.size)) from None
+
+
+@lookup(outside=lambda found, *args, **names: RuntimeError(
+    f"INDICES element is out of DATA bounds, id={found.index} axis_dim={found.size}"
+))
+def index_select(input: Layout, dim: int, index: Layout) -> Any:
     """The tensor at the indices of one dimension, in their order; a copy.
 
     Args:
@@ -166,25 +210,23 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     Raises:
         IndexError, RuntimeError: the index is no vector, or one of it is not in [0, size).
     """
-    index = check_index_dtype(index, "index_select")
-    dim = normal_dim(dim, len(input._layout.shape))
-    index = _vector(input, index, "index_select(): Index is supposed to be a vector")
-    size = _extent(input, dim)
-    _check_range(index, size, RuntimeError, f"INDICES element is out of DATA bounds, id={{}} axis_dim={size}")
-    return index_select_op(input, index, dim)
+    check_index_dtype(index, "index_select")
+    dim = normal_dim(dim, len(input.shape))
+    _vector(input, index, "index_select(): Index is supposed to be a vector")
+    return index_select_op, (dim,)
 
 
 def _added(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> tuple[Any, ...]:
     """The checked arguments of the entry."""
-    index = check_index_dtype(index, "index_add_")
+    check_index_dtype(index, "index_add_")
     dim = normal_dim(dim, len(input._layout.shape))
-    index = _vector(input, index, "index_add_(): Index is supposed to be a vector")
+    _vector(input._layout, index._layout, "index_add_(): Index is supposed to be a vector")
     if source.dtype is not input.dtype:
         raise RuntimeError(
             f"index_add_(): self ({input.dtype.legacy}) and source ({source.dtype.legacy}) must have the same scalar "
             "type"
         )
-    count, extent = index._layout.size, _extent(source, min(dim, max(len(source._layout.shape) - 1, 0)))
+    count, extent = index._layout.size, _extent(source._layout, min(dim, max(len(source._layout.shape) - 1, 0)))
     if count != extent:
         raise RuntimeError(
             f"index_add_(): Number of indices ({count}) should be equal to source.size(dim): ({extent}), for dim: {dim}"
@@ -195,13 +237,13 @@ def _added(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(input.shape)} source.shape = {list(source.shape)}"
         )
-    _check_range(index, _extent(input, dim), IndexError, "index out of range in self: {}")
     return input, index, _as_part(source, input, dim, index), dim, alpha
 
 
 def _as_part(source: Tensor, input: Tensor, dim: int, index: Tensor) -> Tensor:
     """A source with the shape of the part: without, or with, a dimension of size 1."""
-    shape = input._layout.shape[:dim] + index._layout.shape + input._layout.shape[dim + 1 :]
+    own = input._layout.shape
+    shape = (*own[:dim], index._layout.size, *own[dim + 1 :]) if own else ()
     return source if source._layout.shape == shape else reshape(source, shape)
 
 
@@ -214,7 +256,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     Raises:
         IndexError, RuntimeError: the index is no vector of int64 or int32 in [0, size), or the source does not fit.
     """
-    return index_add_op(*_added(input, dim, index, source, alpha))
+    return _run(index_add_op, _added(input, dim, index, source, alpha), _ADDED)
 
 
 @checked
@@ -222,7 +264,7 @@ def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha:
     """:func:`index_add` in place: overwrites the tensor and returns it."""
     arguments = _added(input, dim, index, source, alpha)
     check_apart(input, *arguments[1:3])
-    return index_add_op.in_place(*arguments)
+    return _run(index_add_op.in_place, arguments, _ADDED)
 
 
 def _copied(input: Tensor, dim: int, index: Tensor, source: Tensor) -> tuple[Any, ...]:
@@ -236,7 +278,7 @@ def _copied(input: Tensor, dim: int, index: Tensor, source: Tensor) -> tuple[Any
         )
     own, given = input._layout.shape, source._layout.shape
     dim = normal_dim(dim, len(own))
-    index = _vector(input, index, "index_copy_(): Index should have dimension 1 or 0")
+    _vector(input._layout, index._layout, "index_copy_(): Index should have dimension 1 or 0")
     rest = own[:dim] + own[dim + 1 :]
     if given and given[:dim] + given[dim + 1 :] != rest:
         raise RuntimeError(
@@ -244,15 +286,11 @@ def _copied(input: Tensor, dim: int, index: Tensor, source: Tensor) -> tuple[Any
             f"{' '.join(map(str, rest))} at dimension {dim} and source slice shape: "
             f"{' '.join(map(str, given[:dim] + given[dim + 1 :]))} at dimension 0."
         )
-    count, extent = index._layout.size, _extent(source, dim)
+    count, extent = index._layout.size, _extent(source._layout, dim)
     if count != extent:
         raise IndexError(
             f"index_copy_(): Number of indices ({count}) should be equal to source.size(dim) ({extent})"
         )
-    size = _extent(input, dim)
-    _check_range(
-        index, size, IndexError, f"index_copy_(): index {{}} is out of bounds for dimension {dim} with size {size}"
-    )
     return input, index, _as_part(source, input, dim, index), dim
 
 
@@ -265,7 +303,8 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     Raises:
         IndexError, RuntimeError: the index is no int64 vector in [0, size), or the source does not fit.
     """
-    return index_copy_op(*_copied(input, dim, index, source))
+    arguments = _copied(input, dim, index, source)
+    return _run(index_copy_op, arguments, _COPIED.format(arguments[3]))
 
 
 @checked
@@ -273,7 +312,7 @@ def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
     """:func:`index_copy` in place: overwrites the tensor and returns it."""
     arguments = _copied(input, dim, index, source)
     check_apart(input, *arguments[1:3])
-    return index_copy_op.in_place(*arguments)
+    return _run(index_copy_op.in_place, arguments, _COPIED.format(arguments[3]))
 
 
 def _filled(input: Tensor, dim: int, index: Tensor, value: Any) -> tuple[Any, tuple[Any, ...]]:
@@ -283,18 +322,16 @@ def _filled(input: Tensor, dim: int, index: Tensor, value: Any) -> tuple[Any, tu
     dim = normal_dim(dim, len(input._layout.shape))
     if len(index._layout.shape) > 1:
         raise RuntimeError(f"Index has to be a vector/scalar, not of shape {list(index.shape)}")
-    index = _vector(input, index, "", several=True)
-    size = _extent(input, dim)
-    message = f"index {{}} is out of bounds for dimension {dim} with size {size}"
-    _check_range(index, size, IndexError, message, -size)
     if isinstance(value, Tensor):
         if value._layout.shape:
             raise RuntimeError(
                 "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                 f"{len(value._layout.shape)} dimension(s)."
             )
+        if value._layout.type.device is not input._layout.type.device:
+            value = value.to(input.device)
         return index_fill_tensor, (input, index, value, dim)
-    return index_fill_number, (input, index, dim, value)
+    return index_fill_number, (input, index, dim, as_number(value))
 
 
 @checked
@@ -305,7 +342,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         IndexError, RuntimeError: the index is no int64 vector in [-size, size), or the dtype cannot hold the value.
     """
     op, arguments = _filled(input, dim, index, value)
-    return op(*arguments)
+    return _run(op, arguments, _FILLED.format(normal_dim(dim, len(input._layout.shape))))
 
 
 @checked
@@ -313,32 +350,29 @@ def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """:func:`index_fill` in place: overwrites the tensor and returns it."""
     op, arguments = _filled(input, dim, index, value)
     check_apart(input, arguments[1])
-    return op.in_place(*arguments)
+    return _run(op.in_place, arguments, _FILLED.format(normal_dim(dim, len(input._layout.shape))))
 
 
-def _check_flat_index(input: Tensor, index: Tensor, name: str) -> None:
-    if index.dtype is not int64:
-        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {index.dtype.legacy}")
-    count = input._layout.size
-    if not count and index._layout.size:
+def _check_flat_index(input: Layout, index: Layout, name: str) -> None:
+    if index.type.dtype is not int64:
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {index.type.dtype.legacy}")
+    if not input.size and index.size:
         raise IndexError(f"{name}(): tried to {'put elements into' if name == 'put_' else 'take from'} an empty tensor")
-    message = f"out of range: tried to access index {{}} on a tensor of {count} elements."
-    _check_range(index, count, IndexError, message, -count)
 
 
-@checked
-def take(input: Tensor, index: Tensor) -> Tensor:
+@lookup(outside=lambda found, *args, **names: IndexError(_FLAT.format(index=found.index, size=found.size)))
+def take(input: Layout, index: Layout) -> Any:
     """The elements at the indices, of any shape, of the flattened tensor.
 
     Raises:
         IndexError, RuntimeError: the index is not int64, or one of it is not in [-count, count).
     """
     _check_flat_index(input, index, "take")
-    return take_op(input, index)
+    return take_op, ()
 
 
 def _put(input: Tensor, index: Tensor, source: Tensor) -> None:
-    _check_flat_index(input, index, "put_")
+    _check_flat_index(input._layout, index._layout, "put_")
     if source._layout.size != index._layout.size:
         raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
@@ -359,7 +393,7 @@ def put_copy(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = Fa
         IndexError, RuntimeError: the index does not fit, or the source has another dtype or number of elements.
     """
     _put(input, index, source)
-    return put_op(input, index, source, accumulate)
+    return _run(put_op, (input, index, source, accumulate), _FLAT)
 
 
 @checked
@@ -367,11 +401,13 @@ def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False)
     """``put`` in place: overwrites the tensor and returns it."""
     _put(input, index, source)
     check_apart(input, index, source)
-    return put_op.in_place(input, index, source, accumulate)
+    return _run(put_op.in_place, (input, index, source, accumulate), _FLAT)
 
 
-for _function in (index_select, index_add, index_copy, index_fill, take):
+for _function in (index_add, index_copy, index_fill):
     public(_function)
+public(index_select, checks=True)
+public(take, checks=True)
 public(put_copy, name="put")
 for _method in (index_add_, index_copy_, index_fill_, put_):
     attach(_method.__name__, _method)

@@ -32,7 +32,7 @@ from ..shapes.views import expand, unsqueeze_op, view_as_shape
 from ..shapes.whole import alias
 from ..sharing import overlaps
 from ..table import attach
-from .advanced import index_op, selected, write_selected
+from .advanced import indexed, write_selected
 from .masking import masked_fill_
 from .updating import number_as
 
@@ -261,13 +261,13 @@ def get_item(self: Tensor, index: Any) -> Tensor:
         IndexError: there is no such dimension or index.
     """
     if isinstance(index, Tensor) and index._layout.shape:
-        return index_op(self, *selected(self, (index,)))
+        return indexed(self, (index,))
     steps: list[_Step] | None = [] if _recorded(self) else None
     found = _walk(self._layout, index, True, steps)
     if found is None:
         result, indices = _resolve(self, index, True)
         if indices is not None:
-            return index_op(result, *selected(result, indices))
+            return indexed(result, indices)
     elif steps is None:  # in one step, the nodes being made where the base is changed
         key, delta = found
         layout = _known_parts.get(key) or _new_part(self._layout, index, True, key)

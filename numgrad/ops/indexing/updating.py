@@ -1,26 +1,25 @@
-"""Operations that change a part of a tensor: in place, or on a copy."""
+"""Operations that change a part of a tensor: in place, or on a copy; and the numbers that they write."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ... import devices
 from ..._device import CPU
-from ..._layout import contiguous_strides
-from ..._tensor import Tensor, check_in_place, strided
-from ..._types import dtype, tensor_type
-from ...autograd.grad_mode import GRAD, TRANSFORMED, state
-from ...autograd.views import record_inplace
+from ..._layout import Layout, layout_of
+from ..._tensor import Tensor, tensor_of
+from ..._types import TensorType, dtype, tensor_type
 from ..batches import is_mapped
-from ..copying import kept_copy, kept_strides, write
+from ..copying import copier, kept_layout
 from ..new import empty_of, filled_of
-from ..numbers import check_fits
-from ..overwriting import fill_, recorded_edges
-from ..table import operation, parameters
-from ..transforms import ChangeCall, transformed
+from ..numbers import NUMBERS, check_fits, plain_number
+from ..overwriting import fill_
+from ..planned import Planned, planned
 
-__all__ = ["check_held", "in_place", "number_as", "number_in", "updating"]
+__all__ = ["as_number", "check_held", "number_as", "number_in", "number_row", "updating"]
 
 
 def updating(
@@ -28,63 +27,33 @@ def updating(
     *,
     inputs: Sequence[str] = ("input",),
     nondifferentiable: Sequence[str] = (),
+    numbers: Sequence[str] = (),
     kept: bool = False,
     dims: Sequence[str] | None = None,
-) -> Callable[[Callable[..., None]], Any]:
-    """Decorate a function that changes its first argument, a tensor, to make it an operation.
+) -> Callable[[Callable[..., Any]], Planned]:
+    """Decorate the function that decides how a part of the first input is changed: see ``Planned.changing``.
 
-    Called, the operation changes a copy, row-major or with the strides ``kept``, and gives that;
-    ``operation.in_place`` takes the same arguments and changes the tensor itself.
+    Called, the operation changes a copy, row-major or with the strides ``kept``.
     """
 
-    def decorate(change: Callable[..., None]) -> Any:
-        op: Any = operation(node, inputs=inputs, nondifferentiable=nondifferentiable, dims=dims)(change)
+    def decorate(decide: Callable[..., Any]) -> Planned:
+        op = planned(node, inputs=inputs, nondifferentiable=nondifferentiable, numbers=numbers, dims=dims)(decide)
 
-        def on_copy(input: Tensor, *args: Any) -> Tensor:
-            layout = input._layout
-            strides = kept_strides(input) if kept else contiguous_strides(layout.shape)
-            out = strided(devices.empty(layout.shape, layout.type), layout.shape, strides, 0, layout.type)
-            write(out, input)
-            change(out, *args)
-            return out
+        def on_copy(input: Layout, *others: Any) -> Any:
+            layout = kept_layout(input) if kept else layout_of(input.type, input.shape)
+            copy, change = copier(input, layout), decide(layout, *others)
 
-        op.function = on_copy
-        op.in_place = lambda *args: in_place(op, change, *args)
+            def launch(input: Tensor, *operands: Any) -> Any:
+                memory = copy(input)
+                change(input, *operands, tensor_of(layout, memory))
+                return memory
+
+            return layout, launch
+
+        op.prepare, op.prepare_change = on_copy, decide
         return op
 
     return decorate
-
-
-def in_place(op: Any, change: Callable[..., None], *args: Any) -> Tensor:
-    """Run ``change(*args)``, which overwrites the first argument, and record it as the operation ``op``.
-
-    Raises:
-        RuntimeError: the tensor may not be written to.
-    """
-    if state.mode & TRANSFORMED:
-        return transformed(ChangeCall(op, args))
-    target = args[0]
-    tensors = [args[place] for place in op.positions]
-    check_in_place(target, *[tensor for tensor in tensors[1:] if tensor is not None])
-    edges = recorded_edges(*tensors)
-    recorded = any(edges) and target._layout.type.dtype.differentiable
-    mode = state.mode
-    state.mode = mode & ~GRAD
-    try:
-        kept = args
-        rules = [op.rules[name] for name, edge in zip(op.differentiable, edges, strict=False) if edge is not None]
-        if recorded and any("input" in parameters(rule) for rule in rules):
-            kept = (kept_copy(target), *args[1:])
-        change(*args)
-    finally:
-        state.mode = mode
-    target._counter[0] += 1
-    if recorded:
-        node = op.node_class(edges, target._layout)
-        node.names, node.saved, node.versions = (), None, ()
-        record_inplace(target, node)  # before it is saved: it has been changed, whatever a hook does
-        op._save(node, kept, (target,))
-    return target
 
 
 def check_held(value: Tensor, kind: dtype) -> None:
@@ -119,16 +88,42 @@ def _is_held(value: float) -> bool:
 _INFINITIES = (float("inf"), float("-inf"))
 
 
-def number_in(value: Any, like: Tensor) -> Any:
-    """The number, or that in a 0-d tensor, as the dtype of ``like`` holds it, but a Python number.
+def number_in(value: Any, type: TensorType) -> Any:
+    """The number, or that in a 0-d tensor, as the dtype holds it, but a Python number.
 
     Raises:
         TypeError, RuntimeError: see :func:`number_as`.
     """
-    type = like._layout.type
     if value.__class__ in (float, int) and type.dtype.is_floating_point and _is_held(value):
         return float(value)  # kernels round it
-    if type.device is not CPU:  # what is filled there could only be read when the GPU has done all its work
-        value = value.item() if isinstance(value, Tensor) else value
-        return fill_(empty_of((), tensor_type(type.dtype)), value).item()
-    return number_as(value, like).item()
+    if isinstance(value, Tensor):
+        check_held(value, type.dtype)
+        value = value.item()
+    return fill_(empty_of((), tensor_type(type.dtype)), value).item()
+
+
+def as_number(value: Any) -> Any:
+    """A number as Python's own.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if value.__class__ in NUMBERS:
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if not isinstance(value, bool | int | float | complex):
+        raise TypeError(f"fill_(): argument 'value' must be a number or a 0-d tensor, not {type(value).__name__}")
+    return plain_number(value)
+
+
+def number_row(type: TensorType) -> Callable[[Any], Any]:
+    """What gives a number as a row of one element; it raises if the dtype cannot hold it."""
+    floating, layout = type.dtype.is_floating_point, layout_of(type, ())
+
+    def row(value: Any) -> Any:
+        if floating and value.__class__ is not complex and _is_held(value):
+            return devices.filled((), value, type)
+        return fill_(tensor_of(layout, devices.empty((), type)), value)._storage
+
+    return row
