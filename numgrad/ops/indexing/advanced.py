@@ -322,7 +322,7 @@ def _put(op: Any, input: Tensor, selection: Selection, values: Tensor, accumulat
         raise _outside(found, selection.dims) from None
 
 
-def _check_arguments(name: str, indices: Any, values: Any) -> None:
+def _check_arguments(name: str, indices: Any, values: Any, accumulate: Any) -> None:
     if not isinstance(indices, tuple | list):
         raise TypeError(
             f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not {type(indices).__name__}"
@@ -332,6 +332,8 @@ def _check_arguments(name: str, indices: Any, values: Any) -> None:
             raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(index).__name__}")
     if not isinstance(values, Tensor):
         raise TypeError(f"{name}(): argument 'values' (position 2) must be Tensor, not {type(values).__name__}")
+    if accumulate.__class__ is not bool:
+        raise TypeError(f"{name}(): argument 'accumulate' (position 3) must be bool, not {type(accumulate).__name__}")
     if not indices:
         raise RuntimeError(f"{name}(): at least one index tensor is needed")
 
@@ -347,7 +349,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     Raises:
         IndexError, RuntimeError: the indices, or the values' dtype or shape, do not fit.
     """
-    _check_arguments("index_put", indices, values)
+    _check_arguments("index_put", indices, values, accumulate)
     selection = selected(input, indices)
     values = _checked_values(input, indices, selection, values)
     return _put(index_put_op, input, selection, values, accumulate)
@@ -356,7 +358,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 @checked
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """:func:`index_put` in place: overwrites the tensor and returns it."""
-    _check_arguments("index_put_", indices, values)
+    _check_arguments("index_put_", indices, values, accumulate)
     return write_selected(input, indices, values, accumulate)
 
 
