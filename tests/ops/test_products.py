@@ -264,3 +264,18 @@ def test_addr_of_bools():
     assert numgrad.addr(x, rows, columns, alpha=False).tolist() == x.tolist()
     with pytest.raises(RuntimeError, match="beta must not be a floating point number"):
         numgrad.addr(x, rows, columns, beta=0.5)
+
+
+@pytest.mark.parametrize("part", ["whole", "rows", "columns", "gaps"])
+def test_a_linear_layer_is_the_same_where_nothing_is_recorded(part):
+    every = slice(None)
+    of = {"whole": (), "rows": slice(1, 3), "columns": (every, slice(1, 4)), "gaps": (every, slice(0, 5, 2))}
+    random = np.random.default_rng(0)
+    weight = numgrad.from_numpy(random.normal(size=(4, 5)).astype("f4"))[of[part]]
+    rows = numgrad.from_numpy(random.normal(size=(3, weight.shape[1])).astype("f4"))
+    for bias in (None, numgrad.arange(4.0)[: len(weight)], numgrad.arange(8.0)[::2][: len(weight)], numgrad.ones(1)):
+        found = linear(rows, weight, bias)
+        recorded = linear(rows, weight.detach().requires_grad_(), bias)
+        assert recorded.requires_grad
+        assert not found.requires_grad
+        assert found.tolist() == recorded.tolist()

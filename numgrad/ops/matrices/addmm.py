@@ -14,9 +14,10 @@ from ... import devices
 from ..._layout import Layout, layout_of, numel, output_strides
 from ..._tensor import Tensor, tensor_of
 from ..._types import bool_, dtype
+from ...autograd.grad_mode import GRAD, ORDINARY, state
 from ..arguments import checked
 from ..copying import convert, row_reader
-from ..dispatch import perform
+from ..dispatch import Entry, perform
 from ..new import filled_of
 from ..numbers import NUMBERS
 from ..one_device import check_one_device
@@ -30,6 +31,7 @@ from ..shapes.views import (
     passed_on,
     permute_op,
     t,
+    t_op,
     transpose_op,
     unsqueeze_op,
     view,
@@ -386,6 +388,22 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alph
 # -- the linear layer ---------------------------------------------------------------------------------------------
 
 
+@functools.lru_cache(maxsize=4096)
+def _unrecorded(input: Layout, weight: Layout, bias: Layout | None) -> Entry | None:
+    """What the layer comes to for a matrix where nothing is recorded: then no view of the weight need be made."""
+    if len(input.shape) != 2 or len(weight.shape) != 2 or (bias is not None and not bias.contiguous):
+        return None
+    turned, _ = t_op.prepare(weight)
+    if bias is None:
+        layout, _ = mm_op.prepare(input, turned)
+        return Entry(mm_op, devices.product_launcher(input, weight, (False, True)), layout, False)
+    layout, _ = addmm_op.prepare(bias, input, turned, int, int)
+    if bias.shape != layout.shape[1:]:
+        return None
+    multiply, read = devices.product_launcher(input, weight, (False, True)), row_reader(bias)
+    return Entry(addmm_op, lambda rows, factors, row: multiply(rows, factors, read(row)), layout, False)
+
+
 @checked
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``: of (..., k) elements and an (m, k) weight, (..., m).
@@ -400,6 +418,13 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         raise RuntimeError(
             f"both arguments to linear need to be at least 1D, but they are {rank}D and {weight.dim()}D"
         )
+    mode = state.mode
+    if mode <= ORDINARY and not (
+        mode & GRAD and (input._requires_grad or weight._requires_grad or (bias is not None and bias._requires_grad))
+    ):
+        entry = _unrecorded(input._layout, weight._layout, None if bias is None else bias._layout)
+        if entry is not None:
+            return perform(entry, (input, weight, bias) if bias is not None else (input, weight))
     if bias is None:
         return matmul(input, t(weight))
     if rank == 2:

@@ -13,7 +13,6 @@ from ..._tensor import Tensor, tensor_of
 from ...autograd.grad_mode import GRAD, TRACED, state
 from ..copying import contiguous
 from ..dispatch import Entries, perform, result_of
-from ..lookup import lookup
 from ..planned import planned
 from ..pointwise.arithmetic import conj, conj_physical, mul
 from ..shapes.views import (
@@ -113,15 +112,24 @@ def _turned_stack(stack: Tensor) -> Tensor:
     return transpose_op(stack, 1, 2)
 
 
-@lookup
-def mm(input: Layout, mat2: Layout) -> Any:
+def _called(op: Any, input: Any, other: Any) -> Tensor:
+    """One of these products."""
+    try:
+        entry = op.recent.get((input._layout, other._layout))
+    except AttributeError:
+        check_tensors(op.name.removesuffix("_op"), **dict(zip(op.inputs, (input, other), strict=True)))
+        raise
+    return op(input, other) if entry is None else perform(entry, (input, other))
+
+
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of an (n, k) and a (k, m) matrix, of shape (n, m).
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the matrices are bool.
     """
-    return mm_op, ()
+    return _called(mm_op, input, mat2)
 
 
 @planned("MvBackward0", inputs=["input", "vec"], linear=True)
@@ -170,15 +178,14 @@ def outer_product(left: Tensor, right: Tensor) -> Tensor:
     return mul(passed_on(unsqueeze_op, left, 1), right)
 
 
-@lookup
-def mv(input: Layout, vec: Layout) -> Any:
+def mv(input: Tensor, vec: Tensor) -> Tensor:
     """The product of an (n, k) matrix and a vector of k elements, of shape (n).
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the operands are bool.
     """
-    return mv_op, ()
+    return _called(mv_op, input, vec)
 
 
 @planned("DotBackward0", inputs=["input", "tensor"], linear=True)
@@ -238,26 +245,24 @@ def _check_vectors(name: str, left: Layout, right: Layout) -> None:
     refuse_bools(name, left, right)
 
 
-@lookup
-def dot(input: Layout, tensor: Layout) -> Any:
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The sum of products of two vectors of one length.
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the vectors are bool.
     """
-    return dot_op, ()
+    return _called(dot_op, input, tensor)
 
 
-@lookup
-def vdot(input: Layout, other: Layout) -> Any:
+def vdot(input: Tensor, other: Tensor) -> Tensor:
     """``dot`` with the first vector conjugated.
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the vectors are bool.
     """
-    return vdot_op, ()
+    return _called(vdot_op, input, other)
 
 
 @planned("BmmBackward0", inputs=["input", "mat2"], linear=True)
@@ -280,15 +285,14 @@ def _(grad, input):
     return _turned_product(conj(input), True, grad, False)
 
 
-@lookup
-def bmm(input: Layout, mat2: Layout) -> Any:
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of (b, n, k) and (b, k, m) matrices, of shape (b, n, m).
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the matrices are bool.
     """
-    return bmm_op, ()
+    return _called(bmm_op, input, mat2)
 
 
 # -- matmul -------------------------------------------------------------------------------------------------------
@@ -389,9 +393,8 @@ def _stacked(operand: Tensor, expanded: tuple[int, ...], shape: tuple[int, ...])
     return reshaped(expand_op(operand, expanded), shape)
 
 
-for _function in (mm, mv, dot, vdot, bmm):
-    public(_function, checks=True)
-public(matmul)
+for _function in (mm, mv, dot, vdot, bmm, matmul):
+    public(_function)
 
 
 def _tensor(value: Any) -> Any:
