@@ -14,6 +14,41 @@ BOOL = numgrad.bool
 # --- filled -----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("make", [zeros, ones, numgrad.empty, numgrad.rand])
+def test_a_size_is_what_it_is_now(make):
+    size = tensor(2)
+    assert make(size).shape == (2,)
+    size.fill_(3)
+    assert make(size).shape == (3,)
+    assert make(1, 2).shape == make((1, 2)).shape == (1, 2)
+    for wrong in [(True, 2), ((True, 2),), (1.0, 2), ([1, 2.0],)]:
+        with pytest.raises(TypeError, match="a size must be ints"):
+            make(*wrong)
+
+
+def test_what_fills_is_known_by_kind_and_value():
+    made = [numgrad.full((1,), value) for value in (1, 1.0, True, 0.0, -0.0, nan)]
+    assert [one.dtype for one in made] == [int64, float32, BOOL, float32, float32, float32]
+    assert repr([one.item() for one in made]) == "[1, 1.0, True, 0.0, -0.0, nan]"
+    x = zeros(1)
+    assert x.fill_(2.5).item() == 2.5
+    for call in (lambda: x.fill_(1e39), lambda: numgrad.full((1,), 1e39), lambda: numgrad.full_like(x, 10**39)):
+        with pytest.raises((RuntimeError, OverflowError), match=r"cannot be converted|too large"):
+            call()
+    assert x.item() == 2.5
+    assert tensor(1e39).item() == inf
+
+
+def test_a_new_default_dtype_counts_at_once():
+    calls = [lambda: zeros(2), lambda: numgrad.arange(2.0), lambda: tensor(2.5), lambda: numgrad.full((2,), 1.5)]
+    assert [call().dtype for call in calls] == [float32] * 4
+    numgrad.set_default_dtype(float64)
+    try:
+        assert [call().dtype for call in calls] == [float64] * 4
+    finally:
+        numgrad.set_default_dtype(float32)
+
+
 @pytest.mark.parametrize("make", [zeros, ones, numgrad.empty, numgrad.rand, numgrad.randn])
 def test_sizes(make):
     assert make(2, 3).shape == make((2, 3)).shape == make([2, 3]).shape == make(size=(2, 3)).shape == (2, 3)

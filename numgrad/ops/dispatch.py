@@ -227,16 +227,22 @@ def configured(op: Any) -> Callable[..., Any]:
 
     def call(*values):
         try:
-            entry = recent[tuple([
+            key = [
                 v._layout if v.__class__ not in NUMBERS else (v.__class__, v) if v in baked else v.__class__
                 for v in values
-            ])]
+            ]
+            entry = recent[tuple(key)]
         except (KeyError, AttributeError):
             entry = None
         if entry is None or state.mode > ORDINARY:
             return run(values[:count], op.completed(zip(names, values[count:], strict=True)))
-        passed = entry.details.positions
-        return perform(entry, values if passed is None else [values[position] for position in passed])
+        if entry.details.positions is not None:
+            values = [values[position] for position in entry.details.positions]
+        if state.mode & GRAD:
+            return perform(entry, values)
+        out = tensor_of(entry.layout, entry.launch(*values))
+        out._origin = UNRECORDED
+        return out
 
     return call
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._tensor import Tensor
 from ..autograd.grad_mode import GRAD, state
 from ..autograd.inference_tensors import check_updatable
 from ..autograd.levels import Tangents, level_of
 from .batches import is_mapped
 from .copying import convert
 from .one_device import check_one_device
-from .overwriting import copy_
+from .overwriting import copy_, is_plain
 from .table import check_tensors
 
 __all__ = ["write_out"]
@@ -26,6 +27,9 @@ def write_out(name: str, out: Any, result: Any) -> Any:
             tensor would have to take another shape under ``vmap``.
         NotImplementedError: the result has a tangent.
     """
+    alike = out.__class__ is Tensor and result.__class__ is Tensor and out._layout is result._layout
+    if alike and is_plain(out) and not result._requires_grad:
+        return copy_(out, result)
     if isinstance(result, tuple):
         if not isinstance(out, tuple | list) or len(out) != len(result):
             raise TypeError(f"{name}(): argument 'out' must be tuple of {len(result)} Tensors")

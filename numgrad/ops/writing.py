@@ -117,14 +117,19 @@ def writing(op: Any) -> Callable[[Sequence[Any], Any], Any]:
         except (KeyError, AttributeError):
             result = run(operands, statics)
             alike = isinstance(out, Tensor) and out._layout.type is result._layout.type
-            if alike and out._layout.shape == result._layout.shape:
+            alike = alike and out._layout.shape == result._layout.shape
+            written = write_out(name, out, result)
+            if alike:
                 op.entry(operands, statics, out)  # for the next time
-            return write_out(name, out, result)
+            return written
         mode = state.mode
+        recorded, storage = mode & GRAD, out._storage
         plain = mode <= ORDINARY and out._view is None and out._counter.__class__ is list
-        for value in (*operands, out):
+        if recorded and out._requires_grad:
+            plain = False
+        for value in operands:
             if value.__class__ not in NUMBERS and (
-                (mode & GRAD and value._requires_grad) or (value._storage is out._storage and overlaps(out, value))
+                (recorded and value._requires_grad) or (value._storage is storage and overlaps(out, value))
             ):
                 plain = False
         if not plain:

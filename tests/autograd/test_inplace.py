@@ -167,3 +167,48 @@ def test_changes_are_seen_through_all_tensors_on_the_memory():
     view, alias = t[1:], t.detach()
     view.mul_(10)
     assert array.tolist() == t.tolist() == alias.tolist() == [1.0, 20.0, 30.0]
+
+
+def test_what_was_done_once_is_looked_at_again():
+    """A second call like the first is looked up: what depends on more than layouts is still asked."""
+    y = zeros(3)
+    for number in range(3):
+        assert y.add_(1.0 + number) is y
+        assert y.sub_(ones(3), alpha=number) is y
+        assert y._version == 2 + 2 * number
+    assert y.tolist() == [3.0, 3.0, 3.0]
+    leaf = zeros(3, requires_grad=True)
+    for call in (lambda: leaf.add_(1.0), lambda: leaf.zero_(), lambda: leaf.copy_(y), lambda: leaf.uniform_()):
+        with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+            call()
+    x = ones(3, requires_grad=True)
+    y.add_(x).copy_(x * 2)
+    y.mul_(x)
+    y.sum().backward()
+    assert x.grad.tolist() == [4.0, 4.0, 4.0]
+    memory = zeros(4)
+    for call in (lambda: memory[1:].add_(memory[:3]), lambda: memory[1:].copy_(memory[:3])):
+        with pytest.raises(RuntimeError, match="refer to a single memory location"):
+            call()
+
+
+def test_the_sign_of_a_zero_that_configures_an_operation_counts():
+    x = -ones(1)
+    threshold = numgrad.nn.functional.threshold
+    assert str(threshold(x, 0.0, 0.0).item()) == "0.0"
+    assert str(threshold(x, 0.0, -0.0).item()) == "-0.0"
+
+
+def test_numbers_are_checked_at_each_call():
+    x = tensor([1, 2], dtype=numgrad.uint8)
+    y = x.clone()
+    assert numgrad.add(x, x, alpha=2).tolist() == [3, 6]
+    assert y.add_(x, alpha=2).tolist() == [3, 6]
+    for call in (lambda: numgrad.add(x, x, alpha=300), lambda: y.add_(x, alpha=300)):
+        with pytest.raises(RuntimeError, match="cannot be converted to type uint8 without overflow"):
+            call()
+    z = ones(2)
+    assert z.clamp(0.0, 0.5).tolist() == z.clamp_(0.0, 0.5).tolist() == [0.5, 0.5]
+    for call in (lambda: z.clamp(0.0, 1e39), lambda: z.clamp_(0.0, 1e39)):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            call()

@@ -67,3 +67,30 @@ def test_what_cannot_be_written():
     assert out.tolist() == [0.0, 0.0]
     with ng.no_grad():
         assert ng.exp(ng.zeros(2, requires_grad=True), out=out).tolist() == [1.0, 1.0]
+
+
+def test_what_was_written_once_is_looked_at_again():
+    """A second call like the first is looked up: what depends on more than layouts is still asked."""
+    x, out = ng.arange(3.0), ng.zeros(3)
+    for number in range(2):
+        assert ng.mul(x, 2.0 + number, out=out) is out
+        assert out.tolist() == [0.0, 2.0 + number, 4.0 + 2 * number]
+        assert ng.neg(out, out=out).tolist() == [0.0, -2.0 - number, -4.0 - 2 * number]
+        assert out._version == 2 + 2 * number
+    memory = ng.arange(4.0)
+    assert ng.neg(memory[:3], out=memory[1:]).tolist() == [0.0, -1.0, -2.0]  # all is read first
+    assert memory.tolist() == [0.0, 0.0, -1.0, -2.0]
+    with pytest.raises(RuntimeError, match=r"functions with out=... arguments don't support automatic diff"):
+        ng.neg(x.requires_grad_(), out=out)
+    one = ng.zeros(1).expand(3)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+            ng.exp(ng.zeros(3), out=one)
+
+
+def test_a_view_is_written_to_and_its_base_knows():
+    base = ng.zeros(2, 3)
+    for row in range(2):
+        assert ng.add(ng.ones(3), row, out=base[row]).tolist() == [1.0 + row] * 3
+    assert base.tolist() == [[1.0] * 3, [2.0] * 3]
+    assert base._version == 2

@@ -28,7 +28,7 @@ from ..._types import (
     to_device,
     to_dtype,
 )
-from ...autograd.grad_mode import LEVELS, no_grad, state
+from ...autograd.grad_mode import LEVELS, state
 from ...autograd.origins import GIVEN
 from ..arguments import wrong_kind
 from ..batches import is_mapped, like_examples
@@ -42,8 +42,8 @@ from ..promotion import number_dtype
 from ..table import attach, check_tensors, public
 
 __all__ = [
-    "arange", "as_size", "empty", "empty_like", "eye", "finished", "full", "full_like", "laid_out_as", "ones",
-    "ones_like", "rand", "randn", "scalar_tensor", "zeros", "zeros_like",
+    "arange", "as_size", "empty", "empty_like", "eye", "finished", "full", "full_like", "laid_out_as", "number_tensor",
+    "ones", "ones_like", "rand", "randn", "scalar_tensor", "zeros", "zeros_like",
 ]
 
 
@@ -113,19 +113,25 @@ def _plan(number: Any, layout: Layout) -> _Plan:
 
 @functools.lru_cache(maxsize=4096, typed=True)
 def _plan_on_cpu(number: Any, kind: Any, default: Any, *sizes: Any) -> _Plan:
-    """The same for a new tensor on the CPU."""
+    """The same for a new tensor on the CPU.
+
+    Raises:
+        TypeError: a size is none of Python's ints, which alone are to be looked up.
+    """
+    if any(size.__class__ is not int for size in sizes):
+        raise TypeError
     return _plan(number, layout_of(_type(kind, CPU, default), as_size((sizes,))))
 
 
 default_dtype_changed.append(_plan_on_cpu.cache_clear)
 
 
-def _plan_of(number: Any, sizes: tuple[Any, ...], size: Any, kind: Any, place: Any, default: Any = None) -> _Plan:
+def plan_of(number: Any, sizes: tuple[Any, ...], size: Any, kind: Any, place: Any, default: Any = None) -> _Plan:
     """The same for the arguments of a call."""
     if size is None and sizes and to_device(place) is CPU:
         try:
             return _plan_on_cpu(number, kind, default, *(sizes[0] if isinstance(sizes[0], tuple | list) else sizes))
-        except TypeError:  # which is said below
+        except TypeError:
             pass
     return _plan(number, layout_of(_type(kind, place, default), as_size(sizes, size)))
 
@@ -141,7 +147,7 @@ def zeros(
     pin_memory: bool = False,
 ) -> Tensor:
     """A tensor of zeros."""
-    plan = _plan_of(_ZEROED, sizes, size, dtype, device)
+    plan = plan_of(_ZEROED, sizes, size, dtype, device)
     return finished(tensor_of(plan.layout, plan.launch()), requires_grad, pin_memory)
 
 
@@ -150,7 +156,7 @@ def ones(
     pin_memory: bool = False,
 ) -> Tensor:
     """A tensor of ones."""
-    plan = _plan_of(int, sizes, size, dtype, device)
+    plan = plan_of(int, sizes, size, dtype, device)
     return finished(tensor_of(plan.layout, plan.launch(1)), requires_grad, pin_memory)
 
 
@@ -159,7 +165,7 @@ def empty(
     pin_memory: bool = False,
 ) -> Tensor:
     """A tensor whose elements are whatever the memory held."""
-    plan = _plan_of(_EMPTY, sizes, size, dtype, device)
+    plan = plan_of(_EMPTY, sizes, size, dtype, device)
     return finished(tensor_of(plan.layout, plan.launch()), requires_grad, pin_memory)
 
 
@@ -171,8 +177,15 @@ def full(
     if not isinstance(size, Sequence):
         raise TypeError(f"full(): argument 'size' must be tuple of ints, not {type(size).__name__}")
     value = _number(fill_value)
-    plan = _plan_of(value.__class__, (size,), None, dtype, device, number_dtype(value))
+    plan = plan_of(value.__class__, (size,), None, dtype, device, number_dtype(value))
     return finished(_filled(plan, value), requires_grad, pin_memory)
+
+
+def number_tensor(value: float) -> Tensor | None:
+    """A number as a tensor on the CPU; None if its dtype might not hold it."""
+    number: Any = value.__class__
+    plan = _plan_on_cpu(number, None, number_dtype(value))
+    return tensor_of(plan.layout, plan.launch(value)) if plan.low <= value <= plan.high else None
 
 
 def _number(value: Any) -> Any:
@@ -192,12 +205,9 @@ def eye(
     n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """A matrix with ones on the diagonal and zeros elsewhere."""
-    rows, columns = as_size((n, n if m is None else m))
-    result = zeros((rows, columns), dtype=dtype, device=device)
-    type, count = result._layout.type, min(rows, columns)
-    zero_diagonal = tensor_of(layout_of(type, (count,), (columns + 1,)), result._storage)
-    with no_grad():
-        fill_(zero_diagonal, 1)
+    result = zeros((n, n if m is None else m), dtype=dtype, device=device)
+    rows, columns = result._layout.shape
+    fill_(tensor_of(layout_of(result._layout.type, (min(rows, columns),), (columns + 1,)), result._storage), 1)
     return finished(result, requires_grad)
 
 
@@ -343,7 +353,7 @@ def rand(
     pin_memory: bool = False,
 ) -> Tensor:
     """Random numbers from the uniform distribution on [0, 1), on the CPU those of PyTorch for the same seed."""
-    layout = _plan_of(_EMPTY, sizes, size, dtype, device).layout
+    layout = plan_of(_EMPTY, sizes, size, dtype, device).layout
     return _random("uniform", layout.shape, layout.type, generator, requires_grad, pin_memory)
 
 
@@ -358,7 +368,7 @@ def randn(
     pin_memory: bool = False,
 ) -> Tensor:
     """Random numbers from the standard normal distribution, on the CPU those of PyTorch for the same seed."""
-    layout = _plan_of(_EMPTY, sizes, size, dtype, device).layout
+    layout = plan_of(_EMPTY, sizes, size, dtype, device).layout
     return _random("normal", layout.shape, layout.type, generator, requires_grad, pin_memory)
 
 

@@ -28,7 +28,7 @@ from ..copying import placed
 from ..new import empty_of
 from ..promotion import number_dtype, promote_types
 from ..table import attach, public
-from .filled import as_size, finished
+from .filled import as_size, finished, number_tensor
 
 __all__ = ["as_tensor", "from_array", "from_numpy", "legacy_tensor", "tensor"]
 
@@ -172,6 +172,10 @@ def tensor(
         TypeError, RuntimeError: something in the data is no number, or one that the dtype cannot hold.
     """
     place = to_device(device)
+    if data.__class__ in (float, int, bool) and dtype is None and place is CPU:
+        number = number_tensor(data)
+        if number is not None:
+            return finished(number, requires_grad, pin_memory)
     if isinstance(data, Tensor):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
