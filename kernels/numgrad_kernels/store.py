@@ -58,7 +58,9 @@ class Kernel:
     is the Python source it was compiled from.
     """
 
-    __slots__ = ("_compiled", "_library", "arguments", "entry", "name", "origin", "parallel", "seconds", "text")
+    __slots__ = (
+        "__weakref__", "_compiled", "_library", "arguments", "entry", "name", "origin", "parallel", "seconds", "text",
+    )
 
     def __init__(
         self, name: str, text: str, arguments: tuple[types.Type, ...], parallel: bool, compiled: Any, origin: str,

@@ -15,12 +15,17 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 
 from .rows import DeviceRow
 
-__all__ = ["Traffic", "array_traffic", "kernel_traffic", "uses"]
+__all__ = ["Traffic", "array_traffic", "kernel_traffic", "over_rows", "uses"]
+
+
+#: The kernels that go through all their arrays at once: those that are longer they read in part.
+over_rows: WeakSet[Any] = WeakSet()
 
 
 class Traffic(NamedTuple):
@@ -37,9 +42,14 @@ def kernel_traffic(kernel: Any, arguments: Sequence[Any]) -> Traffic:
         return _update_traffic(kernel, arguments)
     names, read, written = uses(kernel.text)
     given = dict(zip(names, arguments, strict=True))
+    nest = given.pop("nest", None)
     sizes = {name: _distinct(array) for name, array in given.items() if isinstance(array, np.ndarray | DeviceRow)}
     if any(isinstance(value, DeviceRow) for value in given.values()):
         sizes.update({name: min(sizes[name], count) for name, count in _strided(given, sizes).items()})
+    elif nest is not None:
+        sizes = _in_nest(nest.tolist(), list(sizes))
+    elif kernel in over_rows:
+        sizes = dict.fromkeys(sizes, min(sizes.values()))
     elif kernel.name in _REACHED:
         reached = _REACHED[kernel.name](*[given[name] for name in _parameters(_REACHED[kernel.name])])
         sizes.update({name: min(count, sizes[name]) for name, count in reached.items()})
@@ -134,7 +144,7 @@ class _Reader(ast.NodeVisitor):
         match node:
             case ast.Name(name):
                 return self.known.get(name)
-            case ast.Subscript(value, ast.Slice()) | ast.Call(ast.Name("row"), [value, *_]):
+            case ast.Subscript(value, ast.Slice()) | ast.Call(ast.Name("row" | "view"), [value, *_]):
                 return self._array(value)
         return None
 
@@ -250,6 +260,17 @@ _REACHED: dict[str, Callable[..., dict[str, int]]] = {
     "scatter_extremes": lambda indices: {"out": indices.size},
     "take_rows": _rows_taken,
 }
+
+
+def _in_nest(nest: list[int], names: Sequence[str]) -> dict[str, int]:
+    """What a pointwise kernel for the CPU reaches of its arrays in a nest of loops: see ``kernel_text``."""
+    rank = len(nest) // (1 + len(names))
+    sizes, *steps = [nest[start : start + rank] for start in range(0, len(nest), rank)]
+    return {
+        name: math.prod([size for size, step in zip(sizes, own, strict=True) if step])
+        for name, own in zip(names, steps, strict=True)
+    }
+
 
 def _strided(given: dict[str, Any], names: Iterable[str]) -> dict[str, int]:
     """What a pointwise kernel for GPUs reaches of arrays of any strides; nothing of other kernels."""

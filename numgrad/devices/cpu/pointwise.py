@@ -19,6 +19,7 @@ from numgrad_kernels.store import Kernel
 from ..._layout import Layout, loop_nest
 from ..compiling import compile_kernel
 from ..memory import LARGE, check_countable, empty_row, out_of_memory
+from ..traffic import over_rows
 from .threads import PARALLEL_FROM, worth_threads
 
 __all__ = [
@@ -41,6 +42,8 @@ def pointwise_kernel(program: Program, rank: int, contiguous: bool, parallel: bo
             parallel=parallel,
         )
         pointwise_kernels[kernel] = program, rank, contiguous
+        if contiguous:
+            over_rows.add(kernel)
     return kernel
 
 
