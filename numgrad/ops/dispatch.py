@@ -79,7 +79,7 @@ class Entries:
 
     LIMIT = 2048
     #: Recent entries of all operations together.
-    LIMIT_OF_ALL = 1 << 16
+    LIMIT_OF_ALL = 1 << 15
 
     _all: ClassVar[list[Entries]] = []
     _changing = threading.Lock()
