@@ -14,12 +14,10 @@ from .ops.copying import convert as _convert
 from .ops.pointwise.arithmetic import abs as _abs
 from .ops.reductions.extremes import amax as _amax
 from .ops.reductions.extremes import amin as _amin
-from .ops.reductions.norms import vector_norm as _vector_norm
+from .ops.reductions.norms import vector_norm
 from .ops.reductions.sums import sum as _sum
 
 __all__ = ["matrix_norm", "norm", "vector_norm"]
-
-vector_norm = _checked(_vector_norm)
 
 
 @_checked
@@ -43,7 +41,7 @@ def matrix_norm(
     if row == column:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({row}, {column})")
     if ord == "fro":
-        return _vector_norm(A, 2, (row, column), keepdim, dtype=dtype)
+        return vector_norm(A, 2, (row, column), keepdim, dtype=dtype)
     if ord not in (1, -1, float("inf"), float("-inf")):
         raise RuntimeError(
             f"linalg.matrix_norm: Order {ord} not supported: numgrad has 'fro', 1, -1, inf and -inf "
@@ -68,7 +66,7 @@ def norm(
         RuntimeError: the dimensions do not fit ``ord``, or numgrad does not have it.
     """
     if ord is None:
-        return _vector_norm(A, 2, dim, keepdim, dtype=dtype)
+        return vector_norm(A, 2, dim, keepdim, dtype=dtype)
     rank = len(A._layout.shape)
     if dim is None:
         if rank not in (1, 2):
@@ -82,7 +80,7 @@ def norm(
         return matrix_norm(A, ord, dims, keepdim, dtype=dtype)
     if isinstance(ord, str):
         raise RuntimeError(f"linalg.norm: Order {ord} is one of matrices, but dim names {len(dims)} dimensions")
-    return _vector_norm(A, ord, dims, keepdim, dtype=dtype)
+    return vector_norm(A, ord, dims, keepdim, dtype=dtype)
 
 
 if not TYPE_CHECKING:

@@ -17,6 +17,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from .. import devices
 from .._layout import Layout
 from .._tensor import Tensor, tensor_of
 from .._types import default_dtype_changed
@@ -260,12 +261,15 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
     layout: Any = entry.layout
     launch = entry.launch
     out: Any
-    if layout.__class__ is Layout:
-        out = tensor_of(layout, launch(*operands))
-    elif layout is None:
-        out = tensor_of(*launch(*operands))
-    else:
-        out = tuple([tensor_of(own, row) for own, row in zip(layout, launch(*operands))])  # noqa: B905
+    try:
+        if layout.__class__ is Layout:
+            out = tensor_of(layout, launch(*operands))
+        elif layout is None:
+            out = tensor_of(*launch(*operands))
+        else:
+            out = tuple([tensor_of(own, row) for own, row in zip(layout, launch(*operands))])  # noqa: B905
+    except MemoryError as error:
+        raise devices.from_numpy(error) from None
     if not mode & GRAD:
         for one in (out,) if layout.__class__ is not tuple else out:
             one._origin = UNRECORDED

@@ -27,27 +27,29 @@ __all__ = ["lookup"]
 
 
 def lookup(
-    resolve: Callable[..., Any] | None = None, *, outside: Callable[..., Exception] | None = None
+    resolve: Callable[..., Any] | None = None, *, outside: Callable[..., Exception] | None = None, results: Any = None
 ) -> Any:
     """Decorate the function that says which operation a call is.
 
-    ``outside(error, *args, **keywords)`` returns what is raised where an index leads outside of its dimension.
+    ``outside(error, *args, **keywords)`` returns what is raised where an index leads outside of its dimension;
+    ``results`` is the class of named tuple in which several results come.
     """
     if resolve is None:
-        return functools.partial(lookup, outside=outside)
+        return functools.partial(lookup, outside=outside, results=results)
     entries = Entries()
-    call = _looked_up(resolve, entries, False, outside)
-    call.method = _looked_up(resolve, entries, True, outside)
+    call = _looked_up(resolve, entries, False, outside, results)
+    call.method = _looked_up(resolve, entries, True, outside, results)
     return call
 
 
 def _looked_up(
-    resolve: Callable[..., Any], entries: Entries, method: bool, outside: Callable[..., Exception] | None
+    resolve: Callable[..., Any], entries: Entries, method: bool, outside: Callable[..., Exception] | None, results: Any
 ) -> Any:
-    recent = entries.recent
+    recent, new = entries.recent, tuple.__new__
     name = resolve.__name__
     parameters = tuple(signature(resolve).parameters.values())
     positional = ["Layout" in str(p.annotation) for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    by_name = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and "Layout" in str(p.annotation)]
 
     @functools.wraps(resolve)
     def call(*args: Any, **keywords: Any) -> Any:
@@ -68,9 +70,13 @@ def _looked_up(
                 result = call(*args, **keywords)
                 return result if out is None else operations.write_out(name, out, result)
             for keyword, value in keywords.items():
-                if isinstance(value, Tensor):
+                if not isinstance(value, Tensor):
+                    key += [keyword, _typed(value.__class__, value)]
+                elif keyword in by_name:
+                    key += [keyword, value._layout]
+                    operands.append(value)
+                else:
                     return in_order(args, keywords)
-                key += [keyword, _typed(value.__class__, value)]
         try:
             entry = recent[tuple(key)]
         except KeyError:
@@ -80,7 +86,8 @@ def _looked_up(
         except TypeError:  # an argument that has no hash
             entry = found(args, keywords, operands)
         try:
-            return perform(entry, operands) if entry.__class__ is Entry else entry(*operands)
+            out = perform(entry, operands) if entry.__class__ is Entry else entry(*operands)
+            return out if results is None or out.__class__ is not tuple else new(results, out)
         except OutOfBoundsError as error:
             if outside is None:
                 raise
@@ -112,7 +119,7 @@ def _looked_up(
             raise
         bound.apply_defaults()
         for keyword, value in bound.kwargs.items():
-            if isinstance(value, Tensor):
+            if isinstance(value, Tensor) and keyword not in by_name:
                 raise TypeError(f"{name}(): argument '{keyword}' must not be a Tensor")
         return call(*bound.args, **bound.kwargs)
 

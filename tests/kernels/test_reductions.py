@@ -94,7 +94,7 @@ def test_sums_in_two_steps_are_those_in_one(length, dtype):
     leaves = garbage(SUMMED[dtype], -(-length // reductions.LEAF))
     compiled(reductions.fold_rows, SUMMED[dtype], x, length, zero(SUMMED[dtype]), 0, 1.0, whole)
     compiled(reductions.fold_leaves, SUMMED[dtype], x, zero(SUMMED[dtype]), 0, leaves)
-    compiled(reductions.combine_leaves, SUMMED[dtype], leaves, 1.0, parts)
+    compiled(reductions.combine_leaves, SUMMED[dtype], leaves, zero(SUMMED[dtype]), 1.0, parts)
     assert whole == parts
 
 
@@ -239,7 +239,7 @@ def test_sums_in_python_are_the_compiled_ones(in_python):
     for function, arguments, size in [
         (reductions.fold_rows, (4133, none, 0, 3.0), 2),
         (reductions.fold_leaves, (none, 0), 3),
-        (reductions.combine_leaves, (3.0,), 1),
+        (reductions.combine_leaves, (none, 3.0), 1),
         (reductions.fold_columns, (4133, 1, none, 0, 3.0), 2),
     ]:
         found, expected = garbage("float32", size), garbage("float32", size)

@@ -40,7 +40,7 @@ def test_folds(cuda, name, sizes):
     if name in ("nansum", "numbers"):
         x[::3] = np.nan
     type = of(np.float32)
-    agree(cuda.fold_axis(name, cuda.row_from(x), *sizes, type), cpu.fold_axis(name, x, *sizes, type))
+    agree(cuda.fold_axis(cuda.row_from(x), *sizes, name, type), cpu.fold_axis(x, *sizes, name, type))
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,12 @@ def test_folds_of_each_dtype(cuda, dtype, out, names):
     for sizes in [(3, 7, 1), (1, 70, 2), (2, 0, 2)]:
         x = numbers(sizes, dtype)
         for name in names:
-            agree(cuda.fold_axis(name, cuda.row_from(x), *sizes, of(out)), cpu.fold_axis(name, x, *sizes, of(out)))
+            agree(cuda.fold_axis(cuda.row_from(x), *sizes, name, of(out)), cpu.fold_axis(x, *sizes, name, of(out)))
 
 
 def test_a_sum_is_the_same_at_every_run(cuda, size):
     x = cuda.row_from(numbers(size(300, 10_000_000), np.float32))
-    first, second = [cuda.fold_axis("sum", x, 1, x.size, 1, of(np.float32)).item(0) for _ in range(2)]
+    first, second = [cuda.fold_axis(x, 1, x.size, 1, "sum", of(np.float32)).item(0) for _ in range(2)]
     assert first == second
 
 
@@ -69,12 +69,12 @@ def test_a_row_that_begins_anywhere_is_summed(cuda):
     x = numbers((1, 90, 1), np.float32)
     for start in range(4):
         row = cuda.row_from(x)[start:]
-        agree(cuda.fold_axis("sum", row, 1, row.size, 1, of(np.float32)), x[start:].sum(keepdims=True))
+        agree(cuda.fold_axis(row, 1, row.size, 1, "sum", of(np.float32)), x[start:].sum(keepdims=True))
 
 
 def test_a_long_sum_rounds_little(cuda, size):
     x = np.full(size(600, 20_000_000), 0.1, np.float32)
-    on_gpu = cuda.fold_axis("sum", cuda.row_from(x), 1, x.size, 1, of(np.float32)).item(0)
+    on_gpu = cuda.fold_axis(cuda.row_from(x), 1, x.size, 1, "sum", of(np.float32)).item(0)
     assert on_gpu == pytest.approx(np.sum(x, dtype=np.float64), rel=1e-6)
 
 
@@ -84,8 +84,8 @@ def test_a_nan_is_the_extreme(cuda, sizes, largest):
     x = numbers(sizes, np.float32)
     x[5] = np.nan
     name = "max" if largest else "min"
-    on_gpu = cuda.fold_axis(name, cuda.row_from(x), *sizes, of(np.float32))
-    agree(on_gpu, cpu.fold_axis(name, x, *sizes, of(np.float32)))
+    on_gpu = cuda.fold_axis(cuda.row_from(x), *sizes, name, of(np.float32))
+    agree(on_gpu, cpu.fold_axis(x, *sizes, name, of(np.float32)))
     assert np.isnan(on_gpu.host()).sum() == 1
 
 

@@ -34,8 +34,8 @@ def agree(on_gpu, expected, rtol=3e-5, atol=1e-5):
 @pytest.mark.parametrize("sizes", SIZES)
 def test_scans(cuda, name, sizes, backwards):
     x = numbers(sizes)
-    on_gpu = cuda.scan_axis(name, cuda.row_from(x), *sizes, of(np.float32), backwards)
-    agree(on_gpu, cpu.scan_axis(name, x, *sizes, of(np.float32), backwards))
+    on_gpu = cuda.scan_axis(cuda.row_from(x), *sizes, name, of(np.float32), backwards)
+    agree(on_gpu, cpu.scan_axis(x, *sizes, name, of(np.float32), backwards))
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_scans_of_each_dtype(cuda, dtype, out):
     for sizes in [(3, 7, 1), (1, 70, 2)]:
         x = numbers(sizes, dtype)
         for name in ("sum", "prod"):
-            agree(cuda.scan_axis(name, cuda.row_from(x), *sizes, of(out)), cpu.scan_axis(name, x, *sizes, of(out)))
+            agree(cuda.scan_axis(cuda.row_from(x), *sizes, name, of(out)), cpu.scan_axis(x, *sizes, name, of(out)))
 
 
 def test_log_sum_exp_of_infinite_numbers(cuda):
@@ -57,8 +57,8 @@ def test_log_sum_exp_of_infinite_numbers(cuda):
     x = np.array([-inf, -inf, 1, -inf, 2, inf, 3, inf, -inf, nan, 1, inf], np.float32)
     for sizes in [(1, 12, 1), (1, 6, 2)]:
         agree(
-            cuda.scan_axis("logsumexp", cuda.row_from(x), *sizes, of(np.float32)),
-            cpu.scan_axis("logsumexp", x, *sizes, of(np.float32)),
+            cuda.scan_axis(cuda.row_from(x), *sizes, "logsumexp", of(np.float32)),
+            cpu.scan_axis(x, *sizes, "logsumexp", of(np.float32)),
         )
 
 
@@ -66,7 +66,7 @@ def test_long_sums_round_little(cuda, size):
     length = size(700, 5_000_000)
     for inner in (1, 2):
         x = np.full(length * inner, 0.1, np.float32)
-        sums = cuda.scan_axis("sum", cuda.row_from(x), 1, length, inner, of(np.float32)).host()
+        sums = cuda.scan_axis(cuda.row_from(x), 1, length, inner, "sum", of(np.float32)).host()
         exact = np.cumsum(x.reshape(length, inner), 0, np.float64).reshape(-1)
         np.testing.assert_allclose(sums, exact, rtol=2e-6)
 
@@ -74,13 +74,12 @@ def test_long_sums_round_little(cuda, size):
 @pytest.mark.parametrize("largest", [True, False])
 @pytest.mark.parametrize("sizes", SIZES)
 def test_extremes_so_far(cuda, sizes, largest):
-    _, length, inner = sizes
     few = np.round(numbers(sizes) * 2)  # so that there are equal ones, of which the last counts
     holes = few.copy()
     holes[few.size // 2 :: 17] = np.nan
     for x in (few, holes, few.astype(np.int64), few > 0):
-        on_gpu = cuda.extremes_so_far(cuda.row_from(x), length, inner, largest)
-        for ours, expected in zip(on_gpu, cpu.extremes_so_far(x, length, inner, largest), strict=True):
+        on_gpu = cuda.extremes_so_far(cuda.row_from(x), *sizes, largest)
+        for ours, expected in zip(on_gpu, cpu.extremes_so_far(x, *sizes, largest), strict=True):
             agree(ours, expected, rtol=0)
 
 

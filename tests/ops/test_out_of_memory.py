@@ -79,7 +79,7 @@ def test_what_numpy_lacks_memory_for_within_an_operation(monkeypatch):
     def refuse(*arguments, **keywords):
         raise MemoryError
 
-    x = torch.tensor([3.0, 1.0], requires_grad=True)
+    x = torch.ones(1000, requires_grad=True)
     monkeypatch.setattr(np, "argsort", refuse)
     with pytest.raises(torch.OutOfMemoryError, match="can't allocate memory"):
         x.sort()

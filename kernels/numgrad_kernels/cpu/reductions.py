@@ -1,9 +1,9 @@
 """Reductions over one axis of arrays seen as (outer, length, inner), flattened: sums, products, extremes, norms.
 
-One scheme serves them all: ``term`` makes of each element what is put together, and ``fold`` puts two together; a
-launch chooses both.  Rows go through 64 accumulators, which vectorise, and then through a binary tree: the rounding
-error of a sum grows with the logarithm of the length, and the order depends on the length alone, never on the number
-of threads.
+One scheme serves them all: ``term`` makes of each element what is put together, ``fold`` puts two together, and
+``finish`` makes the result of what comes of that; a launch chooses them.  Rows go through 64 accumulators, which
+vectorise, and then through a binary tree: the rounding error of a sum grows with the logarithm of the length, and the
+order depends on the length alone, never on the number of threads.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from numba import prange
 
 from ..local import local_array
-from ..scalar import abs, exp, maximum, minimum, pow, where
+from ..scalar import abs, exp, isinf, log, maximum, minimum, pow, sqrt, where
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -99,6 +99,34 @@ def _share(total, divisor):
     return total if divisor == 1 else T(total / T(divisor))
 
 
+# -- what a result is in the end --------------------------------------------------------------------------------------
+
+
+def finish(total, parameter):
+    """The result itself."""
+    return total
+
+
+def root(total, parameter):
+    """The square root."""
+    return sqrt(total)
+
+
+def root_of_order(total, parameter):
+    """The root whose order is the parameter."""
+    return pow(total, T(1) / parameter)
+
+
+def logarithm(total, parameter):
+    """The logarithm of a sum of exponentials of what exceeds the parameter."""
+    return log(total) + parameter
+
+
+def finite(total, parameter):
+    """The largest element, by which all are lessened; 0 if it is infinite."""
+    return where(isinf(total), T(0), total)
+
+
 # -- rows -------------------------------------------------------------------------------------------------------------
 #
 # Places are unsigned: a signed index may count from the end, and to look whether it does keeps loops from vectorising.
@@ -157,13 +185,13 @@ def fold_leaves(x, parameters, initial, out):
         out[leaf] = _fold_leaf(x, low, min(LEAF, x.size - low), parameters[0], T(initial))
 
 
-def combine_leaves(leaves, divisor, out):
+def combine_leaves(leaves, parameters, divisor, out):
     """What ``fold_leaves`` gives, folded in the order that ``fold_rows`` folds in."""
     levels = local_array(64, T)
     depth = 0
     for leaf in range(leaves.size):
         depth = _push(levels, depth, leaf, leaves[leaf])
-    out[0] = _share(_collapse(levels, depth), divisor)
+    out[0] = finish(_share(_collapse(levels, depth), divisor), parameters[0])
 
 
 def fold_rows(x, length, parameters, initial, divisor, out):
@@ -176,7 +204,7 @@ def fold_rows(x, length, parameters, initial, divisor, out):
             low = leaf * LEAF
             total = _fold_leaf(x, row * length + low, min(LEAF, length - low), parameters[row * step], T(initial))
             depth = _push(levels, depth, leaf, total)
-        out[row] = _share(_collapse(levels, depth), divisor)
+        out[row] = finish(_share(_collapse(levels, depth), divisor), parameters[row * step])
 
 
 # -- columns ----------------------------------------------------------------------------------------------------------
@@ -242,4 +270,4 @@ def fold_columns(x, length, inner, parameters, initial, divisor, out):
             for column in range(columns):
                 total[column] = fold(total[column], total[row * columns + column])
         for column in range(columns):
-            out[block * inner + first + column] = _share(total[column], divisor)
+            out[block * inner + first + column] = finish(_share(total[column], divisor), parameter[column])

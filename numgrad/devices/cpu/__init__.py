@@ -2,6 +2,7 @@
 
 from .arranging import *  # noqa: F403
 from .attention import *  # noqa: F403
+from .axes import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .launching import *  # noqa: F403
 from .likelihood import *  # noqa: F403

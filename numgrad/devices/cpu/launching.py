@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,9 @@ from ..memory import LARGE, empty_row, filled_row, out_of_memory, zero_row
 from .pointwise import NUMBERS, pointwise_kernel
 from .threads import PARALLEL_FROM, worth_threads
 
-__all__ = ["Row", "empty", "filled", "kernel_for", "launch", "memory_launcher", "share_elements", "zeros"]
+__all__ = [
+    "Row", "bound", "empty", "filled", "kernel_for", "launch", "memory_launcher", "share_elements", "zeros",
+]
 
 #: The class of the rows that tensors keep their elements in.
 Row = np.ndarray
@@ -64,6 +66,50 @@ def _made(key: Any) -> Kernel:
     return kernel
 
 
+def bound(
+    function: Callable[..., None], compute: np.dtype, read: Callable[[Any], np.ndarray] | None, source: np.dtype,
+    given: Sequence[Any], outs: Sequence[tuple[int, np.dtype]], **parts: Callable[..., Any],
+) -> Callable[..., Any]:
+    """What runs a hand-written kernel, on one thread, on what ``read`` gives of a tensor: a row of dtype ``source``.
+
+    Without ``read`` it takes the row itself.  Besides, the kernel gets the rows and numbers ``given``, where a dtype
+    stands for a row that comes with each call, and new rows of these sizes and dtypes, which are returned.
+    """
+    kinds = source, *[value.dtype if value.__class__ is Row else _kind(value) for value in given]
+    kernel_of = kernel_for(function, compute, (*kinds, *[dtype for _, dtype in outs]), 0, **parts)
+    large = any(size * dtype.itemsize >= LARGE for size, dtype in outs)
+    bind = _binder(read is not None, tuple([isinstance(value, np.dtype) for value in given]), len(outs))
+    return bind(kernel_of, read, given, outs, empty_row if large else np.empty)
+
+
+def _kind(value: Any) -> Any:
+    return value if isinstance(value, np.dtype) else value.__class__
+
+
+@functools.cache
+def _binder(reads: bool, given: tuple[bool, ...], outs: int) -> Callable[..., Callable[..., Any]]:
+    """What binds a kernel to its arguments, some of which come with each call: to pass them one by one is quickest."""
+    names, rows = [f"n{i}" for i in range(len(given))], [f"o{i}" for i in range(outs)]
+    taken = [name for name, late in zip(names, given, strict=True) if late]
+    text = [
+        "def bind(kernel_of, read, given, outs, empty):",
+        f"    {', '.join([*names, ''])}= given" if names else "",
+        f"    {', '.join([f'(s{o}, d{o})' for o in rows])}, = outs",
+        "    kernel = None",
+        f"    def launch({', '.join(['x', *taken])}):",
+        "        nonlocal kernel",
+        "        if kernel is None:",
+        "            kernel = kernel_of()",
+        *[f"        {o} = empty(s{o}, d{o})" for o in rows],
+        f"        kernel.entry({', '.join(['read(x)' if reads else 'x', *names, *rows])})",
+        f"        return {', '.join(rows)}",
+        "    return launch",
+    ]
+    namespace: dict[str, Any] = {}
+    exec("\n".join(text), namespace)
+    return namespace["bind"]
+
+
 def _argument_type(kind: Any) -> types.Type:
     if isinstance(kind, np.dtype):
         return types.Array(from_dtype(kind), 1, "C")
@@ -71,7 +117,7 @@ def _argument_type(kind: Any) -> types.Type:
 
 
 def kernel_for(
-    function: Callable[..., None], compute: np.dtype, kinds: tuple[Any, ...], size: int
+    function: Callable[..., None], compute: np.dtype, kinds: tuple[Any, ...], size: int, **parts: Callable[..., Any]
 ) -> Callable[[], Kernel]:
     """What gives the kernel that ``launch`` would run on arguments of these kinds: dtypes of rows, classes of numbers.
 
@@ -82,10 +128,10 @@ def kernel_for(
     def kernel() -> Kernel:
         nonlocal serial
         if size >= PARALLEL_FROM:
-            key = (function, compute, worth_threads(size), kinds)
+            key = (function, compute, worth_threads(size), kinds, *parts.items())
             return _hand_written.get(key) or _made(key)
         if serial is None:
-            key = (function, compute, False, kinds)
+            key = (function, compute, False, kinds, *parts.items())
             serial = _hand_written.get(key) or _made(key)
         return serial
 

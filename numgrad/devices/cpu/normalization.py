@@ -85,7 +85,7 @@ def layer_norm_gradients_launcher(
         out, parts = empty_row(size, kind), empty_row(pieces * 2 * length, kind)
         if size:
             kernel().entry(grad, flat, means, scales, length, ones if weight is None else weight, rows, out, parts)
-        sums = parts if pieces == 1 else fold_axis("sum", parts, 1, pieces, 2 * length, type)
+        sums = parts if pieces == 1 else fold_axis(parts, 1, pieces, 2 * length, "sum", type)
         return out, sums[:length], sums[length:]
 
     return launch

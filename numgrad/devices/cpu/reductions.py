@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import typeof
-from numba.core import types
-from numba.np.numpy_support import from_dtype
 
 from numgrad_kernels.cpu import extremes, reductions
-from numgrad_kernels.source import module_text
-from numgrad_kernels.store import Kernel
 
-from ..compiling import compile_kernel
 from ..memory import empty_row
 from . import launching
-from .launching import launch
+from .launching import bound, launch
 
 __all__ = [
     "extreme_axis", "fold_axis", "logsumexp_axis", "mean_axis", "norm_axis", "variance_axis",
@@ -53,90 +47,146 @@ def nothing(name: str, kind: np.dtype) -> float:
     return int(np.iinfo(kind).min if name == "max" else np.iinfo(kind).max)
 
 
+class Reduction(NamedTuple):
+    """What is done along the axis: the parts of the kernel, and what it is given.
+
+    The parameters are those of each result, where that is not the one parameter of all.
+    """
+
+    term: Callable[..., Any]
+    fold: Callable[..., Any]
+    initial: float = 0
+    divisor: float = 1.0
+    finish: Callable[..., Any] = reductions.finish
+    parameter: float = 0
+
+    def parts(self, *names: str) -> dict[str, Any]:
+        """Those of the parts that are not the kernels' own."""
+        own: dict[str, Any] = {"term": self.term, "fold": self.fold, "finish": self.finish}
+        return {name: own[name] for name in names if name != "finish" or self.finish is not reductions.finish}
+
+
 @functools.cache
 def _parameter(value: float, kind: np.dtype) -> np.ndarray:
     return np.full(1, value, kind)
 
 
 def _fold(
-    flat: np.ndarray, sizes: tuple[int, int, int], out: np.ndarray, compute: np.dtype, initial: float,
-    parameters: np.ndarray, term: Callable[..., Any], fold: Callable[..., Any], divisor: float = 1.0,
+    flat: np.ndarray, outer: int, length: int, inner: int, kind: np.dtype, reduction: Reduction,
+    parameters: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Reduce into ``out``, in the dtype ``compute``, and divide by ``divisor``."""
-    outer, length, inner = sizes
-    size = flat.size
-    if length == 0:
-        out.fill(initial if divisor else np.nan)  # nothing divided by nothing
-    elif inner > 1:
-        blocks = -(-length // (reductions.ROWS * reductions.side_by_side(inner)))
-        last = blocks == 1
-        totals = out if last else empty_row(blocks * out.size, compute)
+    """The reduction of a row, of dtype ``kind``."""
+    _, _, initial, divisor, _, parameter = reduction
+    compute = _TRUTHS if kind.kind == "b" else kind
+    if parameters is None:
+        parameters = _parameter(parameter, compute)
+    size, out = flat.size, empty_row(outer * inner, kind)
+    blocks = -(-length // (reductions.ROWS * reductions.side_by_side(inner))) if inner > 1 else 1
+    whole = reduction.parts("term", "fold", "finish")
+    if not out.size:
+        return out
+    if blocks > 1:
+        totals = empty_row(blocks * out.size, compute)
         launch(
-            reductions.fold_columns, compute, flat, length, inner, parameters, initial, divisor if last else 1.0,
-            totals, size=size, term=term, fold=fold,
+            reductions.fold_columns, compute, flat, length, inner, parameters, initial, 1.0, totals, size=size,
+            **reduction.parts("term", "fold"),
         )
-        if not last:
-            zero = _parameter(0, compute)
-            _fold(totals, (outer, blocks, inner), out, compute, initial, zero, reductions.term, fold, divisor)
+        return _fold(totals, outer, blocks, inner, kind, reduction._replace(term=reductions.term), parameters)
+    if inner > 1:
+        launch(
+            reductions.fold_columns, compute, flat, length, inner, parameters, initial, divisor, out, size=size, **whole
+        )
     elif outer == 1 and launching.worth_threads(size):
         leaves = empty_row(-(-length // reductions.LEAF), compute)
         launch(
-            reductions.fold_leaves, compute, flat, parameters, initial, leaves, size=size, term=term, fold=fold
+            reductions.fold_leaves, compute, flat, parameters, initial, leaves, size=size,
+            **reduction.parts("term", "fold"),
         )
-        launch(reductions.combine_leaves, compute, leaves, divisor, out, fold=fold)
-    elif out.size:
         launch(
-            reductions.fold_rows, compute, flat, length, parameters, initial, divisor, out, size=size, term=term,
-            fold=fold,
+            reductions.combine_leaves, compute, leaves, parameters, divisor, out, **reduction.parts("fold", "finish")
         )
+    else:
+        launch(reductions.fold_rows, compute, flat, length, parameters, initial, divisor, out, size=size, **whole)
     return out
 
 
-@functools.cache
-def _short_way(
-    name: str, columns: bool, source: np.dtype, kind: np.dtype
-) -> tuple[Kernel, np.ndarray, float]:
-    """The serial kernel of a reduction, its parameter and its initial value: for small tensors, as they come."""
-    term, fold = FOLDS[name]
+def bound_fold(
+    read: Any, source: np.dtype, outer: int, length: int, inner: int, kind: np.dtype, reduction: Reduction,
+    own_parameters: bool = False,
+) -> Callable[..., Any]:
+    """What computes what ``_fold`` does of few elements, given a tensor (see ``bound``) and any parameters."""
     compute = _TRUTHS if kind.kind == "b" else kind
-    zero, initial = _parameter(0, compute), nothing(name, compute)
-    function = reductions.fold_columns if columns else reductions.fold_rows
-    x, parameters, out = [types.Array(from_dtype(dtype), 1, "C") for dtype in (source, compute, kind)]
-    sizes = [types.int64] * (2 if columns else 1)
-    kernel = compile_kernel(
-        function.__name__,
-        lambda: module_text(function, compute, {"term": term, "fold": fold}),
-        [x, *sizes, parameters, typeof(initial), types.float64, out],
+    parameters = compute if own_parameters else _parameter(reduction.parameter, compute)
+    columns = inner > 1
+    return bound(
+        reductions.fold_columns if columns else reductions.fold_rows, compute, read, source,
+        (length, *[inner] * columns, parameters, reduction.initial, reduction.divisor), [(outer * inner, kind)],
+        **reduction.parts("term", "fold", "finish"),
     )
-    return kernel, zero, initial
+
+
+# -- sums, products, extremes -----------------------------------------------------------------------------------------
+
+
+def _named(name: str, kind: np.dtype, divisor: float = 1.0) -> Reduction:
+    compute = _TRUTHS if kind.kind == "b" else kind
+    return Reduction(*FOLDS[name], nothing(name, compute), divisor)
 
 
 def fold_axis(
-    name: str, flat: np.ndarray, outer: int, length: int, inner: int, type: Any, divisor: float = 1.0
+    flat: np.ndarray, outer: int, length: int, inner: int, name: str, type: Any, divisor: float = 1.0
 ) -> np.ndarray:
     """The reduction ``name`` over the middle axis: "sum", "prod", "max", "nonzero" ..., of this type.
 
     It is divided by ``divisor``, which is for floating-point and complex numbers.
     """
-    kind = type.numpy
-    if 0 < flat.size < launching.PARALLEL_FROM and (inner == 1 or length <= reductions.ROWS):
-        kernel, zero, initial = _short_way(name, inner > 1, flat.dtype, kind)
-        out = np.empty(outer * inner, kind)
-        if inner == 1:
-            kernel.entry(flat, length, zero, initial, divisor, out)
-        else:
-            kernel.entry(flat, length, inner, zero, initial, divisor, out)
-        return out
-    term, fold = FOLDS[name]
-    compute = _TRUTHS if kind.kind == "b" else kind
-    out = empty_row(outer * inner, kind)
-    sizes = outer, length, inner
-    return _fold(flat, sizes, out, compute, nothing(name, compute), _parameter(0, compute), term, fold, divisor)
+    return _fold(flat, outer, length, inner, type.numpy, _named(name, type.numpy, divisor))
+
+
+def bound_fold_axis(
+    read: Any, source: np.dtype, outer: int, length: int, inner: int, name: str, type: Any, divisor: float = 1.0
+) -> Callable[[Any], Any]:
+    """``fold_axis`` of few elements, bound to a kernel."""
+    return bound_fold(read, source, outer, length, inner, type.numpy, _named(name, type.numpy, divisor))
 
 
 def mean_axis(flat: np.ndarray, outer: int, length: int, inner: int, type: Any) -> np.ndarray:
     """The mean over the middle axis."""
-    return fold_axis("sum", flat, outer, length, inner, type, float(length))
+    return fold_axis(flat, outer, length, inner, "sum", type, float(length))
+
+
+# -- what takes two passes --------------------------------------------------------------------------------------------
+
+
+def _spread(length: int, correction: float, root: bool) -> tuple[Reduction, Reduction]:
+    """The mean, and what is made with it: the variance or its root."""
+    finish = reductions.root if root else reductions.finish
+    freedom = float(max(length - correction, 0))
+    return (
+        Reduction(reductions.term, reductions.fold, divisor=float(length)),
+        Reduction(reductions.square, reductions.fold, divisor=freedom, finish=finish),
+    )
+
+
+#: The largest element, and what is made with it: the logarithm of the sum of exponentials.
+_LOGSUMEXP = (
+    Reduction(reductions.term, reductions.larger, -np.inf, finish=reductions.finite),
+    Reduction(reductions.exponential, reductions.fold, finish=reductions.logarithm),
+)
+
+
+def _bound_twice(
+    passes: tuple[Reduction, Reduction], read: Any, kind: np.dtype, outer: int, length: int, inner: int
+) -> Callable[[Any], tuple[Any, Any]]:
+    first = bound_fold(None, kind, outer, length, inner, kind, passes[0])
+    second = bound_fold(None, kind, outer, length, inner, kind, passes[1], True)
+
+    def launch(tensor: Any) -> tuple[Any, Any]:
+        row = read(tensor)
+        parameters = first(row)
+        return second(row, parameters), parameters
+
+    return launch
 
 
 def variance_axis(
@@ -146,47 +196,59 @@ def variance_axis(
 
     The variance is the sum of the squared distances from the mean, divided by ``length - correction``.
     """
-    kind, sizes = flat.dtype, (outer, length, inner)
-    means, out = empty_row(outer * inner, kind), empty_row(outer * inner, kind)
-    zero, freedom = _parameter(0, kind), float(max(length - correction, 0))
-    _fold(flat, sizes, means, kind, 0, zero, reductions.term, reductions.fold, float(length))
-    _fold(flat, sizes, out, kind, 0, means, reductions.square, reductions.fold, freedom)
-    if root:
-        np.sqrt(out, out=out)
-    return out, means
+    mean, spread = _spread(length, correction, root)
+    means = _fold(flat, outer, length, inner, flat.dtype, mean)
+    return _fold(flat, outer, length, inner, flat.dtype, spread, means), means
+
+
+def bound_variance_axis(
+    read: Any, source: np.dtype, outer: int, length: int, inner: int, correction: float, root: bool
+) -> Callable[[Any], Any]:
+    """``variance_axis`` of few elements, bound to kernels."""
+    return _bound_twice(_spread(length, correction, root), read, source, outer, length, inner)
 
 
 def logsumexp_axis(flat: np.ndarray, outer: int, length: int, inner: int) -> np.ndarray:
     """The logarithm of the sum of the exponentials over the middle axis."""
-    kind, sizes = flat.dtype, (outer, length, inner)
-    largest, out = empty_row(outer * inner, kind), empty_row(outer * inner, kind)
-    _fold(flat, sizes, largest, kind, -np.inf, _parameter(0, kind), reductions.term, reductions.larger)
-    np.copyto(largest, 0, where=np.isinf(largest))
-    _fold(flat, sizes, out, kind, 0, largest, reductions.exponential, reductions.fold)
-    with np.errstate(all="ignore"):
-        np.log(out, out=out)
-    np.add(out, largest, out=out)
-    return out
+    largest = _fold(flat, outer, length, inner, flat.dtype, _LOGSUMEXP[0])
+    return _fold(flat, outer, length, inner, flat.dtype, _LOGSUMEXP[1], largest)
+
+
+def bound_logsumexp_axis(read: Any, source: np.dtype, outer: int, length: int, inner: int) -> Callable[[Any], Any]:
+    """``logsumexp_axis`` of few elements, bound to kernels."""
+    both = _bound_twice(_LOGSUMEXP, read, source, outer, length, inner)
+    return lambda tensor: both(tensor)[0]
+
+
+# -- norms ------------------------------------------------------------------------------------------------------------
+
+
+def _norm(order: float) -> Reduction:
+    if order in (np.inf, -np.inf):
+        fold = reductions.larger if order > 0 else reductions.smaller
+        return Reduction(reductions.magnitude, fold, np.inf if order < 0 else 0.0)
+    if order == 0:
+        return Reduction(reductions.nonzero, reductions.fold)
+    if order == 1:
+        return Reduction(reductions.magnitude, reductions.fold)
+    if order == 2:
+        return Reduction(reductions.square, reductions.fold, finish=reductions.root)
+    return Reduction(reductions.power, reductions.fold, finish=reductions.root_of_order, parameter=order)
 
 
 def norm_axis(flat: np.ndarray, outer: int, length: int, inner: int, order: float, type: Any) -> np.ndarray:
     """The norm of this order and type of the vectors along the middle axis."""
-    kind, sizes = type.numpy, (outer, length, inner)
-    out = empty_row(outer * inner, kind)
-    zero = _parameter(0, kind)
-    if order in (np.inf, -np.inf):
-        fold = reductions.larger if order > 0 else reductions.smaller
-        return _fold(flat, sizes, out, kind, np.inf if order < 0 else 0.0, zero, reductions.magnitude, fold)
-    if order == 0:
-        return _fold(flat, sizes, out, kind, 0, zero, reductions.nonzero, reductions.fold)
-    if order == 1:
-        return _fold(flat, sizes, out, kind, 0, zero, reductions.magnitude, reductions.fold)
-    if order == 2:
-        _fold(flat, sizes, out, kind, 0, zero, reductions.square, reductions.fold)
-        return np.sqrt(out, out=out)
-    with np.errstate(all="ignore"):
-        _fold(flat, sizes, out, kind, 0, _parameter(order, kind), reductions.power, reductions.fold)
-        return np.power(out, 1 / order, out=out)
+    return _fold(flat, outer, length, inner, type.numpy, _norm(order))
+
+
+def bound_norm_axis(
+    read: Any, source: np.dtype, outer: int, length: int, inner: int, order: float, type: Any
+) -> Callable[[Any], Any]:
+    """``norm_axis`` of few elements, bound to a kernel."""
+    return bound_fold(read, source, outer, length, inner, type.numpy, _norm(order))
+
+
+# -- extremes and their places ----------------------------------------------------------------------------------------
 
 
 def extreme_axis(
@@ -206,3 +268,16 @@ def extreme_axis(
     elif out.size:
         launch(extremes.extreme_rows, x.dtype, x, length, values, indices, size=x.size, fold=fold)
     return out, indices
+
+
+def bound_extreme_axis(
+    read: Any, source: np.dtype, outer: int, length: int, inner: int, largest: bool
+) -> Callable[[Any], Any] | None:
+    """``extreme_axis`` of few elements, bound to a kernel; None for bools, of which it takes another view."""
+    if source.kind == "b":
+        return None
+    outs = [(outer * inner, source), (outer * inner, _INDICES)]
+    fold = reductions.larger if largest else reductions.smaller
+    if inner > 1:
+        return bound(extremes.extreme_columns, source, read, source, (length, inner), outs, fold=fold)
+    return bound(extremes.extreme_rows, source, read, source, (length,), outs, fold=fold)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,38 +11,51 @@ from numgrad_kernels.cpu import reductions, scans
 
 from ..memory import empty_row
 from . import launching
-from .launching import launch
+from .launching import bound, launch
 
 __all__ = ["extremes_so_far", "recurrence_axis", "scan_axis", "shift_axis"]
 
 def scan_axis(
-    name: str, flat: np.ndarray, outer: int, length: int, inner: int, type: Any, backwards: bool = False
+    flat: np.ndarray, outer: int, length: int, inner: int, name: str, type: Any, backwards: bool = False
 ) -> np.ndarray:
     """The running "sum", "prod" or "logsumexp" of this type, from the first element or from the last."""
     compute, size = type.numpy, flat.size
     out = empty_row(size, compute)
     if size == 0:
         return out
-    if name == "logsumexp":
-        launch(scans.logcumsumexp_axis, compute, flat, length, inner, backwards, out, size=size)
-    elif name == "prod" and inner > 1:
-        launch(scans.scan_columns, compute, flat, length, inner, backwards, out, size=size, fold=reductions.product)
-    elif name == "prod":
-        launch(scans.scan_rows, compute, flat, length, backwards, out, size=size, fold=reductions.product)
-    elif inner > 1:
-        launch(scans.cumsum_columns, compute, flat, length, inner, backwards, out, size=size)
-    elif outer == 1 and launching.worth_threads(size):
+    if name == "sum" and inner == 1 and outer == 1 and launching.worth_threads(size):
         totals = empty_row(-(-length // scans.BLOCK), compute)
         launch(scans.cumsum_blocks, compute, flat, backwards, totals, out, size=size)
         launch(scans.join_blocks, compute, totals, backwards, out, size=size)
-    elif outer > 1 and length < scans.BLOCK:
-        launch(scans.cumsum_short_rows, compute, flat, length, backwards, out, size=size)
-    else:
-        launch(scans.cumsum_rows, compute, flat, length, backwards, out, size=size)
+        return out
+    function, sizes, parts = _scan(name, outer, length, inner)
+    launch(function, compute, flat, *sizes, backwards, out, size=size, **parts)
     return out
 
 
-def extremes_so_far(flat: np.ndarray, length: int, inner: int, largest: bool) -> tuple[np.ndarray, np.ndarray]:
+def _scan(name: str, outer: int, length: int, inner: int) -> tuple[Any, tuple[int, ...], dict[str, Any]]:
+    """The kernel of a scan, the sizes that it takes, and its parts."""
+    if name == "logsumexp":
+        return scans.logcumsumexp_axis, (length, inner), {}
+    columns, sizes = inner > 1, (length, inner) if inner > 1 else (length,)
+    if name == "prod":
+        return scans.scan_columns if columns else scans.scan_rows, sizes, {"fold": reductions.product}
+    short = outer > 1 and length < scans.BLOCK
+    return scans.cumsum_columns if columns else scans.cumsum_short_rows if short else scans.cumsum_rows, sizes, {}
+
+
+def bound_scan_axis(
+    read: Any, source: np.dtype, outer: int, length: int, inner: int, name: str, type: Any, backwards: bool = False
+) -> Callable[[Any], Any]:
+    """``scan_axis`` of few elements, bound to a kernel."""
+    function, sizes, parts = _scan(name, outer, length, inner)
+    outs = [(outer * length * inner, type.numpy)]
+    return bound(function, type.numpy, read, source, (*sizes, backwards), outs, **parts)
+
+
+def extremes_so_far(
+    flat: np.ndarray, outer: int, length: int, inner: int, largest: bool
+) -> tuple[np.ndarray, np.ndarray]:
     """The largest (or smallest) elements up to each place, and the places of the last of them."""
     out = empty_row(flat.size, flat.dtype)
     indices = empty_row(flat.size, np.dtype(np.int64))
@@ -49,6 +63,16 @@ def extremes_so_far(flat: np.ndarray, length: int, inner: int, largest: bool) ->
         fold = scans.later_larger if largest else scans.later_smaller
         launch(scans.scan_extremes, flat.dtype, flat, length, inner, out, indices, size=flat.size, fold=fold)
     return out, indices
+
+
+def bound_extremes_so_far(
+    read: Any, source: np.dtype, outer: int, length: int, inner: int, largest: bool
+) -> Callable[[Any], Any]:
+    """``extremes_so_far`` of few elements, bound to a kernel."""
+    size = outer * length * inner
+    fold = scans.later_larger if largest else scans.later_smaller
+    outs = [(size, source), (size, np.dtype(np.int64))]
+    return bound(scans.scan_extremes, source, read, source, (length, inner), outs, fold=fold)
 
 
 def recurrence_axis(flat: np.ndarray, factors: np.ndarray, length: int, inner: int, backwards: bool) -> np.ndarray:

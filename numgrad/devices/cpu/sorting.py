@@ -1,15 +1,19 @@
 """Sorting and what rests on it, by NumPy: the middle axis of a row of elements seen as (outer, length, inner).
 
-A NaN counts as larger than everything.  Equal elements stay in order.
+A kernel sorts short lines.  A NaN counts as larger than everything.  Equal elements stay in order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from numgrad_kernels.cpu import sorting
+
 from ..launches import by_numpy
+from .launching import bound
 
 __all__ = ["consecutive_rows", "kth_axis", "median_axis", "mode_axis", "sort_axis", "unique_elements", "unique_rows"]
 
@@ -43,6 +47,22 @@ def sort_axis(
     """The sorted elements, or the first ``count`` of them, and where they stood."""
     lines = _lines(flat, outer, length, inner)
     return _picked(lines, _order(lines, descending)[..., :count])
+
+
+#: Elements of a line in order up to which it is quicker to put each one in among them.
+_FEW = 64
+
+
+def bound_sort_axis(
+    read: Any, source: np.dtype, outer: int, length: int, inner: int, descending: bool, count: int | None = None
+) -> Callable[[Any], Any] | None:
+    """``sort_axis`` of few elements, bound to a kernel; None where it sorts long lines."""
+    kept = length if count is None else count
+    if not 0 < kept <= _FEW or source.kind == "b":
+        return None
+    outs = [(outer * kept * inner, source), (outer * kept * inner, np.dtype(np.int64))]
+    order = sorting.descending if descending else sorting.before
+    return bound(sorting.sort_lines, source, read, source, (length, inner, kept), outs, before=order)
 
 
 def _first_places(lines: np.ndarray, values: np.ndarray) -> np.ndarray:

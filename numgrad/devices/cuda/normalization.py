@@ -117,5 +117,5 @@ def layer_norm_gradients(
             normalization.layer_norm_columns, kind, grad, flat, means, scales, lines, length, rows, strips,
             THREADS // columns, columns.bit_length() - 1, parts, blocks=pieces * strips,
         )  # fmt: skip
-    sums = parts if pieces == 1 else fold_axis("sum", parts, 1, pieces, 2 * length, type)
+    sums = parts if pieces == 1 else fold_axis(parts, 1, pieces, 2 * length, "sum", type)
     return out, sums[:length], sums[length:]

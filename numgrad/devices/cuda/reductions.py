@@ -101,7 +101,7 @@ def as_numbers(row: DeviceRow) -> DeviceRow:
 
 
 def fold_axis(
-    name: str, flat: DeviceRow, outer: int, length: int, inner: int, type: Any, divisor: float = 1.0
+    flat: DeviceRow, outer: int, length: int, inner: int, name: str, type: Any, divisor: float = 1.0
 ) -> DeviceRow:
     """The reduction ``name`` over the middle axis: "sum", "prod", "max", "nonzero" ..., of this type.
 
@@ -122,7 +122,7 @@ def fold_axis(
 
 def mean_axis(flat: DeviceRow, outer: int, length: int, inner: int, type: Any) -> DeviceRow:
     """The mean over the middle axis."""
-    return fold_axis("sum", flat, outer, length, inner, type, float(length))
+    return fold_axis(flat, outer, length, inner, "sum", type, float(length))
 
 
 def variance_axis(

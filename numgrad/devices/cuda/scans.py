@@ -103,7 +103,7 @@ def _fold_pieces(
 
 
 def scan_axis(
-    name: str, flat: DeviceRow, outer: int, length: int, inner: int, type: Any, backwards: bool = False
+    flat: DeviceRow, outer: int, length: int, inner: int, name: str, type: Any, backwards: bool = False
 ) -> DeviceRow:
     """The running "sum", "prod" or "logsumexp" of this type, from the first element or from the last."""
     compute = type.numpy
@@ -115,7 +115,9 @@ def scan_axis(
     return out
 
 
-def extremes_so_far(flat: DeviceRow, length: int, inner: int, largest: bool) -> tuple[DeviceRow, DeviceRow]:
+def extremes_so_far(
+    flat: DeviceRow, outer: int, length: int, inner: int, largest: bool
+) -> tuple[DeviceRow, DeviceRow]:
     """The largest (or smallest) elements up to each place, and the places of the last of them."""
     out = empty_row(flat.size, flat.dtype, flat.device)
     indices = empty_row(flat.size, _INDICES, flat.device)

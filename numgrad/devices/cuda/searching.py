@@ -37,7 +37,7 @@ def search_rows(
 def value_range(flat: DeviceRow) -> tuple[Any, Any]:
     """The smallest and the largest element, read back as Python numbers; NaN if there is one."""
     type = tensor_type(dtype.of_numpy[flat.dtype], device("cuda", flat.device))
-    low, high = (fold_axis(name, flat, 1, flat.size, 1, type) for name in ("min", "max"))
+    low, high = (fold_axis(flat, 1, flat.size, 1, name, type) for name in ("min", "max"))
     return low.item(0), high.item(0)
 
 

@@ -7,7 +7,8 @@ from collections import namedtuple
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..._layout import Layout, normal_dim, numel
+from ... import devices
+from ..._layout import Layout, layout_of, normal_dim, numel
 from ..._tensor import Tensor, fresh, tensor_of
 from ..._types import dtype, int64, tensor_type
 from ..copying import row_of, row_reader
@@ -15,9 +16,12 @@ from ..indexing.gathering import scatter_zeros
 from ..shapes.views import permute_op, unsqueeze_op
 
 __all__ = [
-    "axis_reader", "axis_view", "check_not_empty", "index_tensor", "numpy_names", "one_dim", "picked_gradient",
-    "reduced_shape", "restored", "return_type",
+    "Prepared", "axis_launcher", "axis_reader", "axis_view", "check_not_empty", "index_tensor", "numpy_names",
+    "one_dim", "picked", "picked_gradient", "picked_of_shape", "reduced_shape", "restored", "return_type",
 ]
+
+#: What an operation decides: the layout of its result and what computes that, or those of several.
+Prepared = tuple[Any, Callable[..., Any]]
 
 
 def axis_view(input: Tensor, dims: tuple[int, ...]) -> tuple[Any, int, int, int]:
@@ -42,6 +46,31 @@ def axis_reader(
         sizes = _sizes(view.shape, tuple(range(len(order) - len(dims), len(order))))
         return lambda tensor: read(tensor_of(view, tensor._storage, tensor._offset)), *sizes
     return row_reader(input, kind), *_sizes(input.shape, dims)
+
+
+def axis_launcher(
+    name: str, input: Layout, dims: tuple[int, ...], *arguments: Any, kind: dtype | None = None
+) -> Callable[[Tensor], Any]:
+    """What calls a device's function along ``dims`` of tensors of this layout, converted to ``kind`` if that is given.
+
+    The function takes what ``axis_reader`` gives, and then ``arguments``.
+    """
+    read, *sizes = axis_reader(input, dims, kind)
+    type = input.type if kind is None else tensor_type(kind, input.type.device)
+    return devices.axis_launcher(name, read, type, tuple(sizes), *arguments)
+
+
+def picked(name: str, input: Layout, dim: int, keepdim: bool, *arguments: Any) -> Prepared:
+    """A device's function that picks an element of each line along ``dim``: elements and their places."""
+    return picked_of_shape(name, input, (dim,), reduced_shape(input.shape, (dim,), keepdim), *arguments)
+
+
+def picked_of_shape(
+    name: str, input: Layout, dims: tuple[int, ...], shape: tuple[int, ...], *arguments: Any
+) -> Prepared:
+    """The same of several elements of each line, where a result has this shape."""
+    layouts = layout_of(input.type, shape), layout_of(tensor_type(int64, input.type.device), shape)
+    return layouts, axis_launcher(name, input, dims, *arguments)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -91,20 +120,20 @@ def numpy_names(
     return dim, given.get("keepdims", keepdim)
 
 
-def check_not_empty(input: Tensor, name: str, dim: int | None) -> None:
+def check_not_empty(input: Layout, name: str, dim: int | None) -> None:
     """Raise if there is nothing to choose from: along ``dim``, or anywhere.
 
     Raises:
         RuntimeError, IndexError: there is not.
     """
     if dim is None:
-        if input._layout.size == 0:
+        if input.size == 0:
             error = IndexError if name.startswith("arg") else RuntimeError  # as in PyTorch
             raise error(
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
                 f"with the 'dim' argument (shape {list(input.shape)})."
             )
-    elif input._layout.shape and input._layout.shape[dim] == 0:
+    elif input.shape and input.shape[dim] == 0:
         raise IndexError(
             f"{name}(): Expected reduction dim {dim} to have non-zero size (shape {list(input.shape)})."
         )
@@ -136,7 +165,7 @@ def index_tensor(row: Any, shape: tuple[int, ...], input: Tensor) -> Tensor:
     return fresh(row, shape, tensor_type(int64, input.device))
 
 
-def one_dim(input: Tensor, dim: Any, name: str) -> int:
+def one_dim(input: Layout, dim: Any, name: str) -> int:
     """``dim``, an int, counted from the front.
 
     Raises:
@@ -144,4 +173,4 @@ def one_dim(input: Tensor, dim: Any, name: str) -> int:
     """
     if not hasattr(dim, "__index__"):
         raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
-    return normal_dim(dim, len(input._layout.shape))
+    return normal_dim(dim, len(input.shape))

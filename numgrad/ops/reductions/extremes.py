@@ -5,67 +5,57 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ... import devices
-from ..._layout import all_dims, normal_dim, normal_dims
-from ..._tensor import Tensor, fresh
-from ..._types import bool_
-from ..batches import is_mapped
-from ..copying import contiguous, convert
-from ..examples import free
+from ..._layout import Layout, all_dims, layout_of, normal_dims
+from ..._types import bool_, int64, tensor_type
+from ..copying import convert
+from ..lookup import lookup
+from ..planned import planned
 from ..pointwise.arithmetic import div, mul
-from ..pointwise.comparison import eq, isnan, where
-from ..shapes.views import expand, reshape
-from ..table import operation, public
+from ..pointwise.comparison import eq, isnan, maximum, minimum, where
+from ..shapes.views import expand
+from ..table import public
 from .axes import (
-    axis_view,
+    Prepared,
+    axis_launcher,
     check_not_empty,
-    index_tensor,
     numpy_names,
     one_dim,
+    picked,
     picked_gradient,
     reduced_shape,
     restored,
     return_type,
 )
-from .sums import fold, sum_all, sum_dims
+from .sums import folded, sum_all, sum_dims
 
 __all__ = [
     "amax", "amin", "aminmax", "argmax", "argmin", "max", "max_dim", "min", "refuse_complex_order", "shared_evenly",
 ]
 
-_max_result, _min_result = return_type("max"), return_type("min")
-_aminmax_result = return_type("aminmax", "min", "max")
 
-
-def refuse_complex_order(input: Tensor, kernel: str) -> None:
+def refuse_complex_order(input: Layout, kernel: str) -> None:
     """Raise if the input is complex: such numbers have no order.
 
     Raises:
         NotImplementedError: it is.
     """
-    if input._layout.type.dtype.is_complex:
+    if input.type.dtype.is_complex:
         raise NotImplementedError(
-            f"\"{kernel}\" not implemented for '{input._layout.type.dtype.legacy}' (shape {list(input.shape)})"
+            f"\"{kernel}\" not implemented for '{input.type.dtype.legacy}' (shape {list(input.shape)})"
         )
 
 
 # -- along one dimension, with indices --------------------------------------------------------------------------
 
 
-def _extreme(input: Tensor, dim: int, keepdim: bool, largest: bool) -> tuple[Tensor, Tensor]:
-    values, indices = devices.extreme_axis(*axis_view(input, (dim,)), largest)
-    shape = reduced_shape(input._layout.shape, (dim,), keepdim)
-    return fresh(values, shape, input._layout.type), index_tensor(indices, shape, input)
+@planned("MaxBackward0", outputs=["out", "indices"], dims=["dim"])
+def max_dim(input: Layout, dim: int, keepdim: bool) -> Prepared:
+    return picked("extreme_axis", input, dim, keepdim, True)
 
 
-@operation("MaxBackward0", outputs=["out", "indices"], dims=["dim"])
-def max_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    return _extreme(input, dim, keepdim, True)
-
-
-@operation("MinBackward0", outputs=["out", "indices"], dims=["dim"])
-def min_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    return _extreme(input, dim, keepdim, False)
+@planned("MinBackward0", outputs=["out", "indices"], dims=["dim"])
+def min_dim(input: Layout, dim: int, keepdim: bool) -> Prepared:
+    return picked("extreme_axis", input, dim, keepdim, False)
 
 
 @max_dim.gradient("input")
@@ -77,14 +67,14 @@ def _(grad, indices, input_shape, dim, keepdim):
 # -- of all elements --------------------------------------------------------------------------------------------
 
 
-@operation("MaxBackward1")
-def max_all(input: Tensor) -> Tensor:
-    return fold("max", input, all_dims(input._layout.shape), False, input._layout.type)
+@planned("MaxBackward1")
+def max_all(input: Layout) -> Prepared:
+    return folded("max", input, all_dims(input.shape), False, input.type)
 
 
-@operation("MinBackward1")
-def min_all(input: Tensor) -> Tensor:
-    return fold("min", input, all_dims(input._layout.shape), False, input._layout.type)
+@planned("MinBackward1")
+def min_all(input: Layout) -> Prepared:
+    return folded("min", input, all_dims(input.shape), False, input.type)
 
 
 @max_all.gradient("input")
@@ -95,7 +85,10 @@ def shared_evenly(grad, input, out):
     return where(mask, div(grad, sum_all(convert(mask, input.dtype))), 0)
 
 
-def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None, **names: Any) -> Any:
+@lookup(results=return_type("max"))
+def max(
+    input: Layout, dim: int | Layout | None = None, keepdim: bool = False, *, other: Layout | None = None, **names: Any
+) -> Any:
     """The largest element; with ``dim`` the largest along it and their indices; of two tensors the larger elements.
 
     A NaN counts as larger than everything; of equal elements the first index is given.
@@ -105,10 +98,13 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     """
     if names:
         dim, keepdim = numpy_names("max", names, dim, keepdim)
-    return _max_or_min(input, dim if other is None else other, keepdim, "max", max_all, max_dim, _max_result)
+    return _max_or_min(input, dim if other is None else other, keepdim, "max", max_all, max_dim, maximum)
 
 
-def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None, **names: Any) -> Any:
+@lookup(results=return_type("min"))
+def min(
+    input: Layout, dim: int | Layout | None = None, keepdim: bool = False, *, other: Layout | None = None, **names: Any
+) -> Any:
     """The smallest element; with ``dim`` the smallest along it and their indices; of two tensors the smaller elements.
 
     A NaN counts as smaller than everything; of equal elements the first index is given.
@@ -118,35 +114,35 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     """
     if names:
         dim, keepdim = numpy_names("min", names, dim, keepdim)
-    return _max_or_min(input, dim if other is None else other, keepdim, "min", min_all, min_dim, _min_result)
+    return _max_or_min(input, dim if other is None else other, keepdim, "min", min_all, min_dim, minimum)
 
 
 def _max_or_min(
-    input: Tensor, dim: Any, keepdim: bool, name: str, over_all: Any, over_dim: Any, result: Any
+    input: Layout, dim: Any, keepdim: bool, name: str, over_all: Any, over_dim: Any, of_two: Any
 ) -> Any:
-    if isinstance(dim, Tensor):
-        return getattr(input, f"{name}imum")(dim)
+    if isinstance(dim, Layout):
+        return of_two, ()
     if dim is None:
         refuse_complex_order(input, f"{name}_all")
         check_not_empty(input, name, None)
-        return over_all(input)
+        return over_all, ()
     dim = one_dim(input, dim, name)
     refuse_complex_order(input, name)
     check_not_empty(input, name, dim)
-    return result(*over_dim(input, dim, keepdim))
+    return over_dim, (dim, keepdim)
 
 
 # -- values alone, over several dimensions ----------------------------------------------------------------------
 
 
-@operation("AmaxBackward0", dims=["dims"])
-def amax_op(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
-    return fold("max", input, dims, keepdim, input._layout.type)
+@planned("AmaxBackward0", dims=["dims"])
+def amax_op(input: Layout, dims: tuple[int, ...], keepdim: bool) -> Prepared:
+    return folded("max", input, dims, keepdim, input.type)
 
 
-@operation("AminBackward0", dims=["dims"])
-def amin_op(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
-    return fold("min", input, dims, keepdim, input._layout.type)
+@planned("AminBackward0", dims=["dims"])
+def amin_op(input: Layout, dims: tuple[int, ...], keepdim: bool) -> Prepared:
+    return folded("min", input, dims, keepdim, input.type)
 
 
 @amax_op.gradient("input")
@@ -157,7 +153,8 @@ def _shared_evenly_over(grad, input, out, dims, keepdim):
     return mul(mask, div(restored(grad, dims, keepdim), sum_dims(mask, dims, True)))
 
 
-def amax(input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False, **names: Any) -> Tensor:
+@lookup
+def amax(input: Layout, dim: int | Sequence[int] = (), keepdim: bool = False, **names: Any) -> Any:
     """The largest elements over all or some dimensions; the gradient is shared evenly among equal ones.
 
     Raises:
@@ -165,10 +162,11 @@ def amax(input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False, **
     """
     if names:
         dim, keepdim = numpy_names("amax", names, dim, keepdim, empty=())
-    return amax_op(input, _checked_dims(input, dim, "amax", "max_values_cpu"), keepdim)
+    return amax_op, (_checked_dims(input, dim, "amax", "max_values_cpu"), keepdim)
 
 
-def amin(input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False, **names: Any) -> Tensor:
+@lookup
+def amin(input: Layout, dim: int | Sequence[int] = (), keepdim: bool = False, **names: Any) -> Any:
     """The smallest elements over all or some dimensions; the gradient is shared evenly among equal ones.
 
     Raises:
@@ -176,12 +174,12 @@ def amin(input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False, **
     """
     if names:
         dim, keepdim = numpy_names("amin", names, dim, keepdim, empty=())
-    return amin_op(input, _checked_dims(input, dim, "amin", "min_values_cpu"), keepdim)
+    return amin_op, (_checked_dims(input, dim, "amin", "min_values_cpu"), keepdim)
 
 
-def _checked_dims(input: Tensor, dim: int | Sequence[int], name: str, kernel: str) -> tuple[int, ...]:
+def _checked_dims(input: Layout, dim: int | Sequence[int], name: str, kernel: str) -> tuple[int, ...]:
     refuse_complex_order(input, kernel)
-    dims = normal_dims(dim, len(input._layout.shape))
+    dims = normal_dims(dim, len(input.shape))
     if isinstance(dim, Sequence) and len(dim) == 0:
         check_not_empty(input, name, None)
     for one in dims:
@@ -189,9 +187,10 @@ def _checked_dims(input: Tensor, dim: int | Sequence[int], name: str, kernel: st
     return dims
 
 
-@operation("AminmaxBackward0", outputs=["min", "max"], dims=["dims"])
-def aminmax_op(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> tuple[Tensor, Tensor]:
-    return fold("min", input, dims, keepdim, input._layout.type), fold("max", input, dims, keepdim, input._layout.type)
+@planned("AminmaxBackward0", outputs=["min", "max"], dims=["dims"])
+def aminmax_op(input: Layout, dims: tuple[int, ...], keepdim: bool) -> Prepared:
+    (low, smallest), (high, largest) = [folded(name, input, dims, keepdim, input.type) for name in ("min", "max")]
+    return (low, high), lambda tensor: (smallest(tensor), largest(tensor))
 
 
 @aminmax_op.gradient("input")
@@ -204,7 +203,8 @@ def _(grad, input, min, max, dims, keepdim):
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
-def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, **names: Any) -> Any:
+@lookup(results=return_type("aminmax", "min", "max"))
+def aminmax(input: Layout, *, dim: int | None = None, keepdim: bool = False, **names: Any) -> Any:
     """The smallest and the largest elements, over all dimensions or one, as ``min`` and ``max``.
 
     Raises:
@@ -216,55 +216,59 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, **n
     if dim is not None:
         dim = one_dim(input, dim, "aminmax")
         check_not_empty(input, "aminmax", dim)
-    elif input._layout.size == 0:
+    elif input.size == 0:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity "
             f"(shape {list(input.shape)})."
         )
-    dims = all_dims(input._layout.shape) if dim is None else normal_dims(dim, len(input._layout.shape))
-    return _aminmax_result(*aminmax_op(input, dims, keepdim))
+    return aminmax_op, (normal_dims(dim, len(input.shape)), keepdim)
 
 
 # -- places -----------------------------------------------------------------------------------------------------
 
 
-@free
-def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, **names: Any) -> Tensor:
+@planned("ArgmaxBackward0", nondifferentiable=["input"], dims=["dims"])
+def argmax_op(input: Layout, dims: tuple[int, ...], keepdim: bool) -> Prepared:
+    return _places(input, dims, keepdim, True)
+
+
+@planned("ArgminBackward0", nondifferentiable=["input"], dims=["dims"])
+def argmin_op(input: Layout, dims: tuple[int, ...], keepdim: bool) -> Prepared:
+    return _places(input, dims, keepdim, False)
+
+
+def _places(input: Layout, dims: tuple[int, ...], keepdim: bool, largest: bool) -> Prepared:
+    extremes = axis_launcher("extreme_axis", input, dims, largest)
+    layout = layout_of(tensor_type(int64, input.type.device), reduced_shape(input.shape, dims, keepdim))
+    return layout, lambda tensor: extremes(tensor)[1]
+
+
+@lookup
+def argmax(input: Layout, dim: int | None = None, keepdim: bool = False, **names: Any) -> Any:
     """The index of the largest element: in the flattened tensor, or along a dimension."""
     if names:
         dim, keepdim = numpy_names("argmax", names, dim, keepdim)
-    return _place(input, dim, keepdim, "argmax", True)
+    return argmax_op, (_dims_of_place(input, dim, "argmax"), keepdim)
 
 
-@free
-def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, **names: Any) -> Tensor:
+@lookup
+def argmin(input: Layout, dim: int | None = None, keepdim: bool = False, **names: Any) -> Any:
     """The index of the smallest element: in the flattened tensor, or along a dimension."""
     if names:
         dim, keepdim = numpy_names("argmin", names, dim, keepdim)
-    return _place(input, dim, keepdim, "argmin", False)
+    return argmin_op, (_dims_of_place(input, dim, "argmin"), keepdim)
 
 
-def _place(input: Tensor, dim: int | None, keepdim: bool, name: str, largest: bool) -> Tensor:
-    kind = input._layout.type.dtype
+def _dims_of_place(input: Layout, dim: int | None, name: str) -> tuple[int, ...]:
+    kind = input.type.dtype
     if kind is bool_ or kind.is_complex:
         which = "bool" if kind is bool_ else "complex"
         raise RuntimeError(f"{name}(): does not support {which} input (dtype {kind}, shape {list(input.shape)})")
-    input = input.detach()
-    if dim is None:
-        check_not_empty(input, name, None)
-        row = reshape(contiguous(input), -1)
-        index = _found(row, 0, False, largest)
-        return reshape(index, (1,) * len(input._layout.shape)) if keepdim else index
-    dim = one_dim(input, dim, name)
+    if dim is not None:
+        dim = one_dim(input, dim, name)
     check_not_empty(input, name, dim)
-    return _found(input, normal_dim(dim, len(input._layout.shape)), keepdim, largest)
-
-
-def _found(input: Tensor, dim: int, keepdim: bool, largest: bool) -> Tensor:
-    if is_mapped(input):  # under ``vmap`` an operation of the table is to do it
-        return (max_dim if largest else min_dim)(input, dim, keepdim)[1]
-    return _extreme(input, dim, keepdim, largest)[1]
+    return normal_dims(dim, len(input.shape))
 
 
 for _function in (max, min, amax, amin, aminmax, argmax, argmin):
-    public(_function)
+    public(_function, checks=True)

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import devices
-from ..._layout import normal_dims
-from ..._tensor import Tensor, fresh
+from ..._layout import Layout, layout_of, normal_dims
+from ..._tensor import tensor_of
 from ..._types import dtype, int64, real_of, tensor_type, to_dtype
 from ..copying import convert
-from ..pointwise.arithmetic import abs, div, mul, sgn, sign
+from ..lookup import lookup
+from ..planned import planned
+from ..pointwise.arithmetic import abs, abs_complex, div, mul, sgn, sign
 from ..pointwise.comparison import eq, isnan, where
 from ..pointwise.powers import pow
-from ..table import operation, public
-from .axes import axis_view, reduced_shape, restored
+from ..table import public
+from .axes import Prepared, axis_launcher, reduced_shape, restored
 from .sums import sum_dims
 
 __all__ = ["norm", "vector_norm"]
@@ -22,12 +24,18 @@ __all__ = ["norm", "vector_norm"]
 _INFINITE = (float("inf"), float("-inf"))
 
 
-@operation("LinalgVectorNormBackward0", dims=["dims"])
-def vector_norm_op(input: Tensor, order: float, dims: tuple[int, ...], keepdim: bool, kind: dtype) -> Tensor:
-    type = tensor_type(kind, input.device)
-    magnitudes = abs(input) if input._layout.type.dtype.is_complex else input
-    row = devices.norm_axis(*axis_view(magnitudes, dims), order, type)
-    return fresh(row, reduced_shape(input._layout.shape, dims, keepdim), type)
+@planned("LinalgVectorNormBackward0", dims=["dims"])
+def vector_norm_op(input: Layout, order: float, dims: tuple[int, ...], keepdim: bool, kind: dtype) -> Prepared:
+    type = tensor_type(kind, input.type.device)
+    out = layout_of(type, reduced_shape(input.shape, dims, keepdim))
+    own = input.type.dtype
+    if not own.is_complex:
+        return out, axis_launcher("norm_axis", input, dims, order, type)
+    magnitudes = layout_of(tensor_type(real_of(own), input.type.device), input.shape)
+    program = abs_complex.op.program((own,), abs_complex.op.statics, own, magnitudes.type.dtype)
+    absolute = devices.pointwise_launcher(program, [input], [magnitudes])
+    launch = axis_launcher("norm_axis", magnitudes, dims, order, type)
+    return out, lambda tensor: launch(tensor_of(magnitudes, absolute(tensor)))
 
 
 @vector_norm_op.gradient("input")
@@ -53,9 +61,10 @@ def _(grad, input, out, order, dims, keepdim):
     return mul(powers, where(nothing, 0, div(grad, pow(out, order - 1))))
 
 
+@lookup
 def vector_norm(
-    x: Tensor, ord: float = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None
-) -> Tensor:
+    x: Layout, ord: float = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
     """``sum(|x| ** ord) ** (1 / ord)`` over all or some dimensions, computed in ``dtype``.
 
     ``ord`` 0 counts the elements that are not 0; infinity takes the largest absolute value, minus infinity the
@@ -64,11 +73,15 @@ def vector_norm(
     Raises:
         RuntimeError: the elements are integers or bools, or there are none and the norm of nothing is undefined.
     """
+    return _resolved(x, ord, dim, keepdim, dtype)
+
+
+def _resolved(x: Layout, ord: float, dim: int | Sequence[int] | None, keepdim: bool, dtype: Any) -> Any:
     if isinstance(ord, bool) or not isinstance(ord, int | float):
         raise TypeError(
             f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}"
         )
-    kind = x._layout.type.dtype
+    kind = x.type.dtype
     if kind.category <= int64.category:
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {kind.legacy} "
@@ -76,32 +89,33 @@ def vector_norm(
         )
     if dtype is not None:
         kind = to_dtype(dtype)
-    dims = normal_dims(dim, len(x._layout.shape))
+    dims = normal_dims(dim, len(x.shape))
     if ord < 0 or ord in _INFINITE:
         _check_identity(x, ord, dim, dims)
-    return vector_norm_op(x, float(ord), dims, keepdim, real_of(kind))
+    return vector_norm_op, (float(ord), dims, keepdim, real_of(kind))
 
 
-def _check_identity(x: Tensor, ord: float, dim: Any, dims: tuple[int, ...]) -> None:
+def _check_identity(x: Layout, ord: float, dim: Any, dims: tuple[int, ...]) -> None:
     """Raise if a norm of nothing would have to be given that has none."""
     whole = dim is None or (isinstance(dim, Sequence) and len(dim) == 0)
-    if whole and x._layout.size == 0:
+    if whole and x.size == 0:
         raise RuntimeError(
             f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have "
             f"an identity (shape {list(x.shape)})"
         )
     for one in dims:
-        if x._layout.shape and x._layout.shape[one] == 0:
+        if x.shape and x.shape[one] == 0:
             raise RuntimeError(
                 f"linalg.vector_norm cannot compute the {ord} norm on the dimension {one} because this dimension is "
                 f"empty and the operation does not have an identity (shape {list(x.shape)})"
             )
 
 
+@lookup
 def norm(
-    input: Tensor, p: float | str | None = "fro", dim: int | Sequence[int] | None = None, keepdim: bool = False,
+    input: Layout, p: float | str | None = "fro", dim: int | Sequence[int] | None = None, keepdim: bool = False,
     dtype: Any = None,
-) -> Tensor:
+) -> Any:
     """The norm of order ``p`` of all elements, or over some dimensions; "fro" and None stand for 2.
 
     Raises:
@@ -115,7 +129,7 @@ def norm(
         raise RuntimeError(
             f"linalg.matrix_norm: Order {p} not supported: numgrad has 'fro' and numbers (shape {list(input.shape)})"
         )
-    return vector_norm(input, p, dim, keepdim, dtype=dtype)
+    return _resolved(input, p, dim, keepdim, dtype)
 
 
-public(norm)
+public(norm, checks=True)

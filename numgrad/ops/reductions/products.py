@@ -8,30 +8,32 @@ from __future__ import annotations
 from typing import Any
 
 from ... import devices
-from ..._layout import all_dims
-from ..._tensor import Tensor, fresh
+from ..._layout import Layout, all_dims, layout_of
+from ..._tensor import Tensor
 from ..._types import bool_, dtype, to_dtype
 from ..batches import is_mapped
-from ..copying import convert, row_of
+from ..copying import convert, row_reader, warn_of_loss
+from ..lookup import lookup
+from ..planned import planned
 from ..pointwise.arithmetic import conj, div, mul
 from ..shapes.views import reshape
-from ..table import operation, public
-from .axes import axis_view, numpy_names, one_dim, restored
-from .sums import all, as_real, fold, summed_type
+from ..table import public
+from .axes import Prepared, axis_launcher, axis_reader, numpy_names, one_dim, restored
+from .sums import all, as_real, folded, summed_type
 
-__all__ = ["cumprod", "linear_recurrence", "prod", "shift"]
+__all__ = ["cumprod", "linear_recurrence", "prod", "scanned", "shift"]
 
 # -- products ---------------------------------------------------------------------------------------------------
 
 
-def _prod(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Tensor:
-    type = summed_type(input._layout, kind)
-    return fold("all" if type.dtype is bool_ else "prod", convert(input, as_real(input._layout, type) or input.dtype), dims, keepdim, type)
+def _prod(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Prepared:
+    type = summed_type(input, kind)
+    return folded("all" if type.dtype is bool_ else "prod", input, dims, keepdim, type)
 
 
-@operation("ProdBackward0")
-def prod_all(input: Tensor, kind: dtype | None = None) -> Tensor:
-    return _prod(input, all_dims(input._layout.shape), False, kind)
+@planned("ProdBackward0")
+def prod_all(input: Layout, kind: dtype | None = None) -> Prepared:
+    return _prod(input, all_dims(input.shape), False, kind)
 
 
 @prod_all.gradient("input")
@@ -44,9 +46,9 @@ def _(grad, input, out):
     return mul(grad, conj(reshape(_products_of_others(row, 0), input._layout.shape)))
 
 
-@operation("ProdBackward1", dims=["dim"])
-def prod_dim(input: Tensor, dim: int, keepdim: bool, kind: dtype | None = None) -> Tensor:
-    return _prod(input, (dim,) if input._layout.shape else (), keepdim, kind)
+@planned("ProdBackward1", dims=["dim"])
+def prod_dim(input: Layout, dim: int, keepdim: bool, kind: dtype | None = None) -> Prepared:
+    return _prod(input, (dim,) if input.shape else (), keepdim, kind)
 
 
 @prod_dim.gradient("input")
@@ -67,7 +69,8 @@ def _products_of_others(input: Tensor, dim: int) -> Tensor:
     return mul(before, after)
 
 
-def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None, **names: Any) -> Tensor:
+@lookup
+def prod(input: Layout, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None, **names: Any) -> Any:
     """The product of all elements, or along a dimension, computed in ``dtype``.
 
     Integers and bools are multiplied as int64 unless it says otherwise.
@@ -77,19 +80,27 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
     if dtype is not None:
         dtype = to_dtype(dtype)
     if dim is None:
-        return prod_all(input, dtype)
-    return prod_dim(input, one_dim(input, dim, "prod"), keepdim, dtype)
+        return prod_all, (dtype,)
+    return prod_dim, (one_dim(input, dim, "prod"), keepdim, dtype)
 
 
 # -- running products -------------------------------------------------------------------------------------------
 
 
-@operation("CumprodBackward0", dims=["dim"])
-def cumprod_op(input: Tensor, dim: int, backwards: bool, kind: dtype | None = None) -> Tensor:
+def scanned(name: str, input: Layout, dim: int, backwards: bool, kind: dtype | None) -> Prepared:
+    """The device's scan ``name`` along a dimension, computed in ``kind``."""
+    type = summed_type(input, kind)
+    real = as_real(input, type)
+    if real is not None:
+        warn_of_loss(input.type.dtype, real)
+    launch = axis_launcher("scan_axis", input, (dim,), name, type, backwards, kind=real)
+    return layout_of(type, input.shape), launch
+
+
+@planned("CumprodBackward0", dims=["dim"])
+def cumprod_op(input: Layout, dim: int, backwards: bool, kind: dtype | None = None) -> Prepared:
     """The products of the elements up to each; if ``backwards``, of those from each."""
-    type = summed_type(input._layout, kind)
-    row = devices.scan_axis("prod", *axis_view(convert(input, as_real(input._layout, type) or input.dtype), (dim,)), type, backwards)
-    return fresh(row, input._layout.shape, type)
+    return scanned("prod", input, dim, backwards, kind)
 
 
 @cumprod_op.gradient("input")
@@ -102,26 +113,24 @@ def _(grad, input, out, dim, backwards):
     return mul(conj(shift(out, dim, backwards, 1)), following)
 
 
-def cumprod(input: Tensor, dim: Any = None, *, dtype: Any = None, **names: Any) -> Tensor:
+@lookup
+def cumprod(input: Layout, dim: Any = None, *, dtype: Any = None, **names: Any) -> Any:
     """The products of the elements up to each one along a dimension, computed in ``dtype``, int64 for integers.
 
     The gradient is ``P[k-1] * S[k]`` with the products ``P`` and ``S[k] = grad[k] + input[k+1] * S[k+1]``.
     """
     if names:
         dim, _ = numpy_names("cumprod", names, dim)
-    return cumprod_op(
-        input, one_dim(input, dim, "cumprod"), False, None if dtype is None else to_dtype(dtype)
-    )
+    return cumprod_op, (one_dim(input, dim, "cumprod"), False, None if dtype is None else to_dtype(dtype))
 
 
 # -- what the gradients are made of -----------------------------------------------------------------------------
 
 
-@operation("ShiftBackward0", dims=["dim"])
-def shift(input: Tensor, dim: int, backwards: bool, fill: float) -> Tensor:
+@planned("ShiftBackward0", dims=["dim"])
+def shift(input: Layout, dim: int, backwards: bool, fill: float) -> Prepared:
     """The elements moved one place on along the dimension (back if ``backwards``), ``fill`` where there is none."""
-    row = devices.shift_axis(*axis_view(input, (dim,)), backwards, fill)
-    return fresh(row, input._layout.shape, input._layout.type)
+    return layout_of(input.type, input.shape), axis_launcher("shift_axis", input, (dim,), backwards, fill)
 
 
 @shift.gradient("input")
@@ -130,16 +139,19 @@ def _(grad, dim, backwards):
     return shift(grad, dim, not backwards, 0)
 
 
-@operation("LinearRecurrenceBackward0", inputs=["input", "factors"], dims=["dim"])
-def linear_recurrence(input: Tensor, factors: Tensor, dim: int, backwards: bool) -> Tensor:
+@planned("LinearRecurrenceBackward0", inputs=["input", "factors"], dims=["dim"])
+def linear_recurrence(input: Layout, factors: Layout, dim: int, backwards: bool) -> Prepared:
     """``out[k] = input[k] + factors[k] * out[k-1]`` along the dimension, or of ``k+1`` if ``backwards``.
 
     The first factor does not count.
     """
-    row, _, length, inner = axis_view(input, (dim,))
-    return fresh(
-        devices.recurrence_axis(row, row_of(factors), length, inner, backwards), input._layout.shape, input._layout.type
-    )
+    read, _, length, inner = axis_reader(input, (dim,))
+    read_factors = row_reader(factors)
+
+    def launch(input: Tensor, factors: Tensor) -> Any:
+        return devices.recurrence_axis(read(input), read_factors(factors), length, inner, backwards)
+
+    return layout_of(input.type, input.shape), launch
 
 
 def _through_recurrence(grad: Tensor, factors: Tensor, dim: int, backwards: bool) -> Tensor:
@@ -159,4 +171,4 @@ def _(grad, factors, out, dim, backwards):
 
 
 for _function in (prod, cumprod):
-    public(_function)
+    public(_function, checks=True)

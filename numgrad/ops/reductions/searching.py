@@ -40,7 +40,7 @@ def _along(
     name: str, find: Any, input: Tensor, dim: int, return_inverse: bool, return_counts: bool
 ) -> Any:
     """The different slices along a dimension."""
-    dim = one_dim(input, dim, name)
+    dim = one_dim(input._layout, dim, name)
     shape = input._layout.shape
     length = shape[dim] if shape else 1
     if numel(shape) == 0 and length:
@@ -70,7 +70,7 @@ def unique(
         return_inverse: whether to return for each element (or slice) which of them it is, too.
         return_counts: whether to return how often each occurs, too.
     """
-    refuse_complex_order(input, "unique")
+    refuse_complex_order(input._layout, "unique")
     input = input.detach()
     if dim is not None:
         return _along("unique", devices.unique_rows, input, dim, return_inverse, return_counts)
@@ -83,7 +83,7 @@ def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The elements, or slices along ``dim``, that differ from the one before; see :func:`unique`."""
-    refuse_complex_order(input, "unique")
+    refuse_complex_order(input._layout, "unique")
     input = input.detach()
     if dim is not None:
         return _along("unique_consecutive", devices.consecutive_rows, input, dim, return_inverse, return_counts)
@@ -197,8 +197,8 @@ def searchsorted(
                 f"{list(own)} and got sorter tensor {list(sorter.shape)}"
             )
         rows = rows.gather(-1, sorter)
-    refuse_complex_order(rows, "searchsorted_out_cpu")
-    refuse_complex_order(values, "searchsorted_out_cpu")
+    refuse_complex_order(rows._layout, "searchsorted_out_cpu")
+    refuse_complex_order(values._layout, "searchsorted_out_cpu")
     length = own[-1]
     count = numel(wanted) if len(own) == 1 else wanted[-1]
     kinds = rows._layout.type.dtype, values._layout.type.dtype

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from numgrad_kernels import scalar
+
 from ... import devices
-from ..._layout import normal_dims, numel
-from ..._tensor import Tensor, fresh
-from ..._types import dtype, get_default_dtype, int64, tensor_type, to_dtype
-from ..arguments import checked
+from ..._layout import Layout, layout_of, normal_dims, numel
+from ..._tensor import Tensor, tensor_of
+from ..._types import TensorType, dtype, get_default_dtype, int64, real_of, tensor_type, to_dtype
 from ..copying import convert
+from ..lookup import lookup
+from ..planned import planned
 from ..pointwise.arithmetic import add, div, exp, mul, sub
 from ..pointwise.comparison import eq, where
-from ..pointwise.complexes import imag, real
-from ..pointwise.powers import sqrt
-from ..table import operation, public
-from .axes import axis_view, numpy_names, reduced_shape, restored
-from .sums import fold, folded, mean_dims, mean_gradient, summed_type
+from ..table import public
+from .axes import Prepared, axis_launcher, numpy_names, reduced_shape, restored
+from .sums import folded, mean_dims, mean_gradient, summed_type
 
 __all__ = [
     "count_nonzero", "logsumexp", "nanmean", "nansum", "std", "std_mean", "var", "var_mean",
@@ -27,17 +29,68 @@ __all__ = [
 # -- variances --------------------------------------------------------------------------------------------------
 
 
-def _moments(
-    input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool, root: bool
-) -> tuple[Tensor, Tensor]:
-    """The variance, or its square root, and the mean."""
-    layout = input._layout
-    if layout.type.dtype.is_complex:  # the squared distances of both parts
-        spread = add(*[_moments(part(input), dims, correction, keepdim, False)[0] for part in (real, imag)])
-        return sqrt(spread) if root else spread, mean_dims(input, dims, keepdim)
-    spread, mean = devices.variance_axis(*axis_view(input, dims), correction, root)
-    shape = reduced_shape(layout.shape, dims, keepdim)
-    return fresh(spread, shape, layout.type), fresh(mean, shape, layout.type)
+def _moments(name: str, input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool) -> Prepared:
+    """The variance, or its square root, and the mean; the function of this name is to warn where that is undefined."""
+    root = name.startswith("std")
+    shape = reduced_shape(input.shape, dims, keepdim)
+    if input.type.dtype.is_complex:
+        layouts, launch = _complex_moments(input, dims, correction, keepdim, root)
+    else:
+        mean = layout_of(input.type, shape)
+        layouts, launch = (mean, mean), axis_launcher("variance_axis", input, dims, correction, root)
+    count = numel(tuple([input.shape[d] for d in dims]))
+    if count > correction or not numel(shape):
+        return layouts, launch
+
+    def warn(tensor: Tensor) -> Any:
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+            f"(input numel divided by output numel), but they are {correction} and {count}.",
+            UserWarning,
+            stacklevel=5,
+        )
+        return launch(tensor)
+
+    return layouts, warn
+
+
+def _complex_moments(
+    input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool, root: bool
+) -> Prepared:
+    """The sum of the squared distances of both parts, or its root, and the mean."""
+    kind = tensor_type(real_of(input.type.dtype), input.type.device)
+    part = layout_of(kind, input.shape, tuple([2 * step for step in input.strides]))
+    spread = layout_of(kind, reduced_shape(input.shape, dims, keepdim))
+    of_part = axis_launcher("variance_axis", part, dims, correction, False)
+    join = devices.pointwise_launcher(_joined(kind.dtype, root), [spread, spread], [spread])
+    mean, of_all = mean_dims.prepare(input, dims, keepdim)
+
+    def launch(tensor: Tensor) -> Any:
+        pairs = tensor._storage.view(kind.numpy)
+        parts = [of_part(tensor_of(part, pairs, 2 * tensor._offset + place))[0] for place in (0, 1)]
+        return join(*[tensor_of(spread, row) for row in parts]), of_all(tensor)
+
+    return (spread, mean), launch
+
+
+def _sum_of_parts(real, imag):
+    return real + imag
+
+
+def _root_of_parts(real, imag):
+    return scalar.sqrt(real + imag)
+
+
+@functools.cache
+def _joined(kind: dtype, root: bool) -> devices.Program:
+    operands = devices.Operand("real", kind.numpy), devices.Operand("imag", kind.numpy)
+    rule = _root_of_parts if root else _sum_of_parts
+    return devices.Program("joined_variances", kind.numpy, operands, (("out", kind.numpy),), (rule,))
+
+
+def _variance(name: str, input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool) -> Prepared:
+    layouts, launch = _moments(name, input, dims, correction, keepdim)
+    return layouts[0], lambda tensor: launch(tensor)[0]
 
 
 def _var_gradient(grad: Tensor, input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
@@ -60,9 +113,9 @@ def _std_gradient(
     return _var_gradient(of_variance, input, dims, correction, keepdim)
 
 
-@operation("VarBackward0", dims=["dims"])
-def var_op(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
-    return _moments(input, dims, correction, keepdim, False)[0]
+@planned("VarBackward0", dims=["dims"])
+def var_op(input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool) -> Prepared:
+    return _variance("var", input, dims, correction, keepdim)
 
 
 @var_op.gradient("input")
@@ -71,9 +124,9 @@ def _(grad, input, dims, correction, keepdim):
     return _var_gradient(grad, input, dims, correction, keepdim)
 
 
-@operation("StdBackward0", dims=["dims"])
-def std_op(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
-    return _moments(input, dims, correction, keepdim, True)[0]
+@planned("StdBackward0", dims=["dims"])
+def std_op(input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool) -> Prepared:
+    return _variance("std", input, dims, correction, keepdim)
 
 
 @std_op.gradient("input")
@@ -82,9 +135,9 @@ def _(grad, input, out, dims, correction, keepdim):
     return _std_gradient(grad, input, out, dims, correction, keepdim)
 
 
-@operation("VarMeanBackward0", outputs=["var", "mean"], dims=["dims"])
-def var_mean_op(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> tuple[Tensor, Tensor]:
-    return _moments(input, dims, correction, keepdim, False)
+@planned("VarMeanBackward0", outputs=["var", "mean"], dims=["dims"])
+def var_mean_op(input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool) -> Prepared:
+    return _moments("var_mean", input, dims, correction, keepdim)
 
 
 @var_mean_op.gradient("input")
@@ -97,9 +150,9 @@ def _(grad, input, dims, correction, keepdim):
     return of_mean if spread is None else add(of_mean, _var_gradient(spread, input, dims, correction, keepdim))
 
 
-@operation("StdMeanBackward0", outputs=["std", "mean"], dims=["dims"])
-def std_mean_op(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> tuple[Tensor, Tensor]:
-    return _moments(input, dims, correction, keepdim, True)
+@planned("StdMeanBackward0", outputs=["std", "mean"], dims=["dims"])
+def std_mean_op(input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool) -> Prepared:
+    return _moments("std_mean", input, dims, correction, keepdim)
 
 
 @std_mean_op.gradient("input")
@@ -114,39 +167,32 @@ def _(grad, input, std, dims, correction, keepdim):
     return add(of_mean, _std_gradient(spread, input, std, dims, correction, keepdim))
 
 
-def _spread(
-    name: str, compute: Callable[..., Any], input: Tensor, dim: Any, unbiased: bool | None, keepdim: bool,
-    correction: float | None,
+def _resolved(
+    name: str, op: Any, input: Layout, dim: Any, unbiased: bool | None, keepdim: bool, correction: float | None,
+    names: Mapping[str, Any],
 ) -> Any:
-    """Check the arguments of ``var``, ``std`` and their like, and compute."""
+    """What ``var``, ``std`` and their like are."""
+    if names:
+        dim, keepdim = numpy_names(name, names, dim, keepdim)
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if unbiased is not None and correction is not None:
         raise TypeError(f"{name}() got both 'unbiased' and 'correction'")
     if correction is None:
         correction = 0 if unbiased is False else 1
-    layout = input._layout
-    kind = layout.type.dtype
+    kind = input.type.dtype
     if kind.category <= int64.category:
         raise RuntimeError(
             f"std and var only support floating point and complex dtypes, not {kind} (shape {list(input.shape)})"
         )
-    dims = normal_dims(dim, len(layout.shape))
-    count = numel(tuple([layout.shape[d] for d in dims]))
-    if count <= correction and numel(reduced_shape(layout.shape, dims, False)):
-        warnings.warn(
-            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
-            f"(input numel divided by output numel), but they are {correction} and {count}.",
-            UserWarning,
-            stacklevel=3,
-        )
-    return compute(input, dims, correction, keepdim)
+    return op, (normal_dims(dim, len(input.shape)), correction, keepdim)
 
 
+@lookup
 def var(
-    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    input: Layout, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
     correction: float | None = None, **names: Any,
-) -> Tensor:
+) -> Any:
     """The variance over all or some dimensions: the mean squared distance from the mean.
 
     The sum of squares is divided by the number of elements less ``correction`` (1; 0 if ``unbiased`` is False).
@@ -154,62 +200,58 @@ def var(
     Raises:
         RuntimeError: the elements are integers or bools.
     """
-    if names:
-        dim, keepdim = numpy_names("var", names, dim, keepdim)
-    return _spread("var", var_op, input, dim, unbiased, keepdim, correction)
+    return _resolved("var", var_op, input, dim, unbiased, keepdim, correction, names)
 
 
+@lookup
 def std(
-    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    input: Layout, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
     correction: float | None = None, **names: Any,
-) -> Tensor:
+) -> Any:
     """The standard deviation over all or some dimensions: the square root of :func:`var`.
 
     Raises:
         RuntimeError: the elements are integers or bools.
     """
-    if names:
-        dim, keepdim = numpy_names("std", names, dim, keepdim)
-    return _spread("std", std_op, input, dim, unbiased, keepdim, correction)
+    return _resolved("std", std_op, input, dim, unbiased, keepdim, correction, names)
 
 
-@checked
+@lookup
 def var_mean(
-    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    input: Layout, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
     correction: float | None = None, **names: Any,
-) -> tuple[Tensor, Tensor]:
+) -> Any:
     """The variance and the mean over all or some dimensions, as :func:`var`.
 
     Raises:
         RuntimeError: the elements are integers or bools.
     """
-    if names:
-        dim, keepdim = numpy_names("var_mean", names, dim, keepdim)
-    return _spread("var_mean", var_mean_op, input, dim, unbiased, keepdim, correction)
+    return _resolved("var_mean", var_mean_op, input, dim, unbiased, keepdim, correction, names)
 
 
-@checked
+@lookup
 def std_mean(
-    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    input: Layout, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
     correction: float | None = None, **names: Any,
-) -> tuple[Tensor, Tensor]:
+) -> Any:
     """The standard deviation and the mean over all or some dimensions, as :func:`std`.
 
     Raises:
         RuntimeError: the elements are integers or bools.
     """
-    if names:
-        dim, keepdim = numpy_names("std_mean", names, dim, keepdim)
-    return _spread("std_mean", std_mean_op, input, dim, unbiased, keepdim, correction)
+    return _resolved("std_mean", std_mean_op, input, dim, unbiased, keepdim, correction, names)
 
 
 # -- log-sum-exp ------------------------------------------------------------------------------------------------
 
 
-@operation("LogsumexpBackward0", dims=["dims"])
-def logsumexp_op(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
-    row = devices.logsumexp_axis(*axis_view(input, dims))
-    return fresh(row, reduced_shape(input._layout.shape, dims, keepdim), input._layout.type)
+@planned("LogsumexpBackward0", dims=["dims"])
+def logsumexp_op(input: Layout, dims: tuple[int, ...], keepdim: bool) -> Prepared:
+    kind = input.type.dtype if input.type.dtype.is_floating_point else get_default_dtype()
+    type = tensor_type(kind, input.type.device)
+    return layout_of(type, reduced_shape(input.shape, dims, keepdim)), axis_launcher(
+        "logsumexp_axis", input, dims, kind=kind
+    )
 
 
 @logsumexp_op.gradient("input")
@@ -217,7 +259,8 @@ def _(grad, input, out, dims, keepdim):
     return mul(restored(grad, dims, keepdim), exp(sub(input, restored(out, dims, keepdim))))
 
 
-def logsumexp(input: Tensor, dim: Any = None, keepdim: bool = False, **names: Any) -> Tensor:
+@lookup
+def logsumexp(input: Layout, dim: Any = None, keepdim: bool = False, **names: Any) -> Any:
     """The logarithm of the sum of the exponentials over some dimensions, without overflow.
 
     Raises:
@@ -228,22 +271,20 @@ def logsumexp(input: Tensor, dim: Any = None, keepdim: bool = False, **names: An
         dim, keepdim = numpy_names("logsumexp", names, dim, keepdim)
     if dim is None:
         raise TypeError("logsumexp() missing 1 required positional argument: 'dim'")
-    kind = input._layout.type.dtype
+    kind = input.type.dtype
     if kind.is_complex:
         raise NotImplementedError(
             f"\"logsumexp_cpu\" not implemented for '{kind.legacy}' (shape {list(input.shape)})"
         )
-    if not kind.is_floating_point:
-        input = convert(input, get_default_dtype())
-    return logsumexp_op(input, normal_dims(dim, len(input._layout.shape)), keepdim)
+    return logsumexp_op, (normal_dims(dim, len(input.shape)), keepdim)
 
 
 # -- without NaN ------------------------------------------------------------------------------------------------
 
 
-@operation("NansumBackward0", dims=["dims"])
-def nansum_op(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Tensor:
-    return fold("nansum", input, dims, keepdim, summed_type(input._layout, kind))
+@planned("NansumBackward0", dims=["dims"])
+def nansum_op(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Prepared:
+    return folded("nansum", input, dims, keepdim, summed_type(input, kind))
 
 
 @nansum_op.gradient("input")
@@ -251,9 +292,10 @@ def _(grad, input, dims, keepdim):
     return mul(restored(grad, dims, keepdim), convert(eq(input, input), input.dtype))
 
 
+@lookup
 def nansum(
-    input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None, **names: Any
-) -> Tensor:
+    input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None, **names: Any
+) -> Any:
     """The sum of the elements that are not NaN, over all or some dimensions.
 
     Raises:
@@ -261,13 +303,11 @@ def nansum(
     """
     if names:
         dim, keepdim = numpy_names("nansum", names, dim, keepdim)
-    if input._layout.type.dtype.is_complex:
+    if input.type.dtype.is_complex:
         raise RuntimeError(
-            f"nansum on CPU does not support complex inputs ({input.dtype}, shape {list(input.shape)})"
+            f"nansum on CPU does not support complex inputs ({input.type.dtype}, shape {list(input.shape)})"
         )
-    return nansum_op(
-        input, normal_dims(dim, len(input._layout.shape)), keepdim, None if dtype is None else to_dtype(dtype)
-    )
+    return nansum_op, (normal_dims(dim, len(input.shape)), keepdim, None if dtype is None else to_dtype(dtype))
 
 
 def nanmean(
@@ -288,18 +328,33 @@ def nanmean(
         )
     total = nansum(input, dim, keepdim, dtype=dtype)
     dims = normal_dims(dim, len(input._layout.shape))
-    return div(total, folded("numbers", input.detach(), dims, keepdim, total._layout.type))
+    return div(total, count_numbers(input, dims, keepdim, total._layout.type))
 
 
-def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None, **names: Any) -> Tensor:
+@planned("CountNumbersBackward0", nondifferentiable=["input"], dims=["dims"])
+def count_numbers(input: Layout, dims: tuple[int, ...], keepdim: bool, type: TensorType) -> Prepared:
+    """How many elements are not NaN."""
+    return folded("numbers", input, dims, keepdim, type)
+
+
+@planned("CountNonzeroBackward0", nondifferentiable=["input"], dims=["dims"])
+def count_nonzero_op(input: Layout, dims: tuple[int, ...]) -> Prepared:
+    type = tensor_type(int64, input.type.device)
+    return layout_of(type, reduced_shape(input.shape, dims, False)), axis_launcher(
+        "fold_axis", input, dims, "nonzero", type
+    )
+
+
+@lookup
+def count_nonzero(input: Layout, dim: int | Sequence[int] | None = None, **names: Any) -> Any:
     """How many elements are not 0, over all or some dimensions, as int64."""
     if names:
         dim, _ = numpy_names("count_nonzero", names, dim)
-    dims = normal_dims(dim, len(input._layout.shape))
-    return folded("nonzero", input.detach(), dims, False, tensor_type(int64, input.device))
+    return count_nonzero_op, (normal_dims(dim, len(input.shape)),)
 
 
-for _function in (var, std, logsumexp, nansum, nanmean, count_nonzero):
-    public(_function)
-public(var_mean, method=False)
-public(std_mean, method=False)
+public(nanmean)
+for _function in (var, std, logsumexp, nansum, count_nonzero):
+    public(_function, checks=True)
+public(var_mean, method=False, checks=True)
+public(std_mean, method=False, checks=True)

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ... import devices
 from ..._layout import Layout, all_dims, layout_of, normal_dims, numel
-from ..._tensor import Tensor, fresh
+from ..._tensor import Tensor
 from ..._types import TensorType, bool_, dtype, int64, tensor_type, to_dtype, uint8
 from ...autograd.grad_mode import TRACED, state
-from ..batches import is_mapped, mapped
 from ..copying import warn_of_loss
-from ..examples import free
 from ..lookup import lookup
 from ..planned import planned
 from ..pointwise.arithmetic import div
 from ..shapes.views import expand, expand_op, reshape, sizes_of
 from ..table import attach, public
-from .axes import axis_reader, axis_view, numpy_names, reduced_shape, restored
+from .axes import Prepared, axis_launcher, numpy_names, reduced_shape, restored
 
 __all__ = [
-    "all", "any", "as_real", "fold", "folded", "mean", "mean_all", "mean_dims", "mean_gradient", "sum", "sum_all",
+    "all", "any", "as_real", "folded", "mean", "mean_all", "mean_dims", "mean_gradient", "sum", "sum_all",
     "sum_dims", "sum_to_shape", "summed_type",
 ]
 
@@ -43,47 +40,27 @@ def as_real(input: Layout, type: TensorType) -> dtype | None:
     return type.dtype
 
 
-def fold(name: str, input: Tensor, dims: tuple[int, ...], keepdim: bool, type: TensorType) -> Tensor:
-    """The device's reduction ``name`` over some dimensions."""
-    return fresh(
-        devices.fold_axis(name, *axis_view(input, dims), type), reduced_shape(input._layout.shape, dims, keepdim), type
-    )
-
-
-def folded(name: str, input: Tensor, dims: tuple[int, ...], keepdim: bool, type: TensorType) -> Tensor:
-    """``fold`` for functions that are no operations of the table: of each example, where the input stands for such."""
-    if not is_mapped(input):
-        return fold(name, input, dims, keepdim, type)
-    level, own, batched = input._mapped
-    places = tuple([d + 1 for d in dims]) if batched else dims
-    return mapped(level, folded(name, own, places, keepdim, type), batched)
+def folded(
+    name: str, input: Layout, dims: tuple[int, ...], keepdim: bool, type: TensorType, divisor: float = 1.0
+) -> Prepared:
+    """The device's reduction ``name`` over some dimensions, divided by a number."""
+    real = as_real(input, type)
+    if real is not None:
+        warn_of_loss(input.type.dtype, real)
+    launch = axis_launcher("fold_axis", input, dims, name, type, divisor, kind=real)
+    return layout_of(type, reduced_shape(input.shape, dims, keepdim)), launch
 
 
 # -- sums -------------------------------------------------------------------------------------------------------
 
 
-def _folded(
-    name: str, input: Layout, dims: tuple[int, ...], keepdim: bool, type: TensorType, divisor: float = 1.0
-) -> tuple[Layout, Callable[[Tensor], Any]]:
-    """The layout of the device's reduction ``name`` over some dimensions, divided by a number, and what computes it."""
-    real = as_real(input, type)
-    if real is not None:
-        warn_of_loss(input.type.dtype, real)
-    read, outer, length, inner = axis_reader(input, dims, real)
-
-    def launch(tensor: Tensor) -> Any:
-        return devices.fold_axis(name, read(tensor), outer, length, inner, type, divisor)
-
-    return layout_of(type, reduced_shape(input.shape, dims, keepdim)), launch
-
-
-def _sum(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Any:
+def _sum(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Prepared:
     type = summed_type(input, kind)
-    return _folded("any" if type.dtype is bool_ else "sum", input, dims, keepdim, type)
+    return folded("any" if type.dtype is bool_ else "sum", input, dims, keepdim, type)
 
 
 @planned("SumBackward0", linear=True)
-def sum_all(input: Layout, kind: dtype | None = None) -> Any:
+def sum_all(input: Layout, kind: dtype | None = None) -> Prepared:
     return _sum(input, all_dims(input.shape), False, kind)
 
 
@@ -93,7 +70,7 @@ def _(grad, input_shape):
 
 
 @planned("SumBackward1", linear=True, dims=["dims"])
-def sum_dims(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Any:
+def sum_dims(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Prepared:
     return _sum(input, dims, keepdim, kind)
 
 
@@ -153,13 +130,13 @@ attach("sum_to_size", sum_to_size)
 # -- means ------------------------------------------------------------------------------------------------------
 
 
-def _mean(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Any:
+def _mean(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Prepared:
     count = numel(tuple([input.shape[d] for d in dims]))
-    return _folded("sum", input, dims, keepdim, summed_type(input, kind), float(count))
+    return folded("sum", input, dims, keepdim, summed_type(input, kind), float(count))
 
 
 @planned("MeanBackward0", linear=True)
-def mean_all(input: Layout, kind: dtype | None = None) -> Any:
+def mean_all(input: Layout, kind: dtype | None = None) -> Prepared:
     return _mean(input, all_dims(input.shape), False, kind)
 
 
@@ -169,7 +146,7 @@ def _(grad, input_shape):
 
 
 @planned("MeanBackward1", linear=True, dims=["dims"])
-def mean_dims(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Any:
+def mean_dims(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Prepared:
     return _mean(input, dims, keepdim, kind)
 
 
@@ -208,30 +185,40 @@ def mean(
 # -- truth ------------------------------------------------------------------------------------------------------
 
 
-def _truth(name: str, input: Tensor, dim: int | Sequence[int] | None, keepdim: bool) -> Tensor:
+@planned("AnyBackward0", nondifferentiable=["input"], dims=["dims"])
+def any_op(input: Layout, dims: tuple[int, ...], keepdim: bool) -> Prepared:
+    return folded("any", input, dims, keepdim, _truth_type(input))
+
+
+@planned("AllBackward0", nondifferentiable=["input"], dims=["dims"])
+def all_op(input: Layout, dims: tuple[int, ...], keepdim: bool) -> Prepared:
+    return folded("all", input, dims, keepdim, _truth_type(input))
+
+
+def _truth_type(input: Layout) -> TensorType:
+    return tensor_type(uint8 if input.type.dtype is uint8 else bool_, input.type.device)
+
+
+def _some_dims(input: Layout, dim: int | Sequence[int] | None) -> tuple[int, ...]:
     nothing = isinstance(dim, Sequence) and len(dim) == 0  # unlike in a sum, no dimension stands for no dimension
-    dims = () if nothing else normal_dims(dim, len(input._layout.shape))
-    kind = uint8 if input._layout.type.dtype is uint8 else bool_
-    return folded(name, input, dims, keepdim, tensor_type(kind, input.device))
+    return () if nothing else normal_dims(dim, len(input.shape))
 
 
-@free
-def any(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, **names: Any) -> Tensor:
+@lookup
+def any(input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False, **names: Any) -> Any:
     """Whether any element is not 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
     if names:
         dim, keepdim = numpy_names("any", names, dim, keepdim)
-    return _truth("any", input, dim, keepdim)
+    return any_op, (_some_dims(input, dim), keepdim)
 
 
-@free
-def all(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, **names: Any) -> Tensor:
+@lookup
+def all(input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False, **names: Any) -> Any:
     """Whether no element is 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
     if names:
         dim, keepdim = numpy_names("all", names, dim, keepdim)
-    return _truth("all", input, dim, keepdim)
+    return all_op, (_some_dims(input, dim), keepdim)
 
 
-for _function in (sum, mean):
+for _function in (sum, mean, any, all):
     public(_function, checks=True)
-for _function in (any, all):
-    public(_function)

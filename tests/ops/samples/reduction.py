@@ -4,8 +4,9 @@ import numpy as np
 from ops.sampling import FLOATS, sample, without
 
 import numgrad
+from numgrad._types import tensor_type
 
-without("max_all min_all amax_op amin_op aminmax_op", "empty")  # nothing to choose from
+without("max_all min_all amax_op amin_op aminmax_op argmax_op argmin_op", "empty")  # nothing to choose from
 
 #: Dtypes for what has a kernel for each: they are slow to compile, and other tests try the rest.
 _SOME = ("float64", "int64")
@@ -21,6 +22,11 @@ for _shape, _dims in _DIMS:
         sample("sum_dims", lambda x, dims, keepdim: x.sum(dims, keepdims=keepdim), _shape, args=(_dims, _keepdim))
         sample("mean_dims", lambda x, dims, keepdim: x.mean(dims, keepdims=keepdim), _shape, args=(_dims, _keepdim),
                call=numgrad.mean, dtypes=FLOATS)
+        sample("any_op", lambda x, dims, keepdim: np.any(x, dims, keepdims=keepdim), _shape, args=(_dims, _keepdim))
+        sample("all_op", lambda x, dims, keepdim: np.all(x, dims, keepdims=keepdim), _shape, args=(_dims, _keepdim))
+    sample("count_nonzero_op", lambda x, dims: np.array((x != 0).sum(dims)), _shape, args=(_dims,))
+    sample("count_numbers", lambda x, dims, keepdim, type: np.sum(x == x, dims, keepdims=keepdim), _shape,
+           args=(_dims, False, tensor_type(numgrad.float64, numgrad.device("cpu"))), dtypes=("float64",))
 for _shape, _dim, _keepdim in (((2, 3, 4), 1, False), ((2, 3), 0, True), ((0, 3), 0, False), ((), 0, False)):
     sample("prod_dim", lambda x, dim, keepdim: x.prod(dim, keepdims=keepdim) if x.ndim else x + (x.dtype == bool) * 0,
            _shape, args=(_dim, _keepdim), dtypes=_SOME)
@@ -42,6 +48,15 @@ for _shape, _dim in (((2, 3, 4), 0), ((2, 3, 4), 2), ((0, 3), 1), ((), 0)):
     for _keepdim in (False, True):
         sample("max_dim", _extreme(np.max, np.argmax), _shape, args=(_dim, _keepdim), call=numgrad.max)
         sample("min_dim", _extreme(np.min, np.argmin), _shape, args=(_dim, _keepdim), call=numgrad.min)
+
+def _place(find):
+    return lambda x, dims, keepdim: find(x, dims[0] if len(dims) == 1 else None, keepdims=keepdim)
+
+
+for _shape, _dims in (((2, 3, 4), (1,)), ((2, 3), (0, 1)), ((), ())):
+    for _keepdim in (False, True):
+        sample("argmax_op", _place(np.argmax), _shape, args=(_dims, _keepdim), dtypes=_SOME)
+        sample("argmin_op", _place(np.argmin), _shape, args=(_dims, _keepdim), dtypes=_SOME)
 for _shape, _dims, _keepdim in (((2, 3, 4), (0, 2), False), ((2, 3), (1,), True), ((), (), False)):
     sample("amax_op", lambda x, dims, keepdim: x.max(dims, keepdims=keepdim), _shape, args=(_dims, _keepdim),
            dtypes=_SOME)

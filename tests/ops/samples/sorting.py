@@ -53,6 +53,7 @@ def _mode(x, dim, keepdim):
 for _shape, _dim in (*SHAPES, ((0, 3), 0)):
     for _descending in (False, True):
         sample("sort_op", _sorted, _shape, args=(_dim, _descending), memory="kept")
+        sample("argsort_op", lambda *args: _sorted(*args)[1], _shape, args=(_dim, _descending), memory="kept")
         sample("topk_op", _topk, _shape, args=(0 if 0 in _shape else 1, _dim, _descending), dtypes=NUMBERS)
     sample("stable_sort_op", _sorted, _shape, args=(_dim, True), memory="kept")
 for _shape, _dim in SHAPES:
