@@ -60,11 +60,6 @@ def nonzero(value, parameter):
     return T(value != 0)
 
 
-def number(value, parameter):
-    """1, or 0 for a NaN."""
-    return T(value == value)
-
-
 def number_or_zero(value, parameter):
     """The element, or 0 for a NaN."""
     return where(value == value, T(value), T(0))

@@ -28,7 +28,6 @@ FOLDS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "any": (reductions.nonzero, reductions.larger),
     "all": (reductions.nonzero, reductions.smaller),
     "nonzero": (reductions.nonzero, reductions.fold),
-    "numbers": (reductions.number, reductions.fold),
 }
 
 _INDICES = np.dtype(np.int64)

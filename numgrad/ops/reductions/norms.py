@@ -32,7 +32,7 @@ def vector_norm_op(input: Layout, order: float, dims: tuple[int, ...], keepdim: 
     if not own.is_complex:
         return out, axis_launcher("norm_axis", input, dims, order, type)
     magnitudes = layout_of(tensor_type(real_of(own), input.type.device), input.shape)
-    program = abs_complex.op.program((own,), abs_complex.op.statics, own, magnitudes.type.dtype)
+    program = abs_complex.op.program((own.numpy,), abs_complex.op.statics, own, magnitudes.type.dtype)
     absolute = devices.pointwise_launcher(program, [input], [magnitudes])
     launch = axis_launcher("norm_axis", magnitudes, dims, order, type)
     return out, lambda tensor: launch(tensor_of(magnitudes, absolute(tensor)))

@@ -12,7 +12,7 @@ from numgrad_kernels import scalar
 from ... import devices
 from ..._layout import Layout, layout_of, normal_dims, numel
 from ..._tensor import Tensor, tensor_of
-from ..._types import TensorType, dtype, get_default_dtype, int64, real_of, tensor_type, to_dtype
+from ..._types import dtype, get_default_dtype, int64, real_of, tensor_type, to_dtype
 from ..copying import convert
 from ..lookup import lookup
 from ..planned import planned
@@ -20,7 +20,7 @@ from ..pointwise.arithmetic import add, div, exp, mul, sub
 from ..pointwise.comparison import eq, where
 from ..table import public
 from .axes import Prepared, axis_launcher, numpy_names, reduced_shape, restored
-from .sums import folded, mean_dims, mean_gradient, summed_type
+from .sums import folded, mean_dims, mean_gradient, sum_dims, summed_type
 
 __all__ = [
     "count_nonzero", "logsumexp", "nanmean", "nansum", "std", "std_mean", "var", "var_mean",
@@ -29,29 +29,29 @@ __all__ = [
 # -- variances --------------------------------------------------------------------------------------------------
 
 
-def _moments(name: str, input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool) -> Prepared:
-    """The variance, or its square root, and the mean; the function of this name is to warn where that is undefined."""
-    root = name.startswith("std")
-    shape = reduced_shape(input.shape, dims, keepdim)
+def _moments(
+    name: str, input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool, warns: bool
+) -> Prepared:
+    """What the function ``name`` gives: the variance, or its root, and any mean; it ``warns`` of what is undefined."""
+    root, several = name.startswith("std"), name.endswith("mean")
     if input.type.dtype.is_complex:
-        layouts, launch = _complex_moments(input, dims, correction, keepdim, root)
+        layouts, both = _complex_moments(input, dims, correction, keepdim, root)
     else:
-        mean = layout_of(input.type, shape)
-        layouts, launch = (mean, mean), axis_launcher("variance_axis", input, dims, correction, root)
+        layouts = (layout_of(input.type, reduced_shape(input.shape, dims, keepdim)),) * 2
+        both = axis_launcher("variance_axis", input, dims, correction, root)
     count = numel(tuple([input.shape[d] for d in dims]))
-    if count > correction or not numel(shape):
-        return layouts, launch
 
-    def warn(tensor: Tensor) -> Any:
-        warnings.warn(
-            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
-            f"(input numel divided by output numel), but they are {correction} and {count}.",
-            UserWarning,
-            stacklevel=5,
-        )
-        return launch(tensor)
+    def launch(tensor: Tensor) -> Any:
+        if warns:
+            warnings.warn(
+                f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+                f"(input numel divided by output numel), but they are {correction} and {count}.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return both(tensor) if several else both(tensor)[0]
 
-    return layouts, warn
+    return layouts if several else layouts[0], launch
 
 
 def _complex_moments(
@@ -88,11 +88,6 @@ def _joined(kind: dtype, root: bool) -> devices.Program:
     return devices.Program("joined_variances", kind.numpy, operands, (("out", kind.numpy),), (rule,))
 
 
-def _variance(name: str, input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool) -> Prepared:
-    layouts, launch = _moments(name, input, dims, correction, keepdim)
-    return layouts[0], lambda tensor: launch(tensor)[0]
-
-
 def _var_gradient(grad: Tensor, input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
     """``2 / (n - correction) * (x - mean) * grad``."""
     grad = restored(grad, dims, keepdim)
@@ -114,8 +109,10 @@ def _std_gradient(
 
 
 @planned("VarBackward0", dims=["dims"])
-def var_op(input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool) -> Prepared:
-    return _variance("var", input, dims, correction, keepdim)
+def var_op(
+    input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool, warns: bool = False
+) -> Prepared:
+    return _moments("var", input, dims, correction, keepdim, warns)
 
 
 @var_op.gradient("input")
@@ -125,8 +122,10 @@ def _(grad, input, dims, correction, keepdim):
 
 
 @planned("StdBackward0", dims=["dims"])
-def std_op(input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool) -> Prepared:
-    return _variance("std", input, dims, correction, keepdim)
+def std_op(
+    input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool, warns: bool = False
+) -> Prepared:
+    return _moments("std", input, dims, correction, keepdim, warns)
 
 
 @std_op.gradient("input")
@@ -136,8 +135,10 @@ def _(grad, input, out, dims, correction, keepdim):
 
 
 @planned("VarMeanBackward0", outputs=["var", "mean"], dims=["dims"])
-def var_mean_op(input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool) -> Prepared:
-    return _moments("var_mean", input, dims, correction, keepdim)
+def var_mean_op(
+    input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool, warns: bool = False
+) -> Prepared:
+    return _moments("var_mean", input, dims, correction, keepdim, warns)
 
 
 @var_mean_op.gradient("input")
@@ -151,8 +152,10 @@ def _(grad, input, dims, correction, keepdim):
 
 
 @planned("StdMeanBackward0", outputs=["std", "mean"], dims=["dims"])
-def std_mean_op(input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool) -> Prepared:
-    return _moments("std_mean", input, dims, correction, keepdim)
+def std_mean_op(
+    input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool, warns: bool = False
+) -> Prepared:
+    return _moments("std_mean", input, dims, correction, keepdim, warns)
 
 
 @std_mean_op.gradient("input")
@@ -185,7 +188,9 @@ def _resolved(
         raise RuntimeError(
             f"std and var only support floating point and complex dtypes, not {kind} (shape {list(input.shape)})"
         )
-    return op, (normal_dims(dim, len(input.shape)), correction, keepdim)
+    dims = normal_dims(dim, len(input.shape))
+    undefined = numel(tuple([input.shape[d] for d in dims])) <= correction
+    return op, (dims, correction, keepdim, undefined and numel(reduced_shape(input.shape, dims, False)) > 0)
 
 
 @lookup
@@ -328,13 +333,7 @@ def nanmean(
         )
     total = nansum(input, dim, keepdim, dtype=dtype)
     dims = normal_dims(dim, len(input._layout.shape))
-    return div(total, count_numbers(input, dims, keepdim, total._layout.type))
-
-
-@planned("CountNumbersBackward0", nondifferentiable=["input"], dims=["dims"])
-def count_numbers(input: Layout, dims: tuple[int, ...], keepdim: bool, type: TensorType) -> Prepared:
-    """How many elements are not NaN."""
-    return folded("numbers", input, dims, keepdim, type)
+    return div(total, sum_dims(eq(input, input), dims, keepdim, total.dtype))
 
 
 @planned("CountNonzeroBackward0", nondifferentiable=["input"], dims=["dims"])

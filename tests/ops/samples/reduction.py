@@ -4,7 +4,6 @@ import numpy as np
 from ops.sampling import FLOATS, sample, without
 
 import numgrad
-from numgrad._types import tensor_type
 
 without("max_all min_all amax_op amin_op aminmax_op argmax_op argmin_op", "empty")  # nothing to choose from
 
@@ -25,8 +24,6 @@ for _shape, _dims in _DIMS:
         sample("any_op", lambda x, dims, keepdim: np.any(x, dims, keepdims=keepdim), _shape, args=(_dims, _keepdim))
         sample("all_op", lambda x, dims, keepdim: np.all(x, dims, keepdims=keepdim), _shape, args=(_dims, _keepdim))
     sample("count_nonzero_op", lambda x, dims: np.array((x != 0).sum(dims)), _shape, args=(_dims,))
-    sample("count_numbers", lambda x, dims, keepdim, type: np.sum(x == x, dims, keepdims=keepdim), _shape,
-           args=(_dims, False, tensor_type(numgrad.float64, numgrad.device("cpu"))), dtypes=("float64",))
 for _shape, _dim, _keepdim in (((2, 3, 4), 1, False), ((2, 3), 0, True), ((0, 3), 0, False), ((), 0, False)):
     sample("prod_dim", lambda x, dim, keepdim: x.prod(dim, keepdims=keepdim) if x.ndim else x + (x.dtype == bool) * 0,
            _shape, args=(_dim, _keepdim), dtypes=_SOME)
