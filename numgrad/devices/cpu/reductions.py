@@ -82,16 +82,18 @@ def _fold(
     size, out = flat.size, empty_row(outer * inner, kind)
     blocks = -(-length // (reductions.ROWS * reductions.side_by_side(inner))) if inner > 1 else 1
     whole = reduction.parts("term", "fold", "finish")
-    if not out.size:
+    if not length and not divisor:
+        out.fill(np.nan)  # nothing divided by nothing, which of complex numbers Numba takes for an error
+    elif not out.size:
         return out
-    if blocks > 1:
+    elif blocks > 1:
         totals = empty_row(blocks * out.size, compute)
         launch(
             reductions.fold_columns, compute, flat, length, inner, parameters, initial, 1.0, totals, size=size,
             **reduction.parts("term", "fold"),
         )
         return _fold(totals, outer, blocks, inner, kind, reduction._replace(term=reductions.term), parameters)
-    if inner > 1:
+    elif inner > 1:
         launch(
             reductions.fold_columns, compute, flat, length, inner, parameters, initial, divisor, out, size=size, **whole
         )
