@@ -54,8 +54,17 @@ def nll_loss(
         IndexError: a target is not in [0, classes).
         RuntimeError, ValueError: the shapes or dtypes do not fit.
     """
+    if weight is None and size_average is None and reduce is None:
+        entry = _plain.recent.get((input._layout, target._layout, ignore_index, reduction))
+        if entry is not None and state.mode <= ORDINARY:
+            return likelihood.nll_loss_of(input, target, entry)
     reduction = reduction_of(reduction, size_average, reduce)
     return _nll_loss(input, target, weight, ignore_index, reduction)[0]
+
+
+#: What losses without weights come to, for matrices and targets of certain layouts; and cross-entropies, with the
+#: logarithm of softmax before them.
+_plain, _plain_of_scores = Entries(), Entries()
 
 
 def _nll_loss(
@@ -68,6 +77,9 @@ def _nll_loss(
     if target._layout.type.dtype is not int64:
         target = convert(target, int64)
     if shapes is None:
+        if weight is None and state.mode <= ORDINARY and len(input._layout.shape) == 2:
+            entry = likelihood.entry(input, target, ignored, reduction)
+            _plain.add((input._layout, target._layout, ignored, reduction), entry)
         return likelihood.nll_loss(input, target, weight, ignored, reduction)
     shape = target._layout.shape if len(input._layout.shape) > 1 else ()
     if shapes[0] != input._layout.shape:
@@ -154,7 +166,7 @@ def cross_entropy(
     key = None
     if weight is None and label_smoothing == 0.0 and size_average is None and reduce is None:
         key = input._layout, target._layout, ignore_index, reduction
-        entries = _plain.recent.get(key)
+        entries = _plain_of_scores.recent.get(key)
         if entries is not None and state.mode <= ORDINARY:
             return likelihood.nll_loss_of(perform(entries[0], (input,)), target, entries[1])
     reduction = reduction_of(reduction, size_average, reduce)
@@ -175,17 +187,13 @@ def cross_entropy(
         return _expected_loss(log_softmax(input, dim), target, weight, reduction, label_smoothing, dim)
     logs = log_softmax(input, dim)
     loss, count = _nll_loss(logs, target, weight, ignore_index, reduction)
-    if key is not None and state.mode <= ORDINARY and target.dtype is int64 and len(shape) == 2:
-        first, _ = log_softmax_op.entry((input, dim))
-        _plain.add(key, (first, likelihood.entry(logs, target, ignore_index, reduction)))
+    entry = _plain.recent.get((logs._layout, target._layout, ignore_index, reduction))
+    if key is not None and entry is not None:
+        _plain_of_scores.add(key, (log_softmax_op.entry((input, dim))[0], entry))
     if label_smoothing == 0.0:
         return loss
     even = _even_loss(logs, target, weight, ignore_index, reduction, dim, count)
     return add(mul(loss, 1 - label_smoothing), mul(even, _share(label_smoothing, classes)))
-
-
-#: For scores and targets of certain layouts the two operations that a cross-entropy without weights comes to.
-_plain = Entries()
 
 
 def _share(smoothing: float, classes: int) -> float:
