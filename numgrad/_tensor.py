@@ -15,14 +15,14 @@ from ._plotting import wanted_for_a_picture
 from ._rich import shown_by
 from ._text import text_of
 from ._types import TensorType
-from .autograd.grad_mode import LEVELS, inference_blocks, state
+from .autograd.grad_mode import GRAD, INFERENCE, LEVELS, inference_blocks, state
 from .autograd.inference_tensors import check_may_require_grad, is_inference, new_counter
 from .autograd.node import MAYBE, gradient_type
 from .autograd.origins import DETACHED
 from .autograd.variable import reshaped_gradient
-from .autograd.views import check_writable
+from .autograd.views import INFERENCE_MODE, NO_GRAD, View, check_writable
 
-__all__ = ["Tensor", "check_differentiable", "check_in_place", "fresh", "strided", "tensor_of"]
+__all__ = ["Tensor", "check_differentiable", "check_in_place", "fresh", "strided", "tensor_of", "view_on"]
 
 _new = object.__new__
 
@@ -359,6 +359,33 @@ def tensor_of(layout: Layout, storage: Any, offset: int = 0) -> Tensor:
     tensor._requires_grad = tensor._shared = False
     tensor._edge = tensor._grad = tensor._view = tensor._hooks = tensor._accumulator = None
     return tensor
+
+
+def view_on(tensor: Tensor, layout: Layout, delta: int, step: Any) -> Tensor:
+    """A view of a tensor that begins so many elements later; ``step`` is how it is made (see ``autograd/views.py``).
+
+    It is ``tensor_of`` and ``View`` in one, since most programs make many views.
+    """
+    result = _new(Tensor)
+    result._layout = layout
+    result._storage = tensor._storage
+    result._offset = tensor._offset + delta
+    result._counter = counter = tensor._counter
+    result._requires_grad = MAYBE
+    result._shared = False
+    result._edge = result._grad = result._hooks = result._accumulator = None
+    result._view = view = _new(View)
+    above = tensor._view
+    if above is None:
+        view.base, view.steps, view.layout, view.made = tensor, (None, step), tensor._layout, None
+    else:
+        view.base, view.steps, view.layout, view.made = above.base, (above.steps, step), above.layout, above.made
+        counter = above.base._counter
+    mode = state.mode
+    if not mode & GRAD:
+        view.made = INFERENCE_MODE if mode & INFERENCE else NO_GRAD
+    view.version = counter[0] if counter.__class__ is list else 0
+    return result
 
 
 def fresh(row: Any, shape: tuple[int, ...], type: TensorType) -> Tensor:

@@ -24,8 +24,8 @@ from .places import Place
 from .tensor_hooks import move_retained
 
 __all__ = [
-    "SEVERAL", "CopySlices", "FunctionView", "View", "check_writable", "record_inplace", "reshaped_in_place",
-    "views",
+    "INFERENCE_MODE", "NO_GRAD", "SEVERAL", "CopySlices", "FunctionView", "View", "check_writable", "record_inplace",
+    "reshaped_in_place", "views",
 ]
 
 #: One step from a tensor to a view of it: the operation and its further arguments.

@@ -19,14 +19,14 @@ from typing import Any, ClassVar
 
 from .. import devices
 from .._layout import Layout
-from .._tensor import Tensor, tensor_of
+from .._tensor import Tensor, tensor_of, view_on
 from .._types import default_dtype_changed
 from ..autograd.grad_mode import GRAD, ORDINARY, state
 from ..autograd.node import MAYBE, edge_of, new_node
 from ..autograd.operations import operations
 from ..autograd.origins import UNRECORDED
 from ..autograd.saved import keep
-from ..autograd.views import View, record_inplace, views
+from ..autograd.views import record_inplace, views
 from .numbers import NUMBERS
 from .recipes import OUTPUT, Recipe
 
@@ -282,26 +282,19 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
 
 def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
     """The view, or the views, of the first of the operands, recorded."""
-    input, step = operands[0], entry.step
-    layout = entry.layout
-    storage, offset, counter = input._storage, input._offset, input._counter
+    input, layout, launch = operands[0], entry.layout, entry.launch
     out: Any
-    if layout.__class__ is not tuple:
-        if len(operands) == 1:
-            offset += entry.launch
-        else:
-            offset += entry.launch * operands[1]
-            step = entry.op.again, (entry, operands[1:])
-        out = tensor_of(layout, storage, offset)
-        out._counter = counter
-        out._view = View(input, step)
-        out._requires_grad = MAYBE
-    else:
-        out = tuple([tensor_of(own, storage, offset + delta) for own, delta in zip(layout, entry.launch)])  # noqa: B905
-        for one, view in zip(out, views(input, step)):  # noqa: B905 - of one length
+    if layout.__class__ is tuple:
+        storage, offset, counter = input._storage, input._offset, input._counter
+        out = tuple([tensor_of(own, storage, offset + delta) for own, delta in zip(layout, launch)])  # noqa: B905
+        for one, view in zip(out, views(input, entry.step)):  # noqa: B905 - of one length
             one._counter = counter
             one._view = view
             one._requires_grad = MAYBE
+    elif len(operands) == 1:
+        out = view_on(input, layout, launch, entry.step)
+    else:
+        out = view_on(input, layout, launch * operands[1], (entry.op.again, (entry, operands[1:])))
     if mode & GRAD and input._requires_grad and entry.recorded:
         edge = input._edge
         if edge is None or input._view is not None:

@@ -15,11 +15,10 @@ import numpy as np
 from ... import devices
 from ..._device import CPU
 from ..._layout import Layout, broadcast_shapes, layout_of, overlaps_itself
-from ..._tensor import Tensor, tensor_of
+from ..._tensor import Tensor, tensor_of, view_on
 from ..._types import bool_, int64, tensor_type, uint8
 from ...autograd.grad_mode import GRAD, ORDINARY, TRANSFORMED, state
 from ...autograd.node import MAYBE, edge_of
-from ...autograd.views import View
 from ..batches import is_batched, physical_of
 from ..copying import clone, convert, writer
 from ..creation.from_data import tensor
@@ -173,6 +172,9 @@ _writers = Entries()
 #: In its place where that takes more than one launch, or is wrong.
 _NO_WRITER: Any = object()
 
+#: Modes in which views may be recorded, or followed otherwise.
+_FOLLOWED = TRANSFORMED | GRAD
+
 #: One view on the way to a part: the operation and its arguments after the tensor.
 _Step = tuple[Any, ...]
 
@@ -213,15 +215,17 @@ def _walk(layout: Layout, index: Any, reading: bool, steps: list[_Step] | None =
                 if step < 0:
                     return None
                 if (
-                    (start is None or start.__index__() == 0) and stop == extent and step == 1
+                    stop == extent and step == 1 and (start is None or start.__index__() == 0)
                     and not (reading and index is item)
                 ):
                     key.append(slice)
                 else:
-                    stop = max(first, stop)
-                    key += stop - first, step
                     if stop > first:
                         delta += first * strides[source]
+                    else:
+                        stop = first
+                    key.append(stop - first)
+                    key.append(step)
                     if steps is not None:
                         steps.append((slice_op, dim, first, stop, step))
             source += 1
@@ -262,7 +266,9 @@ def get_item(self: Tensor, index: Any) -> Tensor:
     """
     if isinstance(index, Tensor) and index._layout.shape:
         return indexed(self, (index,))
-    steps: list[_Step] | None = [] if _recorded(self) else None
+    steps: list[_Step] | None = None
+    if state.mode & _FOLLOWED and _recorded(self):
+        steps = []
     found = _walk(self._layout, index, True, steps)
     if found is None:
         result, indices = _resolve(self, index, True)
@@ -271,11 +277,7 @@ def get_item(self: Tensor, index: Any) -> Tensor:
     elif steps is None:  # in one step, the nodes being made where the base is changed
         key, delta = found
         layout = _known_parts.get(key) or _new_part(self._layout, index, True, key)
-        result = tensor_of(layout, self._storage, self._offset + delta)
-        result._counter = self._counter
-        result._view = View(self, (get_item, (index,)))
-        result._requires_grad = MAYBE
-        return result
+        return view_on(self, layout, delta, (get_item, (index,)))
     else:
         result = self
         for op, *args in steps:
