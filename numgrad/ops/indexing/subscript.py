@@ -348,7 +348,7 @@ def _written(self: Tensor, index: Any, value: Any) -> bool:
         write = _writers.find((part, kind)) or _writers.add((part, kind), _writer(part, kind))
     if write is _NO_WRITER:
         return False
-    if number:
+    if number and not (kind is float and -1e30 < value < 1e30 and layout.type.dtype.is_floating_point):
         value = fitting(value, layout.type.dtype)
     write(value, tensor_of(part, self._storage, self._offset + delta))
     self._counter[0] += 1
