@@ -103,3 +103,11 @@ def put_negative(grad, classes, inner, target, weight, ignored, divisor, out, wr
                         out[np.uint64(outer * block + index * inner + column)] = value
                     else:
                         wrong[0] = True
+
+
+def find_improbable(x, found):
+    """``found[0]`` becomes true if an element is not in [0, 1], which a NaN is not."""
+    wrong = False
+    for j in range(x.size):
+        wrong |= not ((x[j] >= T(0)) & (x[j] <= T(1)))
+    found[0] = wrong

@@ -14,7 +14,7 @@ from numgrad_kernels.cpu import likelihood
 
 from ..memory import empty_row, no_row, zero_row
 from .indexing import check_report
-from .launching import kernel_for
+from .launching import kernel_for, launch
 
 __all__ = ["improbable", "likelihood_gradient_launcher", "likelihood_launcher"]
 
@@ -31,7 +31,9 @@ def _check_weights(weights: int | None, classes: int) -> None:
 
 def improbable(flat: np.ndarray, message: str) -> bool:
     """Whether an element is not in [0, 1]; a GPU reports it later, with this message."""
-    return flat.size > 0 and not (flat.min() >= 0 and flat.max() <= 1)  # nor a NaN
+    found = np.empty(1, _BOOL)
+    launch(likelihood.find_improbable, flat.dtype, flat, found)
+    return found.item()
 
 
 def likelihood_launcher(
