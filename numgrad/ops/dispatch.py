@@ -300,7 +300,11 @@ def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
         if edge is None or input._view is not None:
             edge = edge_of(input)
         if edge is not None:
-            finish((entry.recipes.get(1) or entry.recipe(1), (edge,), operands, None), out)
+            recipe = entry.recipes.get(1) or entry.recipe(1)
+            if layout.__class__ is tuple:
+                finish((recipe, (edge,), operands, None), out)
+            else:
+                record(recipe, out, (edge,), operands)
     return out
 
 

@@ -102,8 +102,12 @@ def triangle_writer(source: Layout, target: Layout, diagonal: int, above: bool) 
     kinds = (word, int, int, int, int) * 2 + (int, int, int, int, bool)
     kernel_of = kernel_for(copying.keep_triangle, word, kinds, source.size)
 
+    (x_step, x_row, x_column), (out_step, out_row, out_column) = steps
+
     def launch(x: np.ndarray, first: int, out: np.ndarray, place: int) -> None:
         for start, goal in starts:
-            kernel_of().entry(x, first + start, *steps[0], out, place + goal, *steps[1], *numbers)
+            kernel_of().entry(
+                x, first + start, x_step, x_row, x_column, out, place + goal, out_step, out_row, out_column, *numbers
+            )
 
     return launch

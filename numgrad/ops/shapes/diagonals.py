@@ -158,10 +158,10 @@ def trace(input: Layout) -> Any:
 def _triangle(input: Layout, diagonal: int, above: bool) -> Any:
     """The layout of matrices with zeros above (or below) a diagonal, and what makes them."""
     out = layout_of(input.type, input.shape)
-    write = devices.triangle_writer(input, out, diagonal, above)
+    write, empty = devices.triangle_writer(input, out, diagonal, above), devices.memory_launcher(out, False)
 
     def launch(tensor: Tensor) -> Any:
-        row = devices.empty(out.shape, out.type)
+        row = empty()
         write(tensor._storage, tensor._offset, row, 0)
         return row
 

@@ -76,8 +76,10 @@ def _joiner(tensors: Sequence[Layout], dim: int, out: Layout) -> Callable[..., A
         parts.append(None if part is None else (part, start * out.strides[dim], writer(own, part)))
         start += own.shape[dim] if part is not None else 0
 
+    empty = devices.memory_launcher(out, False)
+
     def launch(*given: Tensor) -> Any:
-        row = devices.empty(out.shape, out.type)
+        row = empty()
         for tensor, part in zip(given, parts, strict=True):
             if part is not None:
                 layout, offset, write = part

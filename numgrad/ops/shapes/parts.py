@@ -25,14 +25,15 @@ def part_written(grad_output: Layout, shape: tuple[int, ...], strides: tuple[int
     """
     type = grad_output.type
     write = writer(grad_output, layout_of(type, grad_output.shape, strides))
-    part = layout_of(type, grad_output.shape, strides)
+    part, out = layout_of(type, grad_output.shape, strides), layout_of(type, shape)
+    zeros = devices.memory_launcher(out, True)
 
     def launch(tensor: Tensor, number: int = 0, *_: int) -> Any:
-        row = devices.zeros(shape, type)
+        row = zeros()
         write(tensor, tensor_of(part, row, number * step))
         return row
 
-    return layout_of(type, shape), launch
+    return out, launch
 
 
 @planned(

@@ -49,8 +49,10 @@ def roll_op(input: Layout, shifts: tuple[int, ...], dims: tuple[int, ...]) -> An
         if target.size:
             moves.append((source, begin, target, place, writer(source, target)))
 
+    empty = devices.memory_launcher(out, False)
+
     def launch(tensor: Tensor) -> Any:
-        memory, offset, row = tensor._storage, tensor._offset, devices.empty(out.shape, out.type)
+        memory, offset, row = tensor._storage, tensor._offset, empty()
         for source, begin, target, place, write in moves:
             write(tensor_of(source, memory, offset + begin), tensor_of(target, row, place))
         return row
