@@ -121,7 +121,7 @@ def index_folder(count: int, sizes: tuple[int, ...], dims: tuple[int, ...], type
             first, places = places, empty_row(count, INT64)
             kernel().entry(first, total, second, size, places, report)
             total *= size
-        if report.any():
+        if True in report.tolist():
             for row, size, dim in zip(rows, sizes, dims, strict=True):
                 wrong = outside(row, -size, size)
                 if wrong is not None:

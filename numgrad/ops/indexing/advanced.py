@@ -5,6 +5,7 @@ Index tensors, integers or masks, are turned into places (see ``places``) and ch
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from ... import devices
 from ..._device import CPU
 from ..._layout import Layout, broadcast_shapes, layout_of
 from ..._tensor import Tensor, fresh, tensor_of
-from ..._types import bool_, int32, int64, tensor_type, uint8
+from ..._types import TensorType, bool_, int32, int64, tensor_type, uint8
 from ..arguments import checked
 from ..batches import is_batched, physical_of
 from ..copying import convert, placed, row_of
@@ -29,7 +30,7 @@ from ..table import public
 from .places import expanded_layout, index_reader, part_shape, picker, putter
 from .updating import check_held, updating
 
-__all__ = ["index_backward", "index_op", "index_put_op", "indexed", "mask_places", "write_selected"]
+__all__ = ["index_backward", "index_op", "index_put_op", "indexed", "mask_places", "only_tensors", "write_selected"]
 
 Ints = tuple[int, ...]
 
@@ -88,6 +89,7 @@ def _(grad, places, dims, distinct):
 def index_put_op(
     input: Layout, places: Layout, values: Layout, dims: Ints, accumulate: bool, distinct: bool
 ) -> Any:
+    _check_shape(input, places, values, dims)
     put = putter(input, places, dims, values, accumulate, distinct)
     return lambda input, places, values, target: put(target, places, values)
 
@@ -121,7 +123,13 @@ def mask_places(mask: Tensor) -> Tensor:
     return fresh(row, (row.size,), tensor_type(int64, mask._layout.type.device))
 
 
-_FIRST = (0,)
+def only_tensors(index: Any) -> Sequence[Tensor] | None:
+    """The tensors that an index consists of, if there is nothing else in it, and none without dimensions."""
+    if index.__class__ is tuple:
+        if not index or not isinstance(index[0], Tensor):
+            return None
+        return index if all(isinstance(item, Tensor) and item._layout.shape for item in index) else None
+    return (index,) if isinstance(index, Tensor) and index._layout.shape else None
 
 
 def indexed(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
@@ -141,12 +149,12 @@ def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
             the indices do not broadcast.
         RuntimeError: a tensor lies on a GPU, and the input somewhere else.
     """
-    shape, dim = input._layout.shape, 0
-    (index, *others) = indices
-    if index is not None and not others and shape and not is_batched(index):
-        type = index._layout.type
-        if type.dtype is int64 and type.device is input._layout.type.device:
-            return Selection(index, _FIRST, False)
+    shape, dim, device = input._layout.shape, 0, input._layout.type.device
+    plain = len(indices) <= len(shape)
+    for index in indices:
+        plain = plain and index is not None and index._layout.type is _integers(device) and not is_batched(index)
+    if plain:
+        return _over(input, indices)  # type: ignore[arg-type]
     given: list[tuple[Tensor, int]] = []
     for index in indices:
         if index is None:
@@ -171,7 +179,25 @@ def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
         if index._layout.type.dtype in (bool_, uint8):
             return Selection(mask_places(index), tuple(range(dim, dim + len(index._layout.shape))), True)
         return Selection(convert(index, int64), (dim,), False)
-    return _combined(shape, given)
+    return _combined(input, given)
+
+
+@functools.cache
+def _integers(device: Any) -> TensorType:
+    return tensor_type(int64, device)
+
+
+def _over(input: Tensor, indices: Sequence[Tensor], dims: Ints | None = None) -> Selection:
+    """What indices of several dimensions, the first ones unless it is said which, select."""
+    dims = _FIRST[len(indices)] if dims is None else dims
+    if len(indices) == 1:
+        return Selection(indices[0], dims, False)
+    shape = input._layout.shape
+    return Selection(_folded(tuple(indices), tuple([shape[dim] for dim in dims]), dims), dims, False)
+
+
+#: The first dimensions, by their number.
+_FIRST = [tuple(range(count)) for count in range(65)]
 
 
 def _beside(index: Tensor, input: Tensor) -> Tensor:
@@ -209,7 +235,7 @@ def _outside(found: devices.OutOfBoundsError, dims: Ints) -> IndexError:
     return IndexError(f"{found.args[0].replace('dimension', f'dimension {dims[0]}')}") if len(dims) == 1 else found
 
 
-def _combined(shape: Ints, given: list[tuple[Tensor, int]]) -> Selection:
+def _combined(input: Tensor, given: list[tuple[Tensor, int]]) -> Selection:
     """Several indices as places over all their dimensions."""
     parts: list[tuple[Tensor, int]] = []  # an index for each dimension
     for index, dim in given:
@@ -221,9 +247,8 @@ def _combined(shape: Ints, given: list[tuple[Tensor, int]]) -> Selection:
             parts.append((index, dim))
     dims = tuple([dim for _, dim in parts])
     if any(is_batched(index) for index, _ in parts):
-        return Selection(_folded_by_operations(shape, parts), dims, False)
-    sizes = tuple([shape[dim] for dim in dims])
-    return Selection(_folded(tuple([physical_of(index) for index, _ in parts]), sizes, dims), dims, False)
+        return Selection(_folded_by_operations(input._layout.shape, parts), dims, False)
+    return _over(input, [physical_of(index) for index, _ in parts], dims)
 
 
 def _folded(indices: tuple[Tensor, ...], sizes: Ints, dims: Ints) -> Tensor:
@@ -275,6 +300,8 @@ def _checked_values(input: Tensor, indices: Sequence[Tensor | None], selection: 
     """
     layout = input._layout
     kind = layout.type.dtype
+    if values._layout.type is layout.type:
+        return values
     if values._layout.type.dtype is not kind:
         masks = all(index is None or index._layout.type.dtype is bool_ for index in indices)
         if masks and values.numel() == 1:
@@ -289,16 +316,20 @@ def _checked_values(input: Tensor, indices: Sequence[Tensor | None], selection: 
         if values._layout.shape:
             check_one_device(input, values)
         values = placed(values, layout.type.device)
-    part = part_shape(layout.shape, selection.dims, selection.places._layout.shape)
-    missing = len(part) - len(values._layout.shape)
+    return values
+
+
+def _check_shape(input: Layout, places: Layout, values: Layout, dims: Ints) -> None:
+    """Raise unless values broadcast to the part at the places."""
+    part = part_shape(input.shape, dims, places.shape)
+    missing = len(part) - len(values.shape)
     if missing < 0 or any(
-        extent not in (1, wanted) for extent, wanted in zip(values._layout.shape, part[missing:], strict=True)
+        extent not in (1, wanted) for extent, wanted in zip(values.shape, part[missing:], strict=True)
     ):
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
             f"shape {list(part)}"
         )
-    return values
 
 
 def write_selected(

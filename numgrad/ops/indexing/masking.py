@@ -76,9 +76,10 @@ def _check_filling(input: Tensor, mask: Any, value: Any) -> tuple[Any, Any]:
     Raises:
         TypeError, RuntimeError: the mask is no tensor, or the value no number.
     """
-    check_tensors("masked_fill", mask=mask)
+    if mask.__class__ is not Tensor:
+        check_tensors("masked_fill", mask=mask)
     if not isinstance(value, Tensor):
-        return masked_fill_number, as_number(value)
+        return masked_fill_number, value if value.__class__ is float else as_number(value)
     if value._layout.shape:
         raise RuntimeError(
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "

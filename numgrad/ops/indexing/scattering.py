@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -200,37 +201,49 @@ def _run(op: Any, input: Tensor, index: Tensor, *others: Any) -> Tensor:
         raise beyond(found, len(input._layout.shape), dim) from None
 
 
+@functools.lru_cache(maxsize=4096, typed=True)
+def _check(name: str, input: Layout, dim: int, index: Layout, src: Layout | None) -> int:
+    """The dimension counted from the front, for tensors that go together.
+
+    Raises:
+        RuntimeError: dtypes or shapes do not fit.
+    """
+    check_index_dtype(index, name)
+    dim = normal_dim(dim, len(input.shape))
+    own, kind = input.type.dtype, None if src is None else src.type.dtype
+    if kind not in (None, own):
+        raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype ({own} and {kind})")
+    for which, layout in (("self", input), ("src", src)):
+        if layout is not None and max(len(layout.shape), 1) != max(len(index.shape), 1):
+            raise RuntimeError(
+                f"Index tensor must have the same number of dimensions as {which} tensor "
+                f"(index {list(index.shape)}, {which} {list(layout.shape)})"
+            )
+    for other, extent in enumerate(index.shape):
+        too_large = other != dim and extent > input.shape[other]
+        if too_large or (src is not None and extent > (src.shape or (1,))[other]):
+            source = "" if src is None else f" and to be no larger size than src {list(src.shape)}"
+            raise RuntimeError(
+                f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from "
+                f"dimension {dim}{source}"
+            )
+    return dim
+
+
 def _checked(name: str, input: Tensor, dim: int, index: Tensor, src: Any) -> tuple[Any, int]:
     """The part of the source that the index reaches, and the dimension.
 
     Raises:
         RuntimeError: dtypes or shapes do not fit.
     """
-    check_index_dtype(index, name)
-    if src is not None:
+    if src is None:
+        return None, _check(name, input._layout, dim, index._layout, None)
+    if src.__class__ is not Tensor:
         check_tensors(name, src=src)
-    rank = len(input._layout.shape)
-    dim = normal_dim(dim, rank)
-    if src is not None and src.dtype is not input.dtype:
-        raise RuntimeError(
-            f"{name}(): Expected self.dtype to be equal to src.dtype ({input.dtype} and {src.dtype})"
-        )
-    for which, tensor in (("self", input), ("src", src)):
-        if tensor is not None and max(len(tensor._layout.shape), 1) != max(len(index._layout.shape), 1):
-            raise RuntimeError(
-                f"Index tensor must have the same number of dimensions as {which} tensor "
-                f"(index {list(index.shape)}, {which} {list(tensor.shape)})"
-            )
-    for other, extent in enumerate(index._layout.shape):
-        beyond = other != dim and extent > input._layout.shape[other]
-        if beyond or (src is not None and extent > (src._layout.shape or (1,))[other]):
-            source = "" if src is None else f" and to be no larger size than src {list(src.shape)}"
-            raise RuntimeError(
-                f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from "
-                f"dimension {dim}{source}"
-            )
-    if src is not None:
-        for other, extent in enumerate(index._layout.shape[: len(src._layout.shape)]):
+    shape = index._layout.shape
+    dim = _check(name, input._layout, dim, index._layout, src._layout)
+    if src._layout.shape != shape:
+        for other, extent in enumerate(shape[: len(src._layout.shape)]):
             if src._layout.shape[other] > extent:
                 src = slice_op(src, other, 0, extent, 1)
     return src, dim

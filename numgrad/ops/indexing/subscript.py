@@ -31,7 +31,7 @@ from ..shapes.views import expand, unsqueeze_op, view_as_shape
 from ..shapes.whole import alias
 from ..sharing import overlaps
 from ..table import attach
-from .advanced import indexed, write_selected
+from .advanced import indexed, only_tensors, write_selected
 from .masking import masked_fill_
 from .updating import number_as
 
@@ -264,8 +264,10 @@ def get_item(self: Tensor, index: Any) -> Tensor:
     Raises:
         IndexError: there is no such dimension or index.
     """
-    if isinstance(index, Tensor) and index._layout.shape:
-        return indexed(self, (index,))
+    kind = index.__class__
+    tensors = None if kind is int or kind is slice else only_tensors(index)
+    if tensors is not None:
+        return indexed(self, tensors)
     steps: list[_Step] | None = None
     if state.mode & _FOLLOWED and _recorded(self):
         steps = []
@@ -292,9 +294,12 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
         IndexError: there is no such dimension or index.
         RuntimeError: the value does not broadcast to the part.
     """
-    if index is False or _written(self, index, value):  # with False nothing is selected, whatever the value
-        return
-    part, indices = _resolve(self, index, False)
+    part: Tensor = self
+    indices: Sequence[Tensor | None] | None = only_tensors(index)
+    if indices is None:
+        if index is False or _written(self, index, value):  # with False nothing is selected, whatever the value
+            return
+        part, indices = _resolve(self, index, False)
     number = isinstance(value, bool | int | float | complex | np.generic)
     if indices is None and number:
         assign_number(part, value)
@@ -371,7 +376,7 @@ def _writer(part: Layout, kind: Any) -> Any:
     return writer(layout_of(kind.type, shape, strides), part)
 
 
-def _whole_mask(part: Tensor, indices: Indices) -> Tensor | None:
+def _whole_mask(part: Tensor, indices: Sequence[Tensor | None]) -> Tensor | None:
     """The mask that is the only index, of the part's number of dimensions: a GPU need not find where it is true."""
     given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
     dim, mask = given[0]
