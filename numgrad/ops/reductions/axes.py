@@ -13,7 +13,7 @@ from ..._tensor import Tensor, fresh, tensor_of
 from ..._types import dtype, int64, tensor_type
 from ..copying import row_of, row_reader
 from ..indexing.gathering import scatter_zeros
-from ..shapes.views import permute_op, unsqueeze_op
+from ..shapes.views import passed_on, permute_op, unsqueeze_op
 
 __all__ = [
     "Prepared", "axis_launcher", "axis_reader", "axis_view", "check_not_empty", "index_tensor", "numpy_names",
@@ -96,7 +96,7 @@ def restored(tensor: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """A reduced tensor with its dimensions of size 1 put back."""
     if not keepdim:
         for dim in dims:
-            tensor = unsqueeze_op(tensor, dim)
+            tensor = passed_on(unsqueeze_op, tensor, dim)
     return tensor
 
 

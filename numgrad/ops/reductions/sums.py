@@ -98,17 +98,31 @@ def sum(
 
 def sum_to_shape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     """The sum over whatever broadcasting ``shape`` to the input's shape repeated."""
-    extra = len(input._layout.shape) - len(shape)
-    dims = tuple(range(extra)) + tuple(
-        [extra + d for d, size in enumerate(shape) if size == 1 and input._layout.shape[extra + d] != 1]
-    )
+    if not state.mode & TRACED:  # not a view, which a leaf would have to copy
+        return input if input._layout.shape == shape else sum_to_size_op.function(input, shape)
+    dims = _repeated_dims(input._layout.shape, shape)
     if not dims:
         return input
     if not shape:
         return sum_all(input)
-    if len(dims) == extra and not state.mode & TRACED:  # not a view, which a leaf would have to copy
-        return sum_dims(input, dims, False)
     return reshape(sum_dims(input, dims, True), shape)
+
+
+def _repeated_dims(own: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    extra = len(own) - len(shape)
+    return tuple(range(extra)) + tuple([extra + d for d, size in enumerate(shape) if size == 1 and own[extra + d] != 1])
+
+
+@planned("SumToSizeBackward0", linear=True)
+def sum_to_size_op(input: Layout, shape: tuple[int, ...]) -> Prepared:
+    _, launch = folded("sum", input, _repeated_dims(input.shape, shape), True, input.type)
+    return layout_of(input.type, shape), launch
+
+
+@sum_to_size_op.gradient("input")
+def _(grad, input_shape):
+    """``expand(grad, input_shape)``."""
+    return expand_op(grad, input_shape)
 
 
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:

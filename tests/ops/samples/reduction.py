@@ -12,10 +12,20 @@ _SOME = ("float64", "int64")
 
 _DIMS = [((2, 3, 4), (1,)), ((2, 3, 4), (0, 2)), ((2, 3, 4), (0, 1, 2)), ((3, 0), (0,)), ((3, 0), (1,)), ((), ())]
 
+
+
+def _summed_to(x, size):
+    extra = x.ndim - len(size)
+    summed = tuple(range(extra)) + tuple(extra + d for d, extent in enumerate(size) if extent == 1)
+    return x.sum(summed, keepdims=True).reshape(size)
+
+
 for _shape in ((2, 3, 4), (3, 0), ()):
     sample("sum_all", np.sum, _shape, call=numgrad.sum)
     sample("mean_all", np.mean, _shape, call=numgrad.mean, dtypes=FLOATS)
     sample("prod_all", np.prod, _shape, dtypes=_SOME)
+for _shape, _size in (((2, 3, 4), (3, 1)), ((3, 0), (1, 0)), ((), ())):
+    sample("sum_to_size_op", _summed_to, _shape, args=(_size,), dtypes=FLOATS)
 for _shape, _dims in _DIMS:
     for _keepdim in (False, True):
         sample("sum_dims", lambda x, dims, keepdim: x.sum(dims, keepdims=keepdim), _shape, args=(_dims, _keepdim))
