@@ -164,6 +164,14 @@ def test_what_is_no_dimension_dtype_or_mode(call):
         call(tensor([[1.0, 2.0], [3.0, 4.0]]))
 
 
+def test_all_arguments_by_name():
+    x = tensor([[1.0, 2.0], [3.0, 5.0]])
+    total = numgrad.sum(input=x, dim=1, keepdim=True, dtype=numgrad.float64)
+    assert (total.tolist(), total.dtype) == ([[3.0], [8.0]], numgrad.float64)
+    assert numgrad.max(x, other=x.flip(0)).tolist() == [[3.0, 5.0], [3.0, 5.0]]
+    assert numgrad.max(dim=1, input=x).indices.tolist() == [1, 1]
+
+
 def test_a_dimension_may_be_a_0_d_tensor():
     x = tensor([[1.0, 2.0], [3.0, 5.0]])
     assert x.sum(tensor(0)).tolist() == [4.0, 7.0]
