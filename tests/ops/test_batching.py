@@ -187,3 +187,14 @@ def test_a_batch_of_gradients(case):
 def total(leaves):
     """A sum on which all leaves have an influence."""
     return sum([leaf.abs().sum() for leaf in leaves if leaf is not None and leaf.requires_grad])
+
+
+@pytest.mark.parametrize("call", [
+    lambda x, i: x.index_select(0, i), lambda x, i: x[i], lambda x, i: x[i, i % 3], lambda x, i: x.take(3 * i),
+    lambda x, i: x.gather(0, i.reshape(2, 1)), lambda x, i: x.index_add(0, i, numgrad.ones(2, 3)),
+    lambda x, i: numgrad.embedding(x, i), lambda x, i: x.index_fill(0, i, 1.0),
+], ids=range(8))
+def test_an_index_does_not_lead_to_the_next_example(call):
+    x, index = numgrad.ones(2, 4, 3), numgrad.tensor([[0, 4], [1, 2]])
+    with pytest.raises((IndexError, RuntimeError), match=r"index 4 .* size 4|id=4 axis_dim=4|self: 4|index 12"):
+        numgrad.vmap(call)(x, index)
