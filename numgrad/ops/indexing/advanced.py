@@ -5,7 +5,6 @@ Index tensors, integers or masks, are turned into places (see ``places``) and ch
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ from ... import devices
 from ..._device import CPU
 from ..._layout import Layout, broadcast_shapes, layout_of
 from ..._tensor import Tensor, fresh, tensor_of
-from ..._types import TensorType, bool_, int32, int64, tensor_type, uint8
+from ..._types import bool_, int32, int64, tensor_type, uint8
 from ..arguments import checked
 from ..batches import is_batched, physical_of
 from ..copying import convert, placed, row_of
@@ -152,7 +151,11 @@ def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
     shape, dim, device = input._layout.shape, 0, input._layout.type.device
     plain = len(indices) <= len(shape)
     for index in indices:
-        plain = plain and index is not None and index._layout.type is _integers(device) and not is_batched(index)
+        if index is None or is_batched(index):
+            plain = False
+            break
+        type = index._layout.type
+        plain = plain and type.dtype is int64 and type.device is device
     if plain:
         return _over(input, indices)  # type: ignore[arg-type]
     given: list[tuple[Tensor, int]] = []
@@ -180,11 +183,6 @@ def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
             return Selection(mask_places(index), tuple(range(dim, dim + len(index._layout.shape))), True)
         return Selection(convert(index, int64), (dim,), False)
     return _combined(input, given)
-
-
-@functools.cache
-def _integers(device: Any) -> TensorType:
-    return tensor_type(int64, device)
 
 
 def _over(input: Tensor, indices: Sequence[Tensor], dims: Ints | None = None) -> Selection:
