@@ -14,11 +14,13 @@ import itertools
 import operator
 from typing import Any
 
-from ..._layout import normal_dim, numel, overlaps_itself
+from ..._layout import Layout, layout_of, normal_dim, numel, overlaps_itself
 from ..._tensor import Tensor, strided
 from ..copying import contiguous_op, write
 from ..creation.filled import ones
+from ..lookup import lookup
 from ..new import zeros_of
+from ..planned import planned
 from ..pointwise.arithmetic import add, div
 from ..table import attach, operation, public
 from .parts import select_op
@@ -54,23 +56,23 @@ def add_strided(target: Tensor, values: Tensor) -> None:
 # -- any strides --------------------------------------------------------------------------------------------------
 
 
-@operation("AsStridedBackward0", view=True)
+@planned("AsStridedBackward0", view=True)
 def as_strided_op(
-    input: Tensor, size: tuple[int, ...], stride: tuple[int, ...], start: int, geometry: Geometry
-) -> Tensor:
+    input: Layout, size: tuple[int, ...], stride: tuple[int, ...], start: int, geometry: Geometry
+) -> tuple[Layout, int]:
     """``start`` counts from the input's first element; ``geometry`` is the input's, as seen from there."""
     if not _steps_agree(input, geometry):
         raise RuntimeError(
             f"a view by as_strided of a tensor with gaps in its memory (shape {list(input.shape)}) cannot follow a "
             "change in place; clone() that tensor before"
         )
-    return view_of(input, size, stride, input._offset + start)
+    return layout_of(input.type, size, stride), start
 
 
-def _steps_agree(input: Tensor, geometry: Geometry) -> bool:
+def _steps_agree(input: Layout, geometry: Geometry) -> bool:
     return all(
         extent < 2 or step == wanted
-        for extent, step, wanted in zip(input._layout.shape, input._layout.strides, geometry[1], strict=True)
+        for extent, step, wanted in zip(input.shape, input.strides, geometry[1], strict=True)
     )
 
 
@@ -155,15 +157,15 @@ def strided_arguments(
 # -- sliding windows ----------------------------------------------------------------------------------------------
 
 
-@operation("UnfoldBackward0", view=True)
-def unfold_op(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    shape, strides = input._layout.shape, input._layout.strides
+@planned("UnfoldBackward0", view=True)
+def unfold_op(input: Layout, dimension: int, size: int, step: int) -> tuple[Layout, int]:
+    shape, strides = input.shape, input.strides
     if not shape:
-        return view_of(input, (size,), (1,))
+        return layout_of(input.type, (size,), (1,)), 0
     count = (shape[dimension] - size) // step + 1
     own = strides[dimension]
     sizes = (*shape[:dimension], count, *shape[dimension + 1 :], size)
-    return view_of(input, sizes, (*strides[:dimension], own * step, *strides[dimension + 1 :], own))
+    return layout_of(input.type, sizes, (*strides[:dimension], own * step, *strides[dimension + 1 :], own)), 0
 
 
 @unfold_op.gradient("input")
@@ -184,22 +186,23 @@ def _(grad, dimension, size, step):
     return unfold_op(grad, dimension, size, step)
 
 
-def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+@lookup
+def unfold(self: Layout, dimension: int, size: int, step: int) -> Any:
     """The windows of ``size`` indices of a dimension, ``step`` apart, as a last dimension; a view.
 
     Raises:
         IndexError: there is no such dimension.
         RuntimeError: a window is larger than the dimension or negative, or the step is not positive.
     """
-    dim = normal_dim(dimension, len(self._layout.shape))
-    extent = self._layout.shape[dim] if self._layout.shape else 1
+    dim = normal_dim(dimension, len(self.shape))
+    extent = self.shape[dim] if self.shape else 1
     if size < 0:
         raise RuntimeError(f"size is {size} but must be >= 0")
     if size > extent:
         raise RuntimeError(f"maximum size for tensor at dimension {dim} is {extent} but size is {size}")
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
-    return unfold_op(self, dim, size, step)
+    return unfold_op, (dim, size, step)
 
 
 public(as_strided)
