@@ -15,6 +15,7 @@ from ..copying import convert, row_of, row_reader
 from ..dispatch import Entry, perform
 from ..indexing.advanced import index_op
 from ..indexing.gathering import gather_op
+from ..one_device import check_one_device
 from ..planned import planned
 from ..pointwise.arithmetic import div, mul, neg
 from ..pointwise.comparison import choose, eq, ne
@@ -107,6 +108,7 @@ def _nothing(tensor: None) -> None:
 def _nll_loss(
     input: Layout, target: Layout, weight: Layout | None, total_weight: Layout, ignored: int, reduction: str
 ) -> Any:
+    check_one_device(input, target, weight, total_weight)
     classes, inner = _classes(input.shape)
     read, (read_target, read_weight), read_total = row_reader(input), _rows(target, weight), row_reader(total_weight)
     compute = devices.likelihood_launcher(
@@ -130,6 +132,7 @@ def _nll_loss_backward(
 ) -> Any:
     if target.shape != shape[:1] * (len(shape) > 1) + shape[2:]:
         raise RuntimeError(f"shape mismatch: targets of shape {list(target.shape)} for an input of {list(shape)}")
+    check_one_device(grad_output, target, weight, total_weight)
     read, (read_target, read_weight) = row_reader(grad_output), _rows(target, weight)
     divisor = row_reader(total_weight) if reduction == "mean" else lambda total: None
     compute = devices.likelihood_gradient_launcher(

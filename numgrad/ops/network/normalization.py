@@ -125,6 +125,7 @@ def layer_norm_backward(
     Here ``g = grad_output * weight`` and ``y`` is the normalized input.  Mean and scale are functions of the input,
     and the rules know that.
     """
+    check_one_device(grad_output, input, mean, scale, weight)
     launch = devices.layer_norm_backward_launcher(input.type, input.size, numel(shape))
     readers = _readers(grad_output, input, mean, scale, weight)
     return layout_of(input.type, input.shape), lambda *tensors: launch(

@@ -12,6 +12,7 @@ from ..._types import to_dtype
 from ..copying import convert, row_reader
 from ..indexing.gathering import along
 from ..lookup import lookup
+from ..one_device import check_one_device
 from ..planned import planned
 from ..pointwise.arithmetic import exp, mul, neg, sub
 from ..reductions.sums import sum_dims
@@ -27,6 +28,7 @@ def _forward(input: Layout, dim: int, floor: float | None) -> Any:
 
 
 def _backward(grad_output: Layout, output: Layout, dim: int, logarithm: bool) -> Any:
+    check_one_device(grad_output, output)
     read, read_output = row_reader(grad_output), row_reader(output)
     compute = devices.softmax_backward_launcher(output.type, output.size, *along(output.shape, dim), logarithm)
     return layout_of(output.type, output.shape), lambda grad, out: compute(read(grad), read_output(out))
