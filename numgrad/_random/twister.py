@@ -100,7 +100,9 @@ class MersenneTwister(Generator, kind="cpu"):
             draws = self._draws64(size) if two_each else self._draws(size)
         if span < 2**64:
             draws %= np.uint64(span)
-        return (draws + np.uint64(low % 2**64)).astype(np.int64)
+        if low:
+            draws += np.uint64(low % 2**64)
+        return draws.view(np.int64)
 
     def permutation(self, size: int) -> np.ndarray:
         """The numbers from 0 to ``size - 1`` in random order, as a new int64 array."""

@@ -42,8 +42,8 @@ from ..promotion import number_dtype
 from ..table import attach, check_tensors, public
 
 __all__ = [
-    "arange", "as_size", "empty", "empty_like", "eye", "finished", "full", "full_like", "laid_out_as", "number_tensor",
-    "ones", "ones_like", "rand", "randn", "scalar_tensor", "zeros", "zeros_like",
+    "SMALL", "arange", "as_size", "empty", "empty_like", "eye", "finished", "full", "full_like", "laid_out_as",
+    "number_tensor", "ones", "ones_like", "rand", "randn", "scalar_tensor", "zeros", "zeros_like",
 ]
 
 
@@ -314,7 +314,7 @@ def logspace(
 
 
 #: Elements below which there will be memory for some random numbers.
-_SMALL = 1 << 16
+SMALL = 1 << 16
 
 
 def _random(
@@ -325,7 +325,7 @@ def _random(
         raise NotImplementedError(f'"{draw}" not implemented for \'{type.dtype.legacy}\' (shape {list(size)})')
     source = random.given_or_default(generator, type.device)
     layout = layout_of(type, size)
-    if not type.dtype.is_complex and layout.size < _SMALL:
+    if not type.dtype.is_complex and layout.size < SMALL:
         return finished(tensor_of(layout, getattr(source, draw)(layout.size, type.numpy)), requires_grad, pinned)
     with devices.shape_told(size, type):
         if not type.dtype.is_complex:

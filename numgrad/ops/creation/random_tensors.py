@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -9,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ... import devices, random
-from ..._layout import broadcast_shapes, numel, output_strides
-from ..._tensor import Tensor, check_in_place, fresh, strided
+from ..._layout import broadcast_shapes, layout_of, numel, output_strides
+from ..._tensor import Tensor, check_in_place, fresh, strided, tensor_of
 from ..._types import CPU, bool_, dtype, float32, float64, int64, real_of, tensor_type, to_device, to_dtype
-from ...autograd.grad_mode import GRAD, TRANSFORMED, no_grad, state
+from ...autograd.grad_mode import GRAD, ORDINARY, TRANSFORMED, no_grad, state
 from ...autograd.node import Node, edge_of
 from ...autograd.operations import operations
 from ..arguments import checked
@@ -26,7 +27,7 @@ from ..reductions.extremes import min as smallest
 from ..shapes.views import expand
 from ..table import attach, public
 from ..transforms import OverwriteCall, transformed
-from .filled import as_size, empty, finished, laid_out_as
+from .filled import SMALL, as_size, empty, finished, laid_out_as
 
 __all__ = ["bernoulli", "bernoulli_", "exponential_", "kept_", "normal", "randint", "randperm"]
 
@@ -175,12 +176,19 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> T
     return _overwrite(self, lambda **out: source.integers(self.numel(), low, high, wide, **out), _RandomBackward0)
 
 
+@functools.cache
+def _integers(kind: dtype) -> tuple[int, int]:
+    """The smallest and the largest integer of a dtype."""
+    info = np.iinfo(kind.numpy)
+    return info.min, info.max
+
+
 def _check_range(low: int, high: int, kind: dtype) -> None:
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     if kind.is_floating_point:
         return
-    bounds = (0, 1) if kind is bool_ else (np.iinfo(kind.numpy).min, np.iinfo(kind.numpy).max)
+    bounds = (0, 1) if kind is bool_ else _integers(kind)
     for name, value in (("from", low), ("to - 1", high - 1)):
         if not bounds[0] <= value <= bounds[1]:
             raise RuntimeError(f"{name} is out of bounds for {kind}: {value}")
@@ -262,8 +270,14 @@ def randint(
     if given:
         raise TypeError(f"randint() takes low, high and size, but got {len(args)} arguments")
     kind = tensor_type(int64 if dtype is None else to_dtype(dtype), to_device(device))
-    result = empty_of(as_size((size,)), kind)
     bounds = [value.item() if isinstance(value, Tensor) else value for value in (start, high)]
+    layout = layout_of(kind, as_size((size,)))
+    if kind.dtype is int64 and kind.device is CPU and layout.size < SMALL and state.mode <= ORDINARY:
+        low, high = int(bounds[0]), int(bounds[1])
+        _check_range(low, high, int64)
+        row = random.given_or_default(generator, CPU).integers(layout.size, low, high)
+        return finished(tensor_of(layout, row), requires_grad)
+    result = empty_of(layout.shape, kind)
     random_(result, *bounds, generator=generator)
     result._counter[0] = 0
     return finished(result, requires_grad)

@@ -332,13 +332,13 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``input`` where it is positive, ``alpha * (exp(input) - 1)`` elsewhere."""
-    return activated("elu", _elu_in_place if inplace else elu_op, input, inplace, alpha=alpha)
+    return activated("elu", _elu_in_place if inplace else elu_op, input, inplace, alpha=alpha, scale=1, input_scale=1)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """``scale * elu(input, alpha)`` with the two constants that keep mean 0 and variance 1."""
     op = _elu_in_place if inplace else elu_op
-    return activated("selu", op, input, inplace, alpha=_SELU_ALPHA, scale=_SELU_SCALE)
+    return activated("selu", op, input, inplace, alpha=_SELU_ALPHA, scale=_SELU_SCALE, input_scale=1)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -349,7 +349,8 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return activated("celu", _celu_in_place if inplace else _celu, input, inplace, alpha=alpha, input_scale=1 / alpha)
+    op = _celu_in_place if inplace else _celu
+    return activated("celu", op, input, inplace, alpha=alpha, scale=1, input_scale=1 / alpha)
 
 
 @pointwise("SoftplusBackward0", dtypes="f", inplace=False, export=False)

@@ -24,7 +24,7 @@ __all__ = ["activated", "gelu", "glu", "hardsigmoid", "hardswish", "mish", "silu
 def activated(name: str, op: Any, input: Any, inplace: bool = False, **numbers: float) -> Tensor:
     """An activation function's operation on its argument ``input``, perhaps in place.
 
-    The numbers that configure it are given in its own order.
+    The numbers that configure it are all given, in its own order.
     """
     if input.__class__ is not Tensor:
         check_tensors(name, input=input)
@@ -32,7 +32,7 @@ def activated(name: str, op: Any, input: Any, inplace: bool = False, **numbers: 
         return op.inplace(input, **numbers)
     if not numbers:
         return op.short(input)
-    return op.configured(input, *numbers.values()) if len(numbers) == len(op.op.statics) else op(input, **numbers)
+    return op.configured(input, *numbers.values())
 
 
 @pointwise("SiluBackward0", dtypes="f", export=False)

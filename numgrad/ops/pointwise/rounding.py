@@ -9,7 +9,7 @@ import numpy as np
 from numgrad_kernels import scalar
 
 from ..._tensor import Tensor
-from ..._types import bool_
+from ..._types import bool_, float32, float64
 from ..elementwise import pointwise
 from ..outputs import write_out
 from ..overloads import undifferentiated
@@ -64,18 +64,22 @@ def _(grad):
     return 0
 
 
-def _decimals(places: int) -> dict[str, float]:
-    return {"before": 10.0**places} if places > 0 else {"after": 10.0**-places}
+def _decimals(places: int) -> tuple[float, float]:
+    """By what to multiply before, and after, rounding to so many decimals."""
+    return (10.0**places, 1) if places > 0 else (1, 10.0**-places)
 
 
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest number with so many decimals (negative: with so many zeros); halves go to the even one."""
-    return round_op(input) if decimals == 0 else round_decimals(input, **_decimals(decimals))
+    return round_op.short(input) if decimals == 0 else round_decimals.configured(input, *_decimals(decimals))
 
 
 def _round_(input: Tensor, *, decimals: int = 0) -> Tensor:
     """``round`` in place."""
-    return round_op.inplace(input) if decimals == 0 else round_decimals.inplace(input, **_decimals(decimals))
+    if decimals == 0:
+        return round_op.inplace(input)
+    before, after = _decimals(decimals)
+    return round_decimals.inplace(input, before=before, after=after)
 
 
 public(round)
@@ -108,12 +112,16 @@ def _(grad, input):
 def _replacements(input: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> dict[str, float]:
     if not input.is_floating_point():
         return {}
-    limits = np.finfo(input.dtype.numpy)
+    limit = _LARGEST[input._layout.type.dtype]
     return {
         "nan": 0.0 if nan is None else nan,
-        "posinf": float(limits.max) if posinf is None else posinf,
-        "neginf": float(limits.min) if neginf is None else neginf,
+        "posinf": limit if posinf is None else posinf,
+        "neginf": -limit if neginf is None else neginf,
     }
+
+
+#: The largest numbers of floating-point dtypes.
+_LARGEST = {kind: float(np.finfo(kind.numpy).max) for kind in (float32, float64)}
 
 
 def nan_to_num(
