@@ -229,6 +229,10 @@ def _copied(
     return {"x": distinct, "out": outer * middle * rows * width}
 
 
+def _joined(outer: int, x_width: int, y_width: int) -> dict[str, int]:
+    return {"x": outer * x_width, "y": outer * y_width, "out": outer * (x_width + y_width)}
+
+
 def _multiplied(plan: Any) -> dict[str, int]:
     count, m, n, k, _, left, _, _, right, *_ = plan.tolist()
     return {"x": m * k * (count if left else 1), "y": k * n * (count if right else 1)}
@@ -252,6 +256,8 @@ _REACHED: dict[str, Callable[..., dict[str, int]]] = {
     "attention_backward": _attended_backward,
     "combine_extremes": lambda places: {"x": places.size},
     "copy_stretches": _copied,
+    "join_rows": _joined,
+    "keep_triangle": lambda matrices, rows, columns: dict.fromkeys(["x", "out"], matrices * rows * columns),
     "gather_axis": lambda indices: {"x": indices.size},
     "negative_likelihood": lambda target: {"x": target.size},
     "products": _multiplied,

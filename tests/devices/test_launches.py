@@ -95,10 +95,10 @@ MOVED = {
     "a matrix product": (lambda: SQUARE @ OTHER.T, [("products", 2 * 2400 + 96, 1600)]),
     "in place": (lambda: SQUARE.add_(0), [("add", 2400, 2400)]),
     "a product of vectors": (lambda: SQUARE[0] @ OTHER[1], [("dots", 240 + 24, 4)]),
-    "joined": (lambda: torch.cat([SQUARE, OTHER]), [("numpy.concatenate", 4800, 4800)]),
+    "joined": (lambda: torch.cat([SQUARE, OTHER]), [("join_rows", 4800, 4800)]),
     "the same twice": (lambda: SQUARE * SQUARE, [("mul", 2400, 2400)]),
-    "sorted": (lambda: SQUARE.sort(), [("numpy.argsort", 2400, 2400 + 4800)]),
-    "random": (lambda: torch.rand(64), [("uniform_float32", 512, 256)]),
+    "sorted": (lambda: SQUARE.sort(), [("sort_lines", 2400 + 7200, 2400 + 4800)]),
+    "random": (lambda: torch.rand(64), [("draw", 5000, 512 + 5000), ("uniform_float32", 512, 256)]),
 }
 
 

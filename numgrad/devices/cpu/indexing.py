@@ -1,7 +1,7 @@
 """Reading and writing at places given by indices.
 
-The kernels follow no index that leads outside, but report it, and OutOfBoundsError is raised here: nothing need look at the
-indices before, and those that are saved for a gradient may be changed.
+The kernels follow no index that leads outside, but report it, and OutOfBoundsError is raised here: nothing need look
+at the indices before, and those that are saved for a gradient may be changed.
 """
 
 from __future__ import annotations
@@ -277,8 +277,8 @@ def row_putter(
 ) -> Callable[..., None]:
     """What writes values, a row read in ``value_steps``, into a storage at ``count`` places, or adds them there.
 
-    Called as ``put(values, storage, start, places)``, it raises OutOfBoundsError if a place is not in [low, size), before
-    anything is written.  Unless the places are ``distinct``, those that are the same are written to in their order.
+    Called as ``put(values, storage, start, places)``, it raises OutOfBoundsError if a place is not in [low, size),
+    before anything is written.  Unless the places are ``distinct``, those that are the same are written to in order.
     """
     dtype = type.numpy
     outer_step, step, size, inner_step, outer, inner = steps
@@ -330,8 +330,8 @@ def axis_scatterer(
     """What writes values to a row of ``size`` elements, (outer, length, inner), at indices of (outer, width, inner).
 
     Called as ``scatter(values, indices, out)``, with one value for each of the ``count`` indices or a ``single`` one
-    for all, it raises OutOfBoundsError if an index is not in [0, length), before anything is written.  ``mode`` is "set",
-    "add", "multiply", "amax" or "amin".
+    for all, it raises OutOfBoundsError if an index is not in [0, length), before anything is written.  ``mode`` is
+    "set", "add", "multiply", "amax" or "amin".
     """
     dtype = type.numpy
     columns, step = _columns(inner, dtype.itemsize), 0 if single else 1
