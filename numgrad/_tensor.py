@@ -248,6 +248,7 @@ class Tensor(Description, Conversions, GradientHooks):
                 f"not {value.dtype} (shape {list(value.shape)})"
             )
         changed = self._layout is not value._layout or self._storage is not value._storage
+        other = self._layout.shape != value._layout.shape or self._layout.type is not value._layout.type
         for name in ("_layout", "_offset", "_storage"):
             setattr(self, name, getattr(value, name))
         if state.mode & LEVELS:
@@ -259,7 +260,7 @@ class Tensor(Description, Conversions, GradientHooks):
             self._counter = value._counter.__class__((0,))
         elif changed:
             self._counter = [self._counter[0] + 1]  # what saved this tensor finds that it is another
-        if changed:
+        if other:
             self._accumulator = None  # the old one expects gradients of the old shape and type
 
     @data.deleter

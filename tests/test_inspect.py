@@ -173,7 +173,7 @@ def test_a_node_shows_its_rule_and_the_operation_it_records():
         (lambda x: x * 2.0, ["mul", "mul_backward"]),
         (lambda x: x.sum(), ["fold_rows"]),
         (lambda x: torch.softmax(x, 0), ["softmax_rows", "softmax_backward_rows"]),
-        (lambda x: torch.cat([x, x]), ["numpy.concatenate"]),
+        (lambda x: torch.cat([x, x]), ["join_rows"]),
         (lambda x: x[1:], ["copy"]),
     ],
 )
@@ -256,8 +256,8 @@ def test_what_cannot_be_inspected_is_named(subject, args, error, message):
 
 
 def test_what_numpy_does_is_shown_without_a_text():
-    (kernel,) = torch.inspect(torch.sort, torch.ones(5, 4)).kernels
-    assert (kernel.name, kernel.bytes) == ("numpy.argsort", 80 + 80 + 160)
+    (kernel,) = torch.inspect(torch.sort, torch.ones(5, 400)).kernels
+    assert (kernel.name, kernel.bytes) == ("numpy.argsort", 8000 + 8000 + 16000)
     assert "NumPy's own machine code" in str(kernel)
     with pytest.raises(AttributeError, match="NumPy's own machine code"):
         kernel.python  # noqa: B018

@@ -19,7 +19,8 @@ with the arguments of ``op``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .._layout import Layout
@@ -45,7 +46,7 @@ class Planned(Operation):
         super().__init__(prepare, node, **declared)
         self.key = key
         self.prepare = prepare
-        self.function = self.unrecorded
+        self.function = functools.update_wrapper(functools.partial(self.unrecorded), prepare)
         self.entries, self.entries_in_place = Entries(), Entries()
         self.recent = self.entries.recent
         #: The positions among the arguments of what ``launch`` is given.
@@ -56,7 +57,7 @@ class Planned(Operation):
         #: How many operands come first among the arguments, in order; None where they do not.
         count = len(self.operand_positions)
         self.leading = count if self.operand_positions == tuple(range(count)) else None
-        self.statics = None
+        self.statics: Mapping[str, Any] = {}
 
     def make_node_class(self, name: str) -> type[Node]:
         return type(name, (RuleNode,), {"op": self, "__slots__": (), "__module__": "numgrad.autograd"})

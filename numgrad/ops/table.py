@@ -63,6 +63,7 @@ class Op:
     def __init__(self, function: Callable[..., Any], node: str, inputs: Sequence[str], fixed: Sequence[str]):
         self.name = function.__name__
         self.function = function
+        self.parameters = parameters(function)
         self.inputs = tuple(inputs)
         self.nondifferentiable = frozenset(fixed)
         self.rules: dict[str, Rule] = {}
@@ -211,7 +212,6 @@ class Operation(Op):
         self.shapes = tuple(shapes)
         self.hides_tangents = False  # the view has a tangent of its own, or none
         self.sequence = sequence  # the one input is a tuple of tensors
-        self.parameters = parameters(function)
         super().__init__(function, node, inputs, fixed)
         self.sources: dict[tuple[bool, ...], tuple[tuple[str, ...], list[tuple[int, int]]]] = {}
         #: The inputs that have an edge, and their places among the arguments.

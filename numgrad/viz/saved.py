@@ -8,6 +8,7 @@ from .._tensor import Tensor
 from ..autograd.node import Node
 from ..autograd.saved import PACKED, SavingNode
 from ..autograd.views import CopySlices
+from ..ops.nodes import public_name
 from .names import Names
 from .numbers import values_text
 from .picture import Row
@@ -78,7 +79,7 @@ def saved_rows(node: Node, names: Names, values: bool) -> list[Row]:
                 blocks.append([Row("", line) for line in [text, *(values_text(value) if values else [])]])
     defaults = getattr(getattr(node, "op", None), "statics", {})
     for name, value in getattr(node, "constants", {}).items():
-        others += _setting(name, value) if value != defaults.get(name) else []
+        others += _setting(public_name(name), value) if value != defaults.get(name) else []
     if len(blocks) > LISTED:
         blocks[LISTED:] = [[Row("", f"… {len(blocks) - LISTED} more", "quiet")]]
     rows = [row for block in blocks for row in block]

@@ -115,6 +115,8 @@ def _resolve(self: Tensor, index: Any, reading: bool) -> tuple[Tensor, Indices |
     ]
     total = sum(map(_consumed, items))
     if total > rank:
+        if not rank and total == 1 and isinstance(items[0], int):
+            at_index(self, 0, items[0])  # which says what to do instead
         raise IndexError(f"too many indices for tensor of dimension {rank}")
     if sum(item is Ellipsis for item in items) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")

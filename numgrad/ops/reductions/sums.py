@@ -115,8 +115,9 @@ def _repeated_dims(own: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, .
 
 @planned("SumToSizeBackward0", linear=True)
 def sum_to_size_op(input: Layout, shape: tuple[int, ...]) -> Prepared:
-    _, launch = folded("sum", input, _repeated_dims(input.shape, shape), True, input.type)
-    return layout_of(input.type, shape), launch
+    type = summed_type(input, None)
+    _, launch = folded("sum", input, _repeated_dims(input.shape, shape), True, type)
+    return layout_of(type, shape), launch
 
 
 @sum_to_size_op.gradient("input")

@@ -146,7 +146,23 @@ def repeat_op(input: Layout, repeats: tuple[int, ...]) -> Any:
     own = (0,) * (len(repeats) - len(input.shape)) + input.strides
     steps = [step for pair in zip((0,) * len(own), own, strict=True) for step in pair]
     copies = layout_of(input.type, pairs, tuple(steps))
-    return layout_of(input.type, shape), of_part(copies, 0, copier(copies, layout_of(input.type, pairs)))
+    out = layout_of(input.type, shape)
+    launch = of_part(copies, 0, copier(copies, layout_of(input.type, pairs)))
+    return out, launch if out.size < _LARGE else _with_shape_told(launch, out)
+
+
+#: Elements from which there may be no memory for a result.
+_LARGE = 1 << 24
+
+
+def _with_shape_told(launch: Any, out: Layout) -> Any:
+    """A launcher that says, if there is no memory, for which shape, though it makes the result in another."""
+
+    def run(tensor: Tensor) -> Any:
+        with devices.shape_told(out.shape, out.type):
+            return launch(tensor)
+
+    return run
 
 
 @repeat_op.gradient("input")

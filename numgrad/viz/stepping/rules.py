@@ -111,7 +111,7 @@ def saved_by(node: Node) -> dict[str, Any]:
     if isinstance(node, OpNode):
         used = {name for rule in rules_of(node) if rule.function is not None for name in parameters(rule.function)}
         values.update({name: value for name, value in node.constants.items() if name in used})
-        order = [*parameters(node.op.function), *values]
+        order = [*node.op.parameters, *values]
         return {name: values[name] for name in sorted(values, key=order.index)}
     return values
 
