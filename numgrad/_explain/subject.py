@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from .._tensor import Tensor
 from ..autograd import walk
 from ..autograd.node import AccumulateGrad, DeadEnd, Node
+from ..autograd.saved import SavingNode
 
 __all__ = ["NAMED", "Subject", "alive", "described", "described_best", "listed", "nodes_behind", "on_the_same_memory"]
 
@@ -79,7 +80,12 @@ def alive(kind: type[_Kind]) -> list[_Kind]:
 def on_the_same_memory(tensor: Tensor) -> list[Tensor]:
     """The other tensors on a tensor's memory."""
     memory = tensor._storage
-    return [other for other in alive(Tensor) if other is not tensor and getattr(other, "_storage", None) is memory]
+    saved = [(node, node.saved) for node in alive(SavingNode) if getattr(node, "saved", None).__class__ is tuple]
+    own = {  # what nodes keep of their own results is nothing that a program knows of
+        id(value) for node, values in saved for place, value in enumerate(values) if node.saved_output(place) is not None
+    }
+    others = [other for other in alive(Tensor) if other is not tensor and id(other) not in own]
+    return [other for other in others if getattr(other, "_storage", None) is memory]
 
 
 def nodes_behind(node: Node | None) -> tuple[list[Node], list[Tensor]]:

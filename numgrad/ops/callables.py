@@ -52,17 +52,24 @@ def function_of(op: Pointwise) -> Callable[..., Any]:
     short = unary(op) if count == 1 else binary(op) if count == 2 else several(op)
     own = configured(op)
     general = _with_keywords(op, short, own)
-    call: Any = (_of_one if count == 1 else _of_two if count == 2 else _of_several)(short, general)
+    call: Any
+    if count == 1:
+        call = _of_one(short, general, bool(op.statics))
+    else:
+        call = (_of_two if count == 2 else _of_several)(short, general)
     call.__name__ = call.__qualname__ = op.name
     call.short, call.configured = short, own
     return call
 
 
-def _of_one(short: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+def _of_one(short: Callable[..., Any], general: Callable[..., Any], configured: bool) -> Callable[..., Any]:
+    def plain(input, *, out=None):
+        return short(input) if out is None else general((input,), {"out": out})
+
     def call(input, **keywords):
         return general((input,), keywords) if keywords else short(input)
 
-    return call
+    return call if configured else plain
 
 
 def _of_two(short: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
