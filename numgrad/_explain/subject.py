@@ -80,10 +80,11 @@ def alive(kind: type[_Kind]) -> list[_Kind]:
 def on_the_same_memory(tensor: Tensor) -> list[Tensor]:
     """The other tensors on a tensor's memory."""
     memory = tensor._storage
-    saved = [(node, node.saved) for node in alive(SavingNode) if getattr(node, "saved", None).__class__ is tuple]
-    own = {  # what nodes keep of their own results is nothing that a program knows of
-        id(value) for node, values in saved for place, value in enumerate(values) if node.saved_output(place) is not None
-    }
+    own = set()  # what nodes keep of their own results is nothing that a program knows of
+    for node in alive(SavingNode):
+        saved: Any = getattr(node, "saved", None)
+        if saved.__class__ is tuple:
+            own |= {id(value) for place, value in enumerate(saved) if node.saved_output(place) is not None}
     others = [other for other in alive(Tensor) if other is not tensor and id(other) not in own]
     return [other for other in others if getattr(other, "_storage", None) is memory]
 
