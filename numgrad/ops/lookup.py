@@ -16,7 +16,10 @@ from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
+import numpy as np
+
 from .._tensor import Tensor
+from .._types import Size, dtype
 from ..autograd.operations import operations
 from ..devices import OutOfBoundsError
 from .arguments import check_arguments
@@ -133,10 +136,10 @@ def _looked_up(
                 return lambda *tensors: op(*tensors, *rest)
             others = iter(rest)
             left = iter(operands)
-            return op.entry([
+            return op.prepared([
                 next(left) if position in op.operand_positions else next(others)
                 for position in range(len(op.parameters))
-            ])[0]
+            ])
         except Exception:
             check_arguments(resolve, name, args, keywords, method=method)
             raise
@@ -146,10 +149,12 @@ def _looked_up(
 
 def _typed(kind: type, value: Any) -> Any:
     """What tells a value from those that are equal to it, but of another kind: 1.0 and True from 1."""
-    if kind is Tensor:
-        return []  # which has no hash: its value may change
-    if kind is tuple or kind is list:
+    if kind is tuple or kind is list or kind is Size:
         return (kind, *[one if one.__class__ is int else _typed(one.__class__, one) for one in value])
     if kind is float:
         return kind, value.hex()  # which tells 0.0 from -0.0, and knows NaN again
-    return value if value is None else (kind, value)
+    if value is None or kind is bool or kind is str or kind is dtype:
+        return kind, value
+    if isinstance(value, np.generic):
+        return kind, value.item()
+    return []  # which has no hash, as the value may be another later

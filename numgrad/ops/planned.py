@@ -134,10 +134,11 @@ class Planned(Operation):
             key = tuple(given)
         entry = entries.find(key)
         if entry is None:
-            entry = entries.add(key, self._prepared(args, in_place))
+            entry = entries.add(key, self.prepared(args, in_place))
         return entry, operands
 
-    def _prepared(self, args: Sequence[Any], in_place: bool) -> Entry:
+    def prepared(self, args: Sequence[Any], in_place: bool = False) -> Entry:
+        """What a call comes to, decided anew."""
         given: list[Any] = [value._layout if isinstance(value, Tensor) else value for value in args]
         if self.sequence:
             given[0] = tuple([tensor._layout for tensor in args[0]])

@@ -130,6 +130,48 @@ def test_numbers_that_change_are_no_part_of_the_key():
     assert sum(len(entries.recent) for entries in Entries._all) - kept < 20
 
 
+def test_what_may_change_is_no_part_of_a_key():
+    class Dim:
+        number = 0
+
+        def __index__(self):
+            return self.number
+
+    x, dim = numgrad.arange(4.0).reshape(2, 2), Dim()
+    shift = numgrad.nn.Parameter(numgrad.tensor(0), requires_grad=False)
+    for number in (0, 1):
+        shift.fill_(number)
+        dim.number = number
+        assert numgrad.roll(x, (shift,), (0,)).tolist() == [[[0.0, 1.0], [2.0, 3.0]], [[2.0, 3.0], [0.0, 1.0]]][number]
+        assert x.sum(dim).tolist() == [[2.0, 4.0], [1.0, 5.0]][number]
+
+
+def test_what_is_accepted_does_not_depend_on_earlier_calls():
+    x = numgrad.ones(4)
+    for _ in range(2):
+        assert len(numgrad.chunk(x, 1)) == 1
+        with pytest.raises(TypeError):
+            numgrad.chunk(x, 1.0)
+
+
+def test_a_view_made_with_tensors_for_bounds_stays_where_it_was():
+    base, first, last = numgrad.zeros(5), numgrad.tensor(0), numgrad.tensor(2)
+    view = base[first:last]
+    first += 2
+    last += 2
+    weight = numgrad.arange(5.0).requires_grad_()
+    base.add_(weight)
+    view.sum().backward()
+    assert weight.grad.tolist() == [1.0, 1.0, 0.0, 0.0, 0.0]
+
+
+def test_nothing_is_gathered_from_nothing():
+    index = numgrad.tensor([[0, 1, 2]])
+    for gather in (lambda: numgrad.zeros(0, 3).gather(0, index), lambda: numgrad.zeros(3, 0).t().gather(0, index)):
+        with pytest.raises(RuntimeError, match="index 0 is out of bounds for dimension 0 with size 0"):
+            gather()
+
+
 def test_threads_look_up_at_once():
     wrong = []
 

@@ -314,7 +314,9 @@ def axis_gatherer(type: Any, count: int, length: int, width: int, inner: int) ->
 
     def gather(row: np.ndarray, indices: np.ndarray) -> np.ndarray:
         out = empty_row(count, dtype)
-        if count:
+        if count and not row.size:
+            check_inside(indices, 0, length)  # the kernel goes through what there is to gather from
+        elif count:
             report = np.zeros(1, _BOOL)
             kernel().entry(row, indices, length, width, inner, chunk, out, report)
             if report.item():

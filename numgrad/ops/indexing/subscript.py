@@ -209,7 +209,12 @@ def _walk(layout: Layout, index: Any, reading: bool, steps: list[_Step] | None =
                     steps.append((select_op, dim, item))
                 dim -= 1
             else:
-                start = item.start
+                start, end, by = item.start, item.stop, item.step
+                if not (
+                    (start is None or start.__class__ is int) and (end is None or end.__class__ is int)
+                    and (by is None or by.__class__ is int)
+                ):
+                    return None  # what may be another number later, while the view is to know how it was made
                 try:
                     first, stop, step = item.indices(extent)
                 except ValueError:
@@ -217,7 +222,7 @@ def _walk(layout: Layout, index: Any, reading: bool, steps: list[_Step] | None =
                 if step < 0:
                     return None
                 if (
-                    stop == extent and step == 1 and (start is None or start.__index__() == 0)
+                    stop == extent and step == 1 and not start
                     and not (reading and index is item)
                 ):
                     key.append(slice)
