@@ -2,6 +2,7 @@
 
 import builtins
 import dis
+import inspect
 import re
 
 import numpy as np
@@ -76,8 +77,9 @@ def names_for(op):
 
 @pytest.mark.parametrize("op", [op for op in ops.values() if op.rules], ids=lambda op: op.name)
 def test_names_in_rules_resolve(op):
-    for rule in {*op.rules.values(), op.function}:
-        if rule is not op.function:
+    function = inspect.unwrap(op.function)
+    for rule in {*op.rules.values(), function}:
+        if rule is not function:
             assert set(parameters(rule)) <= names_for(op)
         used = {i.argval for i in dis.get_instructions(rule) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
         assert [name for name in used if name not in rule.__globals__ and not hasattr(builtins, name)] == []
