@@ -61,7 +61,7 @@ def test_values_and_gradients(case, dtype):
 
 @pytest.mark.parametrize("case", LAID_OUT, ids=str)
 def test_in_other_layouts(case):
-    compare(case, *case.leaves("complex64", requires_grad=True))
+    compare(case, *case.leaves("complex128", requires_grad=True))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -6,6 +6,7 @@ The samples themselves stand in ``samples``.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import warnings
 from dataclasses import dataclass, field
@@ -79,6 +80,9 @@ def _values(shapes, domains, dtype):
 #: What an operation must be tried on.
 LAYOUTS = ("contiguous", "transposed", "stepped", "broadcast", "empty", "0-d")
 
+#: Those of memory with gaps.
+GAPS = ("transposed", "stepped")
+
 
 def laid_out(array, layout):
     """A tensor with the same elements in memory with gaps: transposed, or every second one of a row."""
@@ -92,6 +96,12 @@ def laid_out(array, layout):
         padded[..., 1::2] = array
         return numgrad.from_numpy(padded)[..., 1::2].detach()
     return numgrad.from_numpy(array)
+
+
+@functools.cache
+def _gaps():
+    """For each operation the layout with gaps that it is tried in, where one is enough."""
+    return dict(zip(ops, itertools.cycle(GAPS)))
 
 
 def _repeated(shape):
@@ -114,6 +124,14 @@ class Case:
     @property
     def op(self):
         return ops[self.sample.name]
+
+    @property
+    def is_in_turn(self):
+        """False of a pointwise operation in one of the layouts with gaps, of which it is tried in the other.
+
+        That generated kernels go through any memory is the work of one text: the operations take turns.
+        """
+        return self.layout not in GAPS or not isinstance(self.op, Pointwise) or self.layout == _gaps()[self.op.name]
 
     def leaves(self, dtype, requires_grad=False):
         """The inputs as tensors."""
