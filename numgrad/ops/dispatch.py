@@ -402,11 +402,24 @@ def record(recipe: Recipe, out: Tensor, edges: tuple[Any, ...], operands: Sequen
     node.recipe = recipe
     out._edge = (node, 0)
     out._requires_grad = True
-    if recipe.sources:
+    sources = recipe.sources
+    if not sources:
+        node.saved = node.versions = ()
+    elif state.mode > ORDINARY:
         node.saved, node.versions = None, ()
         save(node, recipe, (out,), kept(recipe, operands))
+    elif len(sources) == 1:
+        (source,) = sources
+        if source == OUTPUT:
+            value = tensor_of(out._layout, out._storage, out._offset)
+            value._counter = counter = out._counter
+            node.saved, node.versions = (value,), (counter[0],)
+        else:
+            value = operands[source]
+            plain = value is None or value.__class__ in NUMBERS
+            node.saved, node.versions = (value,), (None if plain else value._counter[0],)
     else:
-        node.saved = node.versions = ()
+        save(node, recipe, (out,), kept(recipe, operands))
 
 
 def kept(recipe: Recipe, operands: Sequence[Any]) -> tuple[list[Any], list[int | None]]:

@@ -47,6 +47,9 @@ class Rules:
         self.pattern = tuple([
             "kernel" if i in self.computed else "passed" if i in passed else None for i in range(len(op.inputs))
         ])
+        self.passed = len(passed)
+        #: The one input whose gradient is needed; None if there are several.
+        self.only = next(iter(rules)) if len(rules) == 1 else None
         self.arguments = {i: parameters(rule) for i, rule in self.computed.items()}
         self.names: tuple[str, ...] = ()
         for names in self.arguments.values():
@@ -77,7 +80,7 @@ _MOST_LAUNCHES = 64
 class PointwiseRecipe(Recipe):
     """How a pointwise call is recorded, and what computes its gradients."""
 
-    __slots__ = ("compute", "launches", "rules")
+    __slots__ = ("compute", "launches", "layouts", "quick", "rules", "types")
 
     def __init__(self, node_class: type[Any], rules: Rules, compute: dtype, statics: Sequence[str]):
         positions = {name: n for n, name in enumerate((*rules.op.inputs, *statics))}
@@ -88,6 +91,11 @@ class PointwiseRecipe(Recipe):
         self.compute = compute
         #: What computes the gradients, and their layouts, by the layouts of the incoming one and of the inputs.
         self.launches: dict[Any, tuple[Any, list[Layout]]] = {}
+        #: The same by the layout of the incoming one alone, for saved tensors of these layouts and gradients of these
+        #: types, which were the first.
+        self.quick: dict[Layout, tuple[Any, list[Layout]]] = {}
+        self.layouts: tuple[Layout | None, ...] = ()
+        self.types: tuple[Any, ...] = ()
 
     def find(self, key: Any, gradient: Tensor, values: Sequence[Any], types: Sequence[Any]) -> Any:
         """What computes gradients of these types from operands of these layouts."""
@@ -124,13 +132,23 @@ class PointwiseNode(RecordedNode):
             computed = self._traced(gradient) if state.mode & TRACED else self._compute(gradient)
             if len(computed) == len(pattern):
                 return computed
+            if rules.only is not None:
+                return self._alone(computed[0], rules.only)
             rest = iter(computed)
-        passed = pattern.count("passed")
-        if passed > 1:
+        elif rules.only is not None:
+            return self._alone(gradient, rules.only)
+        if rules.passed > 1:
             gradient._shared = True
         return tuple([
             next(rest) if source == "kernel" else gradient if source == "passed" else None for source in pattern
         ])
+
+    def _alone(self, gradient: Tensor, position: int) -> tuple[Any, ...]:
+        """The one gradient that is needed, in its place."""
+        count = len(self.edges)
+        if count == 2:
+            return (gradient, None) if position == 0 else (None, gradient)
+        return (*(None,) * position, gradient, *(None,) * (count - position - 1))
 
     def _traced(self, gradient: Tensor) -> tuple[Tensor, ...]:
         """The computed gradients, by operations that are recorded or transformed themselves."""
@@ -153,6 +171,15 @@ class PointwiseNode(RecordedNode):
     def _compute(self, gradient: Tensor) -> tuple[Tensor, ...]:
         """The computed gradients, by one kernel."""
         recipe = self.recipe
+        edges = self.edges
+        found = recipe.quick.get(gradient._layout)
+        saved: Any = self.saved  # another thread may release it
+        if found is not None and self._is_usual(recipe, saved):
+            launch, layouts = found
+            rows = launch(gradient, *saved)
+            if len(layouts) == 1:
+                return (tensor_of(layouts[0], rows),)
+            return tuple([tensor_of(layout, row) for layout, row in zip(layouts, rows)])  # noqa: B905 - of one length
         values: Sequence[Any] = self.kept()
         key: list[Any] = [gradient._layout]
         for value, version in zip(values, self.versions):  # noqa: B905 - of one length; strict= costs time
@@ -162,17 +189,38 @@ class PointwiseNode(RecordedNode):
                     key = [gradient._layout, *[v._layout for v in values if v.__class__ not in NUMBERS]]
                     break
                 key.append(value._layout)
-        edges = self.edges
         for i in recipe.rules.computed:
             key.append(edges[i][0].layout.type)  # type: ignore[index]
         found = recipe.launches.get(tuple(key))
         if found is None:
             found = recipe.find(tuple(key), gradient, values, self._types(gradient))
+        if values.__class__ is tuple:
+            own = tuple([v._layout if version is not None else None for v, version in zip(values, self.versions)])  # noqa: B905
+            types = tuple(key[len(key) - len(recipe.rules.computed) :])
+            if not recipe.quick:
+                recipe.layouts, recipe.types = own, types
+            if own == recipe.layouts and types == recipe.types and len(recipe.quick) < _MOST_LAUNCHES:
+                recipe.quick[gradient._layout] = found
         launch, layouts = found
         rows = launch(gradient, *values)
         if len(layouts) == 1:
             return (tensor_of(layouts[0], rows),)
         return tuple([tensor_of(layout, row) for layout, row in zip(layouts, rows)])  # noqa: B905 - of one length
+
+    def _is_usual(self, recipe: PointwiseRecipe, saved: Any) -> bool:
+        """Whether what was saved, and the inputs, are as ``quick`` takes them: nothing freed, packed or changed."""
+        if saved.__class__ is not tuple:
+            return False
+        for value, version, layout in zip(saved, self.versions, recipe.layouts):  # noqa: B905 - of one length
+            if layout is not None and (
+                version == PACKED or value._counter[0] != version or value._layout is not layout
+            ):
+                return False
+        edges: Any = self.edges
+        for i, type in zip(recipe.rules.computed, recipe.types):  # noqa: B905, SIM110 - of one length; all() takes longer
+            if edges[i][0].layout.type is not type:
+                return False
+        return True
 
     def _types(self, gradient: Tensor) -> list[Any]:
         """The types of the computed gradients."""
