@@ -70,11 +70,19 @@ def pointwise_launcher(
         rank, inner, nest = _nest(shape, layouts)
     work = size * program.weight
     large = max([layout.size * layout.type.numpy.itemsize for layout in outs]) >= LARGE
-    bind = _form(forms, len(outs), rows, into, large, work >= PARALLEL_FROM, size > 0)
-    return bind(
-        lambda: pointwise_kernel(program, rank, rows, worth_threads(work), inner), size, outs,
-        [layout.type.numpy for layout in outs], nest,
-    )
+    threads = work >= PARALLEL_FROM
+    # Over rows one launcher serves all small sizes: it reads the size of the first array.
+    shared = rows and size > 0 and not (large or threads) and (into or "a" in forms)
+    launch = program.writers.get((forms, into)) if shared else None
+    if launch is None:
+        bind = _form(forms, len(outs), rows, into, large, threads, size > 0, shared)
+        launch = bind(
+            lambda: pointwise_kernel(program, rank, rows, worth_threads(work), inner), size, outs,
+            [layout.type.numpy for layout in outs], nest,
+        )
+        if shared:
+            program.writers[forms, into] = launch
+    return launch
 
 
 def _nest(shape: tuple[int, ...], layouts: Sequence[Layout]) -> tuple[int, str, np.ndarray]:
@@ -96,7 +104,7 @@ def _new_row(layout: Layout) -> np.ndarray:
 
 @functools.cache
 def _form(
-    forms: str, count: int, rows: bool, into: bool, large: bool, threads: bool, runs: bool
+    forms: str, count: int, rows: bool, into: bool, large: bool, threads: bool, runs: bool, shared: bool
 ) -> Callable[..., Callable[..., Any]]:
     """What binds a launcher of one form to a kernel, sizes and dtypes.
 
@@ -106,6 +114,8 @@ def _form(
     outputs = [f"o{n}" for n in range(count)]
     given: list[str] = []
     lines: list[str] = []
+    if shared:
+        lines += [f"size = {outputs[0] if into else names[forms.index('a')]}._layout.size"]
     for name, form in zip(names, forms, strict=True):
         if form == "v":
             given += [f"{name}._storage.item({name}._offset)"]
@@ -135,7 +145,7 @@ def _form(
     if not into:
         lines += [f"return {', '.join(outputs)}"]
     text = [
-        "def bind(kernel_of, size, outs, dtypes, nest):",
+        f"def bind(kernel_of, {'whole' if shared else 'size'}, outs, dtypes, nest):",
         "    kernel = None",
         f"    def launch({', '.join([*names, *outputs] if into else names)}):",
         "        nonlocal kernel",
