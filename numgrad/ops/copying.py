@@ -42,7 +42,7 @@ from .table import attach, check_tensors, operation, public
 
 __all__ = [
     "check_memory_format", "clone", "clone_op", "contiguous", "contiguous_op", "convert", "copier", "copy_program",
-    "kept_copy", "kept_layout", "kept_strides", "placed", "repeated_zero", "row_of", "row_or_none", "row_reader",
+    "kept_copy", "kept_layout", "kept_strides", "placed", "repeated_zero", "row_of", "row_reader",
     "same", "to", "warn_of_loss", "write", "writer",
 ]
 
@@ -238,10 +238,6 @@ def copier(source: Layout, target: Layout) -> Callable[[Tensor], Any]:
 
     return launch
 
-
-def row_or_none(tensor: Tensor | None) -> Any:
-    """The same of a tensor that may be missing."""
-    return None if tensor is None else row_of(tensor)
 
 
 def kept_copy(input: Tensor) -> Tensor:

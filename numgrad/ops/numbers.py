@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from .._types import dtype, float32, real_of
+from ..devices import NUMBERS
 
 __all__ = ["LARGEST_FLOAT32", "NUMBERS", "bounds", "check_fits", "plain_number"]
 
-#: The classes of Python's numbers, which are operands as they are.
-NUMBERS = frozenset({bool, int, float, complex})
 
 LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 

@@ -18,7 +18,7 @@ from .launching import empty, kernel_for, launch
 
 __all__ = [
     "OutOfBoundsError", "Steps", "axis_gatherer", "axis_scatterer", "check_inside", "check_report", "check_sizes",
-    "check_values", "coordinates", "counts", "distinct_places", "index_folder", "new_report", "nonzero_places",
+    "check_values", "coordinates", "counts", "distinct_places", "index_folder", "nonzero_places",
     "nonzero_rows", "offsets", "outside", "repeated_places", "row_putter", "row_taker", "triangle_rows",
 ]
 
@@ -52,10 +52,6 @@ class OutOfBoundsError(IndexError):
         self.index = index
         self.size = size
 
-
-def new_report() -> np.ndarray:
-    """What a kernel gets to say that an index leads outside."""
-    return np.zeros(1, _BOOL)
 
 
 def check_report(report: np.ndarray, indices: np.ndarray, low: int, high: int, ignored: int | None = None) -> None:

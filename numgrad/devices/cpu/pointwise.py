@@ -23,7 +23,7 @@ from ..traffic import over_rows
 from .threads import PARALLEL_FROM, worth_threads
 
 __all__ = [
-    "NUMBERS", "as_number", "number_type", "pointwise_kernels", "pointwise_launcher", "row_adder", "run_pointwise",
+    "NUMBERS", "number_type", "pointwise_kernels", "pointwise_launcher", "row_adder", "run_pointwise",
 ]
 
 #: What each pointwise kernel was made from: the program, the rank of its arrays and whether these are rows.
@@ -175,15 +175,6 @@ def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) 
         launch = program.writers[key] = pointwise_launcher(program, *key, into=True)
     launch(*values, *outs)
 
-
-def as_number(tensor: Any) -> Any:
-    """The one value that a tensor repeats, as a Python number for a kernel; None if it may have several.
-
-    Reading a value costs nothing on this device, and a kernel reads a number faster than a tensor of stride 0.
-    """
-    if not tensor._layout.shape or (not any(tensor._layout.strides) and tensor._storage.size):
-        return tensor._storage.item(tensor._offset)
-    return None
 
 
 def _sum_of(total, row):

@@ -19,7 +19,7 @@ from .launching import Kernel, compile_kernel
 from .memory import empty_row, stream
 
 __all__ = [
-    "as_number", "copy", "filled", "pointwise_launcher", "run_pointwise", "share_elements",
+    "copy", "filled", "pointwise_launcher", "run_pointwise", "share_elements",
 ]
 
 #: Elements from which rows are read four at a time, which takes another kernel.
@@ -127,9 +127,6 @@ def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) 
     operands = [None if value.__class__ in NUMBERS else value._layout for value in values]
     pointwise_launcher(program, operands, [out._layout for out in outs], into=True)(*values, *outs)
 
-
-def as_number(tensor: Any) -> None:
-    """None: to know the value that a tensor on a GPU repeats is to wait for all that was launched before."""
 
 
 def copy(program: Program, source: Any, target: Any) -> None:
