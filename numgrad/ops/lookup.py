@@ -14,10 +14,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from inspect import signature
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
+from .._layout import Layout
 from .._tensor import Tensor
 from .._types import Size, dtype
 from ..autograd.operations import operations
@@ -50,9 +51,6 @@ def _looked_up(
 ) -> Any:
     recent, new = entries.recent, tuple.__new__
     name = resolve.__name__
-    parameters = tuple(signature(resolve).parameters.values())
-    positional = ["Layout" in str(p.annotation) for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-    by_name = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and "Layout" in str(p.annotation)]
 
     @functools.wraps(resolve)
     def call(*args: Any, **keywords: Any) -> Any:
@@ -75,7 +73,7 @@ def _looked_up(
             for keyword, value in keywords.items():
                 if not isinstance(value, Tensor):
                     key += [keyword, _typed(value.__class__, value)]
-                elif keyword in by_name:
+                elif keyword in _for_tensors(resolve)[1]:
                     key += [keyword, value._layout]
                     operands.append(value)
                 else:
@@ -98,6 +96,7 @@ def _looked_up(
 
     def numbers_in(args: Any) -> list[int]:
         """The positions of tensors that are in the place of numbers."""
+        positional = _for_tensors(resolve)[0]
         return [
             position for position, value in enumerate(args)
             if isinstance(value, Tensor) and not (position < len(positional) and positional[position])
@@ -122,7 +121,7 @@ def _looked_up(
             raise
         bound.apply_defaults()
         for keyword, value in bound.kwargs.items():
-            if isinstance(value, Tensor) and keyword not in by_name:
+            if isinstance(value, Tensor) and keyword not in _for_tensors(resolve)[1]:
                 raise TypeError(f"{name}(): argument '{keyword}' must not be a Tensor")
         return call(*bound.args, **bound.kwargs)
 
@@ -145,6 +144,18 @@ def _looked_up(
             raise
 
     return call
+
+
+@functools.cache
+def _for_tensors(resolve: Callable[..., Any]) -> tuple[list[bool], list[str]]:
+    """Which positional parameters are for tensors, and the names of those for tensors that are given by name."""
+    hints = get_type_hints(resolve)
+    parameters = signature(resolve).parameters.values()
+    takes = {name for name, hint in hints.items() if Layout in (hint, *get_args(hint))}
+    return (
+        [p.name in takes for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD],
+        [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name in takes],
+    )
 
 
 def _typed(kind: type, value: Any) -> Any:
