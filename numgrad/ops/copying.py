@@ -38,7 +38,7 @@ from ..autograd.node import edge_of
 from .arguments import checked
 from .dispatch import unary
 from .planned import planned
-from .table import attach, check_tensors, operation, public
+from .table import attach, check_tensors, public
 
 __all__ = [
     "check_memory_format", "clone", "clone_op", "contiguous", "contiguous_op", "convert", "copier", "copy_program",
@@ -119,47 +119,50 @@ def _(grad):
     return grad  # the engine gives it the input's dtype
 
 
-@operation("ToCopyBackward0", linear=True, dims=())
-def move_op(input: Tensor, type: TensorType, source: TensorType, wait: bool) -> Tensor:
-    if type.dtype.itemsize < source.dtype.itemsize:  # what is moved should be small
-        input = _converted(input, type.dtype)
-    return _converted(placed(input, type.device, wait), type.dtype)
+@planned("ToCopyBackward0", linear=True, dims=())
+def move_op(input: Layout, type: TensorType, wait: bool) -> Any:
+    """A copy on another device; without ``wait``, pinned memory may still be read or written when there is one."""
+    own = input.type
+    kind = type.dtype if type.dtype.itemsize < own.dtype.itemsize else own.dtype  # what is moved should be small
+    dense, read = _dense(input, tensor_type(kind, own.device))
+    arrived, out = [layout_of(t, input.shape, dense.strides) for t in (tensor_type(kind, type.device), type)]
+    convert = None if arrived is out else copier(arrived, out)
+
+    def launch(tensor: Tensor) -> Any:
+        row = devices.moved(read(tensor), type.device, wait)
+        return row if convert is None else convert(tensor_of(arrived, row))
+
+    return out, launch
 
 
 @move_op.gradient("input")
-def _(grad, source, type):
-    return move_op(grad, source, type, True)
+def _(grad, input_layout):
+    return move_op(grad, input_layout.type, True)
 
 
-def _converted(input: Tensor, kind: dtype) -> Tensor:
-    """The tensor if it has this dtype, else a converted copy, without recording that."""
-    return input if input.dtype is kind else to_type.function(input, tensor_type(kind, input.device))
+def placed(input: Tensor, place: Device) -> Tensor:
+    """The tensor on another device, its dimensions in the same order in memory, without recording that."""
+    return move_op.function(input, tensor_type(input.dtype, place), True)
 
 
-def placed(input: Tensor, place: Device, wait: bool = True) -> Tensor:
-    """The tensor on another device, its dimensions in the same order in memory, without recording that.
-
-    Without ``wait``, pinned memory may still be read or written when this returns.
-    """
-    type = tensor_type(input.dtype, place)
-    row, strides = _dense(input)
-    return strided(devices.moved(row, type.device, wait), input._layout.shape, strides, 0, type)
+def _dense(input: Layout, type: TensorType) -> tuple[Layout, Callable[[Tensor], Any]]:
+    """The layout in another type, without gaps or repeats, and what gives the elements as a row that lies so."""
+    dense = layout_of(type, input.shape, kept_layout(input).strides)
+    if dense is not input:
+        return dense, copier(input, dense)
+    return dense, lambda tensor: tensor._storage[tensor._offset : tensor._offset + dense.size]
 
 
-def _dense(input: Tensor) -> tuple[Any, tuple[int, ...]]:
-    """The elements as a row without gaps, the dimensions in their order in memory; and their strides in it."""
-    strides = kept_strides(input)
-    if strides != input._layout.strides:
-        input = clone_op.function(input)
-    return input._storage[input._offset : input._offset + input._layout.size], strides
+@planned("PinMemoryBackward0", linear=True, dims=())
+def pin_op(input: Layout) -> Any:
+    dense, read = _dense(input, input.type)
 
+    def launch(tensor: Tensor) -> Any:
+        pinned = devices.pinned(dense.size, dense.type.numpy)
+        pinned[:] = read(tensor)
+        return pinned
 
-@operation("PinMemoryBackward0", linear=True, dims=())
-def pin_op(input: Tensor) -> Tensor:
-    row, strides = _dense(input)
-    pinned = devices.pinned(row.size, row.dtype)
-    pinned[:] = row
-    return strided(pinned, input._layout.shape, strides, 0, input._layout.type)
+    return dense, launch
 
 
 @pin_op.gradient("input")
@@ -309,7 +312,7 @@ def to(
         target = numbered(to_device(device))
         if target is not input.device:
             warn_of_loss(input.dtype, kind)
-            return move_op(input, tensor_type(kind, target), input._layout.type, not non_blocking)
+            return move_op(input, tensor_type(kind, target), not non_blocking)
     result = convert(input, kind)
     return to_type(input, input._layout.type) if copy and result is input else result
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import devices
-from .._layout import outgrown
+from .._layout import Layout, outgrown
 from .._tensor import Tensor, check_in_place
 from .._types import (
     bool_,
@@ -198,6 +198,15 @@ class Pointwise(Op):
                 self.name, compute.numpy, tuple(inputs), (("out", out.numpy),), (self.function,)
             )
         return program
+
+    def launcher(
+        self, operands: Sequence[Any], out: Layout, into: bool = False, compute: dtype | None = None
+    ) -> Callable[..., Any]:
+        """What computes it of operands of these layouts, or numbers of these classes; in the dtype of the first."""
+        layouts = [v if isinstance(v, Layout) else None for v in operands]
+        kinds = [v.type.numpy if isinstance(v, Layout) else v for v in operands]
+        program = self.program(kinds, self.statics, compute or operands[0].type.dtype, out.type.dtype)
+        return devices.pointwise_launcher(program, layouts, [out], into)
 
     def run(self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None = None) -> Tensor:
         """Compute, into a new tensor or in place into ``into``, and record."""

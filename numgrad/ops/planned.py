@@ -41,9 +41,10 @@ class Planned(Operation):
 
     def __init__(
         self, prepare: Callable[..., Any], node: str, numbers: Sequence[str] = (),
-        key: Callable[..., Any] | None = None, **declared: Any,
+        key: Callable[..., Any] | None = None, connected: bool = True, **declared: Any,
     ):
         super().__init__(prepare, node, **declared)
+        self.connected = connected
         self.key = key
         self.prepare = prepare
         self.function = functools.update_wrapper(functools.partial(self.unrecorded), prepare)
@@ -152,7 +153,8 @@ class Planned(Operation):
         entry = Entry(self, launch, layout, recorded, tuple(given))
         if self.view:
             rest = entry.details[1:]
-            entry.step = tuple([(nth_view, (self, rest, n)) for n in range(len(layout))]) if several else (self, rest)
+            known = layout if self.connected else ()
+            entry.step = tuple([(nth_view, (self, rest, n)) for n in range(len(known))]) if several else (self, rest)
         return entry
 
     def again(self, tensor: Tensor, entry: Entry, numbers: Sequence[Any]) -> Any:
@@ -226,6 +228,7 @@ def planned(
     key: Callable[..., Any] | None = None,
     outputs: Sequence[str] = ("out",),
     view: bool = False,
+    connected: bool = True,
     sequence: bool = False,
     linear: bool = False,
     dims: Sequence[str] | None = None,
@@ -236,13 +239,14 @@ def planned(
     Args:
         numbers: parameters whose values are no part of what is decided, numbers that ``launch`` is given.
         key: a function of the arguments: what is decided by, where that is not the layouts and all that is no number.
+        connected: whether autograd knows a view as one; else it takes it for a copy.
 
     The others are those of ``operation``.
     """
 
     def decorate(prepare: Callable[..., Any]) -> Planned:
         return Planned(
-            prepare, node, numbers, key, inputs=inputs, fixed=nondifferentiable, outputs=outputs, view=view,
+            prepare, node, numbers, key, connected, inputs=inputs, fixed=nondifferentiable, outputs=outputs, view=view,
             sequence=sequence, linear=linear, dims=dims, shapes=shapes,
         )
 

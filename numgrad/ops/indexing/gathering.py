@@ -7,18 +7,18 @@ from typing import Any
 
 from ... import devices
 from ..._layout import Layout, broadcast_shapes, layout_of, normal_dim, numel
-from ..._tensor import Tensor, fresh, tensor_of
+from ..._tensor import Tensor, tensor_of
 from ..._types import TensorType, int32, int64, tensor_type
 from ..arguments import checked
-from ..copying import convert, copy_program, row_of, row_reader
+from ..copying import copy_program, row_reader
 from ..examples import each
 from ..lookup import lookup
-from ..new import filled_of
 from ..one_device import check_one_device
+from ..overwriting import fill_program
 from ..planned import planned
 from ..pointwise.arithmetic import mul, reciprocal
 from ..shapes.views import expand_op, reshape
-from ..table import operation, public
+from ..table import public
 from .advanced import index_backward, index_op
 from .places import index_reader, picker
 from .updating import number_row
@@ -213,44 +213,56 @@ def _(grad, indices, weight_shape, padding_idx, scale_grad_by_freq):
     return embedding_dense_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
 
 
-@operation(
+@planned(
     "EmbeddingDenseBackwardBackward0", inputs=["grad_output", "indices"], nondifferentiable=["indices"], linear=True,
 )
 def embedding_dense_backward(
-    grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
-) -> Tensor:
+    grad_output: Layout, indices: Layout, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Any:
     """For each row of the weight the sum of the gradients of where it is used, or with the scale their mean."""
-    shape = num_weights, grad_output._layout.shape[-1]
-    total = index_backward(grad_output, indices, shape, (0,), False)
-    return _scaled(total, indices, padding_idx, scale_grad_by_freq)
+    out, add = index_backward.prepare(grad_output, indices, (num_weights, grad_output.shape[-1]), (0,), False)
+    if not _is_weighted(num_weights, padding_idx, scale_grad_by_freq):
+        return out, add
+    column, weights = _weights(indices, num_weights, out.type, padding_idx, scale_grad_by_freq)
+    weigh = mul.op.launcher([out, column], out)
+    return out, lambda grad, indices: weigh(tensor_of(out, add(grad, indices)), tensor_of(column, weights(indices)))
 
 
 @embedding_dense_backward.gradient("grad_output")
-def _(grad, indices, padding_idx, scale_grad_by_freq):
+def _(grad, indices, num_weights, padding_idx, scale_grad_by_freq):
     """``grad[indices]``, without the rows of the padding, each over how often it occurs if ``scale_grad_by_freq``."""
-    return index_op(_scaled(grad, indices, padding_idx, scale_grad_by_freq), indices, (0,), False)
+    if _is_weighted(num_weights, padding_idx, scale_grad_by_freq):
+        grad = mul(grad, _column(indices, num_weights, grad._layout.type, padding_idx, scale_grad_by_freq))
+    return index_op(grad, indices, (0,), False)
 
 
-def _scaled(rows: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
-    """The rows divided by the number of their indices, if wanted, and that of ``padding_idx`` set to zero."""
-    count = rows._layout.shape[0]
-    padded = 0 <= padding_idx < count
-    if not padded and not scale_grad_by_freq:
-        return rows
-    if not scale_grad_by_freq:
-        factors = filled_of((count, 1), 1, rows._layout.type)
-    else:
-        factors = _frequencies(indices, count, rows._layout.type)
-    if padded:
-        factors[padding_idx] = 0
-    return mul(rows, factors)
+def _is_weighted(count: int, padding_idx: int, scale_grad_by_freq: bool) -> bool:
+    return scale_grad_by_freq or 0 <= padding_idx < count
 
 
 @each
-def _frequencies(indices: Tensor, count: int, type: TensorType) -> Tensor:
-    """A column with 1 divided by how often each of ``count`` indices occurs."""
-    counts = devices.counts(row_of(convert(indices, int64)), count)
-    return reciprocal(convert(fresh(counts, (count, 1), tensor_type(int64, indices.device)), type.dtype))
+def _column(indices: Tensor, count: int, type: TensorType, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
+    layout, weights = _weights(indices._layout, count, type, padding_idx, scale_grad_by_freq)
+    return tensor_of(layout, weights(indices))
+
+
+def _weights(
+    indices: Layout, count: int, type: TensorType, padding_idx: int, scale_grad_by_freq: bool
+) -> tuple[Layout, Callable[[Tensor], Any]]:
+    """A column with 1, or 1 divided by how often each of ``count`` indices occurs, and 0 for the padding."""
+    column, counts = [layout_of(own, (count, 1)) for own in (type, tensor_type(int64, type.device))]
+    single, read = layout_of(type, ()), index_reader(indices)
+    invert = reciprocal.op.launcher([counts], column, compute=type.dtype)
+    clear = devices.pointwise_launcher(fill_program(int, type.dtype), [None], [single], into=True)
+
+    def weights(indices: Tensor) -> Any:
+        row = devices.counts(read(indices), count) if scale_grad_by_freq else devices.filled((count,), 1, counts.type)
+        memory = invert(tensor_of(counts, row))
+        if 0 <= padding_idx < count:
+            clear(0, tensor_of(single, memory, padding_idx))
+        return memory
+
+    return column, weights
 
 
 def _not_embedded(found: devices.OutOfBoundsError, weight: Tensor, *others: Any, **names: Any) -> IndexError:

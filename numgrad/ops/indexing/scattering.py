@@ -97,8 +97,7 @@ def _divider(input: Layout, index: Layout, dim: int, include_self: bool) -> Call
     counts, count = _counter(input, index, dim, include_self)
     kind = input.type.dtype
     op = (div if kind.is_floating_point or kind.is_complex else floor_quotient).op
-    program = op.program([kind.numpy, kind.numpy], op.statics, kind, kind)
-    divide = devices.pointwise_launcher(program, [input, counts], [input], into=True)
+    divide = op.launcher([input, counts], input, into=True)
     return lambda target, index: divide(target, tensor_of(counts, count(index)), target)
 
 

@@ -59,10 +59,8 @@ def _writer(
 def index_add_op(input: Layout, index: Layout, source: Layout, dim: int, alpha: Any) -> Any:
     if alpha == 1:
         return _writer(input, index, source, dim, True)
-    kind, factor = input.type.dtype, number_in(alpha, input.type)
-    program = mul.op.program([kind.numpy, factor.__class__], mul.op.statics, kind, kind)
-    scaled = layout_of(input.type, source.shape)
-    scale = devices.pointwise_launcher(program, [source, None], [scaled])
+    factor, scaled = number_in(alpha, input.type), layout_of(input.type, source.shape)
+    scale = mul.op.launcher([source, factor.__class__], scaled)
     write = _writer(input, index, scaled, dim, True)
     return lambda input, index, source, target: write(input, index, tensor_of(scaled, scale(source, factor)), target)
 

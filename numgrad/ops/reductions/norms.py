@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ... import devices
 from ..._layout import Layout, layout_of, normal_dims
 from ..._tensor import tensor_of
 from ..._types import dtype, int64, real_of, tensor_type, to_dtype
@@ -32,8 +31,7 @@ def vector_norm_op(input: Layout, order: float, dims: tuple[int, ...], keepdim: 
     if not own.is_complex:
         return out, axis_launcher("norm_axis", input, dims, order, type)
     magnitudes = layout_of(tensor_type(real_of(own), input.type.device), input.shape)
-    program = abs_complex.op.program((own.numpy,), abs_complex.op.statics, own, magnitudes.type.dtype)
-    absolute = devices.pointwise_launcher(program, [input], [magnitudes])
+    absolute = abs_complex.op.launcher([input], magnitudes)
     launch = axis_launcher("norm_axis", magnitudes, dims, order, type)
     return out, lambda tensor: launch(tensor_of(magnitudes, absolute(tensor)))
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ... import devices
 from ..._device import CPU
-from ..._tensor import Tensor
+from ..._layout import Layout, layout_of
+from ..._tensor import Tensor, tensor_of
 from ..._types import int64, tensor_type
 from ..arguments import checked
-from ..copying import convert, write
+from ..copying import convert, writer
 from ..new import from_row, zeros_of
 from ..one_device import check_one_device
+from ..planned import planned
 from ..promotion import promote_types
-from ..table import operation, public, public_functions
+from ..table import public, public_functions
 from .dimensions import flatten
 from .joining import checked_tensors, stack
 from .parts import slice_op
@@ -108,32 +111,39 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     return reshape(chosen, (rows, r))
 
 
-@operation("BlockDiagBackward0", inputs=["tensors"], sequence=True, linear=True)
-def block_diag_op(tensors: tuple[Tensor, ...], shapes: tuple[tuple[int, ...], ...]) -> Tensor:
-    rows, columns = [sum(sizes) for sizes in zip(*map(_as_matrix, shapes), strict=True)]
-    out = zeros_of((rows, columns), tensors[0]._layout.type)
-    for block, tensor in zip(_blocks(out, shapes, slice_op.function), tensors, strict=True):
-        write(block, expand_op.function(tensor, block._layout.shape))
-    return out
+@planned("BlockDiagBackward0", inputs=["tensors"], sequence=True, linear=True)
+def block_diag_op(tensors: tuple[Layout, ...], shapes: tuple[tuple[int, ...], ...]) -> Any:
+    blocks = list(_blocks(shapes))
+    row, column, height, width = blocks[-1]
+    out = layout_of(tensors[0].type, (row + height, column + width))
+    parts = [layout_of(out.type, block[2:], out.strides) for block in blocks]
+    writers = [writer(tensor, part) for tensor, part in zip(tensors, parts, strict=True)]
+
+    def launch(*tensors: Tensor) -> Any:
+        memory = devices.zeros(out.shape, out.type)
+        for tensor, write, part, (row, column, *_) in zip(tensors, writers, parts, blocks, strict=True):
+            write(tensor, tensor_of(part, memory, row * out.strides[0] + column))
+        return memory
+
+    return out, launch
 
 
 @block_diag_op.gradient("tensors")
 def _(grad, shapes):
     """``grad[rows, columns]``, the block that the tensor was put at."""
-    return [reshape(block, shape) for block, shape in zip(_blocks(grad, shapes, slice_op), shapes, strict=True)]
+    return [
+        reshape(slice_op(slice_op(grad, 0, row, row + height, 1), 1, column, column + width, 1), shape)
+        for shape, (row, column, height, width) in zip(shapes, _blocks(shapes), strict=True)
+    ]
 
 
-def _as_matrix(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return (1,) * (2 - len(shape)) + shape
-
-
-def _blocks(matrix: Tensor, shapes: tuple[tuple[int, ...], ...], cut: Any) -> list[Tensor]:
-    """The parts of these shapes along the diagonal."""
-    blocks, row, column = [], 0, 0
-    for height, width in map(_as_matrix, shapes):
-        blocks.append(cut(cut(matrix, 0, row, row + height, 1), 1, column, column + width, 1))
+def _blocks(shapes: tuple[tuple[int, ...], ...]) -> Iterator[tuple[int, int, int, int]]:
+    """Where the blocks of these shapes begin along the diagonal, their rows and columns, and how many they have."""
+    row = column = 0
+    for shape in shapes:
+        height, width = (1,) * (2 - len(shape)) + shape
+        yield row, column, height, width
         row, column = row + height, column + width
-    return blocks
 
 
 def block_diag(*tensors: Any) -> Tensor:

@@ -12,7 +12,7 @@ from ..arguments import checked
 from ..lookup import lookup
 from ..new import zeros_of
 from ..planned import planned
-from ..table import attach, operation, public
+from ..table import attach, public
 from .joining import cat_op
 from .parts import slice_op
 
@@ -50,10 +50,10 @@ def split_op(input: Layout, split_size: int, dim: int) -> Any:
     return _pieces(input, _even(input.shape[dim], split_size), dim)
 
 
-@operation("UnsafeSplitBackward0", linear=True, dims=["dim"])
-def unsafe_split_op(input: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...]:
+@planned("UnsafeSplitBackward0", view=True, connected=False, dims=["dim"])
+def unsafe_split_op(input: Layout, split_size: int, dim: int) -> Any:
     """Pieces on the input's memory which autograd takes for copies."""
-    return split_op.function(input, split_size, dim)
+    return _pieces(input, _even(input.shape[dim], split_size), dim)
 
 
 @split_op.gradient("input")
@@ -68,10 +68,10 @@ def split_sizes_op(input: Layout, sizes: tuple[int, ...], dim: int) -> Any:
     return _pieces(input, sizes, dim)
 
 
-@operation("UnsafeSplitWithSizesBackward0", linear=True, dims=["dim"])
-def unsafe_split_sizes_op(input: Tensor, sizes: tuple[int, ...], dim: int) -> tuple[Tensor, ...]:
+@planned("UnsafeSplitWithSizesBackward0", view=True, connected=False, dims=["dim"])
+def unsafe_split_sizes_op(input: Layout, sizes: tuple[int, ...], dim: int) -> Any:
     """Pieces on the input's memory which autograd takes for copies."""
-    return split_sizes_op.function(input, sizes, dim)
+    return _pieces(input, sizes, dim)
 
 
 @split_sizes_op.gradient("input")

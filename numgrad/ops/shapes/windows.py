@@ -10,47 +10,57 @@ staying: one operation, ``restrided``, is the gradient of ``as_strided`` and of 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
+from collections.abc import Callable
 from typing import Any
 
+from ... import devices
 from ..._layout import Layout, layout_of, normal_dim, numel, overlaps_itself
-from ..._tensor import Tensor, strided
-from ..copying import contiguous_op, write
-from ..creation.filled import ones
+from ..._tensor import Tensor, tensor_of
+from ..._types import dtype
+from ..copying import row_reader
 from ..lookup import lookup
-from ..new import zeros_of
 from ..planned import planned
-from ..pointwise.arithmetic import add, div
-from ..table import attach, operation, public
-from .parts import select_op
-from .views import view_of
+from ..pointwise.arithmetic import add
+from ..table import attach, public
 
-__all__ = ["add_strided", "as_strided", "as_strided_op", "strided_arguments", "unfold"]
+__all__ = ["as_strided", "as_strided_op", "strided_arguments", "unfold"]
 
 #: Sizes, strides and offset.
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
 
 
-def add_strided(target: Tensor, values: Tensor) -> None:
-    """Add ``values`` to ``target``, of their shape, whose elements may share memory.
+def _adder(target: Layout, values: Layout) -> Callable[[Any, int, Tensor], None]:
+    """What adds values to the part of memory that a layout shows from ``start`` on: ``add(memory, start, values)``.
 
     What overlaps is added one after the other: a loop over as few dimensions, of as few indices, as will do.
     """
-    shape, strides = target._layout.shape, target._layout.strides
-    if numel(shape) == 0:
-        return
+    shape, strides = target.shape, target.strides
     together: list[int] = []
     for dim in sorted(range(len(shape)), key=lambda d: -shape[d]):
         tried = [*together, dim]
         if not overlaps_itself(tuple([shape[d] for d in tried]), tuple([strides[d] for d in tried])):
             together = tried
+    together.sort()
     apart = [d for d in range(len(shape)) if d not in together]
-    for index in itertools.product(*[range(shape[d]) for d in apart]):
-        part, addend = target, values
-        for dim, place in zip(reversed(apart), reversed(index), strict=True):
-            part, addend = select_op.function(part, dim, place), select_op.function(addend, dim, place)
-        write(part, add(part, addend))
+    part, addend = [
+        layout_of(own.type, tuple([shape[d] for d in together]), tuple([own.strides[d] for d in together]))
+        for own in (target, values)
+    ]
+    starts = [
+        [sum([i * own.strides[d] for i, d in zip(index, apart, strict=True)]) for own in (target, values)]
+        for index in itertools.product(*[range(shape[d]) for d in apart])
+    ]
+    add_part = add.op.launcher([part, addend], part, into=True)
+
+    def launch(memory: Any, start: int, values: Tensor) -> None:
+        for to, come in starts:
+            sums = tensor_of(part, memory, start + to)
+            add_part(sums, tensor_of(addend, values._storage, values._offset + come), sums)
+
+    return launch
 
 
 # -- any strides --------------------------------------------------------------------------------------------------
@@ -81,24 +91,40 @@ def _(grad, size, stride, start, geometry):
     return restrided(grad, (size, stride, start), geometry, geometry)
 
 
-@operation("AsStridedBackwardBackward0", linear=True)
-def restrided(input: Tensor, source: Geometry, target: Geometry, counted: Geometry) -> Tensor:
+@planned("AsStridedBackwardBackward0", linear=True)
+def restrided(input: Layout, source: Geometry, target: Geometry, counted: Geometry) -> Any:
     """The input added into zeroed memory by one geometry and read by another.
 
-    Each place is divided by the number of elements that ``counted``, the source or the target, has there.
+    What lies in one place is divided by the number of elements that ``counted``, the source or the target, has there.
     """
-    lowest = min(source[2], target[2])
-    extent = max(_end(source), _end(target)) - lowest
-    memory = zeros_of((extent,), input._layout.type)
-    add_strided(_read(memory, source, lowest), input)
-    if overlaps_itself(counted[0], counted[1]):
-        counts = zeros_of((extent,), input._layout.type)
-        single = ones((), dtype=input.dtype, device=input.device)
-        add_strided(_read(counts, counted, lowest), view_of(single, counted[0], (0,) * len(counted[0])))
-        part = _read(memory, counted, lowest)
-        write(part, div(part, _read(counts, counted, lowest)))
-    out = _read(memory, target, lowest)
-    return out if out._flat is not None else contiguous_op.function(out)
+    type, lowest = input.type, min(source[2], target[2])
+    row = layout_of(type, (max(_end(source), _end(target)) - lowest,))
+    written, shared, seen = [layout_of(type, *geometry[:2]) for geometry in (source, counted, target)]
+    single = layout_of(type, shared.shape, (0,) * len(shared.shape))
+    add_input, count, read = _adder(written, input), _adder(shared, single), row_reader(seen)
+    share = devices.pointwise_launcher(_sharing(type.dtype), [row, row], [row])
+    overlap = overlaps_itself(shared.shape, shared.strides)
+
+    def launch(input: Tensor) -> Any:
+        memory = devices.zeros(row.shape, type)
+        add_input(memory, source[2] - lowest, input)
+        if overlap:
+            counts = devices.zeros(row.shape, type)
+            count(counts, counted[2] - lowest, tensor_of(single, devices.filled((), 1, type)))
+            memory = share(tensor_of(row, memory), tensor_of(row, counts))
+        return read(tensor_of(seen, memory, target[2] - lowest))
+
+    return seen if seen.contiguous else layout_of(type, seen.shape), launch
+
+
+def _share(total, count):
+    return total if count == 0 else total / count
+
+
+@functools.cache
+def _sharing(kind: dtype) -> devices.Program:
+    operands = devices.Operand("total", kind.numpy), devices.Operand("count", kind.numpy)
+    return devices.Program("share", kind.numpy, operands, (("out", kind.numpy),), (_share,))
 
 
 @restrided.gradient("input")
@@ -111,11 +137,6 @@ def _end(geometry: Geometry) -> int:
     if numel(shape) == 0:
         return offset
     return offset + 1 + sum([(extent - 1) * step for extent, step in zip(shape, strides, strict=True)])
-
-
-def _read(memory: Tensor, geometry: Geometry, lowest: int) -> Tensor:
-    shape, strides, offset = geometry
-    return strided(memory._storage, shape, strides, offset - lowest, memory._layout.type)
 
 
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
@@ -173,12 +194,19 @@ def _(grad, input_shape, dimension, size, step):
     return unfold_backward(grad, input_shape, dimension, size, step)
 
 
-@operation("UnfoldBackwardBackward0", inputs=["grad_output"], linear=True)
-def unfold_backward(grad_output: Tensor, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Tensor:
+@planned("UnfoldBackwardBackward0", inputs=["grad_output"], linear=True)
+def unfold_backward(grad_output: Layout, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Any:
     """Zeros of ``shape`` with the gradients of the windows added in their places."""
-    out = zeros_of(shape, grad_output._layout.type)
-    add_strided(unfold_op.function(out, dimension, size, step), grad_output)
-    return out
+    out = layout_of(grad_output.type, shape)
+    windows, _ = unfold_op.prepare(out, dimension, size, step)
+    add_windows = _adder(windows, grad_output)
+
+    def launch(grad_output: Tensor) -> Any:
+        memory = devices.zeros(shape, out.type)
+        add_windows(memory, 0, grad_output)
+        return memory
+
+    return out, launch
 
 
 @unfold_backward.gradient("grad_output")
