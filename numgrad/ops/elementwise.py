@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import devices
 from .._layout import Layout, outgrown
-from .._tensor import Tensor, check_in_place
+from .._tensor import Tensor, check_in_place, tensor_of
 from .._types import (
     bool_,
     default_dtype_changed,
@@ -264,6 +264,14 @@ class Pointwise(Op):
                 raise _no_operand(self, self.inputs[0], operands[0], Tensor)
             entry = entries.add(key, self._for(operands, into).prepare(operands, statics, into))
         return entry, operands
+
+    def decided(self, operands: Sequence[Any], **numbers: Any) -> tuple[Layout, Callable[..., Any]]:
+        """The layout of the result for operands of these layouts, or numbers, and what computes it, unrecorded."""
+        given = [tensor_of(value, None) if isinstance(value, Layout) else value for value in operands]
+        statics = self.completed(numbers.items()) if numbers else self.statics
+        entry, _ = self.entry(given, statics)
+        passed = [statics[name] for name in entry.details.passed]
+        return entry.layout, (lambda *values: entry.launch(*values, *passed)) if passed else entry.launch
 
     def _for(self, operands: Sequence[Any], into: Tensor | None) -> Pointwise:
         """The operation that does it for operands of these kinds of numbers."""

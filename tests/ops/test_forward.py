@@ -9,7 +9,7 @@ from numgrad.autograd import forward_ad
 from numgrad.ops.elementwise import Pointwise
 
 #: Pointwise operations that are tried with operands that are broadcast: the tangents of all are, alike.
-BROADCAST = {"mul", "choose", "pow_tensor", "addcmul_op", "smooth_l1", "xlogy"}
+BROADCAST = {"mul", "choose", "pow_tensor", "addcmul_op", "smooth_l1_backward", "xlogy"}
 
 
 def layouts(op):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
+from ..._tensor import Tensor
 from ..batches import expanded
 from ..network.attention import attention_op, fused_attention
 from ..network.binary_losses import bce_op, bce_with_logits_op, soft_margin_loss_op
@@ -10,14 +14,24 @@ from ..network.normalization import layer_norm_backward, layer_norm_op
 from ..network.regression_losses import huber_loss_op, mse_loss_op, smooth_l1_loss_op
 from ..pointwise.arithmetic import add, mul
 from ..pointwise.complexes import complex_op, polar_op
+from ..reductions.sums import mean_dims, sum_dims
 from ..shapes.views import reshape
-from .calls import aligned, decomposed, each_example, is_shared, physical, rule, size_of
+from .calls import aligned, each_example, is_shared, mapped_to, physical, rule, size_of, tensors_of
 
 __all__: list[str] = []
 
 
+def _loss(op: Any, *args: Any) -> Tensor:
+    """The loss of each example."""
+    rank = max([len(one._layout.shape) for one in tensors_of(args)])
+    values, place = mapped_to(args, lambda one: aligned(one, rank)), op.parameters.index("reduction")
+    losses, reduction = op(*values[:place], "none", *values[place + 1 :]), values[place]
+    dims = tuple(range(1, rank + 1))
+    return losses if reduction == "none" else (sum_dims if reduction == "sum" else mean_dims)(losses, dims, False)
+
+
 for _op in (bce_op, bce_with_logits_op, soft_margin_loss_op, mse_loss_op, smooth_l1_loss_op, huber_loss_op):
-    decomposed(_op)(_op.function)
+    rule(_op)(functools.partial(_loss, _op))
 
 
 @rule(complex_op)

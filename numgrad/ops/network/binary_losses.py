@@ -4,34 +4,27 @@ from __future__ import annotations
 
 from numgrad_kernels import scalar
 
-from ..._tensor import Tensor
+from ..._layout import Layout
 from ..elementwise import pointwise
+from ..planned import planned
 from ..pointwise.arithmetic import log, log_one_plus_exp, mul, neg, sigmoid, sub
 from ..pointwise.comparison import where
-from ..table import operation
-from .reducing import reduced, spread
+from ..reductions.axes import Prepared
+from .reducing import reduced_loss, spread
 
-__all__ = ["bce_op", "bce_with_logits_op", "soft_margin", "soft_margin_loss_op"]
+__all__ = ["bce_op", "bce_with_logits_op", "soft_margin_loss_op"]
 
 # -- of probabilities -------------------------------------------------------------------------------------------
 
 
-@pointwise("BinaryCrossEntropyBackward0", dtypes="f", export=False, inplace=False)
+@pointwise(
+    "BinaryCrossEntropyBackward0", dtypes="f", nondifferentiable=["input", "target"], export=False, inplace=False
+)
 def bce(input, target):
     """``-(target * log(input) + (1 - target) * log(1 - input))``, no logarithm counting for less than -100."""
     yes = scalar.maximum(scalar.log(input), -100)
     no = scalar.maximum(scalar.log1p(-input), -100)
     return (target - 1) * no - target * yes
-
-
-@bce.gradient("input")
-def _(grad, input, target):
-    return bce_backward(grad, input, target)
-
-
-@bce.gradient("target")
-def _(grad, input):
-    return grad * (log(1 - input) - log(input))
 
 
 @pointwise("BinaryCrossEntropyBackwardBackward0", dtypes="f", export=False, inplace=False)
@@ -56,78 +49,58 @@ def _(grad, grad_output, input):
     return -grad * grad_output / where((1 - input) * input > 1e-12, (1 - input) * input, 1e-12)
 
 
-@operation("BinaryCrossEntropyBackward0", inputs=["input", "target", "weight"], nondifferentiable=["weight"])
-def bce_op(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
-    losses = bce(input, target)
-    return reduced(losses if weight is None else mul(losses, weight), reduction)
-
-
-def _each(grad: Tensor, shape: tuple[int, ...], weight: Tensor | None, reduction: str) -> Tensor:
-    """The gradient of each element's loss before its weight."""
-    each = spread(grad, shape, reduction)
-    return each if weight is None else mul(each, weight)
+@planned("BinaryCrossEntropyBackward0", inputs=["input", "target", "weight"], nondifferentiable=["weight"])
+def bce_op(input: Layout, target: Layout, weight: Layout | None, reduction: str) -> Prepared:
+    return reduced_loss(bce, reduction, input, target, weight)
 
 
 @bce_op.gradient("input")
 def _(grad, input, target, weight, reduction):
     """``bce_backward(grad * weight, input, target)``."""
-    return bce_backward(_each(grad, input._layout.shape, weight, reduction), input, target)
+    return bce_backward(spread(grad, input._layout.shape, reduction, weight), input, target)
 
 
 @bce_op.gradient("target")
 def _(grad, input, weight, reduction):
     """``grad * weight * (log(1 - input) - log(input))``."""
-    return mul(_each(grad, input._layout.shape, weight, reduction), sub(log(sub(1, input)), log(input)))
+    return mul(spread(grad, input._layout.shape, reduction, weight), sub(log(sub(1, input)), log(input)))
 
 
 # -- of logits --------------------------------------------------------------------------------------------------
 
 
-@pointwise("LogitLossBackward0", dtypes="f", export=False, inplace=False)
+@pointwise(
+    "LogitLossBackward0", dtypes="f", nondifferentiable=["input", "target", "positive"],
+    export=False, inplace=False,
+)
 def logit_loss(input, target, positive):
     """``-(positive * target * log(sigmoid(input)) + (1 - target) * log(1 - sigmoid(input)))``."""
     weight = 1 + (positive - 1) * target
     return (1 - target) * input + weight * log_one_plus_exp(-input)
 
 
-@logit_loss.gradient("input")
-def _(grad, input, target, positive):
-    return logit_loss_gradient(grad, input, target, positive)
-
-
-@logit_loss.gradient("target")
-def _(grad, input, positive):
-    return grad * ((positive - 1) * log_one_plus_exp(-input) - input)
-
-
-@logit_loss.gradient("positive")
-def _(grad, input, target):
-    return grad * (target * log_one_plus_exp(-input))
-
-
-@operation(
+@planned(
     "BinaryCrossEntropyWithLogitsBackward0",
     inputs=["input", "target", "weight", "pos_weight"],
     nondifferentiable=["weight", "pos_weight"],
 )
 def bce_with_logits_op(
-    input: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: str
-) -> Tensor:
-    losses = logit_loss(input, target, 1.0 if pos_weight is None else pos_weight)
-    return reduced(losses if weight is None else mul(losses, weight), reduction)
+    input: Layout, target: Layout, weight: Layout | None, pos_weight: Layout | None, reduction: str
+) -> Prepared:
+    return reduced_loss(logit_loss, reduction, input, target, weight, pos_weight)
 
 
 @bce_with_logits_op.gradient("input")
 def _(grad, input, target, weight, pos_weight, reduction):
     """``grad * weight * ((pos_weight * target + 1 - target) * sigmoid(input) - pos_weight * target)``."""
-    each = _each(grad, input._layout.shape, weight, reduction)
+    each = spread(grad, input._layout.shape, reduction, weight)
     return logit_loss_gradient(each, input, target, 1.0 if pos_weight is None else pos_weight)
 
 
 @bce_with_logits_op.gradient("target")
 def _(grad, input, weight, pos_weight, reduction):
     """``grad * weight * ((pos_weight - 1) * log(1 + exp(-input)) - input)``."""
-    each = _each(grad, input._layout.shape, weight, reduction)
+    each = spread(grad, input._layout.shape, reduction, weight)
     if pos_weight is None:
         return neg(mul(each, input))
     return mul(each, sub(mul(sub(pos_weight, 1), log_one_plus_exp(neg(input))), input))
@@ -162,15 +135,10 @@ def _(grad, grad_output, input, target):
 # -- of scores of either sign -----------------------------------------------------------------------------------
 
 
-@pointwise("SoftMarginLossBackward0", dtypes="f", nondifferentiable=["target"], export=False, inplace=False)
+@pointwise("SoftMarginLossBackward0", dtypes="f", nondifferentiable=["input", "target"], export=False, inplace=False)
 def soft_margin(input, target):
     """``log(1 + exp(-target * input))``."""
     return log_one_plus_exp(-target * input)
-
-
-@soft_margin.gradient("input")
-def _(grad, input, target):
-    return soft_margin_backward(grad, input, target)
 
 
 @pointwise("SoftMarginLossBackwardBackward0", dtypes="f", nondifferentiable=["target"], export=False, inplace=False)
@@ -189,10 +157,10 @@ def _(grad, grad_output, input, target):
     return grad * grad_output * (target * target * sigmoid(target * input) * sigmoid(-target * input))
 
 
-@operation("SoftMarginLossBackward0", inputs=["input", "target"], nondifferentiable=["target"])
-def soft_margin_loss_op(input: Tensor, target: Tensor, reduction: str) -> Tensor:
+@planned("SoftMarginLossBackward0", inputs=["input", "target"], nondifferentiable=["target"])
+def soft_margin_loss_op(input: Layout, target: Layout, reduction: str) -> Prepared:
     """The mean or sum of :func:`soft_margin`."""
-    return reduced(soft_margin(input, target), reduction)
+    return reduced_loss(soft_margin, reduction, input, target)
 
 
 @soft_margin_loss_op.gradient("input")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from ..._layout import numel
-from ..._tensor import Tensor
+from typing import Any
+
+from ..._layout import Layout, numel
+from ..._tensor import Tensor, tensor_of
 from ...autograd.grad_mode import GRAD, state
-from ..pointwise.arithmetic import div
+from ..pointwise.arithmetic import div, mul
+from ..reductions.axes import Prepared
 from ..reductions.sums import mean_all, sum_all
 from ..shapes.views import expand
 
-__all__ = ["reduced", "refuse_gradient", "spread"]
+__all__ = ["reduced", "reduced_loss", "refuse_gradient", "spread"]
 
 
 def reduced(losses: Tensor, reduction: str) -> Tensor:
@@ -19,11 +22,37 @@ def reduced(losses: Tensor, reduction: str) -> Tensor:
     return sum_all(losses) if reduction == "sum" else mean_all(losses)
 
 
-def spread(grad: Tensor, shape: tuple[int, ...], reduction: str) -> Tensor:
-    """The gradient of each of the losses, of ``shape``, from that of :func:`reduced`."""
+def reduced_loss(
+    losses: Any, reduction: str, input: Layout, target: Layout, weight: Layout | None = None,
+    *factors: Layout | None, **numbers: float,
+) -> Prepared:
+    """What a pointwise operation makes of operands of these layouts, each times its weight, :func:`reduced`.
+
+    It is launched with as many tensors.  The operation takes the ``factors`` after the target, 1 for None.
+    """
+    layout, compute = losses.op.decided((input, target, *[_or_one(one) for one in factors]), **numbers)
+    weighted, times = (layout, None) if weight is None else mul.op.decided((layout, weight))
     if reduction == "none":
-        return grad
-    return expand(div(grad, float(numel(shape))) if reduction == "mean" else grad, shape)
+        out, reduce = weighted, lambda tensor: tensor._storage
+    else:
+        out, reduce = (sum_all if reduction == "sum" else mean_all).prepare(weighted)
+
+    def launch(input: Tensor, target: Tensor, weight: Any = None, *factors: Any) -> Any:
+        each = tensor_of(layout, compute(input, target, *[_or_one(one) for one in factors]))
+        return reduce(each if times is None else tensor_of(weighted, times(each, weight)))
+
+    return out, launch
+
+
+def _or_one(factor: Any) -> Any:
+    return 1.0 if factor is None else factor
+
+
+def spread(grad: Tensor, shape: tuple[int, ...], reduction: str, weight: Tensor | None = None) -> Tensor:
+    """The gradient of each of the losses, of ``shape``, from that of :func:`reduced`."""
+    if reduction != "none":
+        grad = expand(div(grad, float(numel(shape))) if reduction == "mean" else grad, shape)
+    return grad if weight is None else mul(grad, weight)
 
 
 def refuse_gradient(function: str, name: str, argument: Tensor | None) -> None:

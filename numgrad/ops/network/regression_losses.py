@@ -7,32 +7,23 @@ from __future__ import annotations
 
 from numgrad_kernels import scalar
 
-from ..._tensor import Tensor
+from ..._layout import Layout
 from ..elementwise import pointwise
+from ..planned import planned
 from ..pointwise.arithmetic import abs
 from ..pointwise.comparison import where
-from ..table import operation
-from .reducing import reduced, spread
+from ..reductions.axes import Prepared
+from .reducing import reduced_loss, spread
 
-__all__ = ["huber", "huber_loss_op", "mse", "mse_loss_op", "smooth_l1", "smooth_l1_loss_op"]
+__all__ = ["huber_loss_op", "mse_loss_op", "smooth_l1_loss_op"]
 
 # -- squared ----------------------------------------------------------------------------------------------------
 
 
-@pointwise("MseLossBackward0", dtypes="f", export=False, inplace=False)
+@pointwise("MseLossBackward0", dtypes="f", nondifferentiable=["input", "target"], export=False, inplace=False)
 def mse(input, target):
     """``(input - target) ** 2``."""
     return (input - target) * (input - target)
-
-
-@mse.gradient("input")
-def _(grad, input, target):
-    return mse_backward(grad, input, target)
-
-
-@mse.gradient("target")
-def _(grad, input, target):
-    return mse_backward(grad, target, input)
 
 
 @pointwise("MseLossBackwardBackward0", dtypes="f", export=False, inplace=False)
@@ -56,10 +47,10 @@ def _(grad, grad_output):
     return -2 * grad * grad_output
 
 
-@operation("MseLossBackward0", inputs=["input", "target"])
-def mse_loss_op(input: Tensor, target: Tensor, reduction: str) -> Tensor:
+@planned("MseLossBackward0", inputs=["input", "target"])
+def mse_loss_op(input: Layout, target: Layout, reduction: str) -> Prepared:
     """The mean or sum of :func:`mse`."""
-    return reduced(mse(input, target), reduction)
+    return reduced_loss(mse, reduction, input, target)
 
 
 @mse_loss_op.gradient("input")
@@ -77,21 +68,11 @@ def _(grad, input, target, reduction):
 # -- squared up to beta, and parallel to the absolute value beyond ------------------------------------------------
 
 
-@pointwise("SmoothL1LossBackward0", dtypes="f", export=False, inplace=False)
+@pointwise("SmoothL1LossBackward0", dtypes="f", nondifferentiable=["input", "target"], export=False, inplace=False)
 def smooth_l1(input, target, *, beta=1.0):
     """``d ** 2 / (2 * beta)`` where ``d = abs(input - target)`` is less than ``beta``, ``d - beta / 2`` elsewhere."""
     distance = scalar.abs(input - target)
     return scalar.where(distance < beta, 0.5 * distance * distance / beta, distance - 0.5 * beta)
-
-
-@smooth_l1.gradient("input")
-def _(grad, input, target, beta):
-    return smooth_l1_backward(grad, input, target, beta=beta)
-
-
-@smooth_l1.gradient("target")
-def _(grad, input, target, beta):
-    return smooth_l1_backward(grad, target, input, beta=beta)
 
 
 @pointwise("SmoothL1LossBackwardBackward0", dtypes="f", export=False, inplace=False)
@@ -116,10 +97,10 @@ def _(grad, grad_output, input, target, beta):
     return where(abs(input - target) < beta, -grad * grad_output / beta, 0)
 
 
-@operation("SmoothL1LossBackward0", inputs=["input", "target"])
-def smooth_l1_loss_op(input: Tensor, target: Tensor, reduction: str, beta: float) -> Tensor:
+@planned("SmoothL1LossBackward0", inputs=["input", "target"])
+def smooth_l1_loss_op(input: Layout, target: Layout, reduction: str, beta: float) -> Prepared:
     """The mean or sum of :func:`smooth_l1`."""
-    return reduced(smooth_l1(input, target, beta=beta), reduction)
+    return reduced_loss(smooth_l1, reduction, input, target, beta=beta)
 
 
 @smooth_l1_loss_op.gradient("input")
@@ -137,21 +118,11 @@ def _(grad, input, target, reduction, beta):
 # -- squared up to delta, and linear with that slope beyond -------------------------------------------------------
 
 
-@pointwise("HuberLossBackward0", dtypes="f", export=False, inplace=False)
+@pointwise("HuberLossBackward0", dtypes="f", nondifferentiable=["input", "target"], export=False, inplace=False)
 def huber(input, target, *, delta=1.0):
     """``d ** 2 / 2`` where ``d = abs(input - target)`` is at most ``delta``, ``delta * (d - delta / 2)`` elsewhere."""
     distance = scalar.abs(input - target)
     return scalar.where(distance <= delta, 0.5 * distance * distance, delta * (distance - 0.5 * delta))
-
-
-@huber.gradient("input")
-def _(grad, input, target, delta):
-    return huber_backward(grad, input, target, delta=delta)
-
-
-@huber.gradient("target")
-def _(grad, input, target, delta):
-    return huber_backward(grad, target, input, delta=delta)
 
 
 @pointwise("HuberLossBackwardBackward0", dtypes="f", export=False, inplace=False)
@@ -176,10 +147,10 @@ def _(grad, grad_output, input, target, delta):
     return where(abs(input - target) < delta, -grad * grad_output, 0)
 
 
-@operation("HuberLossBackward0", inputs=["input", "target"])
-def huber_loss_op(input: Tensor, target: Tensor, reduction: str, delta: float) -> Tensor:
+@planned("HuberLossBackward0", inputs=["input", "target"])
+def huber_loss_op(input: Layout, target: Layout, reduction: str, delta: float) -> Prepared:
     """The mean or sum of :func:`huber`."""
-    return reduced(huber(input, target, delta=delta), reduction)
+    return reduced_loss(huber, reduction, input, target, delta=delta)
 
 
 @huber_loss_op.gradient("input")
