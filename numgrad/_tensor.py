@@ -362,8 +362,9 @@ def tensor_of(layout: Layout, storage: Any, offset: int = 0) -> Tensor:
     return tensor
 
 
-def view_on(tensor: Tensor, layout: Layout, delta: int, step: Any) -> Tensor:
-    """A view of a tensor that begins so many elements later; ``step`` is how it is made (see ``autograd/views.py``).
+def view_on(tensor: Tensor, layout: Layout, delta: int, step: Any, mode: int) -> Tensor:
+    """A view of a tensor that begins so many elements later; ``step`` is how it is made (see ``autograd/views.py``),
+    in the mode ``mode``.
 
     It is ``tensor_of`` and ``View`` in one, since most programs make many views.
     """
@@ -382,7 +383,6 @@ def view_on(tensor: Tensor, layout: Layout, delta: int, step: Any) -> Tensor:
     else:
         view.base, view.steps, view.layout, view.made = above.base, (above.steps, step), above.layout, above.made
         counter = above.base._counter
-    mode = state.mode
     if not mode & GRAD:
         view.made = INFERENCE_MODE if mode & INFERENCE else NO_GRAD
     view.version = counter[0] if counter.__class__ is list else 0

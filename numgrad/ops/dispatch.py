@@ -31,8 +31,8 @@ from .numbers import NUMBERS
 from .recipes import OUTPUT, Recipe
 
 __all__ = [
-    "Entries", "Entry", "begin", "binary", "change", "commit", "configured", "finish", "kept", "perform", "record",
-    "result_of", "save", "several", "unary",
+    "Entries", "Entry", "begin", "binary", "caller", "change", "commit", "configured", "finish", "kept", "perform",
+    "record", "result_of", "save", "several", "unary",
 ]
 
 
@@ -280,10 +280,69 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
     return out
 
 
+def caller(entry: Entry) -> Callable[..., Any]:
+    """``perform`` with this entry, as a function of the operands: with all that it takes at hand."""
+    layout, launch, step, recorded = entry.layout, entry.launch, entry.step, entry.recorded
+    performed = entry.op.performed
+
+    def several(*operands: Any) -> Any:
+        return perform(entry, operands)
+
+    def view(input: Tensor) -> Tensor:
+        mode = state.mode
+        if mode > ORDINARY:
+            return performed(entry, (input,))
+        out = view_on(input, layout, launch, step, mode)
+        if mode & GRAD and input._requires_grad and recorded:
+            _record_one(entry, out, (input,))
+        return out
+
+    def one(input: Tensor) -> Tensor:
+        mode = state.mode
+        if mode > ORDINARY:
+            return performed(entry, (input,))
+        try:
+            out = tensor_of(layout, launch(input))
+        except MemoryError as error:
+            raise devices.from_numpy(error) from None
+        if not mode & GRAD:
+            out._origin = UNRECORDED
+        elif input._requires_grad and recorded:
+            _record_one(entry, out, (input,))
+        return out
+
+    def two(input: Tensor, other: Tensor) -> Tensor:
+        mode = state.mode
+        if mode & GRAD or mode > ORDINARY:
+            return perform(entry, (input, other))
+        try:
+            out = tensor_of(layout, launch(input, other))
+        except MemoryError as error:
+            raise devices.from_numpy(error) from None
+        out._origin = UNRECORDED
+        return out
+
+    if layout.__class__ is not Layout:
+        return several
+    count = len(entry.op.operand_positions)
+    return view if step is not None else one if count == 1 else two if count == 2 else several
+
+
+def _record_one(entry: Entry, out: Tensor, operands: Sequence[Any]) -> None:
+    """Record a call whose first operand alone may have an edge."""
+    input = operands[0]
+    edge = input._edge
+    if edge is None or input._view is not None:
+        edge = edge_of(input)
+    if edge is not None:
+        record(entry.recipes.get(1) or entry.recipe(1), out, (edge,), operands)
+
+
 def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
     """The view, or the views, of the first of the operands, recorded."""
     input, layout, launch = operands[0], entry.layout, entry.launch
     out: Any
+    recorded = mode & GRAD and input._requires_grad and entry.recorded
     if layout.__class__ is tuple:
         storage, offset, counter = input._storage, input._offset, input._counter
         out = tuple([tensor_of(own, storage, offset + delta) for own, delta in zip(layout, launch)])  # noqa: B905
@@ -291,20 +350,17 @@ def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
             one._counter = counter
             one._view = view
             one._requires_grad = MAYBE
-    elif len(operands) == 1:
-        out = view_on(input, layout, launch, entry.step)
-    else:
-        out = view_on(input, layout, launch * operands[1], (entry.op.again, (entry, operands[1:])))
-    if mode & GRAD and input._requires_grad and entry.recorded:
-        edge = input._edge
-        if edge is None or input._view is not None:
+        if recorded:
             edge = edge_of(input)
-        if edge is not None:
-            recipe = entry.recipes.get(1) or entry.recipe(1)
-            if layout.__class__ is tuple:
-                finish((recipe, (edge,), operands, None), out)
-            else:
-                record(recipe, out, (edge,), operands)
+            if edge is not None:
+                finish((entry.recipe(1), (edge,), operands, None), out)
+        return out
+    if len(operands) == 1:
+        out = view_on(input, layout, launch, entry.step, mode)
+    else:
+        out = view_on(input, layout, launch * operands[1], (entry.op.again, (entry, operands[1:])), mode)
+    if recorded:
+        _record_one(entry, out, operands)
     return out
 
 

@@ -12,7 +12,7 @@ and those arguments.  Tensors in the place of numbers, whose parameters are not 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any, get_args, get_type_hints
 
@@ -24,7 +24,7 @@ from .._types import Size, dtype
 from ..autograd.operations import operations
 from ..devices import OutOfBoundsError
 from .arguments import check_arguments
-from .dispatch import Entries, Entry, perform
+from .dispatch import Entries, caller
 from .planned import Planned
 
 __all__ = ["lookup"]
@@ -53,46 +53,57 @@ def _looked_up(
     name = resolve.__name__
 
     @functools.wraps(resolve)
-    def call(*args: Any, **keywords: Any) -> Any:
-        operands: list[Any] = []
-        key: list[Any] = []
-        for value in args:
-            kind = value.__class__
-            if kind is int:
-                key.append(value)
-            elif kind is Tensor or isinstance(value, Tensor):
-                key.append(value._layout)
-                operands.append(value)
-            else:
-                key.append(_typed(kind, value))
-        if keywords:
-            if "out" in keywords:
-                out = keywords.pop("out")
-                result = call(*args, **keywords)
-                return result if out is None else operations.write_out(name, out, result)
-            for keyword, value in keywords.items():
-                if not isinstance(value, Tensor):
-                    key += [keyword, _typed(value.__class__, value)]
-                elif keyword in _for_tensors(resolve)[1]:
-                    key += [keyword, value._layout]
-                    operands.append(value)
-                else:
-                    return in_order(args, keywords)
+    def call(input: Any = None, /, *others: Any, **keywords: Any) -> Any:
         try:
-            entry = recent[tuple(key)]
+            layout = key = input._layout
+        except AttributeError:
+            return in_order((input, *others) if others or input is not None else (), keywords)
+        operands: tuple[Any, ...] = (input,)
+        if others or keywords:
+            for value in others:
+                if value.__class__ is not int:
+                    break
+            else:
+                if not keywords:
+                    key = layout, others
+            if key is layout:
+                parts: list[Any] = []
+                for value in others:
+                    kind = value.__class__
+                    if kind is int:
+                        parts.append(value)
+                    elif kind is Tensor or isinstance(value, Tensor):
+                        parts.append(value._layout)
+                        operands += (value,)
+                    else:
+                        parts.append(_typed(kind, value))
+                for keyword, value in keywords.items() if keywords else ():
+                    if keyword == "out":
+                        return in_order((input, *others), keywords)
+                    if not isinstance(value, Tensor):
+                        parts += keyword, _typed(value.__class__, value)
+                    elif keyword in _for_tensors(resolve)[1]:
+                        parts += keyword, value._layout
+                        operands += (value,)
+                    else:
+                        return in_order((input, *others), keywords)
+                key = layout, tuple(parts)
+        try:
+            perform = recent[key]
         except KeyError:
+            args = input, *others
             if len(operands) > 1 and numbers_in(args):
                 return call(*in_place_of_numbers(args, keywords), **keywords)
-            entry = entries.find(tuple(key)) or entries.add(tuple(key), found(args, keywords, operands))
+            perform = entries.find(key) or entries.add(key, found(args, keywords, operands))
         except TypeError:  # an argument that has no hash
-            entry = found(args, keywords, operands)
+            perform = found((input, *others), keywords, operands)
         try:
-            out = perform(entry, operands) if entry.__class__ is Entry else entry(*operands)
-            return out if results is None or out.__class__ is not tuple else new(results, out)
+            out = perform(*operands)
         except OutOfBoundsError as error:
             if outside is None:
                 raise
-            raise outside(error, *args, **keywords) from None
+            raise outside(error, input, *others, **keywords) from None
+        return out if results is None or out.__class__ is not tuple else new(results, out)
 
     def numbers_in(args: Any) -> list[int]:
         """The positions of tensors that are in the place of numbers."""
@@ -113,7 +124,11 @@ def _looked_up(
         return given
 
     def in_order(args: Any, keywords: Any) -> Any:
-        """The call with the arguments in their order."""
+        """The call with the tensors in front, and without ``out``."""
+        if "out" in keywords:
+            out = keywords.pop("out")
+            result = call(*args, **keywords)
+            return result if out is None else operations.write_out(name, out, result)
         try:
             bound = signature(resolve).bind(*args, **keywords)
         except TypeError:
@@ -123,9 +138,11 @@ def _looked_up(
         for keyword, value in bound.kwargs.items():
             if isinstance(value, Tensor) and keyword not in _for_tensors(resolve)[1]:
                 raise TypeError(f"{name}(): argument '{keyword}' must not be a Tensor")
+        if not bound.args or not isinstance(bound.args[0], Tensor):
+            return found(args, keywords, ())()  # which says what is wrong
         return call(*bound.args, **bound.kwargs)
 
-    def found(args: Any, keywords: Any, operands: list[Any]) -> Any:
+    def found(args: Any, keywords: Any, operands: Sequence[Any]) -> Any:
         try:
             op, rest = resolve(
                 *[value._layout if isinstance(value, Tensor) else value for value in args],
@@ -135,10 +152,10 @@ def _looked_up(
                 return lambda *tensors: op(*tensors, *rest)
             others = iter(rest)
             left = iter(operands)
-            return op.prepared([
+            return caller(op.prepared([
                 next(left) if position in op.operand_positions else next(others)
                 for position in range(len(op.parameters))
-            ])
+            ]))
         except Exception:
             check_arguments(resolve, name, args, keywords, method=method)
             raise

@@ -276,7 +276,8 @@ def get_item(self: Tensor, index: Any) -> Tensor:
     if tensors is not None:
         return indexed(self, tensors)
     steps: list[_Step] | None = None
-    if state.mode & _FOLLOWED and _recorded(self):
+    mode = state.mode
+    if mode & _FOLLOWED and _recorded(self):
         steps = []
     found = _walk(self._layout, index, True, steps)
     if found is None:
@@ -286,7 +287,7 @@ def get_item(self: Tensor, index: Any) -> Tensor:
     elif steps is None:  # in one step, the nodes being made where the base is changed
         key, delta = found
         layout = _known_parts.get(key) or _new_part(self._layout, index, True, key)
-        return view_on(self, layout, delta, (get_item, (index,)))
+        return view_on(self, layout, delta, (get_item, (index,)), mode)
     else:
         result = self
         for op, *args in steps:
