@@ -165,6 +165,12 @@ def broadcast_shapes(*shapes: Ints) -> Ints:
     return tuple(result)
 
 
+def broadcasts(shape: Ints, wide: Ints) -> bool:
+    """Whether a shape broadcasts to another."""
+    missing = len(wide) - len(shape)
+    return missing >= 0 and all(own in (1, extent) for own, extent in zip(shape, wide[missing:], strict=True))
+
+
 def outgrown(shape: Ints, wide: Ints) -> RuntimeError:
     """The error of a tensor that was to be overwritten with what is broadcast to more than its shape."""
     return RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(wide)}")

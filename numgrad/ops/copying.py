@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import devices
 from .._device import CPU, numbered
-from .._layout import Layout, layout_of, output_strides
+from .._layout import Layout, broadcasts, layout_of, output_strides, overlaps_itself
 from .._tensor import Tensor, strided, tensor_of
 from .._types import (
     TensorType,
@@ -36,14 +36,15 @@ from ..autograd.grad_mode import LEVELS, state
 from ..autograd.levels import outside, set_tangent
 from ..autograd.node import edge_of
 from .arguments import checked
-from .dispatch import unary
+from .dispatch import Entries, Entry, unary
+from .numbers import bounds
 from .planned import planned
 from .table import attach, check_tensors, public
 
 __all__ = [
-    "check_memory_format", "clone", "clone_op", "contiguous", "contiguous_op", "convert", "copier", "copy_program",
-    "kept_copy", "kept_layout", "kept_strides", "placed", "repeated_zero", "row_of", "row_reader",
-    "same", "to", "warn_of_loss", "write", "writer",
+    "assembler", "check_memory_format", "clone", "clone_op", "contiguous", "contiguous_op", "convert", "copier",
+    "copy_program", "fill_program", "kept_copy", "kept_layout", "kept_strides", "placed", "repeated_zero", "row_of",
+    "row_reader", "same", "to", "warn_of_loss", "write", "writer", "writers", "writing",
 ]
 
 
@@ -56,6 +57,13 @@ STRETCHES_FROM = 4096
 
 def same(input):
     return input
+
+
+@functools.cache
+def fill_program(number: type, target: dtype) -> devices.Program:
+    """The program that writes a number of this class to every element."""
+    operand = devices.Operand("input", devices.number_type(number), scalar=True)
+    return devices.Program("fill", target.numpy, (operand,), (("out", target.numpy),), (same,))
 
 
 @functools.cache
@@ -72,11 +80,6 @@ def _copy(input: Layout, type: TensorType, row_major: bool = False) -> tuple[Lay
         read = row_reader(input)
         return out, lambda tensor: read(tensor).copy()
     return out, copier(input, out)
-
-
-def write(target: Tensor, source: Tensor) -> None:
-    """Overwrite ``target``, which nobody has seen yet, without checks and without recording."""
-    devices.copy(copy_program(source._layout.type.dtype, target._layout.type.dtype), source, target)
 
 
 def kept_strides(input: Tensor) -> tuple[int, ...]:
@@ -222,10 +225,62 @@ def row_reader(layout: Layout, kind: dtype | None = None) -> Callable[[Tensor], 
 
 def writer(source: Layout, target: Layout) -> Callable[[Tensor, Tensor], Any]:
     """What overwrites a tensor of the layout ``target``, its second argument, with one of ``source``, its first."""
-    program = copy_program(source.type.dtype, target.type.dtype)
-    if target.size < STRETCHES_FROM:
-        return devices.pointwise_launcher(program, [source], [target], into=True)
-    return lambda given, written: devices.copy(program, given, written)
+    return devices.copy_launcher(copy_program(source.type.dtype, target.type.dtype), source, target)
+
+
+#: What overwrites tensors of one layout with those of another, or with numbers of a class.
+writers = Entries()
+
+
+def writing(target: Layout, source: Any) -> Entry | None:
+    """What overwrites a tensor in one launch with another of the layout ``source``, or with a number of that class.
+
+    Its details are the bounds of the numbers that surely fit; None for complex ones.  There is no entry where the
+    other does not broadcast, or lies on another device, or elements of the target share memory.
+    """
+    entry = writers.find((target, source))
+    if entry is not None:
+        return entry
+    type = target.type
+    if not isinstance(source, Layout):
+        launch = devices.pointwise_launcher(fill_program(source, type.dtype), [None], [target], into=True)
+        entry = Entry(None, launch, target, False, None if source is complex else bounds(source, type.dtype))
+    elif (
+        source.type.device is not type.device or not broadcasts(source.shape, target.shape)
+        or overlaps_itself(target.shape, target.strides)
+    ):
+        return None
+    else:
+        entry = Entry(None, writer(source, target), target, False)
+    return writers.add((target, source), entry)
+
+
+def write(target: Tensor, source: Tensor) -> None:
+    """Overwrite ``target`` where that can be done in one launch, without recording."""
+    entry = writing(target._layout, source._layout)
+    assert entry is not None
+    entry.launch(source, target)
+
+
+def assembler(
+    out: Layout, parts: Sequence[tuple[Layout, Layout, int] | None], zeroed: bool = False
+) -> Callable[..., Any]:
+    """What makes memory of tensors, given one by one: each is written to a part that begins so many elements later.
+
+    ``parts`` are the layouts of the tensors and of the parts, and the starts; None stands for a tensor left out.
+    """
+    empty = devices.memory_launcher(out, zeroed)
+    writers = [None if part is None else (writer(part[0], part[1]), *part[1:]) for part in parts]
+
+    def launch(*tensors: Tensor) -> Any:
+        row = empty()
+        for tensor, part in zip(tensors, writers, strict=True):
+            if part is not None:
+                write, layout, start = part
+                write(tensor, tensor_of(layout, row, start))
+        return row
+
+    return launch
 
 
 def copier(source: Layout, target: Layout) -> Callable[[Tensor], Any]:
@@ -234,13 +289,7 @@ def copier(source: Layout, target: Layout) -> Callable[[Tensor], Any]:
     if target.size < STRETCHES_FROM:
         return devices.pointwise_launcher(program, [source], [target])
 
-    def launch(tensor: Tensor) -> Any:
-        out = tensor_of(target, devices.empty(target.shape, target.type))
-        devices.copy(program, tensor, out)
-        return out._storage
-
-    return launch
-
+    return assembler(target, [(source, target, 0)])
 
 
 def kept_copy(input: Tensor) -> Tensor:

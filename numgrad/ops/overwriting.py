@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -16,28 +15,16 @@ from ..autograd.node import Node, edge_of
 from ..autograd.operations import operations
 from ..autograd.views import check_writable, record_inplace
 from .batches import physical_of
-from .copying import clone_op, copy_program, placed, same
-from .dispatch import Entries, Entry
-from .numbers import bounds, check_fits, plain_number
+from .copying import clone_op, placed, write, writers, writing
+from .numbers import check_fits, plain_number
 from .sharing import check_overlap, overlaps
 from .table import attach
 from .transforms import OverwriteCall, transformed
 
 __all__ = [
-    "FillBackward2", "assign_number", "copy_", "fill_", "fill_program", "fitting", "is_plain", "overwritten",
+    "FillBackward2", "assign_number", "copy_", "fill_", "fitting", "is_plain", "overwritten",
     "recorded_edges", "zero_",
 ]
-
-
-#: What copies between tensors of two layouts, and what fills one with a number of a class.
-_copies, _fills = Entries(), Entries()
-
-
-@functools.cache
-def fill_program(number: type, target: dtype) -> devices.Program:
-    """The program that writes a number of this class to every element."""
-    operand = devices.Operand("input", devices.number_type(number), scalar=True)
-    return devices.Program("fill", target.numpy, (operand,), (("out", target.numpy),), (same,))
 
 
 class _Overwritten(Node):
@@ -90,7 +77,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     With ``non_blocking`` the program may go on while pinned memory is still being read or written.
     """
     try:
-        entry = _copies.recent[input._layout, src._layout]
+        entry = writers.recent[input._layout, src._layout]
     except (KeyError, AttributeError):
         entry = None
     mode = state.mode
@@ -130,12 +117,7 @@ def _write(target: Tensor, source: Tensor, wait: bool) -> None:
             devices.overwrite(target._flat, source._flat, wait)
             return
         source = placed(source, target._layout.type.device)
-    key = target._layout, source._layout
-    entry = _copies.find(key)
-    if entry is None:
-        launch = devices.pointwise_launcher(copy_program(source.dtype, target.dtype), key[1:], key[:1], into=True)
-        entry = _copies.add(key, Entry(None, launch, target._layout, False))
-    entry.launch(source, target)
+    write(target, source)
 
 
 def fill_(input: Tensor, value: Any) -> Tensor:
@@ -145,8 +127,8 @@ def fill_(input: Tensor, value: Any) -> Tensor:
         TypeError: it is no number.
         RuntimeError: the tensor's dtype cannot hold it.
     """
-    entry = _fills.recent.get((value.__class__, input._layout))
-    if entry is not None and entry.details[0] <= value <= entry.details[1] and is_plain(input):
+    entry = writers.recent.get((input._layout, value.__class__))
+    if entry is not None and entry.details and entry.details[0] <= value <= entry.details[1] and is_plain(input):
         entry.launch(value, input)
         input._counter[0] += 1
         return input
@@ -175,7 +157,7 @@ def fitting(value: Any, kind: dtype) -> Any:
 
 def zero_(input: Tensor) -> Tensor:
     """Overwrite every element with zero."""
-    entry = _fills.recent.get((int, input._layout))
+    entry = writers.recent.get((input._layout, int))
     if entry is None or not is_plain(input):
         return _filled(input, 0, ZeroBackward0)
     entry.launch(0, input)
@@ -204,13 +186,8 @@ def _filled(input: Tensor, value: Any, node: type[Node], others: tuple[None, ...
         )
     check_writable(input)  # elements may share memory: they get the same value
     edges = recorded_edges(input)
-    key = value.__class__, input._layout
-    entry = _fills.find(key)
-    if entry is None:
-        launch = devices.pointwise_launcher(fill_program(value.__class__, input.dtype), [None], [input._layout], True)
-        entry = Entry(None, launch, input._layout, False, bounds(value.__class__, input.dtype))
-        if value.__class__ is not complex:
-            _fills.add(key, entry)
+    entry = writing(input._layout, value.__class__)
+    assert entry is not None
     entry.launch(value, input)
     overwritten(input, edges + others, node)
     return input

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,9 +12,9 @@ from numgrad_kernels.cpu import copying
 
 from ..._layout import Layout, loop_nest, matrix_steps, numel
 from .launching import kernel_for, launch
-from .pointwise import run_pointwise
+from .pointwise import pointwise_launcher
 
-__all__ = ["copy", "joiner", "triangle_writer"]
+__all__ = ["copy_launcher", "joiner", "triangle_writer"]
 
 #: Elements from which a copy is worth finding out how it can be made in stretches.
 STRETCHES_FROM = 4096
@@ -24,26 +23,21 @@ STRETCHES_FROM = 4096
 _WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
-def copy(program: Any, source: Any, target: Any) -> None:
-    """Overwrite a tensor with another, broadcast to its shape; ``program`` copies one element."""
-    goal, given = target._layout, source._layout
-    kind = goal.type.numpy
-    size = goal.size
-    stretches = None
-    if size >= STRETCHES_FROM and given.type.numpy is kind and kind.itemsize in _WORDS:
-        stretches = _stretches(goal.shape, goal.strides, given.shape, given.strides, kind.itemsize)
+def copy_launcher(program: Any, source: Layout, target: Layout) -> Callable[[Any, Any], None]:
+    """What overwrites a tensor, the second argument, with another, broadcast; ``program`` copies one element."""
+    kind, size, stretches = target.type.numpy, target.size, None
+    if size >= STRETCHES_FROM and source.type.numpy is kind and kind.itemsize in _WORDS:
+        stretches = _stretches(target.shape, target.strides, source.shape, source.strides, kind.itemsize)
     if stretches is None:
-        run_pointwise(program, [source], [target])
-        return
+        return pointwise_launcher(program, [source], [target], into=True)
     word = _WORDS[kind.itemsize]
     steps, wanted, sizes = stretches
-    x, out = source._storage.view(word), target._storage.view(word)
-    launch(
-        copying.copy_stretches, word, x, source._offset, *steps, out, target._offset, *wanted, *sizes, size=size
+    return lambda given, written: launch(
+        copying.copy_stretches, word, given._storage.view(word), given._offset, *steps, written._storage.view(word),
+        written._offset, *wanted, *sizes, size=size,
     )
 
 
-@functools.lru_cache(maxsize=4096)
 def _stretches(
     shape: tuple[int, ...], strides: tuple[int, ...] | None, own: tuple[int, ...], steps: tuple[int, ...] | None,
     itemsize: int,

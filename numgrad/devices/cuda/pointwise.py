@@ -19,7 +19,7 @@ from .launching import Kernel, compile_kernel
 from .memory import empty_row, stream
 
 __all__ = [
-    "copy", "filled", "pointwise_launcher", "run_pointwise", "share_elements",
+    "copy_launcher", "filled", "pointwise_launcher", "run_pointwise", "share_elements",
 ]
 
 #: Elements from which rows are read four at a time, which takes another kernel.
@@ -129,13 +129,11 @@ def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) 
 
 
 
-def copy(program: Program, source: Any, target: Any) -> None:
-    """Overwrite a tensor with another, broadcast to its shape; ``program`` copies one element."""
-    row, other = target._flat, source._flat
-    if row is not None and other is not None and row.size == other.size and row.dtype == other.dtype:
-        row.put(other)
-    else:
-        run_pointwise(program, [source], [target])
+def copy_launcher(program: Program, source: Layout, target: Layout) -> Callable[[Any, Any], None]:
+    """What overwrites a tensor, the second argument, with another, broadcast; ``program`` copies one element."""
+    if source.contiguous and target.contiguous and source.size == target.size and source.type is target.type:
+        return lambda given, written: written._flat.put(given._flat)
+    return pointwise_launcher(program, [source], [target], into=True)
 
 
 def filled(shape: tuple[int, ...], value: Any, type: Any) -> DeviceRow:

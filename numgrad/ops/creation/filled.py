@@ -32,12 +32,12 @@ from ...autograd.grad_mode import LEVELS, state
 from ...autograd.origins import GIVEN
 from ..arguments import wrong_kind
 from ..batches import is_mapped, like_examples
-from ..copying import kept_layout
+from ..copying import fill_program, kept_layout
 from ..copying import pin_memory as to_pinned_memory
 from ..examples import drawn
 from ..new import from_row
 from ..numbers import NUMBERS, bounds, plain_number
-from ..overwriting import fill_, fill_program, fitting
+from ..overwriting import fill_, fitting
 from ..promotion import number_dtype
 from ..table import attach, check_tensors, public
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ... import devices
 from ..._device import CPU
-from ..._layout import Layout, broadcast_shapes, layout_of
+from ..._layout import Layout, broadcast_shapes, broadcasts, layout_of
 from ..._tensor import Tensor, fresh, tensor_of
 from ..._types import bool_, int32, int64, tensor_type, uint8
 from ..arguments import checked
@@ -320,10 +320,7 @@ def _checked_values(input: Tensor, indices: Sequence[Tensor | None], selection: 
 def _check_shape(input: Layout, places: Layout, values: Layout, dims: Ints) -> None:
     """Raise unless values broadcast to the part at the places."""
     part = part_shape(input.shape, dims, places.shape)
-    missing = len(part) - len(values.shape)
-    if missing < 0 or any(
-        extent not in (1, wanted) for extent, wanted in zip(values.shape, part[missing:], strict=True)
-    ):
+    if not broadcasts(values.shape, part):
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
             f"shape {list(part)}"

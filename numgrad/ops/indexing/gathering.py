@@ -10,11 +10,10 @@ from ..._layout import Layout, broadcast_shapes, layout_of, normal_dim, numel
 from ..._tensor import Tensor, tensor_of
 from ..._types import TensorType, int32, int64, tensor_type
 from ..arguments import checked
-from ..copying import copy_program, row_reader
+from ..copying import row_reader, writer, writing
 from ..examples import each
 from ..lookup import lookup
 from ..one_device import check_one_device
-from ..overwriting import fill_program
 from ..planned import planned
 from ..pointwise.arithmetic import mul, reciprocal
 from ..shapes.views import expand_op, reshape
@@ -100,7 +99,7 @@ def scatterer(
     count = 1 if given is None else given.size
     devices.check_sizes(count, index.size, part.size, *sizes[:2])
     values = number_row(target.type) if given is None else row_reader(given, target.type.dtype)
-    read_index, kind = index_reader(index), target.type.dtype
+    read_index = index_reader(index)
     write = devices.axis_scatterer(
         target.type, index.size, part.size, *sizes, mode, count == 1 and index.size != 1
     )
@@ -108,7 +107,7 @@ def scatterer(
     if part.contiguous:
         return lambda target, index, src: write(values(src), read_index(index), read(target))
     whole = layout_of(part.type, part.shape)
-    write_back = devices.pointwise_launcher(copy_program(kind, kind), [whole], [part], into=True)
+    write_back = writer(whole, part)
 
     def scatter(target: Tensor, index: Tensor, src: Any) -> None:
         row = read(target)
@@ -252,14 +251,15 @@ def _weights(
     """A column with 1, or 1 divided by how often each of ``count`` indices occurs, and 0 for the padding."""
     column, counts = [layout_of(own, (count, 1)) for own in (type, tensor_type(int64, type.device))]
     single, read = layout_of(type, ()), index_reader(indices)
+    clear = writing(single, int)
+    assert clear is not None
     invert = reciprocal.op.launcher([counts], column, compute=type.dtype)
-    clear = devices.pointwise_launcher(fill_program(int, type.dtype), [None], [single], into=True)
 
     def weights(indices: Tensor) -> Any:
         row = devices.counts(read(indices), count) if scale_grad_by_freq else devices.filled((count,), 1, counts.type)
         memory = invert(tensor_of(counts, row))
         if 0 <= padding_idx < count:
-            clear(0, tensor_of(single, memory, padding_idx))
+            clear.launch(0, tensor_of(single, memory, padding_idx))
         return memory
 
     return column, weights

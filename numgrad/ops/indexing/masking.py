@@ -11,7 +11,7 @@ from ..._layout import Layout, all_dims, broadcast_shapes, layout_of, outgrown
 from ..._tensor import Tensor, fresh, tensor_of
 from ..._types import bool_, int32, int64, tensor_type, to_device, to_dtype, uint8
 from ..arguments import checked
-from ..copying import convert, copy_program, row_of, row_reader
+from ..copying import convert, row_of, row_reader, write
 from ..examples import dynamic
 from ..new import zeros_of
 from ..numbers import check_fits
@@ -167,8 +167,7 @@ def _(grad, mask, source_shape):
 def masked_scatter_backward(grad_output: Layout, mask: Layout, shape: tuple[int, ...]) -> Any:
     """What of the gradient the mask selects, in front of zeros, in ``shape``."""
     _, select = masked_select_op.prepare(grad_output, mask)
-    layout, kind = layout_of(grad_output.type, shape), grad_output.type.dtype
-    copy = copy_program(kind, kind)
+    layout = layout_of(grad_output.type, shape)
 
     def launch(grad_output: Tensor, mask: Tensor) -> Any:
         _, picked = select(grad_output, mask)
@@ -178,7 +177,7 @@ def masked_scatter_backward(grad_output: Layout, mask: Layout, shape: tuple[int,
                 f"the mask selects {picked.size} elements, more than a source of shape {list(shape)} has"
             )
         chosen = layout_of(layout.type, (picked.size,))
-        devices.run_pointwise(copy, [tensor_of(chosen, picked)], [tensor_of(chosen, row)])
+        write(tensor_of(chosen, row), tensor_of(chosen, picked))
         return row
 
     return layout, launch

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ... import devices
-from ..._layout import Layout, broadcast_strides, contiguous_strides, layout_of, numel, output_strides
+from ..._layout import Layout, broadcast_strides, broadcasts, contiguous_strides, layout_of, numel, output_strides
 from ..._tensor import Tensor
 from ..._types import int32, int64
 from ..copying import row_reader
@@ -120,8 +120,7 @@ def expanded_layout(input: Layout, shape: Ints) -> Layout:
     Raises:
         RuntimeError: it does not broadcast to that.
     """
-    missing = len(shape) - len(input.shape)
-    if missing < 0 or any(own not in (1, wanted) for own, wanted in zip(input.shape, shape[missing:], strict=True)):
+    if not broadcasts(input.shape, shape):
         raise RuntimeError(f"shape mismatch: {list(input.shape)} does not broadcast to {list(shape)}")
     return layout_of(input.type, shape, broadcast_strides(input.shape, input.strides, shape))
 

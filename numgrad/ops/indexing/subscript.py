@@ -12,20 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from ... import devices
 from ..._device import CPU
-from ..._layout import Layout, broadcast_shapes, layout_of, overlaps_itself
+from ..._layout import Layout
 from ..._tensor import Tensor, tensor_of, view_on
 from ..._types import bool_, int64, tensor_type, uint8
 from ...autograd.grad_mode import GRAD, ORDINARY, TRANSFORMED, state
 from ...autograd.node import MAYBE, edge_of
 from ..batches import is_batched, physical_of
-from ..copying import clone, convert, writer
+from ..copying import clone, convert, writers, writing
 from ..creation.from_data import tensor
 from ..dispatch import Entries
 from ..new import zeros_of
 from ..numbers import NUMBERS
-from ..overwriting import assign_number, copy_, fill_, fill_program, fitting
+from ..overwriting import assign_number, copy_, fill_, fitting
 from ..shapes.parts import at_index, select_op, slice_op
 from ..shapes.views import expand, unsqueeze_op, view_as_shape
 from ..shapes.whole import alias
@@ -167,12 +166,6 @@ def _recorded(self: Tensor) -> bool:
 #: The layouts of the parts that integers, slices, None and ``...`` make; see ``_walk``.
 _parts = Entries()
 _known_parts = _parts.recent
-
-#: What overwrites parts of one layout with tensors of another, or with numbers of a class.
-_writers = Entries()
-
-#: In its place where that takes more than one launch, or is wrong.
-_NO_WRITER: Any = object()
 
 #: Modes in which views may be recorded, or followed otherwise.
 _FOLLOWED = TRANSFORMED | GRAD
@@ -355,33 +348,14 @@ def _written(self: Tensor, index: Any, value: Any) -> bool:
         return False
     key, delta = found
     part = _known_parts.get(key) or _new_part(layout, index, False, key)
-    try:
-        write = _writers.recent[part, kind]
-    except KeyError:
-        write = _writers.find((part, kind)) or _writers.add((part, kind), _writer(part, kind))
-    if write is _NO_WRITER:
+    entry = writers.recent.get((part, kind)) or writing(part, kind)
+    if entry is None:
         return False
-    if number and not (kind is float and -1e30 < value < 1e30 and layout.type.dtype.is_floating_point):
+    if number and not (kind is not complex and entry.details[0] <= value <= entry.details[1]):
         value = fitting(value, layout.type.dtype)
-    write(value, tensor_of(part, self._storage, self._offset + delta))
+    entry.launch(value, tensor_of(part, self._storage, self._offset + delta))
     self._counter[0] += 1
     return True
-
-
-def _writer(part: Layout, kind: Any) -> Any:
-    """What overwrites a part with a tensor of the layout ``kind``, or a number of that class."""
-    if overlaps_itself(part.shape, part.strides):
-        return _NO_WRITER
-    if not isinstance(kind, Layout):
-        return devices.pointwise_launcher(fill_program(kind, part.type.dtype), [None], [part], into=True)
-    shape = _inner_shape(kind.shape)
-    strides = kind.strides[len(kind.shape) - len(shape) :]
-    try:
-        if kind.type.device is not part.type.device or broadcast_shapes(shape, part.shape) != part.shape:
-            return _NO_WRITER
-    except RuntimeError:
-        return _NO_WRITER
-    return writer(layout_of(kind.type, shape, strides), part)
 
 
 def _whole_mask(part: Tensor, indices: Sequence[Tensor | None]) -> Tensor | None:

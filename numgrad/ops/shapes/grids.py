@@ -12,10 +12,10 @@ import numpy as np
 from ... import devices
 from ..._device import CPU
 from ..._layout import Layout, layout_of
-from ..._tensor import Tensor, tensor_of
+from ..._tensor import Tensor
 from ..._types import int64, tensor_type
 from ..arguments import checked
-from ..copying import convert, writer
+from ..copying import assembler, convert
 from ..new import from_row, zeros_of
 from ..one_device import check_one_device
 from ..planned import planned
@@ -116,16 +116,11 @@ def block_diag_op(tensors: tuple[Layout, ...], shapes: tuple[tuple[int, ...], ..
     blocks = list(_blocks(shapes))
     row, column, height, width = blocks[-1]
     out = layout_of(tensors[0].type, (row + height, column + width))
-    parts = [layout_of(out.type, block[2:], out.strides) for block in blocks]
-    writers = [writer(tensor, part) for tensor, part in zip(tensors, parts, strict=True)]
-
-    def launch(*tensors: Tensor) -> Any:
-        memory = devices.zeros(out.shape, out.type)
-        for tensor, write, part, (row, column, *_) in zip(tensors, writers, parts, blocks, strict=True):
-            write(tensor, tensor_of(part, memory, row * out.strides[0] + column))
-        return memory
-
-    return out, launch
+    parts = [
+        (tensor, layout_of(out.type, block[2:], out.strides), block[0] * out.shape[1] + block[1])
+        for tensor, block in zip(tensors, blocks, strict=True)
+    ]
+    return out, assembler(out, parts, zeroed=True)
 
 
 @block_diag_op.gradient("tensors")

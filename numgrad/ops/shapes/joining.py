@@ -8,9 +8,9 @@ from typing import Any
 
 from ... import devices
 from ..._layout import Layout, layout_of, normal_dim
-from ..._tensor import Tensor, tensor_of
+from ..._tensor import Tensor
 from ..._types import tensor_type
-from ..copying import STRETCHES_FROM, convert, writer
+from ..copying import STRETCHES_FROM, assembler, convert
 from ..dispatch import Entries, perform
 from ..lookup import lookup
 from ..new import zeros_of
@@ -72,21 +72,10 @@ def _joiner(tensors: Sequence[Layout], dim: int, out: Layout) -> Callable[..., A
     parts: list[Any] = []
     start = 0
     for own in tensors:
-        part = layout_of(out.type, own.shape, out.strides) if own.size else None
-        parts.append(None if part is None else (part, start * out.strides[dim], writer(own, part)))
+        part = (own, layout_of(out.type, own.shape, out.strides), start * out.strides[dim]) if own.size else None
+        parts.append(part)
         start += own.shape[dim] if part is not None else 0
-
-    empty = devices.memory_launcher(out, False)
-
-    def launch(*given: Tensor) -> Any:
-        row = empty()
-        for tensor, part in zip(given, parts, strict=True):
-            if part is not None:
-                layout, offset, write = part
-                write(tensor, tensor_of(layout, row, offset))
-        return row
-
-    return launch
+    return assembler(out, parts)
 
 
 @cat_op.gradient("tensors")
