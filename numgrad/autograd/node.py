@@ -28,7 +28,7 @@ from .tensor_hooks import TensorHooks, run_post_accumulate_hooks
 
 __all__ = [
     "MAYBE", "NO_LAYOUT", "AccumulateGrad", "DeadEnd", "Edge", "Node", "edge_of", "give_gradient_type", "gradient_type",
-    "new_node", "next_sequence",
+    "new_node", "next_sequence", "types_given",
 ]
 
 #: A node and the number of its output, or None where no gradient flows.
@@ -239,14 +239,12 @@ class Node:
 
 
 def new_node(kind: Any, edges: tuple[Edge, ...], layout: Any) -> Any:
-    """A node of a class without an ``__init__`` of its own, as ``Node.__init__`` makes it, in less time."""
+    """A node of a class without an ``__init__`` of its own, as ``Node.__init__`` makes it where nothing is noted."""
     node = _new(kind)
     node.edges = edges
     node.layout = layout
     node.more_outputs = node.attached = None
     node.sequence = next_sequence()
-    if state.mode & (ANOMALY | STREAMS):
-        node.note_circumstances()
     return node
 
 
@@ -304,13 +302,13 @@ def gradient_type(leaf: Any) -> Any:
 
 
 #: Not empty once a leaf has been given another type for its gradients: else none need be asked.
-_types_given: list[None] = []
+types_given: list[None] = []
 
 
 def give_gradient_type(leaf: Any, type: Any) -> None:
     """Have the gradients of a leaf converted to this TensorType, or (None) to none."""
     leaf._grad_type = type
-    _types_given[:] = [None]
+    types_given[:] = [None]
     node = leaf._accumulator and leaf._accumulator()
     if node is not None:
         node.layout = _gradient_layout(leaf)
@@ -319,7 +317,7 @@ def give_gradient_type(leaf: Any, type: Any) -> None:
 def _gradient_layout(leaf: Any) -> Layout:
     """The leaf's layout, with the type that its gradients are converted to."""
     layout = leaf._layout
-    if not _types_given:
+    if not types_given:
         return layout
     type = gradient_type(leaf)
     return layout if type is layout.type else layout_of(type, layout.shape)

@@ -88,6 +88,9 @@ class PackedTensor:
 
     __slots__ = ("beneath", "edge", "number", "packed", "shape", "tangents", "type", "unpack_hook")
 
+    #: In the place of a tensor's version counter: it never holds the version that was noted.
+    _counter = (None,)
+
     def __init__(self, tensor: Any, number: int | None, hooks: HookPair, detached: bool = False):
         pack_hook, self.unpack_hook = hooks
         self.number = number

@@ -433,12 +433,12 @@ def begin(entry: Entry, operands: Sequence[Any], target: Tensor | None = None) -
 def finish(pending: Any, out: Any, target: Tensor | None = None) -> None:
     """Make a node the origin of the result ``out``, which is ``target`` if that was overwritten."""
     recipe, edges, operands, before = pending
-    if target is None and out.__class__ is not tuple:
+    if target is None and out.__class__ is not tuple and state.mode <= ORDINARY:
         record(recipe, out, edges, operands)
         return
     outputs = out if out.__class__ is tuple else (out,)
     differentiable = [one for one in outputs if one._layout.type.dtype.differentiable]
-    node = new_node(recipe.node_class, edges, differentiable[0]._layout)
+    node = recipe.node_class(edges, differentiable[0]._layout)
     if len(differentiable) > 1:
         node.more_outputs = tuple([one._layout for one in differentiable[1:]])
     node.recipe = recipe
@@ -453,7 +453,7 @@ def finish(pending: Any, out: Any, target: Tensor | None = None) -> None:
 
 
 def record(recipe: Recipe, out: Tensor, edges: tuple[Any, ...], operands: Sequence[Any]) -> None:
-    """Give the one result its node."""
+    """Give the one result its node, in a mode that is not out of the ordinary."""
     node = new_node(recipe.node_class, edges, out._layout)
     node.recipe = recipe
     out._edge = (node, 0)
@@ -461,21 +461,16 @@ def record(recipe: Recipe, out: Tensor, edges: tuple[Any, ...], operands: Sequen
     sources = recipe.sources
     if not sources:
         node.saved = node.versions = ()
-    elif state.mode > ORDINARY:
-        node.saved, node.versions = None, ()
+    elif len(sources) > 1:
         save(node, recipe, (out,), kept(recipe, operands))
-    elif len(sources) == 1:
-        (source,) = sources
-        if source == OUTPUT:
-            value = tensor_of(out._layout, out._storage, out._offset)
-            value._counter = counter = out._counter
-            node.saved, node.versions = (value,), (counter[0],)
-        else:
-            value = operands[source]
-            plain = value is None or value.__class__ in NUMBERS
-            node.saved, node.versions = (value,), (None if plain else value._counter[0],)
+    elif sources[0] == OUTPUT:
+        value = tensor_of(out._layout, out._storage, out._offset)
+        value._counter = counter = out._counter
+        node.saved, node.versions = (value,), (counter[0],)
     else:
-        save(node, recipe, (out,), kept(recipe, operands))
+        value = operands[sources[0]]
+        plain = value is None or value.__class__ in NUMBERS
+        node.saved, node.versions = (value,), (None if plain else value._counter[0],)
 
 
 def kept(recipe: Recipe, operands: Sequence[Any]) -> tuple[list[Any], list[int | None]]:

@@ -51,7 +51,6 @@ class Pointwise(Op):
         result: "same" (computed in the promoted dtype), "float" (in a floating-point one), "bool" (a comparison).
         real: whether the result of complex numbers is real.
         dtypes: the kinds of dtype that it is defined for: "b" bool, "i" integers, "f" floating point, "c" complex.
-        conditions: operands that are read as they are.
         baked: for a static number, the values that get a kernel of their own.
         refused: dtypes that the operation is not defined for, and the message that says so; one with "not implemented"
             is raised as NotImplementedError, as PyTorch has it, any other as RuntimeError.
@@ -60,6 +59,8 @@ class Pointwise(Op):
         numbers: for an operand, the nodes' classes where it is a number: in the general way and in the short.
         complex_entry: the entry that does it for complex numbers, where they have formulas of their own.
     """
+
+    node_base = PointwiseNode
 
     def __init__(
         self,
@@ -101,11 +102,11 @@ class Pointwise(Op):
         ])
         self.with_own_entries()
 
-    def make_node_class(self, name: str, *numbers: str) -> type[Node]:
-        """A class of nodes that do not show the conditions, nor the operands ``numbers``."""
-        hidden = frozenset([n for n, i in enumerate(self.inputs) if i in self.conditions or i in numbers])
-        names = {"op": self, "hidden": hidden, "__slots__": (), "__module__": "numgrad.autograd"}
-        return type(name, (PointwiseNode,), names)
+    def saveable(self) -> set[str]:
+        return super().saveable() | {*self.statics}
+
+    def node_classes(self) -> Sequence[type[Node]]:
+        return [self.node_class, *self.numbers.values()]
 
     def constants(self, statics: Mapping[str, Any]) -> dict[str, Any]:
         """The static numbers that are written into the kernel: defaults, and those with a form of their own.
@@ -142,7 +143,7 @@ class Pointwise(Op):
         if rules is None:
             which = tuple([bool(needed >> n & 1) for n in range(len(self.inputs))])
             rules = self.rules_of[key] = Rules(self, which, details.statics)
-        return PointwiseRecipe(details.node_class, rules, details.compute, details.passed)
+        return PointwiseRecipe(details.node_class, rules, details.compute, details.passed, details.types)
 
     def compute_types(self, operands: Sequence[Any]) -> tuple[dtype, dtype]:
         """The dtype to compute in and that of the result.
@@ -298,6 +299,7 @@ class Pointwise(Op):
         program = self.program(kinds_passed(operands, out), statics, compute, out.type.dtype)
         passed = tuple([i.name for i in program.arguments if i.name in self.statics])
         layouts = [None if value.__class__ in NUMBERS else value._layout for value in operands]
+        types = [layout and layout.type for layout in layouts]
         launch = devices.pointwise_launcher(program, [*layouts, *[None] * len(passed)], [out], into is not None)
         if compute.kind in "bi":
             if statics is not self.statics:
@@ -314,17 +316,19 @@ class Pointwise(Op):
         positions = None if len(passed) == len(self.statics) else (
             *range(len(operands)), *[len(operands) + n for n, name in enumerate(self.statics) if name in passed]
         )
-        return Entry(self, launch, out, recorded, _Details(compute, statics, passed, positions, node_class))
+        return Entry(self, launch, out, recorded, _Details(compute, statics, passed, positions, types, node_class))
 
 
 class _Details(NamedTuple):
     """What a pointwise entry knows besides: the dtype computed in, the static numbers, which of them are passed at run
-    time and where these stand among operands and numbers (None for all), and the class of its nodes."""
+    time and where these stand among operands and numbers (None for all), the types of its operands (None for a number),
+    and the class of its nodes."""
 
     compute: dtype
     statics: Mapping[str, Any]
     passed: tuple[str, ...]
     positions: tuple[int, ...] | None
+    types: Sequence[Any]
     node_class: type[Any]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from ..autograd.saved import PACKED, SavedTensor, SavingNode, restore
 if TYPE_CHECKING:
     from .table import Op
 
-__all__ = ["OpNode", "public_name"]
+__all__ = ["OpNode", "public_name", "show_saved"]
 
 
 class OpNode(SavingNode):
@@ -57,29 +58,34 @@ class OpNode(SavingNode):
                 self.saved = freed_by
                 return
 
-    def __getattr__(self, name: str) -> Any:
-        kind, found, public = name.partition("saved_")
-        names = (public, _INTERNAL.get(public, public))
-        for key in names if found and kind in ("_", "_raw_") else ():
-            if key in self.names:
-                place = self.names.index(key)
-                return self.raw(place) if kind == "_raw_" else self.unpack_place(place)
-            if key in self.constants and kind == "_":
-                return self.constants[key]
-            if key in self.op.saveable:
-                return None if kind == "_" else SavedTensor.of(self, None)
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+    def value_of(self, name: str) -> Any:
+        """What was saved by this name; None if it was not needed."""
+        return self.unpack_place(self.names.index(name)) if name in self.names else self.constants.get(name)
+
+    def raw_value_of(self, name: str) -> SavedTensor:
+        """The tensor saved by this name as it is kept, to attach hooks to."""
+        return self.raw(self.names.index(name)) if name in self.names else SavedTensor.of(self, None)
 
     def __dir__(self) -> list[str]:
-        names = [public_name(name) for name in (*self.names, *self.constants)]
-        return [*super().__dir__(), *[f"{kind}_saved_{name}" for name in names for kind in ("", "_raw")]]
+        shown = {public_name(name) for name in (*self.names, *self.constants)}
+        return [name for name in super().__dir__() if "_saved_" not in name or name.split("_saved_")[1] in shown]
+
+
+def show_saved(node_class: Any, names: Iterable[str]) -> None:
+    """Give nodes the attributes ``_saved_<name>`` and ``_raw_saved_<name>``, for what they save.
+
+    They stand in the class, and not in a ``__getattr__``: with one, Python looks up all attributes more slowly.
+    """
+    for name in names:
+        for shown in {name, public_name(name)}:
+            setattr(node_class, f"_saved_{shown}", property(functools.partial(OpNode.value_of, name=name)))
+            setattr(node_class, f"_raw_saved_{shown}", property(functools.partial(OpNode.raw_value_of, name=name)))
 
 
 #: What PyTorch calls, in the attributes of nodes, the parameters that rules name.
 _PUBLIC = {
     "input": "self", "out": "result", "input_shape": "self_sym_sizes", "dims": "dim", "stop": "end", "order": "ord",
 }
-_INTERNAL = {public: name for name, public in _PUBLIC.items()}
 
 
 def public_name(name: str) -> str:

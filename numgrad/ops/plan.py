@@ -12,7 +12,7 @@ from .._layout import Layout, broadcast_shapes, layout_of, output_strides
 from .._tensor import Tensor, strided, tensor_of
 from .._types import device, dtype, tensor_type
 from ..autograd.grad_mode import TRACED, state
-from ..autograd.saved import PACKED
+from ..autograd.node import types_given
 from .batches import is_batched, zeros_beside
 from .copying import convert
 from .new import filled_of
@@ -73,29 +73,33 @@ class Rules:
         return program
 
 
-#: Layouts of gradients that a recipe remembers.
+#: Launchers that a recipe remembers.
 _MOST_LAUNCHES = 64
 
 
 class PointwiseRecipe(Recipe):
-    """How a pointwise call is recorded, and what computes its gradients."""
+    """How a pointwise call is recorded, and what computes its gradients.
 
-    __slots__ = ("compute", "launches", "layouts", "quick", "rules", "types")
+    Attributes:
+        types: those of the inputs whose gradients are computed.
+        launches: what computes gradients, and their layouts.  The key is the layout of the incoming gradient where what
+            was saved is as it was and gradients have the types of their inputs, which the entry has settled; else the
+            layouts of all operands and the types.
+    """
 
-    def __init__(self, node_class: type[Any], rules: Rules, compute: dtype, statics: Sequence[str]):
+    __slots__ = ("compute", "launches", "rules", "types")
+
+    def __init__(
+        self, node_class: type[Any], rules: Rules, compute: dtype, statics: Sequence[str], types: Sequence[Any]
+    ):
         positions = {name: n for n, name in enumerate((*rules.op.inputs, *statics))}
         sources = [OUTPUT if name == "out" else positions[name] for name in rules.names]
         super().__init__(node_class, rules.names, sources, rules.constants)
         self.frees = any(source < len(rules.op.inputs) for source in self.sources)  # not by numbers that configure it
         self.rules = rules
         self.compute = compute
-        #: What computes the gradients, and their layouts, by the layouts of the incoming one and of the inputs.
+        self.types = [types[i] for i in rules.computed]
         self.launches: dict[Any, tuple[Any, list[Layout]]] = {}
-        #: The same by the layout of the incoming one alone, for saved tensors of these layouts and gradients of these
-        #: types, which were the first.
-        self.quick: dict[Layout, tuple[Any, list[Layout]]] = {}
-        self.layouts: tuple[Layout | None, ...] = ()
-        self.types: tuple[Any, ...] = ()
 
     def find(self, key: Any, gradient: Tensor, values: Sequence[Any], types: Sequence[Any]) -> Any:
         """What computes gradients of these types from operands of these layouts."""
@@ -126,29 +130,61 @@ class PointwiseNode(RecordedNode):
         return self.recipe.compute
 
     def apply(self, gradient: Tensor) -> tuple[Any, ...]:
-        rules = self.recipe.rules
-        pattern = rules.pattern
+        recipe = self.recipe
+        rules = recipe.rules
+        computed: Any = gradient
         if rules.computed:
-            computed = self._traced(gradient) if state.mode & TRACED else self._compute(gradient)
-            if len(computed) == len(pattern):
-                return computed
-            if rules.only is not None:
-                return self._alone(computed[0], rules.only)
-            rest = iter(computed)
-        elif rules.only is not None:
-            return self._alone(gradient, rules.only)
+            found = recipe.launches.get(gradient._layout)
+            saved: Any = self.saved  # another thread may release it
+            if found is None or saved.__class__ is not tuple or types_given or state.mode & TRACED:
+                return self._in_general(gradient)
+            for value, version in zip(saved, self.versions):  # noqa: B905 - of one length; strict= costs time
+                if version is not None and value._counter[0] != version:  # a PackedTensor never has it
+                    return self._in_general(gradient)
+            launch, layouts = found
+            rows = launch(gradient, *saved)
+            if len(layouts) > 1:
+                return self._arranged([tensor_of(own, row) for own, row in zip(layouts, rows)], gradient)  # noqa: B905
+            computed = tensor_of(layouts[0], rows)
+        only = rules.only
+        if only is not None:
+            count = len(self.edges)
+            if count == 2:
+                return (computed, None) if only == 0 else (None, computed)
+            if count == 1:
+                return (computed,)
+        return self._arranged((computed,), gradient)
+
+    def _arranged(self, computed: Sequence[Tensor], gradient: Tensor) -> tuple[Any, ...]:
+        """For each input its gradient: one of those computed, the incoming one, or none."""
+        rules = self.recipe.rules
+        if len(computed) == len(rules.pattern):
+            return tuple(computed)
         if rules.passed > 1:
             gradient._shared = True
+        rest = iter(computed)
         return tuple([
-            next(rest) if source == "kernel" else gradient if source == "passed" else None for source in pattern
+            next(rest) if source == "kernel" else gradient if source == "passed" else None for source in rules.pattern
         ])
 
-    def _alone(self, gradient: Tensor, position: int) -> tuple[Any, ...]:
-        """The one gradient that is needed, in its place."""
-        count = len(self.edges)
-        if count == 2:
-            return (gradient, None) if position == 0 else (None, gradient)
-        return (*(None,) * position, gradient, *(None,) * (count - position - 1))
+    def _in_general(self, gradient: Tensor) -> tuple[Any, ...]:
+        """The gradients, whatever has become of what was saved."""
+        if state.mode & TRACED:
+            return self._arranged(self._traced(gradient), gradient)
+        recipe = self.recipe
+        values: Sequence[Any] = self.kept()
+        as_saved = all(v is None or value._counter[0] == v for value, v in zip(values, self.versions, strict=True))
+        if not as_saved:
+            values = list(self.unpack().values())
+        edges: list[Any] = [self.edges[i] for i in recipe.rules.computed]
+        types = self._types(gradient, [node.output(number).type for node, number in edges])
+        key: Any = gradient._layout
+        if not as_saved or types_given or types != self._types(gradient, recipe.types):
+            key = (key, *[v._layout for v in values if v.__class__ not in NUMBERS], *types)
+        launch, layouts = recipe.launches.get(key) or recipe.find(key, gradient, values, types)
+        rows = launch(gradient, *values)
+        rows = rows if len(layouts) > 1 else (rows,)
+        return self._arranged([tensor_of(own, row) for own, row in zip(layouts, rows, strict=True)], gradient)
 
     def _traced(self, gradient: Tensor) -> tuple[Tensor, ...]:
         """The computed gradients, by operations that are recorded or transformed themselves."""
@@ -168,65 +204,10 @@ class PointwiseNode(RecordedNode):
             return convert(value, self.compute) if self.compute.is_complex else value
         return filled_of((), value, tensor_type(self.compute, self.layout.type.device))
 
-    def _compute(self, gradient: Tensor) -> tuple[Tensor, ...]:
-        """The computed gradients, by one kernel."""
-        recipe = self.recipe
-        edges = self.edges
-        found = recipe.quick.get(gradient._layout)
-        saved: Any = self.saved  # another thread may release it
-        if found is not None and self._is_usual(recipe, saved):
-            launch, layouts = found
-            rows = launch(gradient, *saved)
-            if len(layouts) == 1:
-                return (tensor_of(layouts[0], rows),)
-            return tuple([tensor_of(layout, row) for layout, row in zip(layouts, rows)])  # noqa: B905 - of one length
-        values: Sequence[Any] = self.kept()
-        key: list[Any] = [gradient._layout]
-        for value, version in zip(values, self.versions):  # noqa: B905 - of one length; strict= costs time
-            if version is not None:
-                if version == PACKED or value._counter[0] != version:
-                    values = list(self.unpack().values())
-                    key = [gradient._layout, *[v._layout for v in values if v.__class__ not in NUMBERS]]
-                    break
-                key.append(value._layout)
-        for i in recipe.rules.computed:
-            key.append(edges[i][0].layout.type)  # type: ignore[index]
-        found = recipe.launches.get(tuple(key))
-        if found is None:
-            found = recipe.find(tuple(key), gradient, values, self._types(gradient))
-        if values.__class__ is tuple:
-            own = tuple([v._layout if version is not None else None for v, version in zip(values, self.versions)])  # noqa: B905
-            types = tuple(key[len(key) - len(recipe.rules.computed) :])
-            if not recipe.quick:
-                recipe.layouts, recipe.types = own, types
-            if own == recipe.layouts and types == recipe.types and len(recipe.quick) < _MOST_LAUNCHES:
-                recipe.quick[gradient._layout] = found
-        launch, layouts = found
-        rows = launch(gradient, *values)
-        if len(layouts) == 1:
-            return (tensor_of(layouts[0], rows),)
-        return tuple([tensor_of(layout, row) for layout, row in zip(layouts, rows)])  # noqa: B905 - of one length
-
-    def _is_usual(self, recipe: PointwiseRecipe, saved: Any) -> bool:
-        """Whether what was saved, and the inputs, are as ``quick`` takes them: nothing freed, packed or changed."""
-        if saved.__class__ is not tuple:
-            return False
-        for value, version, layout in zip(saved, self.versions, recipe.layouts):  # noqa: B905 - of one length
-            if layout is not None and (
-                version == PACKED or value._counter[0] != version or value._layout is not layout
-            ):
-                return False
-        edges: Any = self.edges
-        for i, type in zip(recipe.rules.computed, recipe.types):  # noqa: B905, SIM110 - of one length; all() takes longer
-            if edges[i][0].layout.type is not type:
-                return False
-        return True
-
-    def _types(self, gradient: Tensor) -> list[Any]:
-        """The types of the computed gradients."""
-        edges: list[Any] = [self.edges[i] for i in self.recipe.rules.computed]
+    def _types(self, gradient: Tensor, inputs: Sequence[Any]) -> list[Any]:
+        """The types of the computed gradients of inputs of these types; None stands for any type."""
         own = gradient._layout.type
-        types = [node.output(number).type or own for node, number in edges]  # None: see grad_dtype
+        types = [type or own for type in inputs]
         types = [t if t.device is own.device else tensor_type(t.dtype, own.device) for t in types]
         if self.compute.is_complex:  # the engine takes the real part for a real input
             types = [t if t.dtype.is_complex else tensor_type(self.compute, t.device) for t in types]

@@ -26,7 +26,6 @@ from typing import Any
 from .._layout import Layout
 from .._tensor import Tensor, check_in_place
 from ..autograd.grad_mode import TRANSFORMED, state
-from ..autograd.node import Node
 from .dispatch import Entries, Entry, change, finish, kept, perform, result_of, save
 from .numbers import NUMBERS
 from .recipes import OUTPUT, RuleNode, RuleRecipe
@@ -38,6 +37,8 @@ __all__ = ["Planned", "planned"]
 
 class Planned(Operation):
     """An operation that decides by layouts what a call comes to."""
+
+    node_base = RuleNode
 
     def __init__(
         self, prepare: Callable[..., Any], node: str, numbers: Sequence[str] = (),
@@ -59,9 +60,6 @@ class Planned(Operation):
         count = len(self.operand_positions)
         self.leading = count if self.operand_positions == tuple(range(count)) else None
         self.statics: Mapping[str, Any] = {}
-
-    def make_node_class(self, name: str) -> type[Node]:
-        return type(name, (RuleNode,), {"op": self, "__slots__": (), "__module__": "numgrad.autograd"})
 
     def __call__(self, *args: Any) -> Any:
         if self.one:

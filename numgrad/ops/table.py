@@ -27,7 +27,7 @@ from ..autograd.origins import UNRECORDED
 from ..autograd.saved import keep
 from ..autograd.views import SEVERAL, View
 from .arguments import check_arguments, checked, wrong_kind
-from .nodes import OpNode
+from .nodes import OpNode, show_saved
 from .transforms import GeneralCall, transformed
 
 __all__ = [
@@ -57,8 +57,12 @@ class Op:
         name: the key; the public name, too, unless the entry serves another function.
         inputs: the parameters that are tensors, in order.
         rules: the gradient rule of each differentiable input.
-        node_class: the class of the nodes that record it.
+        node_class: the class of the nodes that record it, which inherits from ``node_base``.
+        conditions: inputs that are read as they are.
     """
+
+    node_base: type[OpNode]
+    conditions: frozenset[str] = frozenset()
 
     def __init__(self, function: Callable[..., Any], node: str, inputs: Sequence[str], fixed: Sequence[str]):
         self.name = function.__name__
@@ -72,14 +76,21 @@ class Op:
             raise ValueError(f"the table has an op '{self.name}' already")
         ops[self.name] = self
 
-    @property
     def saveable(self) -> set[str]:
-        """The names of all that its nodes may save, depending on which gradients are needed."""
+        """The names of all that nodes may save, depending on which gradients are needed."""
         return {name for rule in self.rules.values() for name in parameters(rule)} - {"grad"}
 
-    def make_node_class(self, name: str) -> type[Node]:
-        """The class of this op's nodes."""
-        raise NotImplementedError(f"{type(self).__name__} does not define make_node_class")
+    def make_node_class(self, name: str, *numbers: str) -> type[Node]:
+        """A class of this op's nodes, which do not show the conditions, nor the operands ``numbers``."""
+        hidden = frozenset([n for n, i in enumerate(self.inputs) if i in self.conditions or i in numbers])
+        names = {"op": self, "hidden": hidden, "__slots__": (), "__module__": "numgrad.autograd"}
+        made = type(name, (self.node_base,), names)
+        show_saved(made, self.saveable())
+        return made
+
+    def node_classes(self) -> Sequence[type[Node]]:
+        """All classes of this op's nodes."""
+        return [self.node_class]
 
     def gradient(self, *names: str) -> Callable[[Rule], Rule]:
         """Decorate the rule for the gradient of the inputs ``names``."""
@@ -89,6 +100,8 @@ class Op:
                 if name not in self.inputs or name in self.nondifferentiable:
                     raise ValueError(f"{self.name} has no differentiable input '{name}'")
                 self.rules[name] = rule
+            for node_class in self.node_classes():
+                show_saved(node_class, self.saveable())
             return rule
 
         return register
@@ -192,6 +205,8 @@ _ONE = (True,)
 class Operation(Op):
     """An operation computed by a Python function that calls the device."""
 
+    node_base: type[OpNode] = _GeneralNode
+
     def __init__(
         self,
         function: Callable[..., Any],
@@ -224,9 +239,6 @@ class Operation(Op):
     def rules_with_names(self) -> list[tuple[Rule, tuple[str, ...]]]:
         """The rule of each input that has an edge, with the names that it uses."""
         return [(self.rules[name], parameters(self.rules[name])) for name in self.differentiable]
-
-    def make_node_class(self, name: str) -> type[Node]:
-        return type(name, (_GeneralNode,), {"op": self, "__slots__": (), "__module__": "numgrad.autograd"})
 
     def __call__(self, *args: Any) -> Any:
         mode = state.mode
