@@ -28,7 +28,7 @@ from .tensor_hooks import TensorHooks, run_post_accumulate_hooks
 
 __all__ = [
     "MAYBE", "NO_LAYOUT", "AccumulateGrad", "DeadEnd", "Edge", "Node", "edge_of", "give_gradient_type", "gradient_type",
-    "new_node", "next_sequence", "types_given",
+    "next_sequence", "types_given",
 ]
 
 #: A node and the number of its output, or None where no gradient flows.
@@ -236,16 +236,6 @@ class Node:
         printer.text(f"<{type(self).__name__} at {id(self):#x}>")
 
     _repr_mimebundle_ = picture_of_node
-
-
-def new_node(kind: Any, edges: tuple[Edge, ...], layout: Any) -> Any:
-    """A node of a class without an ``__init__`` of its own, as ``Node.__init__`` makes it where nothing is noted."""
-    node = _new(kind)
-    node.edges = edges
-    node.layout = layout
-    node.more_outputs = node.attached = None
-    node.sequence = next_sequence()
-    return node
 
 
 class DeadEnd(Node):

@@ -22,7 +22,7 @@ from .._layout import Layout
 from .._tensor import Tensor, tensor_of, view_on
 from .._types import default_dtype_changed
 from ..autograd.grad_mode import GRAD, ORDINARY, state
-from ..autograd.node import MAYBE, edge_of, new_node
+from ..autograd.node import MAYBE, edge_of, next_sequence
 from ..autograd.operations import operations
 from ..autograd.origins import UNRECORDED
 from ..autograd.saved import keep
@@ -34,6 +34,8 @@ __all__ = [
     "Entries", "Entry", "begin", "binary", "caller", "change", "commit", "configured", "finish", "kept", "perform",
     "record", "result_of", "save", "several", "unary",
 ]
+
+_new = object.__new__
 
 
 class Entry:
@@ -454,7 +456,11 @@ def finish(pending: Any, out: Any, target: Tensor | None = None) -> None:
 
 def record(recipe: Recipe, out: Tensor, edges: tuple[Any, ...], operands: Sequence[Any]) -> None:
     """Give the one result its node, in a mode that is not out of the ordinary."""
-    node = new_node(recipe.node_class, edges, out._layout)
+    node: Any = _new(recipe.node_class)  # as ``Node.__init__`` makes it, in less time
+    node.edges = edges
+    node.layout = out._layout
+    node.more_outputs = node.attached = None
+    node.sequence = next_sequence()
     node.recipe = recipe
     out._edge = (node, 0)
     out._requires_grad = True

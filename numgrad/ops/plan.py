@@ -138,11 +138,17 @@ class PointwiseNode(RecordedNode):
             saved: Any = self.saved  # another thread may release it
             if found is None or saved.__class__ is not tuple or types_given or state.mode & TRACED:
                 return self._in_general(gradient)
-            for value, version in zip(saved, self.versions):  # noqa: B905 - of one length; strict= costs time
+            launch, layouts = found
+            if len(saved) == 1:
+                (value,), (version,) = saved, self.versions
                 if version is not None and value._counter[0] != version:  # a PackedTensor never has it
                     return self._in_general(gradient)
-            launch, layouts = found
-            rows = launch(gradient, *saved)
+                rows = launch(gradient, value)
+            else:
+                for value, version in zip(saved, self.versions):  # noqa: B905 - of one length; strict= costs time
+                    if version is not None and value._counter[0] != version:
+                        return self._in_general(gradient)
+                rows = launch(gradient, *saved)
             if len(layouts) > 1:
                 return self._arranged([tensor_of(own, row) for own, row in zip(layouts, rows)], gradient)  # noqa: B905
             computed = tensor_of(layouts[0], rows)
@@ -158,10 +164,13 @@ class PointwiseNode(RecordedNode):
     def _arranged(self, computed: Sequence[Tensor], gradient: Tensor) -> tuple[Any, ...]:
         """For each input its gradient: one of those computed, the incoming one, or none."""
         rules = self.recipe.rules
-        if len(computed) == len(rules.pattern):
-            return tuple(computed)
+        count = len(rules.pattern)
         if rules.passed > 1:
             gradient._shared = True
+            if rules.passed == count:
+                return (gradient,) * count
+        elif len(computed) == count:
+            return tuple(computed)
         rest = iter(computed)
         return tuple([
             next(rest) if source == "kernel" else gradient if source == "passed" else None for source in rules.pattern

@@ -15,6 +15,7 @@ from ..autograd.operations import operations
 from . import copying, overwriting
 from .batches import Batched, below, expanded, is_batched, lifted, mapped, physical_of, zeros_beside
 from .beneath import beneath, put_above
+from .dispatch import Entries
 from .new import filled_of
 from .outputs import write_out
 from .pointwise import arithmetic as pointwise
@@ -35,13 +36,21 @@ def _fit(gradient: Tensor, shape: tuple[int, ...], type: Any) -> Tensor:
     return gradient if gradient._layout.shape == shape else reduction.sum_to_shape(gradient, shape)
 
 
+#: What adds a tensor to another of its layout.
+_adders = Entries()
+_recent_adders = _adders.recent
+
+
 def _add_to(total: Tensor, gradient: Tensor) -> Tensor:
     """Add to a tensor in place; where recording is off and both are alike, without asking much."""
     layout = total._layout
-    plain = layout is gradient._layout and layout.contiguous and total._view is None
-    if not plain or state.mode or is_inference(total):
+    if layout is not gradient._layout or total._view is not None or state.mode or is_inference(total):
         return pointwise.add.inplace(total, gradient)
-    devices.run_pointwise(devices.row_adder(layout.type.numpy), (total, gradient), (total,))
+    launch = _recent_adders.get(layout) or _adders.find(layout)
+    if launch is None:
+        adder = devices.pointwise_launcher(devices.row_adder(layout.type.numpy), [layout, layout], [layout], into=True)
+        launch = _adders.add(layout, adder)
+    launch(total, gradient, total)
     total._counter[0] += 1
     return total
 
