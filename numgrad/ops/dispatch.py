@@ -344,7 +344,6 @@ def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
     """The view, or the views, of the first of the operands, recorded."""
     input, layout, launch = operands[0], entry.layout, entry.launch
     out: Any
-    recorded = mode & GRAD and input._requires_grad and entry.recorded
     if layout.__class__ is tuple:
         storage, offset, counter = input._storage, input._offset, input._counter
         out = tuple([tensor_of(own, storage, offset + delta) for own, delta in zip(layout, launch)])  # noqa: B905
@@ -352,17 +351,14 @@ def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
             one._counter = counter
             one._view = view
             one._requires_grad = MAYBE
-        if recorded:
-            edge = edge_of(input)
-            if edge is not None:
-                finish((entry.recipe(1), (edge,), operands, None), out)
-        return out
-    if len(operands) == 1:
+    elif len(operands) == 1:
         out = view_on(input, layout, launch, entry.step, mode)
     else:
         out = view_on(input, layout, launch * operands[1], (entry.op.again, (entry, operands[1:])), mode)
-    if recorded:
-        _record_one(entry, out, operands)
+    if mode & GRAD and input._requires_grad and entry.recorded:
+        edge = edge_of(input)
+        if edge is not None:
+            finish((entry.recipe(1), (edge,), operands, None), out)
     return out
 
 
