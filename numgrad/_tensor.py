@@ -410,8 +410,11 @@ def check_differentiable(tensor: Tensor, which: str) -> None:
         raise RuntimeError(f"{which} can require gradients, not {kind} (shape {list(tensor.shape)})")
 
 
-def check_in_place(tensor: Tensor, *others: Tensor) -> None:
-    """Raise unless an in-place operation may write to ``tensor`` from ``others``; see the errors of the two checks."""
+def check_in_place(tensor: Tensor, *others: Any) -> None:
+    """Raise unless an in-place operation may write to ``tensor`` from ``others``; see the errors of the two checks.
+
+    Those of the others that are no tensors do not matter.
+    """
     check_writable(tensor, *others)
     if not tensor._layout.row_major and overlaps_itself(tensor._layout.shape, tensor._layout.strides):
         raise RuntimeError(

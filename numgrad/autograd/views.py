@@ -315,7 +315,8 @@ def check_writable(tensor: Any, *others: Any) -> None:
         return
     base = view.base
     if view.made is not None and (
-        base._requires_grad or tensor._edge is not None or any(other.requires_grad for other in others)
+        base._requires_grad or tensor._edge is not None
+        or any(getattr(other, "requires_grad", False) for other in others)
     ):
         raise view.refusal(tensor)
     if base._edge is None and (base._requires_grad or tensor.requires_grad):

@@ -326,7 +326,7 @@ def caller(entry: Entry) -> Callable[..., Any]:
 
     if layout.__class__ is not Layout:
         return several
-    count = len(entry.op.operand_positions)
+    count = 0 if entry.op.sequence else len(entry.op.operand_positions)
     return view if step is not None else one if count == 1 else two if count == 2 else several
 
 

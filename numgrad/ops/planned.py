@@ -91,9 +91,7 @@ class Planned(Operation):
         if state.mode & TRANSFORMED:
             return transformed(ChangeCall(self, args))
         entry, operands = self.entry(args, True)
-        positions = self.edge_positions
-        assert positions is not None
-        check_in_place(*[operands[n] for n in positions if operands[n] is not None])
+        check_in_place(*operands)
         return change(entry, operands, operands[0])
 
     def performed(self, entry: Entry, operands: Sequence[Any]) -> Any:

@@ -35,10 +35,8 @@ def check_apart(target: Tensor, *sources: Tensor) -> None:
     Raises:
         RuntimeError: one does.
     """
-    if is_mapped(target):
-        return
     for source in sources:
-        if source._storage is target._storage and _share(target, source):
+        if source._storage is target._storage and not is_mapped(target) and _share(target, source):
             raise _error(target, source)
 
 

@@ -6,6 +6,8 @@ at the indices before, and those that are saved for a gradient may be changed.
 
 from __future__ import annotations
 
+import functools
+import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -13,7 +15,8 @@ import numpy as np
 
 from numgrad_kernels.cpu import indexing
 
-from ..memory import check_countable, empty_row, reports_memory
+from ..._layout import numel
+from ..memory import LARGE, check_countable, empty_row, reports_memory
 from .launching import empty, kernel_for, launch
 
 __all__ = [
@@ -53,6 +56,16 @@ class OutOfBoundsError(IndexError):
         self.size = size
 
 
+class _Report(threading.local):
+    """Where kernels that this thread runs say that an index leads outside: of one row of indices, or of each of two."""
+
+    def __init__(self) -> None:
+        self.one = np.zeros(1, _BOOL)
+        self.two = np.zeros(2, _BOOL)
+
+
+_report = _Report()
+
 
 def check_report(report: np.ndarray, indices: np.ndarray, low: int, high: int, ignored: int | None = None) -> None:
     """Raise if a kernel has met an index that is not in [low, high), nor ``ignored``.
@@ -61,6 +74,7 @@ def check_report(report: np.ndarray, indices: np.ndarray, low: int, high: int, i
         OutOfBoundsError: it has.
     """
     if report.item():
+        report[0] = False  # it is used again
         wrong = ~((indices >= low) & (indices < high))
         if ignored is not None:
             wrong &= indices != ignored
@@ -108,16 +122,17 @@ def index_folder(count: int, sizes: tuple[int, ...], dims: tuple[int, ...], type
 
     It raises IndexError if one is out of bounds; ``dims`` are the numbers of the dimensions.
     """
-    kernel = kernel_for(indexing.fold_indices, INT64, (INT64, int, INT64, int, INT64, _BOOL), count)
+    kernel, new = kernel_for(indexing.fold_indices, INT64, (INT64, int, INT64, int, INT64, _BOOL), count), _new(count)
+    rest = [(number, numel(sizes[:number]), size) for number, size in enumerate(sizes) if number]
 
     def fold(*rows: np.ndarray) -> np.ndarray:
-        report = np.zeros(2, _BOOL)
-        places, total = rows[0], sizes[0]
-        for second, size in zip(rows[1:], sizes[1:]):  # noqa: B905 - of one length
-            first, places = places, empty_row(count, INT64)
-            kernel().entry(first, total, second, size, places, report)
-            total *= size
+        report = _report.two
+        places = rows[0]
+        for number, total, size in rest:
+            first, places = places, new()
+            kernel().entry(first, total, rows[number], size, places, report)
         if True in report.tolist():
+            report.fill(False)
             for row, size, dim in zip(rows, sizes, dims, strict=True):
                 wrong = outside(row, -size, size)
                 if wrong is not None:
@@ -126,6 +141,11 @@ def index_folder(count: int, sizes: tuple[int, ...], dims: tuple[int, ...], type
         return places
 
     return fold
+
+
+def _new(count: int, dtype: np.dtype = INT64) -> Callable[[], np.ndarray]:
+    """What gives a new row."""
+    return functools.partial(empty_row if count * dtype.itemsize >= LARGE else np.empty, count, dtype)
 
 
 def coordinates(places: np.ndarray, shape: tuple[int, ...]) -> list[np.ndarray]:
@@ -235,16 +255,17 @@ def row_taker(type: Any, steps: Steps, count: int, low: int) -> Callable[..., np
     dtype, word = type.numpy, _word(type.numpy)
     outer_step, step, size, inner_step, outer, inner = steps
     total, chunk = outer * count * inner, _chunk(inner)
+    new = _new(total, dtype)
     kernel = kernel_for(
         indexing.take_rows, word, (word, int, int, INT64, int, int, int, int, int, int, int, word, _BOOL), total
     )
 
     def take(storage: np.ndarray, start: int, places: np.ndarray) -> np.ndarray:
-        out = empty_row(total, dtype)
+        out = new()
         if not total:
             check_inside(places, low, size)
             return out
-        report = np.zeros(1, _BOOL)
+        report = _report.one
         kernel().entry(
             storage, start, outer_step, places, step, low, size, inner_step, outer, inner, chunk, out, report
         )
@@ -288,7 +309,7 @@ def row_putter(
         if not total:
             check_inside(places, low, size)
             return
-        report = np.zeros(1, _BOOL)
+        report = _report.one
         kernel().entry(
             values, *value_steps, start, outer_step, places, step, low, size, inner_step, outer, inner, chunk, columns,
             accumulate, storage, report,
@@ -305,15 +326,15 @@ def axis_gatherer(type: Any, count: int, length: int, width: int, inner: int) ->
     Called as ``gather(row, indices)``, it raises OutOfBoundsError if an index is not in [0, length).
     """
     dtype, word = type.numpy, _word(type.numpy)
-    chunk = _chunk(inner)
+    chunk, new = _chunk(inner), _new(count, dtype)
     kernel = kernel_for(indexing.gather_axis, word, (word, INT64, int, int, int, int, word, _BOOL), count)
 
     def gather(row: np.ndarray, indices: np.ndarray) -> np.ndarray:
-        out = empty_row(count, dtype)
+        out = new()
         if count and not row.size:
             check_inside(indices, 0, length)  # the kernel goes through what there is to gather from
         elif count:
-            report = np.zeros(1, _BOOL)
+            report = _report.one
             kernel().entry(row, indices, length, width, inner, chunk, out, report)
             if report.item():
                 check_report(report, indices, 0, length)
@@ -341,7 +362,7 @@ def axis_scatterer(
 
     def scatter(values: np.ndarray, indices: np.ndarray, out: np.ndarray) -> None:
         if count:
-            report = np.zeros(1, _BOOL)
+            report = _report.one
             kernel().entry(values, step, indices, length, width, inner, columns, how, out, report)
             if report.item():
                 check_report(report, indices, 0, length)

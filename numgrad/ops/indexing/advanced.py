@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 from ... import devices
 from ..._device import CPU
 from ..._layout import Layout, broadcast_shapes, broadcasts, layout_of
-from ..._tensor import Tensor, fresh, tensor_of
+from ..._tensor import Tensor, check_in_place, fresh, tensor_of
 from ..._types import bool_, int32, int64, tensor_type, uint8
+from ...autograd.grad_mode import ORDINARY, state
 from ..arguments import checked
 from ..batches import is_batched, physical_of
 from ..copying import convert, placed, row_of
-from ..dispatch import Entries, Entry, result_of
+from ..dispatch import Entries, Entry, caller, change, result_of
 from ..examples import refused
 from ..new import zeros_of
 from ..one_device import check_one_device
@@ -127,17 +128,80 @@ def only_tensors(index: Any) -> Sequence[Tensor] | None:
     if index.__class__ is tuple:
         if not index or not isinstance(index[0], Tensor):
             return None
-        return index if all(isinstance(item, Tensor) and item._layout.shape for item in index) else None
+        for item in index:
+            if not (isinstance(item, Tensor) and item._layout.shape):
+                return None
+        return index
     return (index,) if isinstance(index, Tensor) and index._layout.shape else None
 
 
 def indexed(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """What the index tensors select, see :func:`selected`."""
-    places, dims, distinct = selected(input, indices)
+    plan = _plan(input, indices, index_op) if state.mode <= ORDINARY else None
     try:
+        if plan is not None:
+            return plan.run(input, plan.places(indices))
+        places, dims, distinct = selected(input, indices)
         return index_op(input, places, dims, distinct)
     except devices.OutOfBoundsError as found:
-        raise _outside(found, dims) from None
+        raise _outside(found, dims if plan is None else plan.dims) from None
+
+
+class _Plan:
+    """What is done at places that int64 tensors name, where layouts alone decide that.
+
+    Attributes:
+        dims: the indexed dimensions.
+        fold: the entry that makes places of several index tensors; None where the one has them.
+        run: the call of the operation, or its entry.
+    """
+
+    __slots__ = ("dims", "fold", "run")
+
+    def __init__(self, dims: Ints, fold: Entry | None, run: Any):
+        self.dims = dims
+        self.fold = fold
+        self.run = run
+
+    def places(self, indices: Sequence[Tensor | None]) -> Tensor:
+        fold = self.fold
+        if fold is None:
+            return indices[self.dims[0]]  # type: ignore[return-value]
+        if len(indices) > len(self.dims):
+            indices = [index for index in indices if index is not None]
+        return tensor_of(fold.layout, fold.launch(*indices))
+
+
+#: The plans by the operation and the layouts; None where masks, converted indices or mistakes are among them.
+_plans = Entries()
+
+
+def _plan(input: Tensor, indices: Sequence[Tensor | None], op: Any, values: Any = None) -> _Plan | None:
+    """What reads a tensor at such indices, or has what overwrites it there with values."""
+    key: list[Any] = [op, input._layout, None if values is None else values._layout]
+    for index in indices:
+        key.append(None if index is None else index._layout)
+    known = tuple(key)
+    try:
+        return _plans.recent[known]
+    except KeyError:
+        return _plans.find(known) or _plans.add(known, _planned(*known))
+
+
+def _planned(op: Any, input: Layout, values: Layout | None, *indices: Layout | None) -> _Plan | None:
+    given = [index for index in indices if index is not None]
+    dims = tuple([dim for dim, index in enumerate(indices) if index is not None])
+    if len(indices) > len(input.shape) or any(
+        index.type.dtype is not int64 or index.type.device is not input.type.device for index in given
+    ):
+        return None
+    fold = None if len(dims) == 1 else _folding(given, tuple([input.shape[dim] for dim in dims]), dims)
+    places = given[0] if fold is None else fold.layout
+    if values is None:
+        return _Plan(dims, fold, caller(op.prepared((input, places, dims, False))))
+    if values.type is not input.type:
+        return None
+    return _Plan(dims, fold, op.prepared((input, places, values, dims, False, False), True))
 
 
 def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
@@ -148,16 +212,7 @@ def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
             the indices do not broadcast.
         RuntimeError: a tensor lies on a GPU, and the input somewhere else.
     """
-    shape, dim, device = input._layout.shape, 0, input._layout.type.device
-    plain = len(indices) <= len(shape)
-    for index in indices:
-        if index is None or is_batched(index):
-            plain = False
-            break
-        type = index._layout.type
-        plain = plain and type.dtype is int64 and type.device is device
-    if plain:
-        return _over(input, indices)  # type: ignore[arg-type]
+    shape, dim = input._layout.shape, 0
     given: list[tuple[Tensor, int]] = []
     for index in indices:
         if index is None:
@@ -185,17 +240,12 @@ def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
     return _combined(input, given)
 
 
-def _over(input: Tensor, indices: Sequence[Tensor], dims: Ints | None = None) -> Selection:
-    """What indices of several dimensions, the first ones unless it is said which, select."""
-    dims = _FIRST[len(indices)] if dims is None else dims
+def _over(input: Tensor, indices: Sequence[Tensor], dims: Ints) -> Selection:
+    """What indices of several dimensions select."""
     if len(indices) == 1:
         return Selection(indices[0], dims, False)
     shape = input._layout.shape
     return Selection(_folded(tuple(indices), tuple([shape[dim] for dim in dims]), dims), dims, False)
-
-
-#: The first dimensions, by their number.
-_FIRST = [tuple(range(count)) for count in range(65)]
 
 
 def _beside(index: Tensor, input: Tensor) -> Tensor:
@@ -274,6 +324,10 @@ def _folding(indices: Sequence[Layout], sizes: Ints, dims: Ints) -> Entry:
     readers = [index_reader(expanded_layout(index, shape)) for index in indices]
     fold = devices.index_folder(layout.size, sizes, dims, layout.type)
 
+    if len(indices) == 2:
+        read, other = readers
+        return Entry(None, lambda first, second: fold(read(first), other(second)), layout, False)
+
     def launch(*indices: Tensor) -> Any:
         return fold(*[read(index) for read, index in zip(readers, indices, strict=True)])
 
@@ -335,6 +389,15 @@ def write_selected(
     Raises:
         IndexError, RuntimeError: see :func:`selected`; the values have another dtype or shape.
     """
+    plan = _plan(input, indices, index_put_op, values) if state.mode <= ORDINARY and not accumulate else None
+    if plan is not None:
+        places = plan.places(indices)
+        check_apart(input, values, places)
+        check_in_place(input, values)
+        try:
+            return change(plan.run, (input, places, values), input)
+        except devices.OutOfBoundsError as found:
+            raise _outside(found, plan.dims) from None
     selection = selected(input, indices)
     values = _checked_values(input, indices, selection, values)
     check_apart(input, values, selection.places)
