@@ -257,6 +257,8 @@ def test_parts_share_memory_with_the_whole():
     for wrong in (numgrad.ones(2, 3), numgrad.ones(2, 4)[:, ::2], numgrad.ones(7)[1:5].view(2, 2), tensor(1.0)):
         with pytest.raises(RuntimeError, match=r"dimension|divisible"):
             numgrad.view_as_complex(wrong)
+    with pytest.raises(RuntimeError, match="storage_offset divisible by 2"):
+        numgrad.view_as_complex(numgrad.ones(5)[1:].view(2, 2))
     with pytest.raises(RuntimeError, match="only supported for complex tensors"):
         numgrad.view_as_real(numgrad.ones(2))
 

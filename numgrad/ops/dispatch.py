@@ -45,7 +45,8 @@ class Entry:
         op: the operation of the table that does it.
         launch: ``launch(*operands)`` runs what there is to run and returns the memory of the result; of an operation
             in place ``launch(*operands, target)`` overwrites the target.  Of a view it is the number of elements by
-            which it begins later than the tensor; if the tensor is followed by numbers, for each 1 of the first.
+            which it begins later than the tensor; if the tensor is followed by numbers, for each 1 of the first.  Of
+            a view in another dtype ``launch(tensor)`` returns the tensor's memory in that, and where the view begins.
         layout: that of the result; a tuple where there are several; None where it depends on values: then ``launch``
             returns it with the memory.
         recorded: whether the result has a derivative.
@@ -324,7 +325,7 @@ def caller(entry: Entry) -> Callable[..., Any]:
         out._origin = UNRECORDED
         return out
 
-    if layout.__class__ is not Layout:
+    if layout.__class__ is not Layout or (step is not None and launch.__class__ is not int):
         return several
     count = 0 if entry.op.sequence else len(entry.op.operand_positions)
     return view if step is not None else one if count == 1 else two if count == 2 else several
@@ -351,6 +352,9 @@ def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
             one._counter = counter
             one._view = view
             one._requires_grad = MAYBE
+    elif launch.__class__ is not int:
+        out = view_on(input, layout, 0, entry.step, mode)
+        out._storage, out._offset = launch(input)
     elif len(operands) == 1:
         out = view_on(input, layout, launch, entry.step, mode)
     else:
@@ -369,6 +373,8 @@ def result_of(entry: Entry, operands: Sequence[Any]) -> Any:
         storage, offset = operands[0]._storage, operands[0]._offset
         if layout.__class__ is tuple:
             return tuple([tensor_of(own, storage, offset + delta) for own, delta in zip(layout, launch, strict=True)])
+        if launch.__class__ is not int:
+            return tensor_of(layout, *launch(operands[0]))
         return tensor_of(layout, storage, offset + (launch if len(operands) == 1 else launch * operands[1]))
     memory = launch(*operands)
     if layout.__class__ is not tuple:

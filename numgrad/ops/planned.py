@@ -4,7 +4,7 @@
 tensors, computes nothing, and returns the layout of the result and the launcher: ``launch(*tensors)`` runs what there
 is to run and returns the memory of the result.  Of several results it returns a tuple of layouts, and ``launch`` a
 tuple.  Of a view it returns in the place of the launcher by how many elements the view begins later than the tensor; of
-several views a tuple.
+several views a tuple, and of one in another dtype what gives the tensor's memory in that and where the view begins.
 
 What ``prepare`` decided is remembered (see ``dispatch``), with the layouts and all other arguments as the key, except
 ``numbers``: these are given to ``launch`` after the tensors, and ``prepare`` gets their classes.  An index, where a

@@ -34,16 +34,13 @@ for _op in (bce_op, bce_with_logits_op, soft_margin_loss_op, mse_loss_op, smooth
     rule(_op)(functools.partial(_loss, _op))
 
 
-@rule(complex_op)
-def _(real, imag, shape):
-    rank = len(shape)
-    return complex_op(aligned(real, rank), aligned(imag, rank), (size_of(real), *shape))
+def _of_parts(op: Any, *parts: Tensor) -> Tensor:
+    rank = max([len(one._layout.shape) for one in parts])
+    return op(*[aligned(one, rank) for one in parts])
 
 
-@rule(polar_op)
-def _(abs, angle):
-    rank = max(len(abs._layout.shape), len(angle._layout.shape))
-    return polar_op(aligned(abs, rank), aligned(angle, rank))
+for _op in (complex_op, polar_op):
+    rule(_op)(functools.partial(_of_parts, _op))
 
 
 @rule(nll_loss_backward, nll_loss_2d_backward)

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from numgrad_kernels import scalar
 
-from ..._layout import broadcast_shapes
-from ..._tensor import Tensor, strided
+from ... import devices
+from ..._layout import Layout, broadcast_shapes, layout_of
+from ..._tensor import Tensor, tensor_of
 from ..._types import complex_of, real_of, tensor_type
 from ..arguments import checked
-from ..copying import clone, contiguous, write
+from ..copying import clone, contiguous
 from ..elementwise import pointwise
-from ..new import empty_of, filled_of
+from ..lookup import lookup
+from ..new import filled_of
+from ..one_device import check_one_device
 from ..overwriting import copy_
+from ..planned import planned
+from ..reductions.axes import Prepared
 from ..shapes.parts import select_op
 from ..shapes.views import passed_on
-from ..table import attach, check_tensors, operation, public
+from ..table import attach, parameters, public
 from .arithmetic import conj, mul
 from .comparison import eq, ne, where
-from .trigonometric import cos, sin
 
 __all__ = ["angle", "complex", "imag", "polar", "real", "view_as_complex", "view_as_real"]
 
 
-@operation("ViewAsRealBackward0", view=True, dims=())
-def view_as_real_op(input: Tensor) -> Tensor:
-    kind = tensor_type(real_of(input.dtype), input.device)
-    strides = (*[2 * step for step in input._layout.strides], 1)
-    return strided(input._storage.view(kind.numpy), (*input._layout.shape, 2), strides, 2 * input._offset, kind)
+@planned("ViewAsRealBackward0", view=True, dims=())
+def view_as_real_op(input: Layout) -> Prepared:
+    type = tensor_type(real_of(input.type.dtype), input.type.device)
+    out = layout_of(type, (*input.shape, 2), (*[2 * step for step in input.strides], 1))
+    return out, lambda tensor: (tensor._storage.view(type.numpy), 2 * tensor._offset)
 
 
 @view_as_real_op.gradient("input")
@@ -38,12 +43,17 @@ def _(grad):
     return passed_on(view_as_complex_op, clone(pairs) if pairs._offset % 2 else pairs)
 
 
-@operation("ViewAsComplexBackward0", view=True, dims=())
-def view_as_complex_op(input: Tensor) -> Tensor:
-    kind = tensor_type(complex_of(input.dtype), input.device)
-    steps = tuple([step // 2 for step in input._layout.strides[:-1]])
-    row = input._storage[input._offset % 2 :]
-    return strided(row[: len(row) // 2 * 2].view(kind.numpy), input._layout.shape[:-1], steps, input._offset // 2, kind)
+@planned("ViewAsComplexBackward0", view=True, dims=())
+def view_as_complex_op(input: Layout) -> Prepared:
+    type = tensor_type(complex_of(input.type.dtype), input.type.device)
+    steps = input.strides[:-1]
+
+    def pairs(tensor: Tensor) -> tuple[Any, int]:
+        if tensor._offset % 2:
+            raise RuntimeError(f"Tensor must have a storage_offset divisible by 2, not {tensor._offset}")
+        return tensor._storage[: len(tensor._storage) // 2 * 2].view(type.numpy), tensor._offset // 2
+
+    return layout_of(type, input.shape[:-1], tuple([step // 2 for step in steps])), pairs
 
 
 @view_as_complex_op.gradient("input")
@@ -51,42 +61,43 @@ def _(grad):
     return passed_on(view_as_real_op, grad)
 
 
-@checked
-def view_as_real(input: Tensor) -> Tensor:
+@lookup
+def view_as_real(input: Layout) -> Any:
     """The real and imaginary parts of a complex tensor as a last dimension of size 2, on the same memory.
 
     Raises:
         RuntimeError: the tensor is not complex.
     """
-    if not input.is_complex():
-        raise RuntimeError(
-            f"view_as_real is only supported for complex tensors, not {input.dtype} {list(input.shape)}"
-        )
-    return view_as_real_op(input)
+    kind = input.type.dtype
+    if not kind.is_complex:
+        raise RuntimeError(f"view_as_real is only supported for complex tensors, not {kind} {list(input.shape)}")
+    return view_as_real_op, ()
 
 
-@checked
-def view_as_complex(input: Tensor) -> Tensor:
+@lookup
+def view_as_complex(input: Layout) -> Any:
     """Pairs of real numbers, in a last dimension of size 2, as complex numbers on the same memory.
 
     Raises:
         RuntimeError: the last dimension has another size, or the pairs do not lie evenly in memory.
     """
-    if not input.is_floating_point():
+    kind = input.type.dtype
+    if not kind.is_floating_point:
         raise RuntimeError(
-            f"view_as_complex is only supported for floating point tensors, but got a tensor of {input.dtype} "
+            f"view_as_complex is only supported for floating point tensors, but got a tensor of {kind} "
             f"(shape {list(input.shape)})"
         )
-    if not input._layout.shape:
+    if not input.shape:
         raise RuntimeError("Input tensor must have one or more dimensions")
-    if input._layout.shape[-1] != 2:
+    if input.shape[-1] != 2:
         raise RuntimeError(f"Tensor must have a last dimension of size 2, not shape {list(input.shape)}")
-    *steps, last = input._layout.strides
-    if last != 1:
-        raise RuntimeError(f"Tensor must have a last dimension with stride 1, not strides {list(input.stride())}")
-    if any(step % 2 for step in steps) or input._offset % 2:
-        raise RuntimeError("Tensor must have a storage_offset and strides divisible by 2 except for last dimension")
-    return view_as_complex_op(input)
+    if input.strides[-1] != 1:
+        raise RuntimeError(f"Tensor must have a last dimension with stride 1, not strides {list(input.strides)}")
+    if any(step % 2 for step in input.strides[:-1]):
+        raise RuntimeError(
+            f"Tensor must have a stride divisible by 2 for all but last dimension, not strides {list(input.strides)}"
+        )
+    return view_as_complex_op, ()
 
 
 def _part(input: Tensor, place: int) -> Tensor:
@@ -119,14 +130,50 @@ def _set_imag(self: Tensor, value: Any) -> None:
     copy_(imag(self), value)
 
 
-@operation("ComplexBackward0", inputs=["real", "imag"])
-def complex_op(real: Tensor, imag: Tensor, shape: tuple[int, ...]) -> Tensor:
-    kind = tensor_type(complex_of(real.dtype), real.device)
-    out = empty_of(shape, kind)
-    pairs = view_as_real_op.function(out)
-    for place, part in enumerate((real, imag)):
-        write(select_op.function(pairs, len(shape), place), part)
-    return out
+def _of_parts(first: Layout, second: Layout, real: Any, imag: Any) -> Prepared:
+    """Complex numbers, whose parts scalar functions compute."""
+    one, other = first.type.dtype, second.type.dtype
+    if not (one.is_floating_point and other.is_floating_point):
+        raise RuntimeError(
+            f"Expected both inputs to be Half, Float or Double tensors but got {one.legacy} and {other.legacy}"
+        )
+    if one is not other:
+        raise RuntimeError(
+            f"Expected object of scalar type {one.legacy} but got scalar type {other.legacy} for second argument"
+        )
+    check_one_device(first, second)
+    shape = broadcast_shapes(first.shape, second.shape)
+    out = layout_of(tensor_type(complex_of(one), first.type.device), shape)
+    part = layout_of(first.type, shape, tuple([2 * step for step in out.strides]))
+    compute = devices.pointwise_launcher(_program(first.type.numpy, real, imag), [first, second], [part, part], True)
+    memory = devices.memory_launcher(out, False)
+
+    def launch(*tensors: Tensor) -> Any:
+        row = memory()
+        parts = row.view(first.type.numpy)
+        compute(*tensors, tensor_of(part, parts), tensor_of(part, parts, 1))
+        return row
+
+    return out, launch
+
+
+@functools.cache
+def _program(dtype: Any, real: Any, imag: Any) -> devices.Program:
+    operands = tuple([devices.Operand(name, dtype) for name in parameters(imag)])
+    return devices.Program("complex_parts", dtype, operands, (("real_part", dtype), ("imag_part", dtype)), (real, imag))
+
+
+def _real_given(real, imag):
+    return real
+
+
+def _imag_given(real, imag):
+    return imag
+
+
+@planned("ComplexBackward0", inputs=["real", "imag"])
+def complex_op(real: Layout, imag: Layout) -> Prepared:
+    return _of_parts(real, imag, _real_given, _imag_given)
 
 
 @complex_op.gradient("real")
@@ -139,34 +186,27 @@ def _(grad):
     return imag(grad)
 
 
-def _check_parts(name: str, real: Tensor, imag: Tensor) -> None:
-    check_tensors(name, real=real, imag=imag)
-    if not (real.is_floating_point() and imag.is_floating_point()):
-        raise RuntimeError(
-            "Expected both inputs to be Half, Float or Double tensors but got "
-            f"{real.dtype.legacy} and {imag.dtype.legacy}"
-        )
-    if real.dtype is not imag.dtype:
-        raise RuntimeError(
-            f"Expected object of scalar type {real.dtype.legacy} but got scalar type {imag.dtype.legacy} for second "
-            "argument"
-        )
-
-
-def complex(real: Tensor, imag: Tensor) -> Tensor:
+@lookup
+def complex(real: Layout, imag: Layout) -> Any:
     """Complex numbers from their real and imaginary parts, which have one floating-point dtype and broadcast.
 
     Raises:
         RuntimeError: the dtypes differ, or are not floating-point ones.
     """
-    _check_parts("complex", real, imag)
-    shape = broadcast_shapes(real._layout.shape, imag._layout.shape)
-    return complex_op(real, imag, shape)
+    return complex_op, ()
 
 
-@operation("PolarBackward0", inputs=["abs", "angle"])
-def polar_op(abs: Tensor, angle: Tensor) -> Tensor:
-    return complex(mul(abs, cos(angle)), mul(abs, sin(angle)))
+def _cosine_part(abs, angle):
+    return abs * scalar.cos(angle)
+
+
+def _sine_part(abs, angle):
+    return abs * scalar.sin(angle)
+
+
+@planned("PolarBackward0", inputs=["abs", "angle"])
+def polar_op(abs: Layout, angle: Layout) -> Prepared:
+    return _of_parts(abs, angle, _cosine_part, _sine_part)
 
 
 @polar_op.gradient("abs")
@@ -180,15 +220,14 @@ def _(grad, out):
     return real(mul(conj(grad), mul(out, 1j)))
 
 
-@checked
-def polar(abs: Tensor, angle: Tensor) -> Tensor:
+@lookup
+def polar(abs: Layout, angle: Layout) -> Any:
     """Complex numbers of this magnitude and angle, ``abs * cos(angle) + abs * sin(angle) * 1j``.
 
     Raises:
         RuntimeError: the dtypes differ, or are not floating-point ones.
     """
-    _check_parts("polar", abs, angle)
-    return polar_op(abs, angle)
+    return polar_op, ()
 
 
 @pointwise("AngleBackward0", real=True, dtypes="c", export=False, inplace=False)
@@ -241,14 +280,9 @@ def is_neg(input: Tensor) -> bool:
 
 public(checked(real), method=False)
 public(checked(imag), method=False)
-public(complex, method=False)
-public(polar, method=False)
-for _function in (view_as_real, view_as_complex):
+for _function in (complex, polar, view_as_real, view_as_complex):
     public(_function, method=False)
-public(isreal)
-public(resolve_conj)
-public(is_conj)
-public(resolve_neg)
-public(is_neg)
+for _function in (isreal, resolve_conj, is_conj, resolve_neg, is_neg):
+    public(_function)
 attach("real", property(real, _set_real))
 attach("imag", property(imag, _set_imag))
