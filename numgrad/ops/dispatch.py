@@ -314,12 +314,12 @@ def caller(entry: Entry) -> Callable[..., Any]:
             _record_one(entry, out, (input,))
         return out
 
-    def two(input: Tensor, other: Tensor) -> Tensor:
+    def computed(*operands: Tensor) -> Tensor:
         mode = state.mode
         if mode & GRAD or mode > ORDINARY:
-            return perform(entry, (input, other))
+            return perform(entry, operands)
         try:
-            out = tensor_of(layout, launch(input, other))
+            out = tensor_of(layout, launch(*operands))
         except MemoryError as error:
             raise devices.from_numpy(error) from None
         out._origin = UNRECORDED
@@ -327,8 +327,8 @@ def caller(entry: Entry) -> Callable[..., Any]:
 
     if layout.__class__ is not Layout or (step is not None and launch.__class__ is not int):
         return several
-    count = 0 if entry.op.sequence else len(entry.op.operand_positions)
-    return view if step is not None else one if count == 1 else two if count == 2 else several
+    alone = len(entry.op.operand_positions) == 1 and not entry.op.sequence
+    return view if step is not None else one if alone else computed
 
 
 def _record_one(entry: Entry, out: Tensor, operands: Sequence[Any]) -> None:

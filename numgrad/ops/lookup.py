@@ -58,47 +58,50 @@ def _looked_up(
             layout = key = input._layout
         except AttributeError:
             return in_order((input, *others) if others or input is not None else (), keywords)
-        operands: tuple[Any, ...] = (input,)
+        operands = None  # the tensors, if there are others
         if others or keywords:
+            rest: Any = others
+            position = 0
             for value in others:
-                if value.__class__ is not int:
-                    break
-            else:
-                if not keywords:
-                    key = layout, others
-            if key is layout:
-                parts: list[Any] = []
-                for value in others:
-                    kind = value.__class__
-                    if kind is int:
-                        parts.append(value)
-                    elif kind is Tensor or isinstance(value, Tensor):
-                        parts.append(value._layout)
-                        operands += (value,)
+                kind = value.__class__
+                if kind is not int:
+                    if rest is others:
+                        rest = [*others]
+                    if kind is Tensor or isinstance(value, Tensor):
+                        rest[position] = value._layout
+                        operands = [*(operands or (input,)), value]
                     else:
-                        parts.append(_typed(kind, value))
-                for keyword, value in keywords.items() if keywords else ():
+                        rest[position] = _typed(kind, value)
+                position += 1  # noqa: SIM113 - enumerate() takes longer
+            if keywords:
+                rest = [*rest]
+                for keyword, value in keywords.items():
+                    kind = value.__class__
                     if keyword == "out":
                         return in_order((input, *others), keywords)
-                    if not isinstance(value, Tensor):
-                        parts += keyword, _typed(value.__class__, value)
+                    if kind is int:
+                        rest += keyword, value
+                    elif kind is bool:
+                        rest += keyword, kind, value
+                    elif not isinstance(value, Tensor):
+                        rest += keyword, _typed(kind, value)
                     elif keyword in _for_tensors(resolve)[1]:
-                        parts += keyword, value._layout
-                        operands += (value,)
+                        rest += keyword, value._layout
+                        operands = [*(operands or (input,)), value]
                     else:
                         return in_order((input, *others), keywords)
-                key = layout, tuple(parts)
+            key = layout, rest if rest is others else tuple(rest)
         try:
             perform = recent[key]
         except KeyError:
             args = input, *others
-            if len(operands) > 1 and numbers_in(args):
+            if operands is not None and numbers_in(args):
                 return call(*in_place_of_numbers(args, keywords), **keywords)
-            perform = entries.find(key) or entries.add(key, found(args, keywords, operands))
+            perform = entries.find(key) or entries.add(key, found(args, keywords, operands or args[:1]))
         except TypeError:  # an argument that has no hash
-            perform = found((input, *others), keywords, operands)
+            perform = found((input, *others), keywords, operands or (input,))
         try:
-            out = perform(*operands)
+            out = perform(input) if operands is None else perform(*operands)
         except OutOfBoundsError as error:
             if outside is None:
                 raise

@@ -49,18 +49,19 @@ def _repeat(value, out):
         out[np.uint64(i)] = value
 
 
-def join_rows(x, x_start, x_width, y, y_start, y_width, outer, stride, start, out):
-    """Write ``outer`` rows of each of two rows of rows beside each other to ``out``.
+def join_rows(x, x_start, x_step, x_width, y, y_start, y_step, y_width, outer, stride, start, out):
+    """Write ``outer`` rows from each of two rows beside each other to ``out``.
 
-    The rows of ``out`` are ``stride`` elements long, and are written to from element ``start`` of each on.
+    Those of ``x`` begin ``x_step`` elements after one another, and so on.  The rows of ``out`` are ``stride`` elements
+    long, and are written to from element ``start`` of each on.
     """
     for o in range(outer):
         place = start + o * stride
-        begin = x_start + o * x_width
+        begin = x_start + o * x_step
         for i in range(x_width):
             out[np.uint64(place + i)] = x[np.uint64(begin + i)]
         place += x_width
-        begin = y_start + o * y_width
+        begin = y_start + o * y_step
         for i in range(y_width):
             out[np.uint64(place + i)] = y[np.uint64(begin + i)]
 

@@ -14,7 +14,7 @@ from ..._layout import Layout, loop_nest, matrix_steps, numel
 from .launching import kernel_for, launch
 from .pointwise import pointwise_launcher
 
-__all__ = ["copy_launcher", "joiner", "triangle_writer"]
+__all__ = ["copy_launcher", "joiner", "roller", "triangle_writer"]
 
 #: Elements from which a copy is worth finding out how it can be made in stretches.
 STRETCHES_FROM = 4096
@@ -64,7 +64,7 @@ def joiner(tensors: Sequence[Layout], dim: int, out: Layout) -> Callable[..., np
     outer = numel(out.shape[:dim])
     widths = [layout.size // outer if outer else 0 for layout in tensors]
     stride = sum(widths)
-    kernel_of = kernel_for(copying.join_rows, word, (word, int, int) * 2 + (int, int, int, word), 0)
+    kernel_of = _row_joiner(word)
     pairs = list(zip(itertools.accumulate(widths, initial=0), widths, strict=False))
     steps = []
     for first in range(0, len(pairs), 2):
@@ -77,10 +77,34 @@ def joiner(tensors: Sequence[Layout], dim: int, out: Layout) -> Callable[..., np
         join = kernel_of().entry
         for first, width, second, other, start in steps:
             x, y = given[first], given[second]
-            join(x._storage, x._offset, width, y._storage, y._offset, other, outer, stride, start, row)
+            join(x._storage, x._offset, width, width, y._storage, y._offset, other, other, outer, stride, start, row)
         return row
 
     return launch
+
+
+def roller(layout: Layout, dim: int, shift: int) -> Callable[[Any], np.ndarray]:
+    """What makes a row of a contiguous tensor's elements with those of a dimension moved on, the last to the front.
+
+    The work is one thread's.
+    """
+    size, kind = layout.size, layout.type.numpy
+    outer, inner = numel(layout.shape[:dim]), numel(layout.shape[dim + 1 :])
+    width, front = layout.shape[dim] * inner, shift * inner
+    kernel_of = _row_joiner(_WORDS.get(kind.itemsize, kind))
+
+    def launch(tensor: Any) -> np.ndarray:
+        row, x, start = np.empty(size, kind), tensor._storage, tensor._offset
+        kernel_of().entry(
+            x, start + width - front, width, front, x, start, width, width - front, outer, width, 0, row
+        )
+        return row
+
+    return launch
+
+
+def _row_joiner(word: np.dtype) -> Callable[[], Any]:
+    return kernel_for(copying.join_rows, word, (word, int, int, int) * 2 + (int, int, int, word), 0)
 
 
 def triangle_writer(source: Layout, target: Layout, diagonal: int, above: bool) -> Callable[..., None]:

@@ -9,7 +9,6 @@ from ... import devices
 from ..._layout import Layout, broadcast_shapes, layout_of, normal_dim, numel
 from ..._tensor import Tensor, tensor_of
 from ..._types import TensorType, int32, int64, tensor_type
-from ..arguments import checked
 from ..copying import row_reader, writer, writing
 from ..examples import each
 from ..lookup import lookup
@@ -168,8 +167,14 @@ def gather(input: Layout, dim: int, index: Layout, *, sparse_grad: bool = False)
     return gather_op, (dim,)
 
 
-@checked
-def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+def _not_taken(
+    found: devices.OutOfBoundsError, input: Tensor, indices: Tensor, dim: int, **names: Any
+) -> RuntimeError:
+    return beyond(found, len(input._layout.shape), dim)
+
+
+@lookup(outside=_not_taken)
+def take_along_dim(input: Layout, indices: Layout, dim: int | None = None) -> Any:
     """The elements at ``indices`` along ``dim``, the two broadcast against each other in the other dimensions.
 
     Without ``dim`` both are flattened.  ``take_along_dim(x, x.argsort(d), d)`` is ``x`` sorted.
@@ -177,26 +182,26 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     Raises:
         RuntimeError: the indices are not int64, have another number of dimensions, or lead outside.
     """
-    if indices.dtype is not int64:
+    if indices.type.dtype is not int64:
         raise RuntimeError(
-            f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.legacy}"
+            f"torch.take_along_dim(): dtype of indices should be Long but got {indices.type.dtype.legacy}"
         )
     if dim is None:
-        return gather(reshape(input, -1), 0, reshape(indices, -1))
-    own, wanted = input._layout.shape, indices._layout.shape
+        return lambda input, indices: gather(reshape(input, -1), 0, reshape(indices, -1)), ()
+    own, wanted = input.shape, indices.shape
     rank = len(own)
     if len(wanted) != rank:
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
-            f"{rank} dimensions for input, and {indices.dim()} dimensions for indices"
+            f"{rank} dimensions for input, and {len(wanted)} dimensions for indices"
         )
     dim = normal_dim(dim, rank)
-    if not rank:
-        return gather(input, dim, indices)
-    ones = (1,)
+    ones = (1,) * min(rank, 1)
     shape = broadcast_shapes(own[:dim] + ones + own[dim + 1 :], wanted[:dim] + ones + wanted[dim + 1 :])
     sizes = [shape[:dim] + extents[dim : dim + 1] + shape[dim + 1 :] for extents in (own, wanted)]
-    return gather(expand_op(input, sizes[0]), dim, expand_op(indices, sizes[1]))
+    if sizes == [own, wanted]:
+        return gather_op, (dim,)
+    return lambda input, indices: gather(expand_op(input, sizes[0]), dim, expand_op(indices, sizes[1])), ()
 
 
 # -- whole rows --------------------------------------------------------------------------------------------------
@@ -298,4 +303,4 @@ def embedding(
 
 public(embedding, method=False)
 public(gather, checks=True)
-public(take_along_dim)
+public(take_along_dim, checks=True)

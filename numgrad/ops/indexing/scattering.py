@@ -16,6 +16,7 @@ from ..._types import bool_, dtype
 from ..arguments import checked
 from ..copying import convert
 from ..examples import each
+from ..lookup import lookup
 from ..new import filled_of
 from ..pointwise.arithmetic import conj, div, mul
 from ..pointwise.comparison import eq, where
@@ -239,13 +240,16 @@ def _checked(name: str, input: Tensor, dim: int, index: Tensor, src: Any) -> tup
         return None, _check(name, input._layout, dim, index._layout, None)
     if src.__class__ is not Tensor:
         check_tensors(name, src=src)
-    shape = index._layout.shape
     dim = _check(name, input._layout, dim, index._layout, src._layout)
-    if src._layout.shape != shape:
-        for other, extent in enumerate(shape[: len(src._layout.shape)]):
-            if src._layout.shape[other] > extent:
-                src = slice_op(src, other, 0, extent, 1)
-    return src, dim
+    return _reached(src, index), dim
+
+
+def _reached(src: Tensor, index: Tensor) -> Tensor:
+    """The part of a source that the index reaches."""
+    for dim, (own, extent) in enumerate(zip(src._layout.shape, index._layout.shape, strict=False)):
+        if own > extent:
+            src = slice_op(src, dim, 0, extent, 1)
+    return src
 
 
 def _scatter_call(
@@ -276,6 +280,20 @@ def _scatter_call(
     return scatter_reduce_op, (input, index, src, dim, "prod", True)
 
 
+def _not_scattered(
+    found: devices.OutOfBoundsError, input: Tensor, dim: int, *others: Any, **names: Any
+) -> RuntimeError:
+    return beyond(found, len(input._layout.shape), dim)
+
+
+@lookup(outside=_not_scattered)
+def _scattered(input: Layout, dim: int, index: Layout, src: Layout) -> Any:
+    dim = _check("scatter", input, dim, index, src)
+    if src.shape == index.shape:
+        return scatter_op, (dim,)
+    return lambda input, index, src: scatter_op(input, index, _reached(src, index), dim), ()
+
+
 @checked
 def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
@@ -292,6 +310,8 @@ def scatter(
     Raises:
         RuntimeError: dtypes or shapes do not fit, or an index is not in [0, size).
     """
+    if src.__class__ is Tensor and reduce is None:
+        return _scattered(input, dim, index, src)
     op, arguments = _scatter_call("scatter", input, dim, index, src, value, reduce)
     return _run(op, *arguments)
 

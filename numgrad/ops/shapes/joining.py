@@ -11,7 +11,7 @@ from ..._layout import Layout, layout_of, normal_dim
 from ..._tensor import Tensor
 from ..._types import tensor_type
 from ..copying import STRETCHES_FROM, assembler, convert
-from ..dispatch import Entries, perform
+from ..dispatch import Entries, caller, perform
 from ..lookup import lookup
 from ..new import zeros_of
 from ..outputs import write_out
@@ -105,7 +105,7 @@ def checked_tensors(name: str, tensors: Any) -> tuple[Tensor, ...]:
     return tuple(tensors)
 
 
-#: The entries of calls of ``cat`` and ``stack``, by their name, the dimension and the layouts of the tensors.
+#: The calls of ``cat`` and ``stack``, by their name, the dimension and the layouts of the tensors.
 _calls = Entries()
 _known_calls = _calls.recent
 
@@ -140,16 +140,19 @@ def _joined(name: str, resolve: Any, tensors: Any, dim: Any, out: Any, names: An
     key: Any = None
     if dim.__class__ is int and (tensors.__class__ is list or tensors.__class__ is tuple):
         try:
-            key = (resolve, dim, *[tensor._layout for tensor in tensors])
-            entry = _known_calls[key]
+            parts = [resolve, dim]
+            for tensor in tensors:
+                parts.append(tensor._layout)
+            key = tuple(parts)
+            call = _known_calls[key]
         except (KeyError, AttributeError):
             pass
         else:
-            return perform(entry, tensors)
+            return call(*tensors)
     op, given, *how = resolve(checked_tensors(name, tensors), dim)
     entry, operands = op.entry((given, *how))
     if all(operand is tensor for operand, tensor in zip(operands, tensors, strict=True)) and key is not None:
-        _calls.add(key, entry)
+        _calls.add(key, caller(entry))
     return perform(entry, operands)
 
 

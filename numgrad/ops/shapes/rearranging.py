@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ... import devices
+from ..._device import CPU
 from ..._layout import Layout, layout_of, normal_dim
 from ..._tensor import Tensor, fresh, tensor_of
 from ..._types import int32, int64, tensor_type
 from ..batches import same_for_all
-from ..copying import contiguous_op, convert, copier, row_of, writer
+from ..copying import STRETCHES_FROM, contiguous_op, convert, copier, row_of, writer
 from ..lookup import lookup
 from ..planned import planned
 from ..reductions.sums import sum_dims
@@ -33,9 +34,12 @@ def roll_op(input: Layout, shifts: tuple[int, ...], dims: tuple[int, ...]) -> An
             return out, roll_op.prepare(row, shifts, (0,))[1]
         read, turned = copier(input, out), roll_op.prepare(row, shifts, (0,))[1]
         return out, lambda tensor: turned(tensor_of(row, read(tensor)))
+    totals = _total_shifts(input.shape, shifts, dims)
+    if len(totals) == 1 and input.contiguous and input.size < STRETCHES_FROM and input.type.device is CPU:
+        return out, devices.roller(input, *totals.popitem())
     # Along each dimension two stretches change places: (where it starts, where it goes, how long it is).
     stretches = []
-    for dim, total in _total_shifts(input.shape, shifts, dims).items():
+    for dim, total in totals.items():
         rest = input.shape[dim] - total
         stretches.append([(dim, 0, total, rest), (dim, rest, 0, total)])
     moves = []
