@@ -9,6 +9,7 @@ from ... import devices
 from ..._layout import Layout, broadcast_shapes, layout_of, normal_dim, numel
 from ..._tensor import Tensor, tensor_of
 from ..._types import TensorType, int32, int64, tensor_type
+from ...autograd.grad_mode import state
 from ..copying import row_reader, writer, writing
 from ..examples import each
 from ..lookup import lookup
@@ -167,13 +168,7 @@ def gather(input: Layout, dim: int, index: Layout, *, sparse_grad: bool = False)
     return gather_op, (dim,)
 
 
-def _not_taken(
-    found: devices.OutOfBoundsError, input: Tensor, indices: Tensor, dim: int, **names: Any
-) -> RuntimeError:
-    return beyond(found, len(input._layout.shape), dim)
-
-
-@lookup(outside=_not_taken)
+@lookup
 def take_along_dim(input: Layout, indices: Layout, dim: int | None = None) -> Any:
     """The elements at ``indices`` along ``dim``, the two broadcast against each other in the other dimensions.
 
@@ -199,9 +194,13 @@ def take_along_dim(input: Layout, indices: Layout, dim: int | None = None) -> An
     ones = (1,) * min(rank, 1)
     shape = broadcast_shapes(own[:dim] + ones + own[dim + 1 :], wanted[:dim] + ones + wanted[dim + 1 :])
     sizes = [shape[:dim] + extents[dim : dim + 1] + shape[dim + 1 :] for extents in (own, wanted)]
-    if sizes == [own, wanted]:
-        return gather_op, (dim,)
-    return lambda input, indices: gather(expand_op(input, sizes[0]), dim, expand_op(indices, sizes[1])), ()
+    return _broadcast_and_gather, (*sizes, dim)
+
+
+def _broadcast_and_gather(input: Tensor, indices: Tensor, own: Any, wanted: Any, dim: int) -> Tensor:
+    if own != input._layout.shape or (state.mode and input._requires_grad):  # PyTorch expands what has the shape, too
+        input = expand_op(input, own)
+    return gather(input, dim, indices if wanted == indices._layout.shape else expand_op(indices, wanted))
 
 
 # -- whole rows --------------------------------------------------------------------------------------------------
