@@ -441,7 +441,7 @@ def finish(pending: Any, out: Any, target: Tensor | None = None) -> None:
         record(recipe, out, edges, operands)
         return
     outputs = out if out.__class__ is tuple else (out,)
-    differentiable = [one for one in outputs if one._layout.type.dtype.differentiable]
+    differentiable = [one for one in outputs[: recipe.node_class.op.graded] if one._layout.type.dtype.differentiable]
     node = recipe.node_class(edges, differentiable[0]._layout)
     if len(differentiable) > 1:
         node.more_outputs = tuple([one._layout for one in differentiable[1:]])
@@ -507,5 +507,6 @@ def save(
     for position, source in enumerate(recipe.sources):
         if source < 0:
             number = OUTPUT - source
-            saved[position], versions[position] = keep(outputs[number], number)
+            one = outputs[number]
+            saved[position], versions[position] = keep(one, number if one._requires_grad else None)
     node.saved, node.versions = tuple(saved), tuple(versions)

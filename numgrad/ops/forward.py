@@ -143,7 +143,7 @@ def general(call: GeneralCall, level: Level) -> Any:
             results = found if isinstance(found, tuple) else (found,)
         else:
             results = _transposed_general(op, args, tangents, [(o._layout.shape, o._layout.type, o) for o in outs])
-        for output, tangent in zip(outs, results, strict=True):
+        for output, tangent in zip(outs[: op.graded], results, strict=True):
             if tangent is not None:
                 set_tangent(output, level, tangent if op.view else laid_out_as(output, tangent))
     return out
@@ -166,7 +166,7 @@ def _by_linearity(op: Any, args: Sequence[Any], tangents: list[Any]) -> Any:
 def _transposed_general(op: Any, args: Sequence[Any], tangents: list[Any], outputs: Sequence[Output]) -> list[Any]:
     """The tangents of the outputs of an operation that is not pointwise."""
     flat = [t for tangent in tangents for t in (tangent if isinstance(tangent, list) else (tangent,))]
-    return _transposed(lambda given: _gradients(op, args, tangents, outputs, given), outputs, flat)
+    return _transposed(lambda given: _gradients(op, args, tangents, outputs, given), outputs[: op.graded], flat)
 
 
 def _transposed(
@@ -217,11 +217,12 @@ def _gradients(
     layouts = {name: value._layout for name, value in values.items() if isinstance(value, Tensor)}
     for name, layout in layouts.items():
         values[f"{name}_shape"], values[f"{name}_layout"] = layout.shape, layout
-    values.update({name: output[2] for name, output in zip(op.outputs, outputs, strict=False)})
+    values.update({name: output[2] for name, output in zip((*op.outputs, *op.extras), outputs, strict=False)})
     values["grad"] = cotangents if len(cotangents) > 1 else cotangents[0]
-    if op.sequence:
-        (rule, names), = op.rules_with_names
-        return list(zip(rule(*[values[name] for name in names]), tangents[0], strict=True))
+    if op.joint:
+        rule, names = op.rules_with_names[0]
+        own = tangents[0] if op.sequence else [tangents[place] for place in op.positions]
+        return list(zip(rule(*[values[name] for name in names]), own, strict=True))
     found = []
     for place, (rule, names) in zip(op.positions, op.rules_with_names, strict=True):
         if place < len(tangents) and tangents[place] is not None:

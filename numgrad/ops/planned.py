@@ -42,10 +42,14 @@ class Planned(Operation):
 
     def __init__(
         self, prepare: Callable[..., Any], node: str, numbers: Sequence[str] = (),
-        key: Callable[..., Any] | None = None, connected: bool = True, **declared: Any,
+        key: Callable[..., Any] | None = None, connected: bool = True, extras: Sequence[str] = (), joint: bool = False,
+        **declared: Any,
     ):
         super().__init__(prepare, node, **declared)
         self.connected = connected
+        self.joint = joint or self.sequence
+        self.extras = tuple(extras)
+        self.graded = len(self.outputs) if extras else None
         self.key = key
         self.prepare = prepare
         self.function = functools.update_wrapper(functools.partial(self.unrecorded), prepare)
@@ -170,6 +174,7 @@ class Planned(Operation):
         """How a call with this entry is recorded where the inputs in the bits of ``needed`` need a gradient."""
         known: dict[str, Any] = dict(zip(self.parameters, entry.details, strict=False))
         operands = [self.parameters[position] for position in self.operand_positions]
+        results = (*self.outputs, *self.extras)
         for name, value in tuple(known.items()):
             if isinstance(value, Layout):
                 known[f"{name}_shape"], known[f"{name}_layout"] = value.shape, value
@@ -177,14 +182,14 @@ class Planned(Operation):
         constants: dict[str, Any] = {}
         rules: list[Any] = []
         for number, name in enumerate(self.differentiable):
-            if not (self.sequence or needed >> number & 1):
+            if not (self.joint or needed >> number & 1):
                 rules.append(None)
                 continue
             names = parameters(self.rules[name])
             rules.append((self.rules[name], names))
             for each in names:
-                if each in self.outputs:
-                    saved[each] = OUTPUT - self.outputs.index(each)
+                if each in results:
+                    saved[each] = OUTPUT - results.index(each)
                 elif each in operands:
                     saved[each] = operands.index(each)
                 elif each in known:
@@ -223,9 +228,11 @@ def planned(
     numbers: Sequence[str] = (),
     key: Callable[..., Any] | None = None,
     outputs: Sequence[str] = ("out",),
+    extras: Sequence[str] = (),
     view: bool = False,
     connected: bool = True,
     sequence: bool = False,
+    joint: bool = False,
     linear: bool = False,
     dims: Sequence[str] | None = None,
     shapes: Sequence[str] = (),
@@ -235,6 +242,8 @@ def planned(
     Args:
         numbers: parameters whose values are no part of what is decided, numbers that ``launch`` is given.
         key: a function of the arguments: what is decided by, where that is not the layouts and all that is no number.
+        extras: names of further outputs, which have no gradient: what rules need, or users want to know.
+        joint: whether one rule returns the gradients for all inputs that have one, as that of a sequence does.
         connected: whether autograd knows a view as one; else it takes it for a copy.
 
     The others are those of ``operation``.
@@ -242,8 +251,8 @@ def planned(
 
     def decorate(prepare: Callable[..., Any]) -> Planned:
         return Planned(
-            prepare, node, numbers, key, connected, inputs=inputs, fixed=nondifferentiable, outputs=outputs, view=view,
-            sequence=sequence, linear=linear, dims=dims, shapes=shapes,
+            prepare, node, numbers, key, connected, extras, joint, inputs=inputs, fixed=nondifferentiable,
+            outputs=outputs, view=view, sequence=sequence, linear=linear, dims=dims, shapes=shapes,
         )
 
     return decorate

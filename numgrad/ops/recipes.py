@@ -95,8 +95,8 @@ class RuleNode(RecordedNode):
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         recipe = self.recipe
         values = [gradient, *self.unpacked(), *recipe.known]
-        if self.op.sequence:
-            (call,) = recipe.calls
+        if self.op.joint:
+            call = recipe.calls[0]
             assert call is not None
             return tuple(call[0](*[values[slot] for slot in call[1]]))
         return tuple([

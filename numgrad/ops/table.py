@@ -59,10 +59,16 @@ class Op:
         rules: the gradient rule of each differentiable input.
         node_class: the class of the nodes that record it, which inherits from ``node_base``.
         conditions: inputs that are read as they are.
+        joint: whether one rule returns the gradients for all inputs.
+        extras: the names of results, after the others, that have no gradient.
+        graded: how many of the results may have one; None for all.
     """
 
     node_base: type[OpNode]
     conditions: frozenset[str] = frozenset()
+    joint = False
+    extras: tuple[str, ...] = ()
+    graded: int | None = None
 
     def __init__(self, function: Callable[..., Any], node: str, inputs: Sequence[str], fixed: Sequence[str]):
         self.name = function.__name__

@@ -26,9 +26,8 @@ def forward(rows, length, kind, weighted=True):
     x, weight, bias = numbers(rows * length, kind), numbers(length, kind, 1), numbers(length, kind, 2)
     if not weighted:
         weight = bias = None
-    means, scales = np.empty(rows, kind), np.empty(rows, kind)
-    launch = cpu.layer_norm_launcher(numgrad.from_numpy(x)._layout.type, x.size, length)
-    out = launch(x, weight, bias, 1e-5, means, scales)
+    type = numgrad.from_numpy(x)._layout.type
+    out, means, scales = cpu.layer_norm_launcher(type, x.size, length, rows, 1e-5)(x, weight, bias)
     return x, weight, bias, means, scales, out
 
 
@@ -47,9 +46,8 @@ def on_gpu(cuda, *arrays):
 def test_rows_are_those_of_the_cpu(cuda, size, type, small, real, weighted):
     rows, length = size(small, real)
     x, weight, bias, means, scales, out = forward(rows, length, type.numpy, weighted)
-    row, factors, terms = on_gpu(cuda, x, weight, bias)
-    centres, shares = (cuda.empty_row(rows, type.numpy) for _ in range(2))
-    result = cuda.layer_norm_rows(row, length, factors, terms, 1e-5, centres, shares)
+    launch = cuda.layer_norm_launcher(type, x.size, length, rows, 1e-5)
+    result, centres, shares = launch(*on_gpu(cuda, x, weight, bias))
     close(centres, means, 20)
     close(shares, scales, 50)
     close(result, out, 100)
@@ -65,31 +63,33 @@ def test_gradients_are_those_of_the_cpu(cuda, size, type, small, real):
         launch = cpu.layer_norm_gradients_launcher(type, x.size, length, rows)
         expected = launch(grad, x, means, scales, factors)
         row = on_gpu(cuda, factors)[0]
-        close(cuda.layer_norm_rows_backward(*given, length, row), expected[0], 200, scales.max())
-        for result, each in zip(cuda.layer_norm_gradients(*given, length, row, type), expected, strict=True):
+        backward = cuda.layer_norm_backward_launcher(type, x.size, length)
+        close(backward(*given, row), expected[0], 200, scales.max())
+        found = cuda.layer_norm_gradients_launcher(type, x.size, length, rows)(*given, row)
+        for result, each in zip(found, expected, strict=True):
             close(result, each, 200, scales.max())
 
 
 def test_a_variance_of_zero_and_a_mean_far_from_zero(cuda):
     x = np.float32([7, 7, 7, 7, 7, 7, 1e6, 1e6 + 1, 1e6 + 2, 1e6 + 1, 1e6, 1e6 + 2])
-    means, scales = (cuda.empty_row(2, x.dtype) for _ in range(2))
-    result = cuda.layer_norm_rows(cuda.row_from(x), 6, None, None, 1e-5, means, scales).host()
+    launch = cuda.layer_norm_launcher(TYPES[numgrad.float32], x.size, 6, 2, 1e-5)
+    result, means, _ = [row.host() for row in launch(cuda.row_from(x), None, None)]
     np.testing.assert_array_equal(result[:6], 0)
     np.testing.assert_allclose(result[6:], (x[6:] - 1e6 - 1) * np.sqrt(1.5), rtol=1e-4)
-    np.testing.assert_array_equal(means.host(), [7, 1e6 + 1])
+    np.testing.assert_array_equal(means, [7, 1e6 + 1])
 
 
 def test_nan_and_infinity_stay_in_their_row(cuda):
     x = np.float32([np.nan, 1, 2, 3, 0, 1, np.inf, 2, 0, 1, 2, 3])
-    means, scales = (cuda.empty_row(3, x.dtype) for _ in range(2))
-    result = cuda.layer_norm_rows(cuda.row_from(x), 4, None, None, 1e-5, means, scales).host()
+    launch = cuda.layer_norm_launcher(TYPES[numgrad.float32], x.size, 4, 3, 1e-5)
+    result = launch(cuda.row_from(x), None, None)[0].host()
     np.testing.assert_array_equal(np.isnan(result), np.repeat([True, True, False], 4))
 
 
 def test_nothing(cuda, type):
     none = cuda.row_from(np.empty(0, type.numpy))
-    assert cuda.layer_norm_rows(none, 4, None, None, 1e-5, none, none).size == 0
-    out, factors, terms = cuda.layer_norm_gradients(none, none, none, none, 4, None, type)
+    assert [row.size for row in cuda.layer_norm_launcher(type, 0, 4, 0, 1e-5)(none, None, None)] == [0, 0, 0]
+    out, factors, terms = cuda.layer_norm_gradients_launcher(type, 0, 4, 0)(none, none, none, none, None)
     assert out.size == 0
     np.testing.assert_array_equal(factors.host(), np.zeros(4))
     np.testing.assert_array_equal(terms.host(), np.zeros(4))

@@ -72,7 +72,8 @@ def names_for(op):
     """What the parameters of an op's rules may be called."""
     if isinstance(op, Pointwise):
         return {"grad", "out", *op.inputs, *op.statics}
-    return {"grad", *op.outputs, *op.parameters, *[f"{n}_{what}" for n in op.inputs for what in ("shape", "layout")]}
+    inputs = [f"{name}_{what}" for name in op.inputs for what in ("shape", "layout")]
+    return {"grad", *op.outputs, *op.extras, *op.parameters, *inputs}
 
 
 @pytest.mark.parametrize("op", [op for op in ops.values() if op.rules], ids=lambda op: op.name)

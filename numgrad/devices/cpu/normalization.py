@@ -27,21 +27,21 @@ ROWS, LEAST = 64, 4
 PIECES, PIECE = 32, 16384
 
 
-def layer_norm_launcher(type: Any, size: int, length: int) -> Callable[..., np.ndarray]:
-    """What makes rows of ``length`` elements ones of mean 0 and variance 1, times ``weight``, plus ``bias``.
+def layer_norm_launcher(type: Any, size: int, length: int, count: int, eps: float) -> Callable[..., Any]:
+    """What makes ``count`` rows of ``length`` elements ones of mean 0 and variance 1, times ``weight``, plus ``bias``.
 
-    ``launch(flat, weight, bias, eps, means, scales)`` fills ``means`` and ``scales`` with the mean of each row and 1 by
-    the square root of its variance and ``eps``.  ``flat`` has ``size`` elements; weight and bias may be None.
+    ``launch(flat, weight, bias)`` returns them, the mean of each row, and 1 by the square root of its variance and
+    ``eps``.  ``flat`` has ``size`` elements; weight and bias may be None.
     """
     kind, ones, nothing = type.numpy, _repeated(1, length, type.numpy), _repeated(0, length, type.numpy)
     kinds = (kind, int, kind, kind, float, kind, kind, kind)
     kernel = kernel_for(normalization.layer_norm_rows, kind, kinds, WEIGHT * size)
 
-    def launch(flat: Any, weight: Any, bias: Any, eps: float, means: Any, scales: Any) -> np.ndarray:
-        out = empty_row(size, kind)
+    def launch(flat: Any, weight: Any, bias: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        out, means, scales = empty_row(size, kind), empty_row(count, kind), empty_row(count, kind)
         factors, terms = ones if weight is None else weight, nothing if bias is None else bias
         kernel().entry(flat, length, factors, terms, eps, out, means, scales)
-        return out
+        return out, means, scales
 
     return launch
 

@@ -13,10 +13,7 @@ from .lines import arranged, packed, power_of_two
 from .memory import empty_row, no_row
 from .reductions import fold_axis
 
-__all__ = [
-    "layer_norm_backward_launcher", "layer_norm_gradients", "layer_norm_gradients_launcher", "layer_norm_launcher",
-    "layer_norm_rows", "layer_norm_rows_backward",
-]
+__all__ = ["layer_norm_backward_launcher", "layer_norm_gradients_launcher", "layer_norm_launcher"]
 
 #: Pieces whose sums for weight and bias are added up at the end, at most, and the rows of one at least.
 PIECES, LEAST = max(MOST_BLOCKS // 4, 2), 8
@@ -34,88 +31,86 @@ def _optional(*rows: DeviceRow | None, like: DeviceRow) -> list[Any]:
     return given
 
 
-def layer_norm_launcher(type: Any, size: int, length: int) -> Callable[..., DeviceRow]:
-    """What computes :func:`layer_norm_rows`: ``launch(flat, weight, bias, eps, means, scales)``."""
-    return lambda flat, weight, bias, eps, *rows: layer_norm_rows(flat, length, weight, bias, eps, *rows)
+def layer_norm_launcher(
+    type: Any, size: int, length: int, count: int, eps: float
+) -> Callable[..., tuple[DeviceRow, DeviceRow, DeviceRow]]:
+    """What makes ``count`` rows of ``length`` elements ones of mean 0 and variance 1, times ``weight``, plus ``bias``.
+
+    ``launch(flat, weight, bias)`` returns them, the mean of each row, and 1 by the square root of its variance and
+    ``eps``.
+    """
+    kind = type.numpy
+    columns, depth, shift, _, blocks, threads = arranged(count, length)
+
+    def launched(
+        flat: DeviceRow, weight: DeviceRow | None, bias: DeviceRow | None
+    ) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
+        out, means, scales = [empty_row(number, kind, flat.device) for number in (size, count, count)]
+        given = _optional(weight, bias, like=flat)
+        launch(
+            normalization.layer_norm_rows, kind, flat, count, length, *given, float(eps), columns, depth, shift, out,
+            means, scales, blocks=blocks, threads=threads, **packed(length, flat, out, given[0], given[2]),
+        )  # fmt: skip
+        return out, means, scales
+
+    return launched
 
 
 def layer_norm_backward_launcher(type: Any, size: int, length: int) -> Callable[..., DeviceRow]:
-    """What computes :func:`layer_norm_rows_backward`: ``launch(grad, flat, means, scales, weight)``."""
-    return lambda grad, flat, means, scales, weight: layer_norm_rows_backward(
-        grad, flat, means, scales, length, weight
-    )
+    """What computes the gradient for what is normalized: ``launch(grad, flat, means, scales, weight)``."""
+
+    def launched(
+        grad: DeviceRow, flat: DeviceRow, means: DeviceRow, scales: DeviceRow, weight: DeviceRow | None
+    ) -> DeviceRow:
+        out = empty_row(size, type.numpy, flat.device)
+        if size:
+            columns, depth, shift, _, blocks, threads = arranged(means.size, length)
+            given = _optional(weight, like=flat)
+            launch(
+                normalization.layer_norm_backward_rows, type.numpy, grad, flat, means, scales, means.size, length,
+                *given, columns, depth, shift, out, blocks=blocks, threads=threads,
+                **packed(length, grad, flat, out, given[0]),
+            )  # fmt: skip
+        return out
+
+    return launched
 
 
 def layer_norm_gradients_launcher(
     type: Any, size: int, length: int, count: int
 ) -> Callable[..., tuple[DeviceRow, DeviceRow, DeviceRow]]:
-    """What computes :func:`layer_norm_gradients`: ``launch(grad, flat, means, scales, weight)``."""
-    return lambda grad, flat, means, scales, weight: layer_norm_gradients(
-        grad, flat, means, scales, length, weight, type
-    )
+    """What computes the gradients for what is normalized, ``count`` rows, for the weight and for the bias.
 
-
-def layer_norm_rows(
-    flat: DeviceRow, length: int, weight: DeviceRow | None, bias: DeviceRow | None, eps: float, means: DeviceRow,
-    scales: DeviceRow,
-) -> DeviceRow:
-    """Each row of ``length`` elements with mean 0 and variance 1, times ``weight``, plus ``bias``.
-
-    ``means`` and ``scales`` are filled with the mean of each row and 1 by the square root of its variance and ``eps``.
+    It is called like that of :func:`layer_norm_backward_launcher`.
     """
-    kind, lines = flat.dtype, means.size
-    out = empty_row(flat.size, kind, flat.device)
-    columns, depth, shift, _, blocks, threads = arranged(lines, length)
-    given = _optional(weight, bias, like=flat)
-    launch(
-        normalization.layer_norm_rows, kind, flat, lines, length, *given, float(eps), columns, depth, shift, out, means,
-        scales, blocks=blocks, threads=threads, **packed(length, flat, out, given[0], given[2]),
-    )  # fmt: skip
-    return out
+    kind = type.numpy
+    pieces = min(PIECES, -(-count // LEAST))
+    rows = -(-count // pieces) if pieces else 0
+    pieces = -(-count // rows) if pieces else 0
+    backward = layer_norm_backward_launcher(type, size, length)
 
+    def launched(
+        grad: DeviceRow, flat: DeviceRow, means: DeviceRow, scales: DeviceRow, weight: DeviceRow | None
+    ) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
+        parts = empty_row(pieces * 2 * length, kind, flat.device)
+        if SHORTEST <= length <= LONGEST // kind.itemsize and count:
+            out = empty_row(size, kind, flat.device)
+            given = _optional(weight, like=flat)
+            threads = min(THREADS, max(power_of_two(-(-length // 4)), 32))
+            launch(
+                normalization.layer_norm_gradients, kind, grad, flat, means, scales, count, length, *given, rows, out,
+                parts, blocks=pieces, threads=threads, KEPT=max(power_of_two(length), 4 * threads),
+                **packed(length, grad, flat, out, given[0]),
+            )  # fmt: skip
+        else:
+            out = backward(grad, flat, means, scales, weight)
+            columns = min(power_of_two(length), THREADS)
+            strips = -(-length // columns)
+            launch(
+                normalization.layer_norm_columns, kind, grad, flat, means, scales, count, length, rows, strips,
+                THREADS // columns, columns.bit_length() - 1, parts, blocks=pieces * strips,
+            )  # fmt: skip
+        sums = parts if pieces == 1 else fold_axis(parts, 1, pieces, 2 * length, "sum", type)
+        return out, sums[:length], sums[length:]
 
-def layer_norm_rows_backward(
-    grad: DeviceRow, flat: DeviceRow, means: DeviceRow, scales: DeviceRow, length: int, weight: DeviceRow | None
-) -> DeviceRow:
-    """The gradient of :func:`layer_norm_rows` for what is normalized."""
-    kind, lines = flat.dtype, means.size
-    out = empty_row(flat.size, kind, flat.device)
-    if flat.size:
-        columns, depth, shift, _, blocks, threads = arranged(lines, length)
-        given = _optional(weight, like=flat)
-        launch(
-            normalization.layer_norm_backward_rows, kind, grad, flat, means, scales, lines, length, *given, columns,
-            depth, shift, out, blocks=blocks, threads=threads, **packed(length, grad, flat, out, given[0]),
-        )  # fmt: skip
-    return out
-
-
-def layer_norm_gradients(
-    grad: DeviceRow, flat: DeviceRow, means: DeviceRow, scales: DeviceRow, length: int, weight: DeviceRow | None,
-    type: Any,
-) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
-    """The gradients of :func:`layer_norm_rows` for what is normalized, for the weight and for the bias."""
-    kind, lines = flat.dtype, means.size
-    pieces = min(PIECES, -(-lines // LEAST))
-    rows = -(-lines // pieces) if pieces else 0
-    pieces = -(-lines // rows) if pieces else 0
-    parts = empty_row(pieces * 2 * length, kind, flat.device)
-    if SHORTEST <= length <= LONGEST // kind.itemsize and lines:
-        out = empty_row(flat.size, kind, flat.device)
-        given = _optional(weight, like=flat)
-        threads = min(THREADS, max(power_of_two(-(-length // 4)), 32))
-        kept = max(power_of_two(length), 4 * threads)
-        launch(
-            normalization.layer_norm_gradients, kind, grad, flat, means, scales, lines, length, *given, rows, out,
-            parts, blocks=pieces, threads=threads, KEPT=kept, **packed(length, grad, flat, out, given[0]),
-        )  # fmt: skip
-    else:
-        out = layer_norm_rows_backward(grad, flat, means, scales, length, weight)
-        columns = min(power_of_two(length), THREADS)
-        strips = -(-length // columns)
-        launch(
-            normalization.layer_norm_columns, kind, grad, flat, means, scales, lines, length, rows, strips,
-            THREADS // columns, columns.bit_length() - 1, parts, blocks=pieces * strips,
-        )  # fmt: skip
-    sums = parts if pieces == 1 else fold_axis(parts, 1, pieces, 2 * length, "sum", type)
-    return out, sums[:length], sums[length:]
+    return launched

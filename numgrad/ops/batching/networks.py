@@ -54,17 +54,16 @@ def _(grad_output, target, weight, total_weight, shape, ignored, reduction):
 
 
 @rule(layer_norm_op)
-def _(tensors, input, weight, bias, mean, scale, shape, eps):
+def _(input, weight, bias, shape, eps):
+    layer_norm_op.entry((input, weight, bias, shape, eps))  # which checks the examples
     if is_shared(weight) and is_shared(bias):
-        own = [physical(one) for one in (input, weight, bias)]
-        return layer_norm_op(tuple(own), *own, physical(mean), physical(scale), shape, eps)
-    out = expanded(input)
-    out = layer_norm_op((out, None, None), out, None, None, expanded(mean), expanded(scale), shape, eps)
+        return layer_norm_op(*map(physical, (input, weight, bias)), shape, eps)
+    out, mean, scale = layer_norm_op(expanded(input), None, None, shape, eps)
     rank = len(input._layout.shape)
     for one, combine in ((weight, mul), (bias, add)):
         if one is not None:
             out = combine(out, aligned(one, rank))
-    return out
+    return out, mean, scale
 
 
 @rule(layer_norm_backward)

@@ -12,63 +12,43 @@ from ... import devices
 from ..._layout import Layout, layout_of, numel
 from ..._tensor import Tensor, tensor_of
 from ..._types import dtype
-from ...autograd.grad_mode import LEVELS, TRACED, state
+from ...autograd.grad_mode import TRACED, state
 from ..arguments import checked
-from ..batches import empty_beside
 from ..copying import convert, row_reader
 from ..one_device import check_one_device
 from ..planned import planned
 from ..pointwise.arithmetic import add, div, mul, neg, sub
 from ..pointwise.powers import pow, sqrt
+from ..reductions.axes import Prepared
 from ..reductions.sums import mean_dims, sum_to_shape
-from ..table import operation, public
+from ..table import public
 
 __all__ = ["layer_norm", "rms_norm"]
 
 
-def fused_layer_norm(
-    input: Tensor, weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...], eps: float
-) -> Tensor:
-    """Layer normalization over the last dimensions, of ``shape``, with one kernel for all its gradients."""
-    each, memory = _of_means(input._layout, len(shape))
-    given = input, weight, bias
-    if state.mode & LEVELS:
-        mean, scale = [empty_beside(given, each.shape, each.type) for _ in range(2)]
-    else:
-        mean, scale = tensor_of(each, memory()), tensor_of(each, memory())
-    return layer_norm_op(given, *given, mean, scale, shape, eps)
-
-
-@functools.lru_cache(maxsize=1024)
-def _of_means(input: Layout, normalized: int) -> tuple[Layout, Any]:
-    """The layout of a number for each row, where so many dimensions are normalized over, and what gives memory for it.
-    """
-    layout = layout_of(input.type, input.shape[: len(input.shape) - normalized] + (1,) * normalized)
-    return layout, devices.memory_launcher(layout, False)
-
-
-@operation("NativeLayerNormBackward0", inputs=["tensors"], sequence=True)
+@planned("NativeLayerNormBackward0", inputs=["input", "weight", "bias"], extras=["mean", "scale"], joint=True)
 def layer_norm_op(
-    tensors: tuple[Tensor, Tensor | None, Tensor | None],
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    mean: Tensor,
-    scale: Tensor,
-    shape: tuple[int, ...],
-    eps: float,
-) -> Tensor:
+    input: Layout, weight: Layout | None, bias: Layout | None, shape: tuple[int, ...], eps: float
+) -> Prepared:
     """``(input - mean) * scale * weight + bias`` over the last dimensions, of ``shape``.
 
-    ``tensors`` are input, weight and bias.  ``mean`` and ``scale``, which is ``1 / sqrt(variance + eps)``, are filled
-    with what the gradients need.
+    The results are that, the means, and the scales, which are ``1 / sqrt(variance + eps)``.
     """
-    given = input, weight, bias, mean, scale
-    layout, (read, read_weight, read_bias, read_mean, read_scale), launch = _forward(
-        *[None if one is None else one._layout for one in given], numel(shape)
+    _check_shape("LayerNormKernelImpl", input, shape, weight=weight, bias=bias)
+    for argument in (weight, bias):
+        if argument is not None and argument.type is not input.type:
+            check_one_device(input, argument)
+            raise RuntimeError(
+                f"mixed dtype (CPU): expect parameter to have scalar type of {input.type.dtype.legacy}, not "
+                f"{argument.type.dtype.legacy}"
+            )
+    outer = len(input.shape) - len(shape)
+    each = layout_of(input.type, input.shape[:outer] + (1,) * len(shape))
+    compute = devices.layer_norm_launcher(input.type, input.size, numel(shape), each.size, eps)
+    read, read_weight, read_bias = _readers(input, weight, bias)
+    return (layout_of(input.type, input.shape), each, each), lambda tensor, factors, terms: compute(
+        read(tensor), read_weight(factors), read_bias(terms)
     )
-    row = launch(read(input), read_weight(weight), read_bias(bias), eps, read_mean(mean), read_scale(scale))
-    return tensor_of(layout, row)
 
 
 def _readers(*layouts: Layout | None) -> list[Any]:
@@ -80,21 +60,13 @@ def _nothing(tensor: None) -> None:
     return None
 
 
-@functools.lru_cache(maxsize=1024)
-def _forward(
-    input: Layout, weight: Layout | None, bias: Layout | None, mean: Layout, scale: Layout, length: int
-) -> tuple[Layout, list[Any], Any]:
-    launch = devices.layer_norm_launcher(input.type, input.size, length)
-    return layout_of(input.type, input.shape), _readers(input, weight, bias, mean, scale), launch
-
-
-@layer_norm_op.gradient("tensors")
+@layer_norm_op.gradient("input", "weight", "bias")
 def _(grad, input, weight, mean, scale, shape, eps):
     """``y = (input - mean) * scale; g = grad * weight; (scale * (g - mean(g) - y * mean(g * y)), sum(grad * y),
     sum(grad))``.
     """
     if state.mode & TRACED:
-        normal = fused_layer_norm(input, None, None, shape, eps)
+        normal = layer_norm_op(input, None, None, shape, eps)[0]
         of_input = layer_norm_backward(grad, input, mean, scale, weight, shape, eps)
         return [of_input, sum_to_shape(mul(grad, normal), shape), sum_to_shape(grad, shape)]
     given = grad, input, mean, scale, weight
@@ -194,10 +166,6 @@ def _check_shape(name: str, input: Layout, shape: tuple[int, ...], **arguments: 
         raise NotImplementedError(f"\"{name}\" not implemented for '{kind.legacy}' (shape {list(input.shape)})")
 
 
-def _layout_or_none(tensor: Tensor | None) -> Layout | None:
-    return None if tensor is None else tensor._layout
-
-
 @checked
 def layer_norm(
     input: Tensor,
@@ -224,18 +192,7 @@ def layer_norm(
     """
     if isinstance(normalized_shape, int):
         raise TypeError("layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
-    shape = tuple(normalized_shape)
-    _check_shape(
-        "LayerNormKernelImpl", input._layout, shape, weight=_layout_or_none(weight), bias=_layout_or_none(bias)
-    )
-    for argument in (weight, bias):
-        if argument is not None and argument._layout.type is not input._layout.type:
-            check_one_device(input, argument)
-            raise RuntimeError(
-                f"mixed dtype (CPU): expect parameter to have scalar type of {input.dtype.legacy}, not "
-                f"{argument.dtype.legacy}"
-            )
-    return fused_layer_norm(input, weight, bias, shape, float(eps))
+    return layer_norm_op(input, weight, bias, tuple(normalized_shape), float(eps))[0]
 
 
 def _epsilon(kind: dtype) -> float:
@@ -261,7 +218,7 @@ def rms_norm(
     if isinstance(normalized_shape, int):
         raise TypeError("layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
     shape = tuple(normalized_shape)
-    _check_shape("rms_norm", input._layout, shape, weight=_layout_or_none(weight))
+    _check_shape("rms_norm", input._layout, shape, weight=None if weight is None else weight._layout)
     dims = tuple(range(len(input._layout.shape) - len(shape), len(input._layout.shape)))
     square = add(mean_dims(pow(input, 2), dims, True), _epsilon(input.dtype) if eps is None else eps)
     out = mul(input, square.rsqrt())

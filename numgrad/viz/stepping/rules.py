@@ -35,11 +35,13 @@ class Rule(NamedTuple):
         input: the name of the input.
         function: the rule in the op table; None for a node that has none there.
         real: whether it is a rule of real numbers, of which conjugates are not worth mentioning.
+        together: what the inputs are called for all of which this one rule computes the gradients.
     """
 
     input: str
     function: Callable[..., Any] | None = None
     real: bool = False
+    together: str = ""
 
     @property
     def formula(self) -> str | None:
@@ -74,14 +76,12 @@ def rules_of(node: Node) -> list[Rule]:
 
 def _rules_of_op(node: OpNode) -> list[Rule]:
     op: Any = node.op
-    if isinstance(op, Pointwise):
-        names: Sequence[str] = op.inputs
-    elif op.sequence:
-        (rule,) = op.rules.values()
-        return [Rule(f"{op.inputs[0]}[{place}]", rule, _is_real(node)) for place in range(len(node.edges))]
-    else:
-        names = op.differentiable
     real = _is_real(node)
+    names: Sequence[str] = op.inputs if isinstance(op, Pointwise) else op.differentiable
+    if op.joint:
+        rule, together = op.rules[names[0]], ", ".join(names)
+        own = [f"{names[0]}[{place}]" for place in range(len(node.edges))] if op.sequence else names
+        return [Rule(name, rule, real, together) for name in own]
     return [
         Rule(name) if edge is None else Rule(name, op.rules[name], real)
         for name, edge in zip(names, node.edges, strict=True)

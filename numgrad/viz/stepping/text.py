@@ -73,16 +73,13 @@ def _saved(step: Step) -> Iterator[str]:
 def _outgoing(step: Step) -> Iterator[str]:
     told: str | None = None
     for result in step.results:
-        name, bracket, place = result.input.partition("[")
-        formula = result.formula
-        if formula is None or not bracket:
-            yield from _wrapped(f"  gradient of {result.input}", formula)
-        elif formula != told:  # one rule for several tensors
-            yield from _wrapped(f"  gradient of {name}", formula)
+        formula, together = result.formula, result.rule.together
+        if formula is None or formula != told or not together:
+            yield from _wrapped(f"  gradient of {together or result.input}", formula)
         if result.rule.meaning is not None and formula != told:
             yield from _wrapped("    where ", result.rule.meaning)
         told = formula
-        start = f"    {name}{bracket}{place} = " if formula is not None and bracket else "    = "
+        start = f"    {result.input} = " if together else "    = "
         if result.before_hooks is not None:
             yield _line(start, result.before_hooks, "  changed by a hook:")
         summed = "" if result.summed is None else f"  summed from shape {list(result.summed)}"

@@ -18,8 +18,7 @@ def _normalized(x, shape, eps):
     return (x - x.mean(dims, keepdims=True)) * scale, scale, dims
 
 
-def _layer_norm(tensors, shape, eps):
-    x, weight, bias = tensors
+def _layer_norm(x, weight, bias, shape, eps):
     out = _normalized(x, shape, eps)[0]
     out = out if weight is None else out * weight
     return out if bias is None else out + bias
