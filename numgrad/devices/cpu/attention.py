@@ -30,11 +30,11 @@ def attention_is_fused(type: Any) -> bool:
     return type.numpy in blas_addresses()
 
 
-def attention(query: Any, key: Any, value: Any, out: Any, logsumexp: Any, causal: bool, scale: float) -> None:
-    """Fill ``out``, of the query's shape (b, h, l, e), and ``logsumexp``, of shape (b, h, l), for scores ``scale``
-    times the products of (b, h, l, e) queries and (b, h, s, e) keys.
+def attention(tensors: Sequence[Any], logsumexp: Any, causal: bool, scale: float) -> None:
+    """Fill the last of ``tensors``: query, key, value, output, and ``logsumexp``, of shape (b, h, l), for scores
+    ``scale`` times the products of (b, h, l, e) queries and (b, h, s, e) keys.
     """
-    _run(kernels.attention, [query, key, value, out], logsumexp, causal, scale)
+    _run(kernels.attention, tensors, logsumexp, causal, scale)
 
 
 def attention_backward(

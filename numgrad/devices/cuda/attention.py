@@ -24,13 +24,13 @@ def attention_is_fused(type: Any) -> bool:
     return type.numpy in _KINDS
 
 
-def attention(query: Any, key: Any, value: Any, out: Any, logsumexp: Any, causal: bool, scale: float) -> None:
-    """Fill ``out``, of the query's shape (b, h, l, e), and ``logsumexp``, of shape (b, h, l), for scores ``scale``
-    times the products of (b, h, l, e) queries and (b, h, s, e) keys.
+def attention(tensors: Sequence[Any], logsumexp: Any, causal: bool, scale: float) -> None:
+    """Fill the last of ``tensors``: query, key, value, output, and ``logsumexp``, of shape (b, h, l), for scores
+    ``scale`` times the products of (b, h, l, e) queries and (b, h, s, e) keys.
 
     The rows of all but ``logsumexp`` must lie in one piece each.
     """
-    _run(kernels.attention, 0, [query, key, value, out], [logsumexp._flat], causal, scale)
+    _run(kernels.attention, 0, tensors, [logsumexp._flat], causal, scale)
 
 
 def attention_backward(

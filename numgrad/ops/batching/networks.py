@@ -7,7 +7,7 @@ from typing import Any
 
 from ..._tensor import Tensor
 from ..batches import expanded
-from ..network.attention import attention_op, fused_attention
+from ..network.attention import attention_op
 from ..network.binary_losses import bce_op, bce_with_logits_op, soft_margin_loss_op
 from ..network.likelihood import nll_loss_2d_backward, nll_loss_backward
 from ..network.normalization import layer_norm_backward, layer_norm_op
@@ -76,10 +76,10 @@ def _(grad_output, input, mean, scale, weight, shape, eps):
 
 
 @rule(attention_op)
-def _(tensors, query, key, value, logsumexp, is_causal, scale):
+def _(query, key, value, is_causal, scale):
     merged = [
         reshape(whole, (whole._layout.shape[0] * whole._layout.shape[1], *whole._layout.shape[2:]))
         for whole in map(expanded, (query, key, value))
     ]
-    out = fused_attention(*merged, is_causal, scale)
-    return reshape(out, (size_of(query), query._layout.shape[0], *out._layout.shape[1:]))
+    outer = size_of(query), query._layout.shape[0]
+    return tuple([reshape(one, (*outer, *one._layout.shape[1:])) for one in attention_op(*merged, is_causal, scale)])

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ... import devices
-from ..._layout import contiguous_strides, output_strides
-from ..._tensor import Tensor, strided
+from ..._layout import Layout, layout_of
+from ..._tensor import Tensor, tensor_of
 from ..._types import bool_
-from ...autograd.grad_mode import TRACED, state
+from ...autograd.grad_mode import TRACED, no_grad, state
 from ..arguments import checked
-from ..copying import contiguous
+from ..copying import contiguous_op, kept_layout
 from ..creation.filled import ones
 from ..matrices.matmul import matmul
 from ..one_device import check_one_device
+from ..planned import planned
 from ..pointwise.comparison import where
-from ..table import operation
+from ..reductions.axes import Prepared
 from .dropout import dropout
 from .softmax import safe_softmax, softmax_backward
 
-__all__ = ["attention_op", "fused_attention", "scaled_dot_product_attention"]
+__all__ = ["attention_op", "scaled_dot_product_attention"]
 
 
 @checked
@@ -59,7 +61,7 @@ def scaled_dot_product_attention(
     if scale is None:
         scale = 1 / math.sqrt(query._layout.shape[-1]) if query._layout.shape[-1] else math.nan
     if attn_mask is None and not dropout_p and _in_heads(query, key, value):
-        return fused_attention(query, key, value, is_causal, scale)
+        return attention_op(query, key, value, is_causal, scale)[0]
     if is_causal:
         attn_mask = _causal_mask(query, key)
     weights = _weights(query, key, attn_mask, scale)
@@ -96,48 +98,48 @@ def _in_heads(query: Tensor, key: Tensor, value: Tensor) -> bool:
     )
 
 
-def fused_attention(query: Tensor, key: Tensor, value: Tensor, is_causal: bool, scale: float) -> Tensor:
+@planned(
+    "ScaledDotProductFlashAttentionForCpuBackward0", inputs=["query", "key", "value"], extras=["logsumexp"], joint=True
+)
+def attention_op(query: Layout, key: Layout, value: Layout, is_causal: bool, scale: float) -> Prepared:
     """Attention of (b, h, l, e) queries to (b, h, s, e) keys and values, without a mask or dropout.
+
+    The results are that, and the logarithm of the sum of the scores' exponentials for each query.
 
     Raises:
         NotImplementedError: they are not of floating-point numbers.
     """
-    if not query._layout.type.dtype.is_floating_point:
+    if not query.type.dtype.is_floating_point:
         raise NotImplementedError(
-            f"\"flash_attention\" not implemented for '{query.dtype.legacy}' (shape {list(query.shape)})"
+            f"\"flash_attention\" not implemented for '{query.type.dtype.legacy}' (shape {list(query.shape)})"
         )
-    rows = query._layout.shape[:3]
-    logsumexp = _new(query, rows, contiguous_strides(rows))
-    return attention_op((query, key, value), query, key, value, logsumexp, is_causal, scale)
+    fused = _has_kernel(query, key)
+    out, sums = _like(query) if fused else layout_of(query.type, query.shape), layout_of(query.type, query.shape[:3])
+    new, new_sums = devices.memory_launcher(out, False), devices.memory_launcher(sums, False)
+
+    def by_operations(query: Tensor, key: Tensor, value: Tensor) -> tuple[Any, Any]:
+        with no_grad():
+            mask = _causal_mask(query, key) if is_causal else None
+            return matmul(_weights(query, key, mask, scale), value)._storage, new_sums()
+
+    def launch(*tensors: Tensor) -> tuple[Any, Any]:
+        row, row_of_sums = new(), new_sums()
+        given = [_in_rows(one) for one in tensors]
+        devices.attention([*given, tensor_of(out, row)], tensor_of(sums, row_of_sums), is_causal, scale)
+        return row, row_of_sums
+
+    return (out, sums), launch if fused else by_operations
 
 
-@operation("ScaledDotProductFlashAttentionForCpuBackward0", inputs=["tensors"], sequence=True)
-def attention_op(
-    tensors: tuple[Tensor, Tensor, Tensor],
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    logsumexp: Tensor,
-    is_causal: bool,
-    scale: float,
-) -> Tensor:
-    """``tensors`` are query, key and value; ``logsumexp`` is filled with what the gradients need."""
-    if not _has_kernel(query, key):
-        mask = _causal_mask(query, key) if is_causal else None
-        return matmul(_weights(query, key, mask, scale), value)
-    out = _like(query)
-    devices.attention(_in_rows(query), _in_rows(key), _in_rows(value), out, logsumexp, is_causal, scale)
-    return out
-
-
-@attention_op.gradient("tensors")
+@attention_op.gradient("query", "key", "value")
 def _(grad, query, key, value, out, logsumexp, is_causal, scale):
     """``P = exp(scale * query @ transpose(key) - logsumexp); S = scale * P * (grad @ transpose(value) - sum(grad * out,
     -1)); (S @ key, transpose(S) @ query, transpose(P) @ grad)``.
     """
-    if state.mode & TRACED or not _has_kernel(query, key):
+    if state.mode & TRACED or not _has_kernel(query._layout, key._layout):
         return _gradients(grad, query, key, value, is_causal, scale)
-    grads = [_like(x) for x in (query, key, value)]
+    layouts = [_like(x._layout) for x in (query, key, value)]
+    grads = [tensor_of(layout, devices.empty(layout.shape, layout.type)) for layout in layouts]
     tensors = [_in_rows(x) for x in (query, key, value, out, grad)]
     devices.attention_backward(tensors, grads, logsumexp, is_causal, scale)
     return grads
@@ -152,25 +154,19 @@ def _gradients(
     return [matmul(slopes, key), matmul(slopes.transpose(-2, -1), query), matmul(weights.transpose(-2, -1), grad)]
 
 
-def _has_kernel(query: Tensor, key: Tensor) -> bool:
-    return devices.attention_is_fused(query._layout.type) and query._layout.size > 0 and key._layout.size > 0
+def _has_kernel(query: Layout, key: Layout) -> bool:
+    return devices.attention_is_fused(query.type) and query.size > 0 and key.size > 0
 
 
 def _in_rows(heads: Tensor) -> Tensor:
     """The heads, or a copy, each row of which lies in one piece."""
-    return heads if heads._layout.strides[3] == 1 else contiguous(heads)
+    return heads if heads._layout.strides[3] == 1 else contiguous_op.function(heads)
 
 
-def _new(like: Tensor, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
-    """A tensor of the type of another, its elements yet to be computed."""
-    return strided(devices.empty(shape, like._layout.type), shape, strides, 0, like._layout.type)
-
-
-def _like(heads: Tensor) -> Tensor:
-    """A tensor of this shape, in the same order of dimensions if that puts each row in one piece."""
-    shape = heads._layout.shape
-    strides = output_strides(shape, ((shape, heads._layout.strides),))
-    return _new(heads, shape, strides if strides[3] == 1 else contiguous_strides(shape))
+def _like(heads: Layout) -> Layout:
+    """The layout of a result of this shape, in the same order of dimensions if that puts each row in one piece."""
+    kept = kept_layout(heads)
+    return kept if kept.strides[3] == 1 else layout_of(heads.type, heads.shape)
 
 
 # -- what is asked of the arguments -------------------------------------------------------------------------------
