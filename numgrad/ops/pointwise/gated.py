@@ -7,13 +7,15 @@ from typing import Any
 
 from numgrad_kernels import scalar
 
-from ..._layout import normal_dim
-from ..._tensor import Tensor
-from ..arguments import checked
+from ..._layout import Layout, layout_of, normal_dim
+from ..._tensor import Tensor, tensor_of
 from ..elementwise import pointwise
+from ..lookup import lookup
+from ..planned import planned
+from ..reductions.axes import Prepared
 from ..shapes.joining import cat
 from ..shapes.parts import slice_op
-from ..table import check_tensors, operation
+from ..table import check_tensors
 from .arithmetic import exp, mul, sigmoid, tanh
 from .comparison import where
 from .special import erfc, log1p
@@ -151,40 +153,44 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 # -- a step of another number -----------------------------------------------------------------------------------
 
 
-@operation("GluBackward0", dims=["dim"])
-def glu_op(input: Tensor, dim: int) -> Tensor:
-    value, gate = _halves(input, dim)
-    return mul(value, sigmoid(gate))
+@planned("GluBackward0", dims=["dim"])
+def glu_op(input: Layout, dim: int) -> Prepared:
+    extent = input.shape[dim] // 2
+    half = layout_of(input.type, (*input.shape[:dim], extent, *input.shape[dim + 1 :]), input.strides)
+    second = extent * input.strides[dim]
+    steps, step_of = sigmoid.op.decided((half,))
+    out, times = mul.op.decided((half, steps))
+
+    def launch(tensor: Tensor) -> Any:
+        row, start = tensor._storage, tensor._offset
+        return times(tensor_of(half, row, start), tensor_of(steps, step_of(tensor_of(half, row, start + second))))
+
+    return out, launch
 
 
 @glu_op.gradient("input")
 def _(grad, input, dim):
     """``s = sigmoid(gate); cat((grad * s, grad * value * s * (1 - s)), dim)``, of the two halves of ``input``."""
-    value, gate = _halves(input, dim)
+    extent = grad._layout.shape[dim]
+    value, gate = [slice_op(input, dim, start, start + extent, 1) for start in (0, extent)]
     step = sigmoid(gate)
     passed = mul(grad, step)
     return cat((passed, mul(mul(passed, value), 1 - step)), dim)
 
 
-def _halves(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    extent = input._layout.shape[dim]
-    return slice_op(input, dim, 0, extent // 2, 1), slice_op(input, dim, extent // 2, extent, 1)
-
-
-@checked
-def glu(input: Tensor, dim: int = -1) -> Tensor:
+@lookup
+def glu(input: Layout, dim: int = -1) -> Any:
     """The first half of dimension ``dim`` times the sigmoid of the second.
 
     Raises:
         RuntimeError: the dimension's size is odd.
     """
-    check_tensors("glu", input=input)
-    shape = input._layout.shape
+    shape, kind = input.shape, input.type.dtype
     if not shape:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     dim = normal_dim(dim, len(shape))
     if shape[dim] % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {shape[dim]}")
-    if not input.is_floating_point():
-        raise NotImplementedError(f"\"glu_cpu\" not implemented for '{input.dtype.legacy}' (shape {list(shape)})")
-    return glu_op(input, dim)
+    if not kind.is_floating_point:
+        raise NotImplementedError(f"\"glu_cpu\" not implemented for '{kind.legacy}' (shape {list(shape)})")
+    return glu_op, (dim,)
