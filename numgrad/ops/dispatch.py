@@ -26,7 +26,7 @@ from ..autograd.node import MAYBE, edge_of, next_sequence
 from ..autograd.operations import operations
 from ..autograd.origins import UNRECORDED
 from ..autograd.saved import keep
-from ..autograd.views import record_inplace, views
+from ..autograd.views import View, record_inplace, views
 from .numbers import NUMBERS
 from .recipes import OUTPUT, Recipe
 
@@ -346,12 +346,12 @@ def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
     input, layout, launch = operands[0], entry.layout, entry.launch
     out: Any
     if layout.__class__ is tuple:
-        storage, offset, counter = input._storage, input._offset, input._counter
+        storage, offset = input._storage, input._offset
         out = tuple([tensor_of(own, storage, offset + delta) for own, delta in zip(layout, launch)])  # noqa: B905
-        for one, view in zip(out, views(input, entry.step)):  # noqa: B905 - of one length
-            one._counter = counter
-            one._view = view
-            one._requires_grad = MAYBE
+        connect(input, out, entry.step)
+        if not (entry.step or mode & GRAD):  # they pass for copies
+            for one in out:
+                one._origin = UNRECORDED
     elif launch.__class__ is not int:
         out = view_on(input, layout, 0, entry.step, mode)
         out._storage, out._offset = launch(input)
@@ -364,6 +364,15 @@ def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
         if edge is not None:
             finish((entry.recipe(1), (edge,), operands, None), out)
     return out
+
+
+def connect(input: Tensor, out: Any, step: Any) -> None:
+    """Let autograd know the view of a tensor, or the views: how each is made."""
+    if out.__class__ is not tuple:
+        out._counter, out._view, out._requires_grad = input._counter, View(input, step), MAYBE
+        return
+    for one, view in zip(out, views(input, step)):  # noqa: B905 - there are no steps where they pass for copies
+        one._counter, one._view, one._requires_grad = input._counter, view, MAYBE
 
 
 def result_of(entry: Entry, operands: Sequence[Any]) -> Any:

@@ -29,6 +29,7 @@ from .overwriting import copy_, zero_
 from .plan import as_gradient
 from .pointwise.arithmetic import add
 from .pointwise.complexes import real
+from .recipes import OUTPUT
 from .shapes.views import expand_op
 from .table import Rule, parameters
 from .transforms import ChangeCall, GeneralCall, OverwriteCall, PointwiseCall, ShapeCall
@@ -213,21 +214,14 @@ def _gradients(
     op: Any, args: Sequence[Any], tangents: list[Any], outputs: Sequence[Output], cotangents: list[Tensor]
 ) -> list[tuple[Any, Any]]:
     """What the rules make of the cotangents, for each input that has a tangent, with that."""
-    values = dict(zip(op.parameters, args, strict=False))
-    layouts = {name: value._layout for name, value in values.items() if isinstance(value, Tensor)}
-    for name, layout in layouts.items():
-        values[f"{name}_shape"], values[f"{name}_layout"] = layout.shape, layout
-    values.update({name: output[2] for name, output in zip((*op.outputs, *op.extras), outputs, strict=False)})
-    values["grad"] = cotangents if len(cotangents) > 1 else cotangents[0]
-    if op.joint:
-        rule, names = op.rules_with_names[0]
-        own = tangents[0] if op.sequence else [tangents[place] for place in op.positions]
-        return list(zip(rule(*[values[name] for name in names]), own, strict=True))
-    found = []
-    for place, (rule, names) in zip(op.positions, op.rules_with_names, strict=True):
-        if place < len(tangents) and tangents[place] is not None:
-            found.append((rule(*[values[name] for name in names]), tangents[place]))
-    return found
+    entry, operands = op.entry(args)
+    given = tangents[0] if op.sequence else [tangents[position] for position in op.positions]
+    recipe = entry.recipe(1 if op.sequence else sum([1 << n for n, tangent in enumerate(given) if tangent is not None]))
+    saved = [operands[source] if source >= 0 else outputs[OUTPUT - source][2] for source in recipe.sources]
+    values = [cotangents if len(cotangents) > 1 else cotangents[0], *saved, *recipe.known]
+    calls = recipe.calls[:1] if op.joint else recipe.calls
+    found: Any = [call and call[0](*[values[slot] for slot in call[1]]) for call in calls]
+    return [pair for pair in zip(found[0] if op.joint else found, given, strict=True) if pair[1] is not None]
 
 
 def laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
@@ -270,7 +264,7 @@ def change(call: ChangeCall, level: Level) -> Tensor:
     tangents = _tangents(call.args, level)
     with outside(level):
         args, tangents = _unchanged(call.args, tangents, target)
-        needs_result = any("out" in names for _, names in op.rules_with_names)
+        needs_result = any("out" in parameters(rule) for rule in op.rules.values())
         result = op(*args) if needs_result else None
         (tangent,) = _transposed_general(op, args, tangents, [(target._layout.shape, target._layout.type, result)])
         with_duals(call.run)

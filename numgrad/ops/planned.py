@@ -19,63 +19,108 @@ with the arguments of ``op``.
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from .._layout import Layout
 from .._tensor import Tensor, check_in_place
 from ..autograd.grad_mode import TRANSFORMED, state
-from .dispatch import Entries, Entry, change, finish, kept, perform, result_of, save
+from .dispatch import Entries, Entry, change, perform, result_of
 from .numbers import NUMBERS
 from .recipes import OUTPUT, RuleNode, RuleRecipe
-from .table import Operation, nth_view, parameters
+from .table import Op, parameters
 from .transforms import ChangeCall, GeneralCall, transformed
 
 __all__ = ["Planned", "planned"]
 
 
-class Planned(Operation):
-    """An operation that decides by layouts what a call comes to."""
+class Planned(Op):
+    """An operation that decides by layouts what a call comes to.
+
+    Args:
+        prepare: the function that decides.
+        node: name of the node class.
+        inputs: parameters that are tensors (or None).
+        nondifferentiable: those of them that have no gradient.
+        numbers: parameters whose values are no part of what is decided, numbers that ``launch`` is given.
+        key: a function of the arguments: what is decided by, where that is not the layouts and all that is no number.
+        outputs: names of the outputs, where there are several.
+        extras: names of further outputs, which have no gradient: what rules need, or users want to know.
+        view: whether the outputs share the input's memory.
+        connected: whether autograd knows a view as one; else it takes it for a copy.
+        sequence: whether the one input is a tuple of tensors; its rule returns a list.
+        joint: whether one rule returns the gradients for all inputs that have one, as that of a sequence does.
+        linear: whether it is linear in each differentiable input, the others being fixed (a sequence: in all together).
+        dims: parameters that are dimensions, counted from the front, or tuples of them; see ``shapes``.
+        shapes: parameters that are shapes.  An operation for which either is given does the same, with these shifted
+            by one and with one more size in front, for inputs with a further dimension in front, one by one.
+
+    It is called with positional arguments only.
+    """
 
     node_base = RuleNode
 
     def __init__(
-        self, prepare: Callable[..., Any], node: str, numbers: Sequence[str] = (),
-        key: Callable[..., Any] | None = None, connected: bool = True, extras: Sequence[str] = (), joint: bool = False,
-        **declared: Any,
+        self,
+        prepare: Callable[..., Any],
+        node: str,
+        *,
+        inputs: Sequence[str] = ("input",),
+        nondifferentiable: Sequence[str] = (),
+        numbers: Sequence[str] = (),
+        key: Callable[..., Any] | None = None,
+        outputs: Sequence[str] = ("out",),
+        extras: Sequence[str] = (),
+        view: bool = False,
+        connected: bool = True,
+        sequence: bool = False,
+        joint: bool = False,
+        linear: bool = False,
+        dims: Sequence[str] | None = None,
+        shapes: Sequence[str] = (),
     ):
-        super().__init__(prepare, node, **declared)
-        self.connected = connected
-        self.joint = joint or self.sequence
+        self.outputs = tuple(outputs)
         self.extras = tuple(extras)
         self.graded = len(self.outputs) if extras else None
-        self.key = key
+        self.view = view
+        self.connected = connected
+        self.sequence = sequence
+        self.joint = joint or sequence
+        self.linear = linear
+        self.dims = None if dims is None and not shapes else tuple(dims or ())
+        self.shapes = tuple(shapes)
+        self.hides_tangents = False  # the view has a tangent of its own, or none
+        self.statics: Mapping[str, Any] = {}
+        super().__init__(prepare, node, inputs, nondifferentiable)
         self.prepare = prepare
         self.function = functools.update_wrapper(functools.partial(self.unrecorded), prepare)
-        self.entries, self.entries_in_place = Entries(), Entries()
-        self.recent = self.entries.recent
         #: The positions among the arguments of what ``launch`` is given.
         self.operand_positions = tuple([self.parameters.index(name) for name in (*self.inputs, *numbers)])
-        #: For each edge of a node the position among the operands.
-        self.edge_positions = None if self.sequence else tuple([self.inputs.index(i) for i in self.differentiable])
-        self.one = self.operand_positions == (0,) and not self.sequence
-        #: How many operands come first among the arguments, in order; None where they do not.
-        count = len(self.operand_positions)
-        self.leading = count if self.operand_positions == tuple(range(count)) else None
-        self.statics: Mapping[str, Any] = {}
+        #: The inputs that have an edge, their positions among the arguments, and among the operands.
+        self.differentiable = tuple([name for name in self.inputs if name not in self.nondifferentiable])
+        self.positions = [self.parameters.index(name) for name in self.differentiable]
+        self.edge_positions = None if sequence else tuple([self.inputs.index(name) for name in self.differentiable])
+        #: What gives for the arguments of a call the key of its entry, and the operands.
+        self.keyed = _keying(len(self.parameters), self.operand_positions, sequence, key)
+        self._have_entries()
+
+    def _have_entries(self) -> None:
+        self.entries, self.entries_in_place = Entries(), Entries()
+        self.recent = self.entries.recent
+
+    def recorded_as(self, node: str) -> Planned:
+        """The same operation, recorded by nodes of another name."""
+        other = copy.copy(self)
+        other.node_class = other.make_node_class(node)
+        other._have_entries()
+        return other
 
     def __call__(self, *args: Any) -> Any:
-        if self.one:
-            operands: Any = args[:1]
-            layout = args[0]._layout
-            entry = self.recent.get((layout, *args[1:]) if len(args) > 1 else layout) or self.entry(args)[0]
-        elif self.key is not None:
-            operands = [args[position] for position in self.operand_positions]
-            entry = self.recent.get(self.key(*args)) or self.entry(args)[0]
-        else:
-            entry, operands = self.entry(args)
-        return perform(entry, operands)
+        key, operands = self.keyed(args)
+        return perform(self.recent.get(key) or self.entry(args)[0], operands)
 
     def run(self, operands: tuple[Any, ...], statics: Any) -> Any:
         """The call of an operation that has nothing but tensors for arguments (see ``dispatch.unary``)."""
@@ -110,33 +155,9 @@ class Planned(Operation):
 
     def entry(self, args: Sequence[Any], in_place: bool = False) -> tuple[Entry, Sequence[Any]]:
         """What a call comes to, and what ``launch`` is given."""
+        key, operands = self.keyed(args)
         entries = self.entries_in_place if in_place else self.entries
-        key: Any
-        operands: Any
-        if self.key is not None:
-            operands = [args[position] for position in self.operand_positions]
-            key = self.key(*args)
-        elif self.sequence:
-            operands = args[0]
-            key = (*[tensor._layout for tensor in operands], *args[1:])
-        elif self.one:
-            operands = args[:1]
-            key = (args[0]._layout, *args[1:]) if len(args) > 1 else args[0]._layout
-        elif self.leading is not None:
-            operands = args[: self.leading]
-            own = [v if v is None else v.__class__ if v.__class__ in NUMBERS else v._layout for v in operands]
-            key = (*own, *args[self.leading :])
-        else:
-            operands = [args[position] for position in self.operand_positions]
-            given = list(args)
-            for position, value in zip(self.operand_positions, operands):  # noqa: B905 - of one length
-                if value is not None:
-                    given[position] = value.__class__ if value.__class__ in NUMBERS else value._layout
-            key = tuple(given)
-        entry = entries.find(key)
-        if entry is None:
-            entry = entries.add(key, self.prepared(args, in_place))
-        return entry, operands
+        return entries.find(key) or entries.add(key, self.prepared(args, in_place)), operands
 
     def prepared(self, args: Sequence[Any], in_place: bool = False) -> Entry:
         """What a call comes to, decided anew."""
@@ -152,10 +173,14 @@ class Planned(Operation):
         recorded = bool(self.rules) and any(own.type.dtype.differentiable for own in outputs)
         entry = Entry(self, launch, layout, recorded, tuple(given))
         if self.view:
-            rest = entry.details[1:]
-            known = layout if self.connected else ()
-            entry.step = tuple([(nth_view, (self, rest, n)) for n in range(len(known))]) if several else (self, rest)
+            entry.step = self.step(entry.details[1:], len(layout) if several else None)
         return entry
+
+    def step(self, rest: Sequence[Any], count: int | None) -> Any:
+        """How a view is made of a tensor again, given the other arguments; of several a tuple of that."""
+        if count is None:
+            return self, rest
+        return tuple([(_nth_view, (self, rest, number)) for number in range(count if self.connected else 0)])
 
     def again(self, tensor: Tensor, entry: Entry, numbers: Sequence[Any]) -> Any:
         """The view of another tensor, where these were the numbers of a call with this entry."""
@@ -200,59 +225,54 @@ class Planned(Operation):
         recipe.frees = any(source < len(self.inputs) for source in recipe.sources)  # not numbers, which configure it
         return recipe
 
-    # -- what is recorded of calls that were done in another way -------------------------------------------------------
 
-    def _record(self, edges: tuple[Any, ...], args: tuple[Any, ...], out: Tensor) -> None:
-        self._record_several(edges, args, (out,))
-
-    def _record_several(self, edges: tuple[Any, ...], args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
-        entry, operands = self.entry(args)
-        if any(one._layout.type.dtype.differentiable for one in outputs):
-            finish((entry.recipe(_bits(edges)), edges, operands, None), outputs)
-
-    def _save(self, node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
-        entry, operands = self.entry(args)
-        node.recipe = recipe = entry.recipe(_bits(node.edges))
-        save(node, recipe, outputs, kept(recipe, operands))
+def _nth_view(tensor: Tensor, op: Planned, arguments: tuple[Any, ...], number: int) -> Tensor:
+    """One of the views that an operation makes at once."""
+    return op(tensor, *arguments)[number]
 
 
-def _bits(edges: Sequence[Any]) -> int:
-    return sum([(edge is not None) << number for number, edge in enumerate(edges)])
-
-
-def planned(
-    node: str,
-    *,
-    inputs: Sequence[str] = ("input",),
-    nondifferentiable: Sequence[str] = (),
-    numbers: Sequence[str] = (),
-    key: Callable[..., Any] | None = None,
-    outputs: Sequence[str] = ("out",),
-    extras: Sequence[str] = (),
-    view: bool = False,
-    connected: bool = True,
-    sequence: bool = False,
-    joint: bool = False,
-    linear: bool = False,
-    dims: Sequence[str] | None = None,
-    shapes: Sequence[str] = (),
-) -> Callable[[Callable[..., Any]], Planned]:
-    """Decorate the function that decides what a call comes to.
-
-    Args:
-        numbers: parameters whose values are no part of what is decided, numbers that ``launch`` is given.
-        key: a function of the arguments: what is decided by, where that is not the layouts and all that is no number.
-        extras: names of further outputs, which have no gradient: what rules need, or users want to know.
-        joint: whether one rule returns the gradients for all inputs that have one, as that of a sequence does.
-        connected: whether autograd knows a view as one; else it takes it for a copy.
-
-    The others are those of ``operation``.
+def _keying(
+    arguments: int, positions: tuple[int, ...], sequence: bool, key: Callable[..., Any] | None
+) -> Callable[[Sequence[Any]], tuple[Any, Any]]:
+    """What gives for so many arguments of a call the key of its entry, and the operands, which stand at ``positions``.
     """
+    count = len(positions)
+    pick: Any = itemgetter(*positions) if count > 1 else None
 
-    def decorate(prepare: Callable[..., Any]) -> Planned:
-        return Planned(
-            prepare, node, numbers, key, connected, extras, joint, inputs=inputs, fixed=nondifferentiable,
-            outputs=outputs, view=view, sequence=sequence, linear=linear, dims=dims, shapes=shapes,
-        )
+    def by_function(args: Any) -> Any:
+        assert key is not None
+        return key(*args), pick(args)
 
-    return decorate
+    def of_sequence(args: Any) -> Any:
+        return (*[tensor._layout for tensor in args[0]], *args[1:]), args[0]
+
+    def alone(args: Any) -> Any:
+        return args[0]._layout, args
+
+    def of_one(args: Any) -> Any:
+        return (args[0]._layout, *args[1:]), args[:1]
+
+    def of_leading(args: Any) -> Any:
+        operands = args[:count]
+        own = [v if v is None else v.__class__ if v.__class__ in NUMBERS else v._layout for v in operands]
+        return (*own, *args[count:]), operands
+
+    def of_any(args: Any) -> Any:
+        given, operands = list(args), pick(args)
+        for position, value in zip(positions, operands):  # noqa: B905 - of one length
+            if value is not None:
+                given[position] = value.__class__ if value.__class__ in NUMBERS else value._layout
+        return tuple(given), operands
+
+    if key is not None:
+        return by_function
+    if sequence:
+        return of_sequence
+    if positions == (0,):
+        return alone if arguments == 1 else of_one
+    return of_leading if positions == tuple(range(count)) else of_any
+
+
+def planned(node: str, **declared: Any) -> Callable[[Callable[..., Any]], Planned]:
+    """Decorate the function that decides what a call comes to; see ``Planned`` for what may be declared."""
+    return lambda prepare: Planned(prepare, node, **declared)

@@ -18,7 +18,7 @@ from . import titles
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise
-    from .table import Operation
+    from .planned import Planned
 
 __all__ = [
     "Call", "ChangeCall", "FreeCall", "GeneralCall", "OverwriteCall", "PointwiseCall", "ShapeCall", "transformed",
@@ -70,7 +70,7 @@ class PointwiseCall(Call):
 class GeneralCall(Call):
     """Any other operation of the table."""
 
-    def __init__(self, op: Operation, args: tuple[Any, ...]):
+    def __init__(self, op: Planned, args: tuple[Any, ...]):
         self.op = op
         self.name = op.name
         self.args = args
@@ -126,7 +126,7 @@ class OverwriteCall(Call):
 class ShapeCall(Call):
     """A tensor takes on the shape of a view of itself."""
 
-    def __init__(self, op: Operation, change: Callable[..., Tensor], args: tuple[Any, ...]):
+    def __init__(self, op: Planned, change: Callable[..., Tensor], args: tuple[Any, ...]):
         self.op = op
         self.name = op.name + "_"
         self.change = change

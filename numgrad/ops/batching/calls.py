@@ -1,7 +1,7 @@
 """Operations under ``vmap``: calls on tensors that stand for examples, done on the physical tensors with all of them.
 
 A pointwise operation is done with the ranks aligned.  An entry of the table that says which of its parameters are
-dimensions and which are shapes (``operation(dims=, shapes=)``) is called with these shifted by the batch dimension;
+dimensions and which are shapes (``planned(dims=, shapes=)``) is called with these shifted by the batch dimension;
 others have a rule in the modules beside this one.  What has neither is done for one example after the other.
 
 What the physical tensors are in is recorded there, below the level; what the tensors of this level are in is recorded
@@ -13,14 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..._layout import broadcast_shapes, layout_of, outgrown
+from ..._layout import broadcast_shapes, outgrown
 from ..._tensor import Tensor, check_in_place
 from ...autograd.grad_mode import GRAD, state
-from ...autograd.node import edge_of
 from ...autograd.views import check_writable, reshaped_in_place
-from ..batches import Batched, Mapped, below, expanded, lifted, mapped, take_on
+from ..batches import Batched, below, expanded, lifted, mapped, take_on
 from ..copying import convert
-from ..dispatch import begin, finish
+from ..dispatch import begin, connect, finish
 from ..elementwise import check_target, prepared
 from ..overwriting import copy_, overwritten, recorded_edges
 from ..plan import common_shape
@@ -209,17 +208,24 @@ def general(call: GeneralCall, level: Batched) -> Any:
     if instead is not None:
         return instead(*call.args)
     args = _all_lifted(level, call.args)
-    edges = op._edges(args) if state.mode & GRAD else ()
     done, batched = _done(op, level, args)
     out = (
         tuple([mapped(level, one, batched) for one in done]) if isinstance(done, tuple)
         else mapped(level, done, batched)
     )
     if op.view:
-        op._connect_views(args, out)
-    if edges:
-        (op._record_several if isinstance(out, tuple) else op._record)(edges, args, out)
+        connect(args[0], out, op.step(args[1:], len(out) if isinstance(out, tuple) else None))
+    _record(op, args, out)
     return out
+
+
+def _record(op: Any, args: tuple[Any, ...], out: Any) -> None:
+    """Record what has been made of tensors of the level, where they require gradients."""
+    if state.mode & GRAD and any(tensor._requires_grad for tensor in tensors_of(args)):
+        entry, operands = op.entry(args)
+        pending = begin(entry, operands)
+        if pending is not None:
+            finish(pending, out)
 
 
 def _done(op: Any, level: Batched, args: tuple[Any, ...]) -> tuple[Any, bool]:
@@ -348,14 +354,10 @@ def reshape_in_place(call: ShapeCall, level: Batched) -> Tensor:
     assert target is not None
     args = tuple(call.args)
     check_writable(target)
-    edge = edge_of(target) if state.mode & GRAD and target._requires_grad else None
-    done, batched = _done(op, level, args)
-    recorded = None
-    if edge is not None:
-        recorded = op.node_class((edge,), layout_of(done._layout.type, done._layout.shape[int(batched) :]))
-        op._save(recorded, args, (target,))
-    take_on(target, Mapped(level, done, batched))
+    seen = mapped(level, *_done(op, level, args))
+    _record(op, args, seen)
+    take_on(target, seen._mapped)
     target._counter[0] += 1
-    reshaped_in_place(target, recorded, (op, args[1:]))
+    reshaped_in_place(target, seen._edge and seen._edge[0], (op, args[1:]))
     return target
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from ..._layout import normal_dim, normal_dims
 from ..._tensor import Tensor
-from ...autograd.grad_mode import GRAD, TRANSFORMED, state
-from ...autograd.node import edge_of
+from ...autograd.grad_mode import TRANSFORMED, state
 from ...autograd.views import check_writable, reshaped_in_place
 from ..table import attach
 from ..transforms import ShapeCall, transformed
@@ -20,21 +19,16 @@ __all__: list[str] = []
 
 def _in_place(op: Any, node: str) -> Callable[..., Tensor]:
     """The view operation ``op`` in place, recorded by nodes called ``node``."""
-    node_class = op.make_node_class(node)
+    recorded = op.recorded_as(node)
 
     def change(input: Tensor, *args: Any) -> Tensor:
         if state.mode & TRANSFORMED:
             return transformed(ShapeCall(op, change, (input, *args)))
         check_writable(input)
-        recorded = None
-        seen = op.function(input, *args)
-        edge = edge_of(input) if state.mode & GRAD and input._requires_grad else None
-        if edge is not None:
-            recorded = node_class((edge,), seen._layout)
-            op._save(recorded, (input, *args), (seen,))
+        seen = recorded(input, *args)
         input._layout, input._offset = seen._layout, seen._offset
         input._counter[0] += 1
-        reshaped_in_place(input, recorded, (op, args))
+        reshaped_in_place(input, seen._edge and seen._edge[0], (op, args))
         return input
 
     return change
