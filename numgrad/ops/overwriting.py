@@ -15,7 +15,8 @@ from ..autograd.node import Node, edge_of
 from ..autograd.operations import operations
 from ..autograd.views import check_writable, record_inplace
 from .batches import physical_of
-from .copying import clone_op, placed, write, writers, writing
+from .copying import clone_op, write, writers, writing
+from .moving import placed
 from .numbers import check_fits, plain_number
 from .sharing import check_overlap, overlaps
 from .table import attach

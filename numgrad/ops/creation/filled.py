@@ -33,8 +33,8 @@ from ...autograd.origins import GIVEN
 from ..arguments import wrong_kind
 from ..batches import is_mapped, like_examples
 from ..copying import fill_program, kept_layout
-from ..copying import pin_memory as to_pinned_memory
 from ..examples import drawn
+from ..moving import pin_memory as to_pinned_memory
 from ..new import from_row
 from ..numbers import NUMBERS, bounds, plain_number
 from ..overwriting import fill_, fitting

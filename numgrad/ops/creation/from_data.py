@@ -24,7 +24,7 @@ from ..._types import (
     to_dtype,
 )
 from ...autograd.origins import FOREIGN
-from ..copying import placed
+from ..moving import placed
 from ..new import empty_of
 from ..promotion import number_dtype, promote_types
 from ..table import attach, public

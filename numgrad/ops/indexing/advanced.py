@@ -17,9 +17,10 @@ from ..._types import bool_, int32, int64, tensor_type, uint8
 from ...autograd.grad_mode import ORDINARY, state
 from ..arguments import checked
 from ..batches import is_batched, physical_of
-from ..copying import convert, placed, row_of
+from ..copying import convert, row_of
 from ..dispatch import Entries, Entry, caller, change, result_of
 from ..examples import refused
+from ..moving import placed
 from ..new import zeros_of
 from ..one_device import check_one_device
 from ..planned import planned
