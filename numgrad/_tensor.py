@@ -15,12 +15,12 @@ from ._plotting import wanted_for_a_picture
 from ._rich import shown_by
 from ._text import text_of
 from ._types import TensorType
-from .autograd.grad_mode import GRAD, INFERENCE, LEVELS, inference_blocks, state
+from .autograd.grad_mode import LEVELS, inference_blocks, state
 from .autograd.inference_tensors import check_may_require_grad, is_inference, new_counter
 from .autograd.node import MAYBE, gradient_type
 from .autograd.origins import DETACHED
 from .autograd.variable import reshaped_gradient
-from .autograd.views import INFERENCE_MODE, NO_GRAD, View, check_writable
+from .autograd.views import View, check_writable
 
 __all__ = ["Tensor", "check_differentiable", "check_in_place", "fresh", "strided", "tensor_of", "view_on"]
 
@@ -37,14 +37,16 @@ class Tensor(Description, Conversions, GradientHooks):
     # Elements: ``_layout`` has their type, shape and strides; element ``index`` lies at ``_storage[_offset +
     # sum(index * stride)]``.
     # Graph: ``_edge`` is the node (and its output number) that made this tensor, None for a leaf;
-    # ``_accumulator`` a leaf's weak reference to its AccumulateGrad; ``_view`` what a view knows of its base;
+    # ``_accumulator`` a leaf's weak reference to its AccumulateGrad; ``_view``, ``_root`` and ``_seen`` what a view
+    # knows of its base (see ``autograd/views.py``);
     # ``_counter`` a list of one int, counting in-place changes, that all tensors on the same memory share;
     # ``_shared`` says that a gradient's memory is somebody else's too; ``_duals`` has the tangents by level;
     # ``_mapped`` says what a tensor without memory stands for (see ``ops/batches.py``); ``_origin`` how
     # one came about that requires no gradient (see ``autograd/origins.py``).
     __slots__ = (
         "__dict__", "__weakref__", "_accumulator", "_counter", "_duals", "_edge", "_grad", "_grad_type",
-        "_hooks", "_layout", "_mapped", "_offset", "_origin", "_requires_grad", "_shared", "_storage", "_view",
+        "_hooks", "_layout", "_mapped", "_offset", "_origin", "_requires_grad", "_root", "_seen", "_shared",
+        "_storage", "_view",
     )
 
     __array_priority__ = 1000  # array * tensor is the tensor's business
@@ -61,6 +63,8 @@ class Tensor(Description, Conversions, GradientHooks):
     _offset: int
     _origin: str  # where it is known, else absent
     _requires_grad: int
+    _root: Tensor  # of a view, else absent
+    _seen: int  # of a view, else absent
     _shared: bool
     _storage: Any
     _view: Any
@@ -95,7 +99,7 @@ class Tensor(Description, Conversions, GradientHooks):
         """Whether operations on this tensor are recorded."""
         flag = self._requires_grad
         if flag == MAYBE:  # a view requires a gradient if its base does
-            return self._edge is not None or bool(self._view.base._requires_grad)
+            return self._edge is not None or bool(self._root._requires_grad)
         return bool(flag)
 
     @requires_grad.setter
@@ -285,7 +289,7 @@ class Tensor(Description, Conversions, GradientHooks):
     @property
     def _base(self) -> Tensor | None:
         """The tensor that this one is a view of; for inference tensors None, as they have no need to know."""
-        return self._view.base if self._is_view() else None
+        return self._root if self._is_view() else None
 
     def _is_view(self) -> bool:
         """Whether this tensor is a view of another; for inference tensors False."""
@@ -362,30 +366,20 @@ def tensor_of(layout: Layout, storage: Any, offset: int = 0) -> Tensor:
     return tensor
 
 
-def view_on(tensor: Tensor, layout: Layout, delta: int, step: Any, mode: int) -> Tensor:
-    """A view of a tensor that begins so many elements later; ``step`` is how it is made (see ``autograd/views.py``),
-    in the mode ``mode``.
-
-    It is ``tensor_of`` and ``View`` in one, since most programs make many views.
-    """
+def view_on(tensor: Tensor, layout: Layout, delta: int, view: View) -> Tensor:
+    """A view of a tensor that begins so many elements later, and is made as ``view`` says."""
     result = _new(Tensor)
     result._layout = layout
     result._storage = tensor._storage
     result._offset = tensor._offset + delta
-    result._counter = counter = tensor._counter
+    result._counter = tensor._counter
     result._requires_grad = MAYBE
     result._shared = False
     result._edge = result._grad = result._hooks = result._accumulator = None
-    result._view = view = _new(View)
-    above = tensor._view
-    if above is None:
-        view.base, view.steps, view.layout, view.made = tensor, (None, step), tensor._layout, None
-    else:
-        view.base, view.steps, view.layout, view.made = above.base, (above.steps, step), above.layout, above.made
-        counter = above.base._counter
-    if not mode & GRAD:
-        view.made = INFERENCE_MODE if mode & INFERENCE else NO_GRAD
-    view.version = counter[0] if counter.__class__ is list else 0
+    result._view = view
+    result._root = root = tensor if tensor._view is None else tensor._root
+    counter = root._counter
+    result._seen = counter[0] if counter.__class__ is list else 0
     return result
 
 

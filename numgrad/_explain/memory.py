@@ -17,9 +17,9 @@ def text(subject: Subject) -> str:
     tensor = subject.tensor
     view = tensor._view
     if view is not None:
-        return f"it is a view of another tensor ({described_best([view.base])}), {_changes(tensor)}"
+        return f"it is a view of another tensor ({described_best([tensor._root])}), {_changes(tensor)}"
     others = on_the_same_memory(tensor)
-    views = [other for other in others if other._view is not None and other._view.base is tensor]
+    views = [other for other in others if other._view is not None and other._root is tensor]
     shared = [other for other in others if other._view is None]
     if getattr(tensor, "_origin", None) == FOREIGN:
         found = "that of a NumPy array or of another library's, which sees what is changed here"

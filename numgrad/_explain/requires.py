@@ -31,7 +31,7 @@ def _why_not(tensor: Tensor) -> str:
         return "It was made under inference_mode(), where nothing is ever recorded; clone() it to compute with it."
     if type(tensor).__name__ == "Parameter":  # numgrad.nn need not be loaded to find that out
         return "It is a parameter that is frozen: requires_grad_() has it learn again."
-    base = tensor if tensor._view is None else tensor._view.base
+    base = tensor if tensor._view is None else tensor._root
     origin = getattr(base, "_origin", None)
     of = "It" if base is tensor else "It is a view of a tensor that"
     if origin == DETACHED:

@@ -122,7 +122,7 @@ def _count_changes(dirty: tuple[Any, ...], inputs: tuple[Any, ...], outputs: tup
 def _record(output: Any, node: BackwardCFunction, number: int) -> None:
     """Make ``node`` the origin of an output that forward made, or of the alias of an input."""
     if output._view is not None and output._view.__class__ is not FunctionView:
-        output._view = FunctionView(output._view.base)
+        FunctionView(output._root).connect(output, output._root)
     output._edge = (node, number)
     output._requires_grad = True
 
@@ -155,7 +155,7 @@ def _passed_on(tensor: Any, differentiable: bool, changed: bool) -> Any:
         return tensor
     alias = tensor._alias()
     if differentiable or not tensor.requires_grad:
-        alias._view = FunctionView(tensor)
+        FunctionView(tensor).connect(alias, tensor)
         alias._requires_grad = MAYBE
     return alias
 
@@ -165,7 +165,7 @@ def _cut_off(output: Any) -> Any:
     if output._view is not None:
         if output._edge is not None:
             return output._alias()
-        output._view = FunctionView(output._view.base)
+        FunctionView(output._root).connect(output, output._root)
         return output
     output._edge = None
     output._requires_grad = False

@@ -147,7 +147,7 @@ def _check_view(tangent: Any, own: Any) -> None:
         raise RuntimeError(
             "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
         )
-    if tangent._view.base is not (own if own._view is None else own._view.base):
+    if tangent._root is not (own if own._view is None else own._root):
         raise RuntimeError(
             "A custom Function is returning a view but the jvp is not returning a view of the given grad input. "
             f"(It is of shape {list(tangent.shape)}.)"

@@ -169,11 +169,11 @@ def tangent_of(tensor: Any, level: Level) -> Any:
     view = tensor._view
     if view is None or not level.active:
         return None
-    duals = getattr(view.base, "_duals", None)
+    duals = getattr(tensor._root, "_duals", None)
     if duals is None or level not in duals or view.hides_tangent():
         return None
     with outside(level):
-        tangent = view.way().view_of(duals[level])
+        tangent = view.way(tensor._root).view_of(duals[level])
     set_tangent(tensor, level, tangent)
     return tangent
 

@@ -324,7 +324,7 @@ def edge_of(tensor: Any) -> Edge:
     flag = tensor._requires_grad
     if tensor._view is not None and (edge is not None or flag == MAYBE):
         edge = tensor._view.edge(tensor)
-        if edge is None and tensor._view.base._requires_grad:
+        if edge is None and tensor._root._requires_grad:
             return DeadEnd((), tensor._layout), 0
         return edge
     if edge is not None or not flag:

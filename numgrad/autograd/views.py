@@ -9,7 +9,7 @@ send gradients to the old base.  When the edge of a stale view is asked for, it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
 from typing import Any
 
@@ -36,8 +36,6 @@ Step = tuple[Callable[..., Any], tuple[Any, ...]]
 Steps = tuple[Any, Step | None]
 
 
-_new = object.__new__
-
 #: How a view was made, where that forbids that it is written to, or used once its memory was.
 NO_GRAD = "no_grad mode"
 INFERENCE_MODE = "inference mode"
@@ -46,39 +44,35 @@ FUNCTION = "a Function"
 
 
 class View:
-    """What a view tensor knows of its base.
+    """How a view is made of its base.  Those that one operation makes of tensors of one layout may share it.
+
+    The tensor itself has the base, ``_root``, which is never itself a view, and in ``_seen`` the version of the memory
+    for which its edge holds.
 
     Attributes:
-        base: the tensor whose memory it shows; never itself a view.
         steps: how to make the view of the base.
         layout: the base's own when the view was made, of which the steps are taken.
         made: what forbids writing to the view, if anything does.
-        version: the version of the memory for which the view's edge holds.
     """
 
-    __slots__ = ("base", "layout", "made", "steps", "version")
+    __slots__ = ("layout", "made", "steps")
 
-    def __init__(self, parent: Any, step: Step | None, made: str | None = None):
+    def __init__(self, parent: Any, step: Step | None, mode: int, made: str | None = None):
         above = parent._view
-        mode = state.mode
         if above is None:
-            self.base = base = parent
             self.steps: Steps = (None, step)
-            self.layout = base._layout
+            self.layout = parent._layout
         else:
-            self.base = base = above.base
             self.steps = (above.steps, step)
             self.layout = above.layout
             made = made or above.made
         self.made = made if mode & GRAD else INFERENCE_MODE if mode & INFERENCE else NO_GRAD
-        counter = base._counter
-        self.version = counter[0] if counter.__class__ is list else 0
 
-    def copied(self, base: Any) -> View:
-        """The same of another base, which lies in memory as this one does."""
-        other = copy(self)
-        other.base = base
-        return other
+    def connect(self, tensor: Any, parent: Any) -> None:
+        """Let ``tensor`` be the view that is so made of ``parent``."""
+        tensor._view = self
+        tensor._root = root = parent if parent._view is None else parent._root
+        tensor._seen = version_of(root)
 
     def edge(self, tensor: Any) -> Edge:
         """The edge of the view ``tensor``, brought up to date with its base.
@@ -86,12 +80,12 @@ class View:
         Raises:
             RuntimeError: the base was changed since, and the view was made in a way that cannot follow.
         """
-        base = self.base
+        base = tensor._root
         counter = base._counter
         if (
             (base._requires_grad or tensor._edge is not None)
             and counter.__class__ is list
-            and counter[0] != self.version
+            and counter[0] != tensor._seen
         ):
             if self.made is not None:
                 raise self.refusal(tensor, "its base or another view of its base has been")
@@ -100,19 +94,20 @@ class View:
             move_retained(tensor, tensor._edge, edge)
             tensor._edge = edge
             tensor._requires_grad = True
-            self.version = version  # last: to another thread it says that the edge is the new one
+            tensor._seen = version  # last: to another thread it says that the edge is the new one
         return tensor._edge
 
     def _fresh_edge(self, tensor: Any) -> Edge:
-        if not self.base._requires_grad or not overlaps_itself(tensor._layout.shape, tensor._layout.strides):
+        base = tensor._root
+        if not base._requires_grad or not overlaps_itself(tensor._layout.shape, tensor._layout.strides):
             return AsStridedBackward0(tensor, self), 0
         with enable_grad():  # elements that are several of the view's sum their gradients
-            return self.way().view_of(self.base)._edge
+            return self.way(base).view_of(base)._edge
 
-    def way(self) -> Way:
+    def way(self, base: Any) -> Way:
         """How to make the view of what the base is now."""
         start = self.layout.shape, self.layout.strides
-        return Way(self.steps, None if start == (self.base._layout.shape, self.base._layout.strides) else start)
+        return Way(self.steps, None if start == (base._layout.shape, base._layout.strides) else start)
 
     def hides_tangent(self) -> bool:
         """Whether the base's tangent is not its own: it is the primal part of a dual tensor, or is to be made one."""
@@ -138,16 +133,11 @@ class View:
         return RuntimeError(f"{message} {_EXPLANATIONS[self.made]}")
 
 
-def views(parent: Any, steps: Sequence[Step]) -> list[View]:
-    """What the views know of their base that an operation makes at once, each by one of these steps."""
-    first = View(parent, None, SEVERAL)
-    above, base, layout, made, version = first.steps[0], first.base, first.layout, first.made, first.version
-    result = []
-    for step in steps:
-        view = _new(View)
-        view.base, view.layout, view.steps, view.made, view.version = base, layout, (above, step), made, version
-        result.append(view)
-    return result
+def views(parent: Any, step: Any, mode: int) -> Any:
+    """How the view is made that an operation makes of a tensor by a step, or the views that it makes at once."""
+    if not step or step[0].__class__ is tuple:
+        return tuple([View(parent, each, mode, SEVERAL) for each in step])
+    return View(parent, step, mode)
 
 
 _SEPARATE = (
@@ -180,7 +170,7 @@ class FunctionView(View):
     __slots__ = ()
 
     def __init__(self, parent: Any):
-        super().__init__(parent, None)
+        super().__init__(parent, None, GRAD)
         self.made = FUNCTION  # in whatever mode it was made
 
     def hides_tangent(self) -> bool:
@@ -228,9 +218,10 @@ class AsStridedBackward0(Node):
     __slots__ = ("strides", "way")
 
     def __init__(self, tensor: Any, view: View):
-        super().__init__((edge_of(view.base),), tensor._layout)
-        self.way = view.way()
-        self.strides = view.base._layout.strides
+        base = tensor._root
+        super().__init__((edge_of(base),), tensor._layout)
+        self.way = view.way(base)
+        self.strides = base._layout.strides
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         if self.edges[0] is None:  # the base was detached
@@ -250,7 +241,7 @@ class CopySlices(Node):
     def __init__(self, base: Any, view: View, operation: Node, place: int):
         others = operation.edges[:place] + operation.edges[place + 1 :]
         super().__init__((edge_of(base), *others), base._layout)
-        self.way = view.way()
+        self.way = view.way(base)
         self.strides = base._layout.strides
         self.operation: Node | Place = operation
         self.place = place
@@ -313,7 +304,7 @@ def check_writable(tensor: Any, *others: Any) -> None:
         if tensor._requires_grad and tensor._edge is None:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
         return
-    base = view.base
+    base = tensor._root
     if view.made is not None and (
         base._requires_grad or tensor._edge is not None
         or any(getattr(other, "requires_grad", False) for other in others)
@@ -336,7 +327,7 @@ def record_inplace(tensor: Any, node: Node, number: int = 0, place: int = 0) -> 
     view = tensor._view
     changed, edge = tensor, (node, number)
     if view is not None:
-        changed = view.base
+        changed = tensor._root
         edge = CopySlices(changed, view, node, place), 0
     move_retained(changed, changed._edge, edge)
     changed._edge = edge
@@ -350,10 +341,11 @@ def reshaped_in_place(tensor: Any, node: Node | None, step: Step) -> None:
     """
     view = tensor._view
     if view is not None:
+        tensor._view = view = copy(view)
         view.steps = (view.steps, step)
     if node is not None:
         if view is not None:
-            view.version = version_of(tensor)
+            tensor._seen = version_of(tensor)
         edge = (node, 0)
         move_retained(tensor, tensor._edge, edge)
         tensor._edge = edge

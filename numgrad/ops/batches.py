@@ -59,7 +59,7 @@ class Batched(Level):
         if own is not None and own.level is self:
             return True
         view = getattr(tensor, "_view", None)
-        if view is None or not self.concerns(view.base):
+        if view is None or not self.concerns(tensor._root):
             return False
         self.adopt(tensor)  # its base was adopted after the view was made
         return True
@@ -74,12 +74,12 @@ class Batched(Level):
         the base, in whose graph changes of the view are recorded; the base's other views follow when they are used.
         """
         view = tensor._view
-        if view is not None and not self.concerns(view.base):
-            self.adopt(view.base)
+        if view is not None and not self.concerns(tensor._root):
+            self.adopt(tensor._root)
         own = tensor._alias()
         _put_in_graph_as(own, tensor)
         if view is not None:
-            own._view = view.copied(view.base._mapped.tensor)
+            own._view, own._root, own._seen = view, tensor._root._mapped.tensor, tensor._seen
         if hasattr(tensor, "_duals"):
             share_tangents(tensor, own)
         self._adopted.append(tensor)
@@ -111,7 +111,7 @@ class Batched(Level):
                 setattr(tensor, name, getattr(own, name))
             _put_in_graph_as(tensor, own)  # what was recorded here ends here
             if tensor._view is not None:
-                tensor._view.version = own._view.version
+                tensor._seen = own._seen
             elif own._view is not None:  # it took on the shape of a view of itself
                 tensor._edge, tensor._requires_grad = edge_of(own), own.requires_grad
             if hasattr(own, "_duals"):

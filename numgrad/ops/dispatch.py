@@ -54,7 +54,7 @@ class Entry:
         step: of a view, how it is made of a tensor again; of several views a tuple of that.
     """
 
-    __slots__ = ("details", "launch", "layout", "op", "recipes", "recorded", "step")
+    __slots__ = ("details", "launch", "layout", "op", "recipes", "recorded", "step", "ways")
 
     def __init__(self, op: Any, launch: Any, layout: Any, recorded: bool, details: Any = None):
         self.op = op
@@ -65,6 +65,17 @@ class Entry:
         self.step: Any = None
         #: How calls are recorded, by which inputs need a gradient, as bits.
         self.recipes: dict[int, Recipe] = {}
+        #: How views of tensors that are none are made, by the mode.
+        self.ways: dict[int, Any] = {}
+
+    def way(self, input: Tensor, mode: int) -> Any:
+        """How the view, or the views, of a tensor are made."""
+        if input._view is not None:
+            return views(input, self.step, mode)
+        found = self.ways.get(mode)
+        if found is None:
+            found = self.ways[mode] = views(input, self.step, mode)
+        return found
 
     def recipe(self, needed: int) -> Recipe:
         """How a call is recorded where the inputs in the bits of ``needed`` need a gradient."""
@@ -286,6 +297,7 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
 def caller(entry: Entry) -> Callable[..., Any]:
     """``perform`` with this entry, as a function of the operands: with all that it takes at hand."""
     layout, launch, step, recorded = entry.layout, entry.launch, entry.step, entry.recorded
+    ways = entry.ways
     performed = entry.op.performed
 
     def several(*operands: Any) -> Any:
@@ -295,7 +307,8 @@ def caller(entry: Entry) -> Callable[..., Any]:
         mode = state.mode
         if mode > ORDINARY:
             return performed(entry, (input,))
-        out = view_on(input, layout, launch, step, mode)
+        way = ways.get(mode) if input._view is None else None
+        out = view_on(input, layout, launch, way or entry.way(input, mode))
         if mode & GRAD and input._requires_grad and recorded:
             _record_one(entry, out, (input,))
         return out
@@ -348,17 +361,18 @@ def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
     if layout.__class__ is tuple:
         storage, offset = input._storage, input._offset
         out = tuple([tensor_of(own, storage, offset + delta) for own, delta in zip(layout, launch)])  # noqa: B905
-        connect(input, out, entry.step)
+        connect(input, out, entry.way(input, mode))
         if not (entry.step or mode & GRAD):  # they pass for copies
             for one in out:
                 one._origin = UNRECORDED
     elif launch.__class__ is not int:
-        out = view_on(input, layout, 0, entry.step, mode)
+        out = view_on(input, layout, 0, entry.way(input, mode))
         out._storage, out._offset = launch(input)
     elif len(operands) == 1:
-        out = view_on(input, layout, launch, entry.step, mode)
+        out = view_on(input, layout, launch, entry.way(input, mode))
     else:
-        out = view_on(input, layout, launch * operands[1], (entry.op.again, (entry, operands[1:])), mode)
+        step = entry.op.again, (entry, operands[1:])
+        out = view_on(input, layout, launch * operands[1], View(input, step, mode))
     if mode & GRAD and input._requires_grad and entry.recorded:
         edge = edge_of(input)
         if edge is not None:
@@ -366,13 +380,14 @@ def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
     return out
 
 
-def connect(input: Tensor, out: Any, step: Any) -> None:
-    """Let autograd know the view of a tensor, or the views: how each is made."""
+def connect(input: Tensor, out: Any, how: Any) -> None:
+    """Let autograd know the view of a tensor, or the views, and how each is made."""
     if out.__class__ is not tuple:
-        out._counter, out._view, out._requires_grad = input._counter, View(input, step), MAYBE
-        return
-    for one, view in zip(out, views(input, step)):  # noqa: B905 - there are no steps where they pass for copies
-        one._counter, one._view, one._requires_grad = input._counter, view, MAYBE
+        out, how = (out,), (how,)
+    counter = input._counter
+    for one, view in zip(out, how):  # noqa: B905 - there are none where views pass for copies
+        one._counter, one._requires_grad = counter, MAYBE
+        view.connect(one, input)
 
 
 def result_of(entry: Entry, operands: Sequence[Any]) -> Any:

@@ -345,7 +345,7 @@ def write_tangent(target: Tensor, level: Level, tangent: Tensor) -> None:
         if view is None or view.hides_tangent():
             set_tangent(target, level, laid_out_as(target, tangent))
             return
-        base, layout = view.base, view.base._layout
+        base, layout = target._root, target._root._layout
         if is_mapped(base) or is_mapped(tangent):
             zeros = zeros_beside((base, tangent), layout.shape, layout.type, layout.strides)
         else:

@@ -177,7 +177,7 @@ class Assembly:
 
     def _named_data(self, tensor: Tensor) -> Tensor | None:
         """The tensor, or what it is a view of, if that has a name and requires no gradient."""
-        base = tensor if tensor._view is None else tensor._view.base
+        base = tensor if tensor._view is None else tensor._root
         if tensor._edge is not None or base._requires_grad:
             return None
         return next((data for data in (tensor, base) if self.names.of(data) is not None), None)

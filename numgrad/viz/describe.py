@@ -74,8 +74,8 @@ class Describer:
     def _tensor_rows(self, tensor: Tensor) -> list[Row]:
         rows = [Row("", f"{list(tensor.shape)} {tensor._layout.type.dtype.name}")]
         if tensor._view is not None and not tensor.is_inference():
-            base = self.names.of(tensor._view.base)
-            rows.append(Row("", f"view of {base or list(tensor._view.base._layout.shape)}", "quiet"))
+            base = self.names.of(tensor._root)
+            rows.append(Row("", f"view of {base or list(tensor._root._layout.shape)}", "quiet"))
         return rows + self._value_rows(tensor)
 
     def _value_rows(self, tensor: Tensor) -> list[Row]:

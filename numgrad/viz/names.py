@@ -95,7 +95,7 @@ def readable(name: str) -> str:
 
 def _is_stale(tensor: Tensor) -> bool:
     """Whether it is a view whose base was changed since, so that its edge is not what it was."""
-    return tensor._view is not None and tensor._view.version != tensor._counter[0]
+    return tensor._view is not None and tensor._seen != tensor._counter[0]
 
 
 def _is_a(value: Any, kind: type) -> bool:

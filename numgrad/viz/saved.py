@@ -91,7 +91,7 @@ def saved_rows(node: Node, names: Names, values: bool) -> list[Row]:
 
 def _called(tensor: Tensor, names: Names) -> str | None:
     """The name of a tensor, or of that which it is a view of."""
-    base = None if tensor._view is None else names.of(tensor._view.base)
+    base = None if tensor._view is None else names.of(tensor._root)
     return names.of(tensor) or (base and f"view of {base}")
 
 

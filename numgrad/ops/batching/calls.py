@@ -16,7 +16,7 @@ from typing import Any
 from ..._layout import broadcast_shapes, outgrown
 from ..._tensor import Tensor, check_in_place
 from ...autograd.grad_mode import GRAD, state
-from ...autograd.views import check_writable, reshaped_in_place
+from ...autograd.views import check_writable, reshaped_in_place, views
 from ..batches import Batched, below, expanded, lifted, mapped, take_on
 from ..copying import convert
 from ..dispatch import begin, connect, finish
@@ -214,7 +214,8 @@ def general(call: GeneralCall, level: Batched) -> Any:
         else mapped(level, done, batched)
     )
     if op.view:
-        connect(args[0], out, op.step(args[1:], len(out) if isinstance(out, tuple) else None))
+        step = op.step(args[1:], len(out) if isinstance(out, tuple) else None)
+        connect(args[0], out, views(args[0], step, state.mode))
     _record(op, args, out)
     return out
 

@@ -18,6 +18,7 @@ from ..._tensor import Tensor, tensor_of, view_on
 from ..._types import bool_, int64, tensor_type, uint8
 from ...autograd.grad_mode import GRAD, ORDINARY, TRANSFORMED, state
 from ...autograd.node import MAYBE, edge_of
+from ...autograd.views import View
 from ..batches import is_batched, physical_of
 from ..copying import clone, convert, writers, writing
 from ..creation.from_data import tensor
@@ -280,7 +281,7 @@ def get_item(self: Tensor, index: Any) -> Tensor:
     elif steps is None:  # in one step, the nodes being made where the base is changed
         key, delta = found
         layout = _known_parts.get(key) or _new_part(self._layout, index, True, key)
-        return view_on(self, layout, delta, (get_item, (index,)), mode)
+        return view_on(self, layout, delta, View(self, (get_item, (index,)), mode))
     else:
         result = self
         for op, *args in steps:
