@@ -62,7 +62,7 @@ _interning = threading.Lock()
 def layout_of(type: TensorType | None, shape: Ints, strides: Ints | None = None) -> Layout:
     """The layout with these strides; None stands for row-major ones."""
     own = tuple(shape)
-    row_major = contiguous_strides(own)
+    row_major = _row_major(own)
     steps = row_major if strides is None else tuple(strides)
     key = type, own, steps
     with _interning:
@@ -77,6 +77,14 @@ def layout_of(type: TensorType | None, shape: Ints, strides: Ints | None = None)
     return found
 
 
+def _row_major(shape: Ints) -> Ints:
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent or 1
+    return tuple(strides[::-1])
+
+
 def numel(shape: Ints) -> int:
     """The number of elements."""
     count = 1
@@ -88,17 +96,13 @@ def numel(shape: Ints) -> int:
 @functools.lru_cache(maxsize=4096)
 def contiguous_strides(shape: Ints) -> Ints:
     """Row-major strides; a dimension of size 0 counts as 1, as in PyTorch."""
-    strides, step = [], 1
-    for extent in reversed(shape):
-        strides.append(step)
-        step *= max(extent, 1)
-    return tuple(reversed(strides))
+    return _row_major(shape)
 
 
 def is_contiguous(shape: Ints, strides: Ints) -> bool:
     """Whether elements follow one another in row-major order."""
     expected = 1
-    for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
+    for extent, stride in zip(shape[::-1], strides[::-1]):  # noqa: B905 - of one length
         if extent != 1:
             if stride != expected:
                 return numel(shape) == 0
@@ -178,11 +182,13 @@ def outgrown(shape: Ints, wide: Ints) -> RuntimeError:
 
 def broadcast_strides(shape: Ints, strides: Ints, target: Ints) -> Ints:
     """Strides that read a tensor of ``shape`` as one of the larger ``target``: 0 where it is repeated."""
+    if shape == target:
+        return strides
     missing = len(target) - len(shape)
-    return (0,) * missing + tuple(
+    return (0,) * missing + tuple([
         0 if extent == 1 and wanted != 1 else stride
         for extent, stride, wanted in zip(shape, strides, target[missing:], strict=True)
-    )
+    ])
 
 
 def overlaps_itself(shape: Ints, strides: Ints) -> bool:
@@ -216,6 +222,9 @@ def _order(shape: Ints, operands: Sequence[Ints]) -> list[int]:
                     return -1
         return 0
 
+    first = operands[0]
+    if first and first[-1] > 0 and all(map(operator.gt, first, first[1:])):
+        return list(range(len(shape)))
     # Insertion sort from the last dimension: the relation is not transitive, so the procedure is the definition.
     order = list(range(len(shape) - 1, -1, -1))  # innermost first
     for start in range(1, len(order)):
@@ -253,10 +262,8 @@ def _dense_strides(shape: Ints, operands: tuple[Ints, ...]) -> Ints:
 
 
 @functools.lru_cache(maxsize=4096)
-def loop_nest(
-    shape: Ints, geometry: tuple[tuple[Ints, Ints | None], ...], itemsizes: Ints
-) -> tuple[Ints, tuple[Ints, ...]]:
-    """The shortest nest of loops over ``shape``: sizes, and the steps in bytes of each operand.
+def loop_nest(shape: Ints, geometry: tuple[tuple[Ints, Ints | None], ...]) -> tuple[Ints, tuple[Ints, ...]]:
+    """The shortest nest of loops over ``shape``: sizes, and the steps of each operand, in elements.
 
     ``geometry`` gives the operands' own shapes and strides (None for row-major); they are broadcast to ``shape``.
 
@@ -270,17 +277,13 @@ def loop_nest(
         extent, stride = shape[dim], [strides[dim] for strides in operands]
         if extent == 1:
             continue
-        if sizes and all(outer == inner * extent for outer, inner in zip(steps[-1], stride, strict=True)):
+        if sizes and steps[-1] == [inner * extent for inner in stride]:
             sizes[-1] *= extent
             steps[-1] = stride
         else:
             sizes.append(extent)
             steps.append(stride)
-    if not sizes:
-        return (1,), tuple([(item,) for item in itemsizes])
-    return tuple(sizes), tuple([
-        tuple([step * item for step in own]) for own, item in zip(zip(*steps, strict=True), itemsizes, strict=True)
-    ])
+    return (tuple(sizes), tuple(zip(*steps, strict=True))) if sizes else ((1,), ((1,),) * len(geometry))
 
 
 def matrix_steps(
@@ -292,7 +295,7 @@ def matrix_steps(
     row and from column to column in both, and the number of matrices in a group.
     """
     shape = source.shape[:-2]
-    sizes, steps = loop_nest(shape, ((shape, source.strides[:-2]), (shape, target.strides[:-2])), (1, 1))
+    sizes, steps = loop_nest(shape, ((shape, source.strides[:-2]), (shape, target.strides[:-2])))
     *outer, count = sizes
     starts = [
         (sum(map(operator.mul, index, steps[0])), sum(map(operator.mul, index, steps[1])))

@@ -23,7 +23,8 @@ from .._types import (
 from ..autograd.grad_mode import LEVELS, state
 from ..autograd.levels import outside, set_tangent
 from ..autograd.node import edge_of
-from .dispatch import Entries, Entry, unary
+from .dispatch import unary
+from .entries import Entries, Entry
 from .numbers import bounds
 from .planned import planned
 from .table import public

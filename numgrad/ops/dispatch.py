@@ -3,146 +3,38 @@
 Note [A call is a lookup]
 What a call does depends on the layouts of its operands and on its other arguments, hardly ever on elements.  So an
 operation decides once for each combination of these: which kernel runs, with which sizes and strides, how the result
-lies in memory, and what a node saves for which gradients.  That is an ``Entry``.  A call reads the layouts, finds the
-entry, launches, and makes the tensor.  ``unary`` and ``binary`` do that for the most frequent operations, without
-asking for anything that they have not; ``perform`` does it for any number of operands.  What overwrites a tensor is
-called in ``writing``.  All record by ``begin`` and ``finish``.
+lies in memory, and what a node saves for which gradients.  That is an ``Entry`` (in ``entries``).  A call reads the
+layouts, finds the entry, launches, and makes the tensor.  ``unary`` and ``binary`` do that for the most frequent
+operations, without asking for anything that they have not; ``perform`` does it for any number of operands.  What
+overwrites a tensor is called in ``writing``.  All record by ``begin`` and ``finish``.
 
 Where anything out of the ordinary is switched on (see ``ORDINARY``) the operation's own ``run`` takes over.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from .. import devices
 from .._layout import Layout
 from .._tensor import Tensor, tensor_of, view_on
-from .._types import default_dtype_changed
 from ..autograd.grad_mode import GRAD, ORDINARY, state
 from ..autograd.node import MAYBE, edge_of, next_sequence
 from ..autograd.operations import operations
 from ..autograd.origins import UNRECORDED
 from ..autograd.saved import keep
-from ..autograd.views import View, record_inplace, views
+from ..autograd.views import View, record_inplace
+from .entries import Entry
 from .numbers import NUMBERS
 from .recipes import OUTPUT, Recipe
 
 __all__ = [
-    "Entries", "Entry", "begin", "binary", "caller", "change", "commit", "configured", "finish", "kept", "perform",
+    "begin", "binary", "caller", "change", "commit", "configured", "finish", "kept", "perform",
     "record", "result_of", "save", "several", "unary",
 ]
 
 _new = object.__new__
-
-
-class Entry:
-    """What a call comes to, for operands of certain layouts and certain other arguments.
-
-    Attributes:
-        op: the operation of the table that does it.
-        launch: ``launch(*operands)`` runs what there is to run and returns the memory of the result; of an operation
-            in place ``launch(*operands, target)`` overwrites the target.  Of a view it is the number of elements by
-            which it begins later than the tensor; if the tensor is followed by numbers, for each 1 of the first.  Of
-            a view in another dtype ``launch(tensor)`` returns the tensor's memory in that, and where the view begins.
-        layout: that of the result; a tuple where there are several; None where it depends on values: then ``launch``
-            returns it with the memory.
-        recorded: whether the result has a derivative.
-        details: what else the operation wants to know when it makes a recipe.
-        step: of a view, how it is made of a tensor again; of several views a tuple of that.
-    """
-
-    __slots__ = ("details", "launch", "layout", "op", "recipes", "recorded", "step", "ways")
-
-    def __init__(self, op: Any, launch: Any, layout: Any, recorded: bool, details: Any = None):
-        self.op = op
-        self.launch = launch
-        self.layout = layout
-        self.recorded = recorded
-        self.details = details
-        self.step: Any = None
-        #: How calls are recorded, by which inputs need a gradient, as bits.
-        self.recipes: dict[int, Recipe] = {}
-        #: How views of tensors that are none are made, by the mode.
-        self.ways: dict[int, Any] = {}
-
-    def way(self, input: Tensor, mode: int) -> Any:
-        """How the view, or the views, of a tensor are made."""
-        if input._view is not None:
-            return views(input, self.step, mode)
-        found = self.ways.get(mode)
-        if found is None:
-            found = self.ways[mode] = views(input, self.step, mode)
-        return found
-
-    def recipe(self, needed: int) -> Recipe:
-        """How a call is recorded where the inputs in the bits of ``needed`` need a gradient."""
-        found = self.recipes.get(needed)
-        if found is None:
-            found = self.recipes[needed] = self.op.recipe(self, needed)
-        return found
-
-
-class Entries:
-    """The entries of one operation, by what calls like these have in common.
-
-    There may be many: programs go through ever new shapes.  When there are ``LIMIT`` recent ones, they become the older
-    ones; an older one that is used becomes recent again, and the others go with the next change.
-    """
-
-    LIMIT = 2048
-    #: Recent entries of all operations together.
-    LIMIT_OF_ALL = 1 << 15
-
-    _all: ClassVar[list[Entries]] = []
-    _changing = threading.Lock()
-
-    def __init__(self) -> None:
-        self.recent: dict[Any, Any] = {}
-        self.older: dict[Any, Any] = {}
-        Entries._all.append(self)
-
-    def find(self, key: Any) -> Any:
-        """The entry of this key."""
-        entry = self.recent.get(key)
-        if entry is None:
-            entry = self.older.get(key)
-            if entry is not None:
-                self.add(key, entry)
-        return entry
-
-    def add(self, key: Any, entry: Any) -> Any:
-        """Keep an entry, and return it."""
-        with Entries._changing:
-            if len(self.recent) >= self.LIMIT:
-                self._age()
-            elif not len(self.recent) % 64 and sum([len(e.recent) for e in Entries._all]) >= self.LIMIT_OF_ALL:
-                for entries in Entries._all:
-                    entries._age()
-            return self.recent.setdefault(key, entry)
-
-    def _age(self) -> None:
-        self.older = self.recent.copy()
-        self.recent.clear()  # the functions that look things up hold it
-
-    def clear(self) -> None:
-        """Forget all entries."""
-        with Entries._changing:
-            self.recent.clear()
-            self.older = {}
-
-
-def _forget_all() -> None:
-    for entries in Entries._all:
-        entries.clear()
-
-
-default_dtype_changed.append(_forget_all)
-
-
-# -- calls ------------------------------------------------------------------------------------------------------
 
 
 def unary(op: Any) -> Callable[[Any], Any]:

@@ -32,7 +32,8 @@ from ..autograd.grad_mode import TRANSFORMED, state
 from ..autograd.node import Node
 from .arguments import wrong_kind
 from .callables import function_of, in_place
-from .dispatch import Entries, Entry, change, perform
+from .dispatch import change, perform
+from .entries import Entries, Entry
 from .numbers import NUMBERS, check_fits, plain_number
 from .plan import PointwiseNode, PointwiseRecipe, Rules, common_device, common_shape, kinds_passed, new_layout, operand
 from .promotion import number_dtype, result_dtype

@@ -24,7 +24,8 @@ from .._types import Size, dtype
 from ..autograd.operations import operations
 from ..devices import OutOfBoundsError
 from .arguments import check_arguments
-from .dispatch import Entries, caller
+from .dispatch import caller
+from .entries import Entries
 from .planned import Planned
 
 __all__ = ["lookup"]

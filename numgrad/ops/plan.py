@@ -237,7 +237,9 @@ def operand(name: str, kind: Any, cast: bool) -> devices.Operand:
 def new_layout(operands: Sequence[Any], shape: tuple[int, ...], type: Any) -> Layout:
     """The layout that PyTorch would give a new tensor computed from these, of which those of the CPU may be numbers."""
     layouts = [value._layout for value in operands if value.__class__ not in NUMBERS]
-    if all(layout.contiguous and (not layout.shape or layout.shape == shape) for layout in layouts):
+    first = layouts[0]
+    whole = first.row_major and first.shape == shape and 1 not in shape and 0 not in shape
+    if whole or all(layout.contiguous and (not layout.shape or layout.shape == shape) for layout in layouts):
         return layout_of(type, shape)
     return layout_of(type, shape, output_strides(shape, tuple([(layout.shape, layout.strides) for layout in layouts])))
 

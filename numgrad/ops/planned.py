@@ -28,7 +28,8 @@ from typing import Any
 from .._layout import Layout
 from .._tensor import Tensor, check_in_place
 from ..autograd.grad_mode import TRANSFORMED, state
-from .dispatch import Entries, Entry, change, perform, result_of
+from .dispatch import change, perform, result_of
+from .entries import Entries, Entry
 from .numbers import NUMBERS
 from .recipes import OUTPUT, RuleNode, RuleRecipe
 from .table import Op, parameters

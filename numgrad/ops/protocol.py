@@ -15,7 +15,7 @@ from ..autograd.operations import operations
 from . import copying, overwriting
 from .batches import Batched, below, expanded, is_batched, lifted, mapped, physical_of, zeros_beside
 from .beneath import beneath, put_above
-from .dispatch import Entries
+from .entries import Entries
 from .new import filled_of
 from .outputs import write_out
 from .pointwise import arithmetic as pointwise

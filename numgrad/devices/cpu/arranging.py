@@ -27,7 +27,7 @@ def copy_launcher(program: Any, source: Layout, target: Layout) -> Callable[[Any
     """What overwrites a tensor, the second argument, with another, broadcast; ``program`` copies one element."""
     kind, size, stretches = target.type.numpy, target.size, None
     if size >= STRETCHES_FROM and source.type.numpy is kind and kind.itemsize in _WORDS:
-        stretches = _stretches(target.shape, target.strides, source.shape, source.strides, kind.itemsize)
+        stretches = _stretches(source, target)
     if stretches is None:
         return pointwise_launcher(program, [source], [target], into=True)
     word = _WORDS[kind.itemsize]
@@ -39,19 +39,17 @@ def copy_launcher(program: Any, source: Layout, target: Layout) -> Callable[[Any
 
 
 def _stretches(
-    shape: tuple[int, ...], strides: tuple[int, ...] | None, own: tuple[int, ...], steps: tuple[int, ...] | None,
-    itemsize: int,
+    source: Layout, target: Layout
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:
-    """The steps through a source and a target, and the sizes, for ``copy_stretches``; None if that cannot do it.
-
-    Given are the shape and the strides of the target, then those of the source (None for row-major).
-    """
-    sizes, (out, x) = loop_nest(shape, ((shape, strides), (own, steps)), (itemsize, itemsize))
+    """The steps through a source and a target, and the sizes, for ``copy_stretches``; None if that cannot do it."""
+    if source.contiguous and target.contiguous and source.shape == target.shape:
+        return (0, 0, 0, 1), (0, 0, 0), (1, 1, 1, target.size)
+    geometry = (target.shape, target.strides), (source.shape, source.strides)
+    sizes, (out, x) = loop_nest(target.shape, geometry)
     missing = (0,) * (4 - len(sizes))
-    if len(sizes) > 4 or out[-1] != itemsize or x[-1] not in (0, itemsize):
+    if len(sizes) > 4 or out[-1] != 1 or x[-1] not in (0, 1):
         return None
-    x, out = (missing + tuple([step // itemsize for step in given]) for given in (x, out))
-    return x, out[:3], tuple([1] * len(missing)) + sizes
+    return missing + x, (missing + out)[:3], (1,) * len(missing) + sizes
 
 
 def joiner(tensors: Sequence[Layout], dim: int, out: Layout) -> Callable[..., np.ndarray]:

@@ -87,7 +87,7 @@ def pointwise_launcher(
 
 def _nest(shape: tuple[int, ...], layouts: Sequence[Layout]) -> tuple[int, str, np.ndarray]:
     """The nest of loops over operands of these layouts: its depth, how each lies in the innermost, and its numbers."""
-    sizes, steps = loop_nest(shape, tuple([(own.shape, own.strides) for own in layouts]), (1,) * len(layouts))
+    sizes, steps = loop_nest(shape, tuple([(own.shape, own.strides) for own in layouts]))
     inner = "".join(["c" if own[-1] == 1 else "r" if own[-1] == 0 else "a" for own in steps])
     if "a" in inner:
         inner = "a" * len(inner)  # one kernel for all that is not simple

@@ -117,7 +117,7 @@ def _as_value(tensor: Any) -> Any:
 
 def _nest(program: Program, shape: tuple[int, ...], layouts: Sequence[Any]) -> tuple[Any, list[int]]:
     """The form of the kernel for arrays of these layouts, and the numbers that it is given."""
-    sizes, steps = loop_nest(shape, tuple(layouts), (1,) * len(layouts))
+    sizes, steps = loop_nest(shape, tuple(layouts))
     size = numel(sizes)
     return ("cuda", len(sizes), size < 2**32), [size, *sizes[1:], *[step for own in steps for step in own]]
 

@@ -14,7 +14,8 @@ from ...autograd.grad_mode import ORDINARY, state
 from ...ops.arguments import tensors_checked
 from ...ops.batches import is_mapped, physical_of
 from ...ops.copying import convert, row_of
-from ...ops.dispatch import Entries, perform
+from ...ops.dispatch import perform
+from ...ops.entries import Entries
 from ...ops.network import likelihood
 from ...ops.network.binary_losses import bce_op, bce_with_logits_op
 from ...ops.network.reducing import reduced, refuse_gradient

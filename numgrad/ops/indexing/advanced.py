@@ -18,7 +18,8 @@ from ...autograd.grad_mode import ORDINARY, state
 from ..arguments import checked
 from ..batches import is_batched, physical_of
 from ..copying import convert, row_of
-from ..dispatch import Entries, Entry, caller, change, result_of
+from ..dispatch import caller, change, result_of
+from ..entries import Entries, Entry
 from ..examples import refused
 from ..moving import placed
 from ..new import zeros_of

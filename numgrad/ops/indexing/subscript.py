@@ -22,7 +22,7 @@ from ...autograd.views import View
 from ..batches import is_batched, physical_of
 from ..copying import clone, convert, writers, writing
 from ..creation.from_data import tensor
-from ..dispatch import Entries
+from ..entries import Entries
 from ..new import zeros_of
 from ..numbers import NUMBERS
 from ..overwriting import assign_number, copy_, fill_, fitting

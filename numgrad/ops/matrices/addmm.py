@@ -17,7 +17,8 @@ from ..._types import bool_, dtype
 from ...autograd.grad_mode import GRAD, ORDINARY, state
 from ..arguments import checked
 from ..copying import convert, row_reader
-from ..dispatch import Entry, perform
+from ..dispatch import perform
+from ..entries import Entry
 from ..new import filled_of
 from ..numbers import NUMBERS
 from ..one_device import check_one_device

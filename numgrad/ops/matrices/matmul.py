@@ -12,7 +12,8 @@ from ..._layout import Layout, broadcast_shapes, layout_of, numel
 from ..._tensor import Tensor, tensor_of
 from ...autograd.grad_mode import GRAD, TRACED, state
 from ..copying import contiguous
-from ..dispatch import Entries, perform, result_of
+from ..dispatch import perform, result_of
+from ..entries import Entries
 from ..planned import planned
 from ..pointwise.arithmetic import conj, conj_physical, mul
 from ..shapes.views import (

@@ -12,7 +12,8 @@ from ..._types import TensorType
 from ...autograd.grad_mode import LEVELS, state
 from ..batches import is_batched, physical_of
 from ..copying import convert, row_of, row_reader
-from ..dispatch import Entry, perform
+from ..dispatch import perform
+from ..entries import Entry
 from ..indexing.advanced import index_op
 from ..indexing.gathering import gather_op
 from ..one_device import check_one_device

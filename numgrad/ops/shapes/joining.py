@@ -11,7 +11,8 @@ from ..._layout import Layout, layout_of, normal_dim
 from ..._tensor import Tensor
 from ..._types import tensor_type
 from ..copying import STRETCHES_FROM, assembler, convert
-from ..dispatch import Entries, caller, perform
+from ..dispatch import caller, perform
+from ..entries import Entries
 from ..lookup import lookup
 from ..new import zeros_of
 from ..outputs import write_out
