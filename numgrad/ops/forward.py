@@ -25,14 +25,14 @@ from ..autograd.levels import Level, outside, set_tangent, tangent_of, with_dual
 from .batches import cut, is_batched, is_mapped, zeros_beside
 from .copying import clone_op, convert
 from .new import filled_of
-from .overwriting import copy_, zero_
+from .overwriting import OverwriteCall, copy_, zero_
 from .plan import as_gradient
 from .pointwise.arithmetic import add
 from .pointwise.complexes import real
 from .recipes import OUTPUT
 from .shapes.views import expand_op
 from .table import Rule, parameters
-from .transforms import ChangeCall, GeneralCall, OverwriteCall, PointwiseCall, ShapeCall
+from .transforms import ChangeCall, GeneralCall, PointwiseCall, ShapeCall
 
 __all__ = ["laid_out_as", "perform"]
 

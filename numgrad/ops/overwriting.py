@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -14,17 +16,18 @@ from ..autograd.grad_mode import GRAD, ORDINARY, TRANSFORMED, state
 from ..autograd.node import Node, edge_of
 from ..autograd.operations import operations
 from ..autograd.views import check_writable, record_inplace
+from . import titles
 from .batches import physical_of
 from .copying import clone_op, write, writers, writing
+from .examples import check_drawing
 from .moving import placed
 from .numbers import check_fits, plain_number
 from .sharing import check_overlap, overlaps
 from .table import attach
-from .transforms import OverwriteCall, transformed
+from .transforms import Call, transformed
 
 __all__ = [
-    "FillBackward2", "assign_number", "copy_", "fill_", "fitting", "is_plain", "overwritten",
-    "recorded_edges", "zero_",
+    "FillBackward2", "OverwriteCall", "assign_number", "copy_", "fill_", "fitting", "is_plain", "zero_",
 ]
 
 
@@ -72,6 +75,71 @@ class ZeroBackward0(FillBackward2):
     __slots__ = ()
 
 
+class OverwriteCall(Call):
+    """A tensor is overwritten by ``write(target)``: with another, ``source``, or (None) with what has no derivative.
+
+    It is recorded by ``node``, which has ``more_edges``, too.
+    """
+
+    target: Tensor
+
+    def __init__(
+        self, name: str, write: Callable[[Tensor], Any], node: type[Node], target: Tensor, source: Tensor | None = None,
+        more_edges: tuple[None, ...] = (), draws: bool = False,
+    ):
+        self.name = name
+        self.write = write
+        self.node = node
+        self.target = target
+        self.source = source
+        self.more_edges = more_edges
+        self.draws = draws  # random numbers
+        self.args = (target,) if source is None else (target, source)
+
+    @property
+    def title(self) -> str:
+        return titles.of_overwriting(self.name)
+
+    def run(self) -> Tensor:
+        if state.mode & TRANSFORMED:
+            if self.draws:
+                check_drawing(self.target)
+            return transformed(self)
+        edges = self.begin(self.target, self.source)
+        self.write(self.target)
+        self.commit(self.target, edges)
+        return self.target
+
+    def on(self, target: Tensor) -> Tensor:
+        """Overwrite another tensor in the same way, with what is no tensor."""
+        other = copy(self)
+        other.target, other.args = target, (target,)
+        return other.run()
+
+    def begin(self, target: Tensor, source: Tensor | None) -> tuple[Any, ...]:
+        """The edges to record, of what the target had before and of what is written to it; none if nothing is.
+
+        Raises:
+            RuntimeError: the target may not be written to, or not from a tensor of the source's shape.
+        """
+        sources = [target] if source is None else [target, source]
+        if source is None and not self.draws:
+            check_writable(target)  # elements may share memory: they get the same value
+        else:
+            check_in_place(*sources)
+        if source is not None:
+            shape = broadcast_shapes(target._layout.shape, source._layout.shape)
+            if shape != target._layout.shape:
+                raise outgrown(target._layout.shape, shape)
+        return (*[edge_of(tensor) for tensor in sources], *self.more_edges) if state.mode & GRAD else ()
+
+    def commit(self, target: Tensor, edges: tuple[Any, ...]) -> None:
+        """Count the change, and record it."""
+        target._counter[0] += 1
+        if any(edges) and target._layout.type.dtype.differentiable:
+            record_inplace(target, self.node(edges, target._layout))
+
+
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Overwrite the tensor with ``src``, broadcast and converted, from whatever device that lies on.
 
@@ -95,23 +163,12 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 
 def _overwritten_with(input: Tensor, src: Tensor, node: type[Node], wait: bool = True) -> Tensor:
-    if state.mode & TRANSFORMED:
-        return transformed(
-            OverwriteCall("copy_", lambda target: _overwritten_with(target, src, node, wait), input, src, node)
-        )
-    check_in_place(input, src)
-    shape = broadcast_shapes(input._layout.shape, src._layout.shape)
-    if shape != input._layout.shape:
-        raise outgrown(input._layout.shape, shape)
-    check_overlap(input, src)
-    edges = recorded_edges(input, src)
-    _write(input, src, wait)
-    overwritten(input, edges, node)
-    return input
+    return OverwriteCall("copy_", lambda target: _write(target, src, wait), node, input, src).run()
 
 
 def _write(target: Tensor, source: Tensor, wait: bool) -> None:
     """Copy the elements, broadcast and converted; of two devices the target's does that."""
+    check_overlap(target, source)
     if source._layout.type.device is not target._layout.type.device:
         alike = (source.dtype, source._layout.shape) == (target.dtype, target._layout.shape)
         if alike and source._flat is not None and target._flat is not None:
@@ -180,29 +237,12 @@ def assign_number(input: Tensor, value: Any) -> None:
 
 
 def _filled(input: Tensor, value: Any, node: type[Node], others: tuple[None, ...] = ()) -> Tensor:
-    if state.mode & TRANSFORMED:
-        name = "zero_" if node is ZeroBackward0 else "fill_"
-        return transformed(
-            OverwriteCall(name, lambda target: _filled(target, value, node, others), input, None, node, others)
-        )
-    check_writable(input)  # elements may share memory: they get the same value
-    edges = recorded_edges(input)
-    entry = writing(input._layout, value.__class__)
-    assert entry is not None
-    entry.launch(value, input)
-    overwritten(input, edges + others, node)
-    return input
+    def fill(target: Tensor) -> None:
+        entry = writing(target._layout, value.__class__)
+        assert entry is not None
+        entry.launch(value, target)
 
-
-def recorded_edges(*sources: Tensor) -> tuple[Any, ...]:
-    """The edges of what a tensor had before and of what is written to it, if that is recorded."""
-    return tuple([edge_of(source) for source in sources]) if state.mode & GRAD else ()
-
-
-def overwritten(input: Tensor, edges: tuple[Any, ...], node: type[Node]) -> None:
-    input._counter[0] += 1
-    if any(edges) and input._layout.type.dtype.differentiable:
-        record_inplace(input, node(edges, input._layout))
+    return OverwriteCall("zero_" if node is ZeroBackward0 else "fill_", fill, node, input, None, others).run()
 
 
 for _function in (copy_, fill_, zero_):

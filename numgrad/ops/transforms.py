@@ -13,7 +13,6 @@ from .. import devices
 from .._tensor import Tensor
 from ..autograd.grad_mode import LEVELS, TRANSFORMED, WATCHED, state
 from ..autograd.levels import level_of
-from ..autograd.node import Node
 from . import titles
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from .planned import Planned
 
 __all__ = [
-    "Call", "ChangeCall", "FreeCall", "GeneralCall", "OverwriteCall", "PointwiseCall", "ShapeCall", "transformed",
+    "Call", "ChangeCall", "FreeCall", "GeneralCall", "PointwiseCall", "ShapeCall", "transformed",
 ]
 
 
@@ -90,37 +89,6 @@ class ChangeCall(Call):
 
     def run(self) -> Any:
         return self.op.in_place(*self.args)
-
-
-class OverwriteCall(Call):
-    """A tensor is overwritten with another, or (None) with what has no derivative."""
-
-    def __init__(
-        self,
-        name: str,
-        overwrite: Callable[[Tensor], Tensor],
-        target: Tensor,
-        source: Tensor | None,
-        node: type[Node],
-        more_edges: tuple[None, ...] = (),
-        draws: bool = False,
-    ):
-        self.name = name
-        self.overwrite = overwrite
-        self.target = target
-        self.source = source
-        self.node = node
-        self.more_edges = more_edges
-        self.draws = draws  # random numbers
-        self.args = (target,) if source is None else (target, source)
-
-    @property
-    def title(self) -> str:
-        return titles.of_overwriting(self.name)
-
-    def run(self) -> Any:
-        assert self.target is not None
-        return self.overwrite(self.target)
 
 
 class ShapeCall(Call):

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..._layout import broadcast_shapes, outgrown
 from ..._tensor import Tensor, check_in_place
 from ...autograd.grad_mode import GRAD, state
 from ...autograd.views import check_writable, reshaped_in_place, views
@@ -21,12 +20,12 @@ from ..batches import Batched, below, expanded, lifted, mapped, take_on
 from ..copying import convert
 from ..dispatch import begin, connect, finish
 from ..elementwise import check_target, prepared
-from ..overwriting import copy_, overwritten, recorded_edges
+from ..overwriting import OverwriteCall, copy_
 from ..plan import common_shape
 from ..shapes.joining import stack_op
 from ..shapes.parts import select_op
 from ..shapes.views import reshape
-from ..transforms import ChangeCall, GeneralCall, OverwriteCall, PointwiseCall, ShapeCall
+from ..transforms import ChangeCall, GeneralCall, PointwiseCall, ShapeCall
 
 __all__ = [
     "aligned", "change", "decomposed", "each_example", "general", "is_shared", "mapped_to", "overwrite", "physical",
@@ -313,25 +312,17 @@ def overwrite(call: OverwriteCall, level: Batched) -> Tensor:
     assert given is not None
     _check_room(level, given, (source,), "fill_" if call.node.__name__.startswith("Fill") else "inplace arithmetic")
     target = _own(level, given, (source,))
-    sources = [target] if source is None else [target, lifted(level, source)]
-    if source is None and not call.draws:
-        check_writable(target)  # elements may share memory: they get the same value
-    else:
-        check_in_place(*sources)
-    shape = target._layout.shape
-    wide = shape if source is None else broadcast_shapes(shape, source._layout.shape)
-    if wide != shape:
-        raise outgrown(shape, wide)
-    edges = (*recorded_edges(*sources), *call.more_edges)
+    source = None if source is None else lifted(level, source)
+    edges = call.begin(target, source)
     with below(level):
         if call.draws:
             _draw(call, level, target)
         elif source is None:
-            call.overwrite(physical(target))
+            call.on(physical(target))
         else:
-            copy_(physical(target), aligned(sources[1], len(shape)))
+            copy_(physical(target), aligned(source, len(target._layout.shape)))
     counted = target._counter is target._mapped.tensor._counter
-    overwritten(target, edges, call.node)
+    call.commit(target, edges)
     if counted:
         target._counter[0] -= 1  # the physical tensor, which has the same counter, has counted
     return given
@@ -342,10 +333,10 @@ def _draw(call: OverwriteCall, level: Batched, target: Tensor) -> None:
     own = physical(target)
     if level.randomness == "different" and not is_shared(target):
         for number in range(level.size):
-            call.overwrite(select_op(own, 0, number))
+            call.on(select_op(own, 0, number))
         return
     drawn = own.new_zeros(target._layout.shape)
-    call.overwrite(drawn)
+    call.on(drawn)
     copy_(own, drawn)
 
 

@@ -11,22 +11,21 @@ import numpy as np
 
 from ... import devices, random
 from ..._layout import broadcast_shapes, layout_of, numel, output_strides
-from ..._tensor import Tensor, check_in_place, fresh, strided, tensor_of
+from ..._tensor import Tensor, fresh, strided, tensor_of
 from ..._types import CPU, bool_, dtype, float32, float64, int64, real_of, tensor_type, to_device, to_dtype
-from ...autograd.grad_mode import GRAD, ORDINARY, TRANSFORMED, no_grad, state
+from ...autograd.grad_mode import GRAD, ORDINARY, no_grad, state
 from ...autograd.node import Node, edge_of
 from ...autograd.operations import operations
 from ..arguments import checked
 from ..batches import is_batched
 from ..copying import contiguous, convert, row_of, write
-from ..examples import check_drawing, drawn
+from ..examples import drawn
 from ..new import empty_of
-from ..overwriting import FillBackward2, copy_, is_plain, overwritten, recorded_edges
+from ..overwriting import FillBackward2, OverwriteCall, copy_, is_plain
 from ..pointwise.arithmetic import add, mul
 from ..reductions.extremes import min as smallest
 from ..shapes.views import expand
 from ..table import attach, public
-from ..transforms import OverwriteCall, transformed
 from .filled import SMALL, as_size, empty, finished, laid_out_as
 
 __all__ = ["bernoulli", "bernoulli_", "exponential_", "kept_", "normal", "randint", "randperm"]
@@ -52,26 +51,19 @@ def _overwrite(
 
     A GPU, and with ``in_row`` the CPU, draws into the tensor's own memory, given as ``out``, where it is one row.
     """
-    if state.mode & TRANSFORMED:
-        check_drawing(input)
-        return transformed(
-            OverwriteCall(
-                node.__name__, lambda target: _overwrite(target, draw, node, in_row), input, None, node, draws=True
-            )
-        )
-    check_in_place(input)
-    edges = recorded_edges(input)
-    layout = input._layout
-    place = layout.type.device
-    own = input._flat if in_row or place is not CPU else None
-    if own is not None:
-        draw(out=own)
-    else:
+
+    def fill(target: Tensor) -> None:
+        layout = target._layout
+        place = layout.type.device
+        own = target._flat if in_row or place is not CPU else None
+        if own is not None:
+            draw(out=own)
+            return
         row = draw()
         steps = output_strides(layout.shape, ((layout.shape, layout.strides),))
-        write(input, strided(row, layout.shape, steps, 0, tensor_type(to_dtype(row.dtype), place)))
-    overwritten(input, edges, node)
-    return input
+        write(target, strided(row, layout.shape, steps, 0, tensor_type(to_dtype(row.dtype), place)))
+
+    return OverwriteCall(node.__name__, fill, node, input, draws=True).run()
 
 
 def _drawn_in_row(input: Tensor, draw: str, first: float, second: float) -> bool:
