@@ -8,6 +8,9 @@ from numgrad.nn.functional import binary_cross_entropy
 #: (outer, classes, inner), small and real.
 SHAPES = [((5, 3, 1), (5000, 10, 1)), ((4, 3, 5), (16, 21, 900)), ((131, 2, 1), (70001, 2, 1)), ((1, 1, 1), (1, 1, 1))]
 
+TYPES = {kind.numpy: numgrad.zeros(1, dtype=kind)._layout.type for kind in (numgrad.float32, numgrad.float64)}
+FLOAT64 = TYPES[np.dtype(np.float64)]
+
 
 def problem(shape, dtype):
     """Elements, targets of which some are 1, which is to be ignored, and weights of the classes."""
@@ -27,57 +30,67 @@ def test_losses_and_gradients_are_those_of_the_cpu(cuda, size, small, real, dtyp
     row, targets, weights = (cuda.row_from(each) for each in (x, target, weight))
     tolerance = 1e-5 if dtype == np.float32 else 1e-12
     for on_cpu, on_gpu in ((None, None), (weight, weights)):
-        total, totals = np.empty(1, dtype), cuda.empty_row(1, x.dtype)
-        type = numgrad.from_numpy(x)._layout.type
+        type = TYPES[x.dtype]
         sizes = classes, inner, target.size, None if on_cpu is None else classes
-        forward = cpu.likelihood_launcher(type, x.size, *sizes, ignored, reduction)
-        expected, _ = forward(x, target, on_cpu, total)
-        loss, wrong = cuda.negative_likelihood(row, classes, inner, targets, on_gpu, ignored, reduction, totals)
+        expected, total, _ = cpu.likelihood_launcher(type, x.size, *sizes, ignored, reduction)(x, target, on_cpu)
+        loss, totals, wrong = cuda.likelihood_launcher(type, x.size, *sizes, ignored, reduction)(row, targets, on_gpu)
         assert wrong is None
         np.testing.assert_allclose(loss.host(), expected, rtol=tolerance, atol=tolerance)
         np.testing.assert_allclose(totals.host(), total, rtol=tolerance)
 
         grad = np.full(1, 0.5, dtype) if reduction != "none" else np.linspace(1, 2, target.size).astype(dtype)
         divisor = (total, totals) if reduction == "mean" else (None, None)
-        gradient = cuda.put_negative(cuda.row_from(grad), classes, inner, targets, on_gpu, ignored, divisor[1])
-        backward = cpu.likelihood_gradient_launcher(type, grad.size, *sizes, ignored)
-        expected = backward(grad, target, on_cpu, divisor[0])
+        on_one, on_other = [
+            device.likelihood_gradient_launcher(type, grad.size, *sizes, ignored) for device in (cpu, cuda)
+        ]
+        expected = on_one(grad, target, on_cpu, divisor[0])
+        gradient = on_other(cuda.row_from(grad), targets, on_gpu, divisor[1])
         np.testing.assert_allclose(gradient.host(), expected, rtol=tolerance)
 
 
+def loss_of(cuda, x, classes, target, ignored=-100, reduction="mean"):
+    """The loss of float64 rows, and the weight of its targets."""
+    launch = cuda.likelihood_launcher(FLOAT64, x.size, classes, 1, target.size, None, ignored, reduction)
+    return launch(x, target, None)[:2]
+
+
+def gradient_of(cuda, grad, classes, target):
+    launch = cuda.likelihood_gradient_launcher(FLOAT64, grad.size, classes, 1, target.size, None, -100)
+    return launch(grad, target, None, None)
+
+
 def test_all_targets_ignored(cuda):
-    x, target, total = cuda.row_from(np.ones(6)), cuda.row_from(np.full(3, 5)), cuda.empty_row(1, np.dtype("f8"))
-    assert np.isnan(cuda.negative_likelihood(x, 2, 1, target, None, 5, "mean", total)[0].item(0))
-    assert cuda.negative_likelihood(x, 2, 1, target, None, 5, "sum", total)[0].item(0) == total.item(0) == 0
+    x, target = cuda.row_from(np.ones(6)), cuda.row_from(np.full(3, 5))
+    assert np.isnan(loss_of(cuda, x, 2, target, 5)[0].item(0))
+    assert [row.item(0) for row in loss_of(cuda, x, 2, target, 5, "sum")] == [0, 0]
 
 
 def test_no_targets(cuda):
-    none, target, total = cuda.row_from(np.empty(0)), cuda.row_from(np.empty(0, int)), cuda.empty_row(1, np.dtype("f8"))
-    assert np.isnan(cuda.negative_likelihood(none, 2, 1, target, None, -100, "mean", total)[0].item(0))
-    assert cuda.put_negative(cuda.row_from(np.ones(1)), 2, 1, target, None, -100, None).size == 0
+    none, target = cuda.row_from(np.empty(0)), cuda.row_from(np.empty(0, int))
+    assert np.isnan(loss_of(cuda, none, 2, target)[0].item(0))
+    assert gradient_of(cuda, cuda.row_from(np.ones(1)), 2, target).size == 0
 
 
 @pytest.mark.parametrize("wrong", [3, -1])
 def test_a_target_that_is_no_class_is_reported_when_a_value_is_read(cuda, wrong):
-    x, target, total = cuda.row_from(np.ones(6)), cuda.row_from(np.array([0, wrong])), cuda.empty_row(1, np.dtype("f8"))
+    x, target = cuda.row_from(np.ones(6)), cuda.row_from(np.array([0, wrong]))
     message = f"index {wrong} is out of bounds for dimension with size 3"
-    loss, _ = cuda.negative_likelihood(x, 3, 1, target, None, -100, "mean", total)
+    loss, _ = loss_of(cuda, x, 3, target)
     with pytest.raises(IndexError, match=message):
         loss.host()
-    gradient = cuda.put_negative(cuda.row_from(np.ones(1)), 3, 1, target, None, -100, None)
+    gradient = gradient_of(cuda, cuda.row_from(np.ones(1)), 3, target)
     with pytest.raises(IndexError, match=message):
         gradient.host()
     np.testing.assert_array_equal(gradient.host(), [-1, 0, 0, 0, 0, 0])
 
 
 def test_sizes_that_do_not_fit(cuda):
-    x, target, total = cuda.row_from(np.ones(6)), cuda.row_from(np.zeros(3, int)), cuda.empty_row(1, np.dtype("f8"))
     with pytest.raises(RuntimeError, match="6 elements, not 12, for 3 targets"):
-        cuda.negative_likelihood(x, 4, 1, target, None, -100, "mean", total)
+        cuda.likelihood_launcher(FLOAT64, 6, 4, 1, 3, None, -100, "mean")
     with pytest.raises(RuntimeError, match="6 weights for 2 classes"):
-        cuda.negative_likelihood(x, 2, 1, target, x, -100, "mean", total)
+        cuda.likelihood_launcher(FLOAT64, 6, 2, 1, 3, 6, -100, "mean")
     with pytest.raises(RuntimeError, match="6 gradients for 3 targets"):
-        cuda.put_negative(x, 2, 1, target, None, -100, None)
+        cuda.likelihood_gradient_launcher(FLOAT64, 6, 2, 1, 3, None, -100)
 
 
 @pytest.mark.parametrize(("wrong", "dtype"), [(1.5, "f4"), (-0.5, "f8"), (np.nan, "f4")])

@@ -1,13 +1,26 @@
 import numpy as np
 import pytest
 
-from numgrad.devices.cpu import softmax as on_cpu
+import numgrad
+from numgrad.devices import cpu
 
 #: (outer, length, inner), small and real: rows, one column, few columns, many columns.
 SHAPES = [
     ((3, 5, 1), (3, 5, 1)), ((7, 2, 1), (4099, 2, 1)), ((2, 37, 1), (300, 3001, 1)), ((3, 40, 1), (257, 4096, 1)),
     ((1, 9, 2), (1, 70001, 2)), ((2, 21, 3), (5, 1000, 9)), ((2, 3, 9), (20, 7, 4099)),
 ]  # fmt: skip
+
+
+TYPES = {kind.numpy: numgrad.zeros(1, dtype=kind)._layout.type for kind in (numgrad.float32, numgrad.float64)}
+
+
+def softmax(device, flat, length, inner, floor=-np.inf):
+    """Softmax on a device, or with None for ``floor`` its logarithm."""
+    return device.softmax_launcher(TYPES[flat.dtype], flat.size, length, inner, floor)(flat)
+
+
+def gradient(device, grad, result, length, inner, logarithm):
+    return device.softmax_backward_launcher(TYPES[grad.dtype], grad.size, length, inner, logarithm)(grad, result)
 
 
 def numbers(shape, dtype, seed=0):
@@ -24,10 +37,10 @@ def test_softmax_and_its_logarithm_are_those_of_the_cpu(cuda, size, small, real,
     outer, length, inner = size(small, real)
     x = numbers((outer, length, inner), dtype)
     row = cuda.row_from(x)
-    for name in ("softmax_axis", "log_softmax_axis"):
-        result = getattr(cuda, name)(row, length, inner)
+    for floor in (-np.inf, None):
+        result = softmax(cuda, row, length, inner, floor)
         assert result.dtype == dtype
-        close(result.host(), getattr(on_cpu, name)(x, length, inner))
+        close(result.host(), softmax(cpu, x, length, inner, floor))
     np.testing.assert_array_equal(row.host(), x)
 
 
@@ -36,11 +49,10 @@ def test_softmax_and_its_logarithm_are_those_of_the_cpu(cuda, size, small, real,
 def test_gradients_are_those_of_the_cpu(cuda, size, small, real, logarithm):
     outer, length, inner = size(small, real)
     grad = numbers((outer, length, inner), np.float64, 1)
-    forward = on_cpu.log_softmax_axis if logarithm else on_cpu.softmax_axis
-    y = forward(numbers((outer, length, inner), np.float64), length, inner)
-    result = cuda.softmax_backward_axis(cuda.row_from(grad), cuda.row_from(y), length, inner, logarithm)
+    y = softmax(cpu, numbers((outer, length, inner), np.float64), length, inner, None if logarithm else -np.inf)
+    result = gradient(cuda, cuda.row_from(grad), cuda.row_from(y), length, inner, logarithm)
     np.testing.assert_allclose(
-        result.host(), on_cpu.softmax_backward_axis(grad, y, length, inner, logarithm), rtol=1e-11, atol=1e-12
+        result.host(), gradient(cpu, grad, y, length, inner, logarithm), rtol=1e-11, atol=1e-12
     )
 
 
@@ -55,29 +67,28 @@ def test_infinities_and_nan(cuda, length, inner):
     x[4, 2] = -np.inf
     row = cuda.row_from(x)
     flat = x.reshape(-1)
-    for floor in (-np.inf, 0.0):
-        close(cuda.softmax_axis(row, length, inner, floor).host(), on_cpu.softmax_axis(flat, length, inner, floor))
-    close(cuda.log_softmax_axis(row, length, inner).host(), on_cpu.log_softmax_axis(flat, length, inner))
+    for floor in (-np.inf, 0.0, None):
+        close(softmax(cuda, row, length, inner, floor).host(), softmax(cpu, flat, length, inner, floor))
 
 
 def test_large_elements_do_not_overflow(cuda):
     x = np.array([1e38, 1e38, -3e38, 0, 2000, 2001], np.float32)
-    close(cuda.softmax_axis(cuda.row_from(x), 2, 1).host(), on_cpu.softmax_axis(x, 2, 1))
-    close(cuda.log_softmax_axis(cuda.row_from(x), 3, 1).host(), on_cpu.log_softmax_axis(x, 3, 1))
+    close(softmax(cuda, cuda.row_from(x), 2, 1).host(), softmax(cpu, x, 2, 1))
+    close(softmax(cuda, cuda.row_from(x), 3, 1, None).host(), softmax(cpu, x, 3, 1, None))
 
 
 def test_a_row_that_begins_anywhere(cuda):
     x = numbers((13,), np.float32)
     part = cuda.row_from(x)[1:]
-    close(cuda.softmax_axis(part, 4, 1).host(), on_cpu.softmax_axis(x[1:].copy(), 4, 1))
+    close(softmax(cuda, part, 4, 1).host(), softmax(cpu, x[1:].copy(), 4, 1))
 
 
 def test_nothing(cuda):
     none = cuda.row_from(np.empty(0, np.float32))
-    assert cuda.softmax_axis(none, 0, 3).size == cuda.log_softmax_axis(none, 4, 1).size == 0
-    assert cuda.softmax_backward_axis(none, none, 4, 1, True).size == 0
+    assert softmax(cuda, none, 0, 3).size == softmax(cuda, none, 4, 1, None).size == 0
+    assert gradient(cuda, none, none, 4, 1, True).size == 0
 
 
 def test_a_long_row_has_many_threads(cuda, size):
     x = numbers((1, size(133, 100003), 1), np.float32)
-    close(cuda.log_softmax_axis(cuda.row_from(x), x.size, 1).host(), on_cpu.log_softmax_axis(x, x.size, 1))
+    close(softmax(cuda, cuda.row_from(x), x.size, 1, None).host(), softmax(cpu, x, x.size, 1, None))

@@ -24,7 +24,7 @@ _INDICES, _BOOL = np.dtype(np.int64), np.dtype(bool)
 READING = 16
 
 
-def _check_weights(weights: int | None, classes: int) -> None:
+def check_weights(weights: int | None, classes: int) -> None:
     if weights not in (None, classes):
         raise RuntimeError(f"shape mismatch: {weights} weights for {classes} classes")
 
@@ -38,12 +38,11 @@ def improbable(flat: np.ndarray, message: str) -> bool:
 
 def likelihood_launcher(
     type: Any, size: int, classes: int, inner: int, count: int, weights: int | None, ignored: int, reduction: str
-) -> Callable[..., tuple[np.ndarray, int | None]]:
+) -> Callable[..., tuple[np.ndarray, np.ndarray, int | None]]:
     """What computes minus the element at each target, times the weight of its class; 0 where that is ``ignored``.
 
-    ``launch(flat, target, weight, total_weight)`` returns the losses, or their sum, or mean; and the first target that
-    is no class, None if all are (otherwise the loss must not be used).  The weights of the targets that count, added
-    up, are put into ``total_weight``, of one element.
+    ``launch(flat, target, weight)`` returns the losses, or their sum, or mean; the weights of the targets that count,
+    added up; and the first target that is no class, None if all are (otherwise the loss must not be used).
 
     Args:
         size, count, weights: the sizes of the rows ``flat``, ``target`` and ``weight``, which is None for None.
@@ -54,21 +53,21 @@ def likelihood_launcher(
     kind = type.numpy
     if size != count * classes:
         raise RuntimeError(f"shape mismatch: {size} elements, not {count * classes}, for {count} targets")
-    _check_weights(weights, classes)
+    check_weights(weights, classes)
     pieces = -(-count // likelihood.PIECE) or 1
     each, mean, none = reduction == "none", reduction == "mean", no_row(kind)
     kinds = (kind, int, int, _INDICES, kind, int, bool, kind, kind, kind, kind, _INDICES)
     kernel = kernel_for(likelihood.negative_likelihood, kind, kinds, count * READING)
 
-    def launch(flat: Any, target: Any, weight: Any, total_weight: Any) -> tuple[np.ndarray, int | None]:
-        losses = empty_row(count, kind) if each else none
+    def launch(flat: Any, target: Any, weight: Any) -> tuple[np.ndarray, np.ndarray, int | None]:
+        losses, total_weight = empty_row(count, kind) if each else none, np.empty(1, kind)
         parts, wrong, out = np.empty(2 * pieces, kind), np.empty(pieces, _INDICES), np.empty(1, kind)
         kernel().entry(
             flat, classes, inner, target, none if weight is None else weight, ignored, mean, losses, parts, out,
             total_weight, wrong,
         )
         place = wrong.item(0)
-        return losses if each else out, None if place < 0 else target.item(place)
+        return losses if each else out, total_weight, None if place < 0 else target.item(place)
 
     return launch
 
@@ -90,7 +89,7 @@ def likelihood_gradient_launcher(
     kind = type.numpy
     if size not in (1, count):
         raise RuntimeError(f"shape mismatch: {size} gradients for {count} targets")
-    _check_weights(weights, classes)
+    check_weights(weights, classes)
     if not count:
         return lambda *rows: zero_row(0, kind)
     elements, none = count * classes, no_row(kind)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from ... import devices
 from ..._layout import Layout, layout_of, numel
-from ..._tensor import Tensor, tensor_of
-from ..._types import TensorType
+from ..._tensor import Tensor
 from ...autograd.grad_mode import LEVELS, state
 from ..batches import is_batched, physical_of
 from ..copying import convert, row_of, row_reader
@@ -17,15 +15,14 @@ from ..entries import Entry
 from ..indexing.advanced import index_op
 from ..indexing.gathering import gather_op
 from ..one_device import check_one_device
-from ..planned import planned
+from ..planned import Planned, planned
 from ..pointwise.arithmetic import div, mul, neg
 from ..pointwise.comparison import choose, eq, ne
+from ..reductions.axes import Prepared
 from ..reductions.sums import sum_all
 from ..shapes.views import reshape, squeeze_dim, unsqueeze
 
 __all__ = ["entry", "nll_loss", "nll_loss_of"]
-
-_INPUTS = ["input", "target", "weight", "total_weight"]
 
 
 def _classes(shape: tuple[int, ...]) -> tuple[int, int]:
@@ -43,31 +40,18 @@ def nll_loss(
     """
     if state.mode & LEVELS and any(map(is_batched, (input, target, weight))):
         return _by_operations(input, target, weight, ignored, reduction)
-    total_weight = _number_like(input)
     op = nll_loss_op if len(input._layout.shape) < 3 else nll_loss_2d_op
-    return op(input, target, weight, total_weight, ignored, reduction), total_weight
-
-
-def _number_like(input: Tensor) -> Tensor:
-    """Uninitialised memory for one number."""
-    layout, memory = _number_of(input._layout.type)
-    return tensor_of(layout, memory())
-
-
-@functools.cache
-def _number_of(type: TensorType) -> tuple[Layout, Any]:
-    layout = layout_of(type, ())
-    return layout, devices.memory_launcher(layout, False)
+    return op(input, target, weight, ignored, reduction)
 
 
 def entry(input: Tensor, target: Tensor, ignored: int, reduction: str) -> Entry:
     """What the loss of a matrix without weights comes to."""
-    return nll_loss_op.entry((input, target, None, _number_like(input), ignored, reduction))[0]
+    return nll_loss_op.entry((input, target, None, ignored, reduction))[0]
 
 
 def nll_loss_of(input: Tensor, target: Tensor, entry: Entry) -> Tensor:
     """The loss of a matrix without weights that comes to this."""
-    return perform(entry, (input, target, None, _number_like(input)))
+    return perform(entry, (input, target, None))[0]
 
 
 def _by_operations(
@@ -106,45 +90,6 @@ def _nothing(tensor: None) -> None:
     return None
 
 
-def _nll_loss(
-    input: Layout, target: Layout, weight: Layout | None, total_weight: Layout, ignored: int, reduction: str
-) -> Any:
-    check_one_device(input, target, weight, total_weight)
-    classes, inner = _classes(input.shape)
-    read, (read_target, read_weight), read_total = row_reader(input), _rows(target, weight), row_reader(total_weight)
-    compute = devices.likelihood_launcher(
-        input.type, input.size, classes, inner, target.size, None if weight is None else weight.size, ignored, reduction
-    )
-
-    def launch(tensor: Tensor, targets: Tensor, weights: Any, total: Tensor) -> Any:
-        flat, wrong = compute(read(tensor), read_target(targets), read_weight(weights), read_total(total))
-        if wrong is not None:
-            raise IndexError(
-                f"Target {wrong} is out of bounds: input of shape {list(input.shape)} has {classes} classes."
-            )
-        return flat
-
-    return layout_of(input.type, target.shape if reduction == "none" else ()), launch
-
-
-def _nll_loss_backward(
-    grad_output: Layout, target: Layout, weight: Layout | None, total_weight: Layout, shape: tuple[int, ...],
-    ignored: int, reduction: str,
-) -> Any:
-    if target.shape != shape[:1] * (len(shape) > 1) + shape[2:]:
-        raise RuntimeError(f"shape mismatch: targets of shape {list(target.shape)} for an input of {list(shape)}")
-    check_one_device(grad_output, target, weight, total_weight)
-    read, (read_target, read_weight) = row_reader(grad_output), _rows(target, weight)
-    divisor = row_reader(total_weight) if reduction == "mean" else lambda total: None
-    compute = devices.likelihood_gradient_launcher(
-        grad_output.type, grad_output.size, *_classes(shape), target.size, None if weight is None else weight.size,
-        ignored,
-    )
-    return layout_of(grad_output.type, shape), lambda grad, targets, weights, total: compute(
-        read(grad), read_target(targets), read_weight(weights), divisor(total)
-    )
-
-
 def _averaged(
     input: Tensor, target: Tensor, weight: Tensor | None, total_weight: Tensor, ignored: int, reduction: str
 ) -> Tensor:
@@ -154,60 +99,70 @@ def _averaged(
     return div(nll_loss(input, target, weight, ignored, "sum")[0], total_weight)
 
 
-@planned("NllLossBackward0", inputs=_INPUTS, nondifferentiable=_INPUTS[1:])
-def nll_loss_op(
-    input: Layout, target: Layout, weight: Layout | None, total_weight: Layout, ignored: int, reduction: str
-) -> Any:
-    """``-weight[t] * input[n, t]`` for each row ``n`` and its target ``t``, 0 where that is ``ignored``.
+def _operations(name: str, node: str) -> tuple[Planned, Planned]:
+    """The loss and its gradient, by the names that they have for targets of rows, or of the places of images."""
 
-    ``total_weight`` is filled with the weights of the targets that count, added up.
-    """
-    return _nll_loss(input, target, weight, total_weight, ignored, reduction)
+    def forward(input: Layout, target: Layout, weight: Layout | None, ignored: int, reduction: str) -> Prepared:
+        """``-weight[t] * input[n, t]`` for each row ``n`` and its target ``t``, 0 where that is ``ignored``; and the
+        weights of the targets that count, added up.
+        """
+        check_one_device(input, target, weight)
+        classes, inner = _classes(input.shape)
+        read, (read_target, read_weight) = row_reader(input), _rows(target, weight)
+        compute = devices.likelihood_launcher(
+            input.type, input.size, classes, inner, target.size, None if weight is None else weight.size, ignored,
+            reduction,
+        )
+
+        def launch(tensor: Tensor, targets: Tensor, weights: Any) -> Any:
+            flat, total, wrong = compute(read(tensor), read_target(targets), read_weight(weights))
+            if wrong is not None:
+                raise IndexError(
+                    f"Target {wrong} is out of bounds: input of shape {list(input.shape)} has {classes} classes."
+                )
+            return flat, total
+
+        out = layout_of(input.type, target.shape if reduction == "none" else ())
+        return (out, layout_of(input.type, ())), launch
+
+    def backward(
+        grad_output: Layout, target: Layout, weight: Layout | None, total_weight: Layout, shape: tuple[int, ...],
+        ignored: int, reduction: str,
+    ) -> Prepared:
+        """Zeros of ``shape`` with ``-weight[t] * grad_output`` at each target ``t``, by ``total_weight`` for a mean."""
+        if target.shape != shape[:1] * (len(shape) > 1) + shape[2:]:
+            raise RuntimeError(f"shape mismatch: targets of shape {list(target.shape)} for an input of {list(shape)}")
+        check_one_device(grad_output, target, weight, total_weight)
+        read, (read_target, read_weight) = row_reader(grad_output), _rows(target, weight)
+        divisor = row_reader(total_weight) if reduction == "mean" else lambda total: None
+        compute = devices.likelihood_gradient_launcher(
+            grad_output.type, grad_output.size, *_classes(shape), target.size,
+            None if weight is None else weight.size, ignored,
+        )
+        return layout_of(grad_output.type, shape), lambda grad, targets, weights, total: compute(
+            read(grad), read_target(targets), read_weight(weights), divisor(total)
+        )
+
+    forward.__name__, backward.__name__ = f"{name}_op", f"{name}_backward"
+    others = ["target", "weight", "total_weight"]
+    op = planned(
+        f"{node}Backward0", inputs=["input", *others[:2]], nondifferentiable=others[:2], extras=others[2:]
+    )(forward)
+    nll_loss_backward = planned(
+        f"{node}BackwardBackward0", inputs=["grad_output", *others], nondifferentiable=others
+    )(backward)
+
+    @op.gradient("input")
+    def _(grad, target, weight, total_weight, input_shape, ignored, reduction):
+        return nll_loss_backward(grad, target, weight, total_weight, input_shape, ignored, reduction)
+
+    @nll_loss_backward.gradient("grad_output")
+    def _(grad, target, weight, total_weight, ignored, reduction):
+        """``-grad[target] * weight[target]``, over the total weight for a mean."""
+        return _averaged(grad, target, weight, total_weight, ignored, reduction)
+
+    return op, nll_loss_backward
 
 
-@nll_loss_op.gradient("input")
-def _(grad, target, weight, total_weight, input_shape, ignored, reduction):
-    return nll_loss_backward(grad, target, weight, total_weight, input_shape, ignored, reduction)
-
-
-@planned("NllLossBackwardBackward0", inputs=["grad_output", *_INPUTS[1:]], nondifferentiable=_INPUTS[1:])
-def nll_loss_backward(
-    grad_output: Layout, target: Layout, weight: Layout | None, total_weight: Layout, shape: tuple[int, ...],
-    ignored: int, reduction: str,
-) -> Any:
-    """Zeros of ``shape`` with ``-weight[t] * grad_output`` at each target ``t``, by ``total_weight`` for a mean."""
-    return _nll_loss_backward(grad_output, target, weight, total_weight, shape, ignored, reduction)
-
-
-@nll_loss_backward.gradient("grad_output")
-def _(grad, target, weight, total_weight, ignored, reduction):
-    """``-grad[target] * weight[target]``, over the total weight for a mean."""
-    return _averaged(grad, target, weight, total_weight, ignored, reduction)
-
-
-@planned("NllLoss2DBackward0", inputs=_INPUTS, nondifferentiable=_INPUTS[1:])
-def nll_loss_2d_op(
-    input: Layout, target: Layout, weight: Layout | None, total_weight: Layout, ignored: int, reduction: str
-) -> Any:
-    """:func:`nll_loss_op` for each place of an image, of shape (batch, classes, height, width)."""
-    return _nll_loss(input, target, weight, total_weight, ignored, reduction)
-
-
-@nll_loss_2d_op.gradient("input")
-def _(grad, target, weight, total_weight, input_shape, ignored, reduction):
-    return nll_loss_2d_backward(grad, target, weight, total_weight, input_shape, ignored, reduction)
-
-
-@planned("NllLoss2DBackwardBackward0", inputs=["grad_output", *_INPUTS[1:]], nondifferentiable=_INPUTS[1:])
-def nll_loss_2d_backward(
-    grad_output: Layout, target: Layout, weight: Layout | None, total_weight: Layout, shape: tuple[int, ...],
-    ignored: int, reduction: str,
-) -> Any:
-    """The gradient of :func:`nll_loss_2d_op`."""
-    return _nll_loss_backward(grad_output, target, weight, total_weight, shape, ignored, reduction)
-
-
-@nll_loss_2d_backward.gradient("grad_output")
-def _(grad, target, weight, total_weight, ignored, reduction):
-    """``-grad[target] * weight[target]``, over the total weight for a mean."""
-    return _averaged(grad, target, weight, total_weight, ignored, reduction)
+nll_loss_op, nll_loss_backward = _operations("nll_loss", "NllLoss")
+nll_loss_2d_op, nll_loss_2d_backward = _operations("nll_loss_2d", "NllLoss2D")
