@@ -353,11 +353,12 @@ def begin(entry: Entry, operands: Sequence[Any], target: Tensor | None = None) -
 def finish(pending: Any, out: Any, target: Tensor | None = None) -> None:
     """Make a node the origin of the result ``out``, which is ``target`` if that was overwritten."""
     recipe, edges, operands, before = pending
-    if target is None and out.__class__ is not tuple and state.mode <= ORDINARY:
-        record(recipe, out, edges, operands)
-        return
     outputs = out if out.__class__ is tuple else (out,)
-    differentiable = [one for one in outputs[: recipe.node_class.op.graded] if one._layout.type.dtype.differentiable]
+    graded = len(outputs) if recipe.node_class.op.graded is None else recipe.node_class.op.graded
+    if target is None and graded == 1 and state.mode <= ORDINARY:
+        record(recipe, outputs[0], edges, operands, outputs)
+        return
+    differentiable = [one for one in outputs[:graded] if one._layout.type.dtype.differentiable]
     node = recipe.node_class(edges, differentiable[0]._layout)
     if len(differentiable) > 1:
         node.more_outputs = tuple([one._layout for one in differentiable[1:]])
@@ -372,8 +373,10 @@ def finish(pending: Any, out: Any, target: Tensor | None = None) -> None:
     save(node, recipe, outputs, before or kept(recipe, operands))
 
 
-def record(recipe: Recipe, out: Tensor, edges: tuple[Any, ...], operands: Sequence[Any]) -> None:
-    """Give the one result its node, in a mode that is not out of the ordinary."""
+def record(
+    recipe: Recipe, out: Tensor, edges: tuple[Any, ...], operands: Sequence[Any], outputs: Sequence[Tensor] = ()
+) -> None:
+    """Give the one result that has a gradient its node, in a mode that is not out of the ordinary."""
     node: Any = _new(recipe.node_class)  # as ``Node.__init__`` makes it, in less time
     node.edges = edges
     node.layout = out._layout
@@ -385,8 +388,8 @@ def record(recipe: Recipe, out: Tensor, edges: tuple[Any, ...], operands: Sequen
     sources = recipe.sources
     if not sources:
         node.saved = node.versions = ()
-    elif len(sources) > 1:
-        save(node, recipe, (out,), kept(recipe, operands))
+    elif len(sources) > 1 or sources[0] < OUTPUT:
+        save(node, recipe, outputs or (out,), kept(recipe, operands))
     elif sources[0] == OUTPUT:
         value = tensor_of(out._layout, out._storage, out._offset)
         value._counter = counter = out._counter
