@@ -31,7 +31,7 @@ from .table import public
 
 __all__ = [
     "assembler", "check_memory_format", "clone", "clone_op", "contiguous", "contiguous_op", "convert", "copier",
-    "copy_program", "fill_program", "kept_copy", "kept_layout", "kept_strides", "repeated_zero", "row_of",
+    "copy_program", "fill_program", "filling", "kept_copy", "kept_layout", "kept_strides", "repeated_zero", "row_of",
     "row_reader", "same", "to_type", "warn_of_loss", "write", "writer", "writers", "writing",
 ]
 
@@ -161,27 +161,32 @@ def writer(source: Layout, target: Layout) -> Callable[[Tensor, Tensor], Any]:
 writers = Entries()
 
 
-def writing(target: Layout, source: Any) -> Entry | None:
-    """What overwrites a tensor in one launch with another of the layout ``source``, or with a number of that class.
+def filling(target: Layout, number: type) -> Entry:
+    """What overwrites a tensor with a number of this class; its details are the bounds of those that surely fit.
 
-    Its details are the bounds of the numbers that surely fit; None for complex ones.  There is no entry where the
-    other does not broadcast, or lies on another device, or elements of the target share memory.
+    These are None for complex numbers.
+    """
+    entry = writers.find((target, number))
+    if entry is None:
+        kind = target.type.dtype
+        launch = devices.pointwise_launcher(fill_program(number, kind), [None], [target], into=True)
+        limits = None if number is complex else bounds(number, kind)
+        entry = writers.add((target, number), Entry(None, launch, target, False, limits))
+    return entry
+
+
+def writing(target: Layout, source: Layout) -> Entry | None:
+    """What overwrites a tensor with another in one launch.
+
+    There is nothing where that does not broadcast, or lies on another device, or elements of the target share memory.
     """
     entry = writers.find((target, source))
-    if entry is not None:
-        return entry
-    type = target.type
-    if not isinstance(source, Layout):
-        launch = devices.pointwise_launcher(fill_program(source, type.dtype), [None], [target], into=True)
-        entry = Entry(None, launch, target, False, None if source is complex else bounds(source, type.dtype))
-    elif (
-        source.type.device is not type.device or not broadcasts(source.shape, target.shape)
-        or overlaps_itself(target.shape, target.strides)
+    if (
+        entry is None and source.type.device is target.type.device and broadcasts(source.shape, target.shape)
+        and not overlaps_itself(target.shape, target.strides)
     ):
-        return None
-    else:
-        entry = Entry(None, writer(source, target), target, False)
-    return writers.add((target, source), entry)
+        entry = writers.add((target, source), Entry(None, writer(source, target), target, False))
+    return entry
 
 
 def write(target: Tensor, source: Tensor) -> None:

@@ -18,7 +18,7 @@ from ..autograd.operations import operations
 from ..autograd.views import check_writable, record_inplace
 from . import titles
 from .batches import physical_of
-from .copying import clone_op, write, writers, writing
+from .copying import clone_op, filling, write, writers
 from .examples import check_drawing
 from .moving import placed
 from .numbers import check_fits, plain_number
@@ -238,9 +238,7 @@ def assign_number(input: Tensor, value: Any) -> None:
 
 def _filled(input: Tensor, value: Any, node: type[Node], others: tuple[None, ...] = ()) -> Tensor:
     def fill(target: Tensor) -> None:
-        entry = writing(target._layout, value.__class__)
-        assert entry is not None
-        entry.launch(value, target)
+        filling(target._layout, value.__class__).launch(value, target)
 
     return OverwriteCall("zero_" if node is ZeroBackward0 else "fill_", fill, node, input, None, others).run()
 

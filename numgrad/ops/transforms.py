@@ -78,28 +78,24 @@ class GeneralCall(Call):
         return self.op(*self.args)
 
 
-class ChangeCall(Call):
+class ChangeCall(GeneralCall):
     """An operation of the table done in place, on the first of its arguments."""
 
-    def __init__(self, op: Any, args: tuple[Any, ...]):
-        self.op = op
-        self.name = op.name
-        self.args = args
+    def __init__(self, op: Planned, args: tuple[Any, ...]):
+        super().__init__(op, args)
         self.target = args[0]
 
     def run(self) -> Any:
         return self.op.in_place(*self.args)
 
 
-class ShapeCall(Call):
+class ShapeCall(ChangeCall):
     """A tensor takes on the shape of a view of itself."""
 
     def __init__(self, op: Planned, change: Callable[..., Tensor], args: tuple[Any, ...]):
-        self.op = op
+        super().__init__(op, args)
         self.name = op.name + "_"
         self.change = change
-        self.args = args
-        self.target = args[0]
 
     def run(self) -> Any:
         return self.change(*self.args)

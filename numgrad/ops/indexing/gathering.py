@@ -10,7 +10,7 @@ from ..._layout import Layout, broadcast_shapes, layout_of, normal_dim, numel
 from ..._tensor import Tensor, tensor_of
 from ..._types import TensorType, int32, int64, tensor_type
 from ...autograd.grad_mode import state
-from ..copying import row_reader, writer, writing
+from ..copying import filling, row_reader, writer
 from ..examples import each
 from ..lookup import lookup
 from ..one_device import check_one_device
@@ -255,8 +255,7 @@ def _weights(
     """A column with 1, or 1 divided by how often each of ``count`` indices occurs, and 0 for the padding."""
     column, counts = [layout_of(own, (count, 1)) for own in (type, tensor_type(int64, type.device))]
     single, read = layout_of(type, ()), index_reader(indices)
-    clear = writing(single, int)
-    assert clear is not None
+    clear = filling(single, int)
     invert = reciprocal.op.launcher([counts], column, compute=type.dtype)
 
     def weights(indices: Tensor) -> Any:

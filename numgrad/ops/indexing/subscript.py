@@ -20,7 +20,7 @@ from ...autograd.grad_mode import GRAD, ORDINARY, TRANSFORMED, state
 from ...autograd.node import MAYBE, edge_of
 from ...autograd.views import View
 from ..batches import is_batched, physical_of
-from ..copying import clone, convert, writers, writing
+from ..copying import clone, convert, filling, writers, writing
 from ..creation.from_data import tensor
 from ..entries import Entries
 from ..new import zeros_of
@@ -349,7 +349,7 @@ def _written(self: Tensor, index: Any, value: Any) -> bool:
         return False
     key, delta = found
     part = _known_parts.get(key) or _new_part(layout, index, False, key)
-    entry = writers.recent.get((part, kind)) or writing(part, kind)
+    entry = writers.recent.get((part, kind)) or (filling if number else writing)(part, kind)
     if entry is None:
         return False
     if number and not (kind is not complex and entry.details[0] <= value <= entry.details[1]):

@@ -10,7 +10,6 @@ staying: one operation, ``restrided``, is the gradient of ``as_strided`` and of 
 
 from __future__ import annotations
 
-import functools
 import itertools
 import operator
 from collections.abc import Callable
@@ -19,11 +18,10 @@ from typing import Any
 from ... import devices
 from ..._layout import Layout, layout_of, normal_dim, numel, overlaps_itself
 from ..._tensor import Tensor, tensor_of
-from ..._types import dtype
-from ..copying import row_reader
+from ..copying import filling, row_reader
 from ..lookup import lookup
 from ..planned import planned
-from ..pointwise.arithmetic import add
+from ..pointwise.arithmetic import add, div
 from ..table import attach, public
 
 __all__ = ["as_strided", "as_strided_op", "strided_arguments", "unfold"]
@@ -102,29 +100,20 @@ def restrided(input: Layout, source: Geometry, target: Geometry, counted: Geomet
     written, shared, seen = [layout_of(type, *geometry[:2]) for geometry in (source, counted, target)]
     single = layout_of(type, shared.shape, (0,) * len(shared.shape))
     add_input, count, read = _adder(written, input), _adder(shared, single), row_reader(seen)
-    share = devices.pointwise_launcher(_sharing(type.dtype), [row, row], [row])
+    clear, divide = filling(shared, int), div.op.launcher([row, row], row)
     overlap = overlaps_itself(shared.shape, shared.strides)
 
     def launch(input: Tensor) -> Any:
         memory = devices.zeros(row.shape, type)
         add_input(memory, source[2] - lowest, input)
         if overlap:
-            counts = devices.zeros(row.shape, type)
+            counts = devices.filled(row.shape, 1, type)
+            clear.launch(0, tensor_of(shared, counts, counted[2] - lowest))
             count(counts, counted[2] - lowest, tensor_of(single, devices.filled((), 1, type)))
-            memory = share(tensor_of(row, memory), tensor_of(row, counts))
+            memory = divide(tensor_of(row, memory), tensor_of(row, counts))
         return read(tensor_of(seen, memory, target[2] - lowest))
 
     return seen if seen.contiguous else layout_of(type, seen.shape), launch
-
-
-def _share(total, count):
-    return total if count == 0 else total / count
-
-
-@functools.cache
-def _sharing(kind: dtype) -> devices.Program:
-    operands = devices.Operand("total", kind.numpy), devices.Operand("count", kind.numpy)
-    return devices.Program("share", kind.numpy, operands, (("out", kind.numpy),), (_share,))
 
 
 @restrided.gradient("input")
