@@ -152,7 +152,8 @@ class Planned(Op):
 
     def unrecorded(self, *args: Any) -> Any:
         """The result, of which nothing is recorded: a view is only a tensor on the same memory."""
-        return result_of(*self.entry(args))
+        key, operands = self.keyed(args)
+        return result_of(self.recent.get(key) or self.entry(args)[0], operands)
 
     def entry(self, args: Sequence[Any], in_place: bool = False) -> tuple[Entry, Sequence[Any]]:
         """What a call comes to, and what ``launch`` is given."""

@@ -65,7 +65,8 @@ class RuleRecipe(Recipe):
 
     Attributes:
         calls: for each edge the rule and where its arguments stand among the gradient, what was saved and the values of
-            the constants, in this order; None for an edge whose gradient is not needed.
+            the constants, in this order; or None and the constants, where it takes nothing else besides the gradient.
+            None for an edge whose gradient is not needed.
     """
 
     __slots__ = ("calls", "known")
@@ -76,9 +77,18 @@ class RuleRecipe(Recipe):
     ):
         shown = {name: value for name, value in constants.items() if not isinstance(value, Layout)}
         super().__init__(node_class, list(saved), list(saved.values()), shown)
-        names = ["grad", *saved, *constants]
+        order = ["grad", *saved, *constants]
         self.known = tuple(constants.values())
-        self.calls = [None if rule is None else (rule[0], [names.index(n) for n in rule[1]]) for rule in rules]
+        self.calls: list[Any] = []
+        for call in rules:
+            if call is None:
+                self.calls.append(None)
+                continue
+            rule, names = call
+            if names[0] == "grad" and constants.keys() >= {*names[1:]}:
+                self.calls.append((rule, None, tuple([constants[name] for name in names[1:]])))
+            else:
+                self.calls.append((rule, [order.index(name) for name in names], ()))
 
 
 class RuleNode(RecordedNode):
@@ -94,14 +104,15 @@ class RuleNode(RecordedNode):
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         recipe = self.recipe
-        values = [gradient, *self.unpacked(), *recipe.known]
-        if self.op.joint:
-            call = recipe.calls[0]
-            assert call is not None
-            return tuple(call[0](*[values[slot] for slot in call[1]]))
-        return tuple([
-            None if call is None else call[0](*[values[slot] for slot in call[1]]) for call in recipe.calls
-        ])
+        values = [gradient, *self.unpacked(), *recipe.known] if recipe.sources else [gradient, *recipe.known]
+        results = []
+        for call in recipe.calls:
+            if call is None:
+                results.append(None)
+            else:
+                rule, slots, constants = call
+                results.append(rule(gradient, *constants) if slots is None else rule(*[values[slot] for slot in slots]))
+        return tuple(results[0]) if self.op.joint else tuple(results)
 
     def unpacked(self) -> Any:
         """What was saved, in the order of the names.
