@@ -15,7 +15,7 @@ from ._plotting import wanted_for_a_picture
 from ._rich import shown_by
 from ._text import text_of
 from ._types import TensorType
-from .autograd.grad_mode import LEVELS, inference_blocks, state
+from .autograd.grad_mode import LEVELS, ORDINARY, inference_blocks, state
 from .autograd.inference_tensors import check_may_require_grad, is_inference, new_counter
 from .autograd.node import MAYBE, gradient_type
 from .autograd.origins import DETACHED
@@ -409,7 +409,11 @@ def check_in_place(tensor: Tensor, *others: Any) -> None:
 
     Those of the others that are no tensors do not matter.
     """
-    check_writable(tensor, *others)
+    if (
+        state.mode > ORDINARY or tensor._requires_grad or tensor._view is not None
+        or tensor._counter.__class__ is not list
+    ):
+        check_writable(tensor, *others)
     if not tensor._layout.row_major and overlaps_itself(tensor._layout.shape, tensor._layout.strides):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory "

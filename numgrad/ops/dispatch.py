@@ -300,9 +300,12 @@ def result_of(entry: Entry, operands: Sequence[Any]) -> Any:
 
 def change(entry: Entry, operands: Sequence[Any], target: Tensor) -> Tensor:
     """Overwrite ``target``, the first of the operands, and record that."""
-    pending = begin(entry, operands, target)
+    pending = begin(entry, operands, target) if state.mode & GRAD else None
     entry.launch(*operands, target)
-    commit(target, pending)
+    if pending is None:
+        target._counter[0] += 1
+    else:
+        commit(target, pending)
     return target
 
 

@@ -105,12 +105,12 @@ class Planned(Op):
         self.positions = [self.parameters.index(name) for name in self.differentiable]
         self.edge_positions = None if sequence else tuple([self.inputs.index(name) for name in self.differentiable])
         #: What gives for the arguments of a call the key of its entry, and the operands.
-        self.keyed = _keying(len(self.parameters), self.operand_positions, sequence, key)
+        self.keyed = _keying(len(self.parameters), self.operand_positions, len(numbers), sequence, key)
         self._have_entries()
 
     def _have_entries(self) -> None:
         self.entries, self.entries_in_place = Entries(), Entries()
-        self.recent = self.entries.recent
+        self.recent, self.recent_in_place = self.entries.recent, self.entries_in_place.recent
 
     def recorded_as(self, node: str) -> Planned:
         """The same operation, recorded by nodes of another name."""
@@ -140,9 +140,9 @@ class Planned(Op):
         """
         if state.mode & TRANSFORMED:
             return transformed(ChangeCall(self, args))
-        entry, operands = self.entry(args, True)
+        key, operands = self.keyed(args)
         check_in_place(*operands)
-        return change(entry, operands, operands[0])
+        return change(self.recent_in_place.get(key) or self.entry(args, True)[0], operands, operands[0])
 
     def performed(self, entry: Entry, operands: Sequence[Any]) -> Any:
         """A call in a mode that is out of the ordinary."""
@@ -234,11 +234,14 @@ def _nth_view(tensor: Tensor, op: Planned, arguments: tuple[Any, ...], number: i
 
 
 def _keying(
-    arguments: int, positions: tuple[int, ...], sequence: bool, key: Callable[..., Any] | None
+    arguments: int, positions: tuple[int, ...], numbers: int, sequence: bool, key: Callable[..., Any] | None
 ) -> Callable[[Sequence[Any]], tuple[Any, Any]]:
     """What gives for so many arguments of a call the key of its entry, and the operands, which stand at ``positions``.
+
+    So many of them, the last ones, are numbers.
     """
     count = len(positions)
+    tensors = count - numbers
     pick: Any = itemgetter(*positions) if count > 1 else None
 
     def by_function(args: Any) -> Any:
@@ -255,15 +258,23 @@ def _keying(
         return (args[0]._layout, *args[1:]), args[:1]
 
     def of_leading(args: Any) -> Any:
-        operands = args[:count]
-        own = [v if v is None else v.__class__ if v.__class__ in NUMBERS else v._layout for v in operands]
-        return (*own, *args[count:]), operands
+        own: list[Any] = []
+        for value in args[:tensors]:
+            own.append(value if value is None else value._layout)
+        if numbers:
+            for value in args[tensors:count]:
+                own.append(value.__class__)
+        return (*own, *args[count:]), args[:count]
 
     def of_any(args: Any) -> Any:
         given, operands = list(args), pick(args)
-        for position, value in zip(positions, operands):  # noqa: B905 - of one length
+        for position in positions[:tensors]:
+            value = given[position]
             if value is not None:
-                given[position] = value.__class__ if value.__class__ in NUMBERS else value._layout
+                given[position] = value._layout
+        if numbers:
+            for position in positions[tensors:]:
+                given[position] = given[position].__class__
         return tuple(given), operands
 
     if key is not None:

@@ -44,6 +44,9 @@ def masked_fill_tensor(input: Layout, mask: Layout, value: Layout) -> Any:
 @masked_fill_number.changing
 @masked_fill_tensor.changing
 def _(input: Layout, mask: Layout, value: Any) -> Any:
+    shape = broadcast_shapes(input.shape, mask.shape)
+    if shape != input.shape:
+        raise outgrown(input.shape, shape)
     return _filler(input, mask, value, input, True)
 
 
@@ -55,7 +58,14 @@ def _filler(input: Layout, mask: Layout, value: Any, out: Layout, into: bool) ->
     number = number_in(1 if isinstance(value, Layout) else value(1), type).__class__
     program = choose.op.program([bool_.numpy, number, kind.numpy], choose.op.statics, kind, kind)
     write = devices.pointwise_launcher(program, [mask, None, input], [out], into)
-    return lambda input, mask, value, *target: write(mask, number_in(value, type), input, *target)
+    plain = value is float and kind.is_floating_point
+
+    def number(value: Any) -> Any:
+        return value if plain and -1e30 < value < 1e30 else number_in(value, type)
+
+    if into:
+        return lambda input, mask, value, target: write(mask, number(value), input, target)
+    return lambda input, mask, value: write(mask, number(value), input)
 
 
 @masked_fill_number.gradient("input")
@@ -78,8 +88,10 @@ def _check_filling(input: Tensor, mask: Any, value: Any) -> tuple[Any, Any]:
     """
     if mask.__class__ is not Tensor:
         check_tensors("masked_fill", mask=mask)
+    if value.__class__ is float:
+        return masked_fill_number, value
     if not isinstance(value, Tensor):
-        return masked_fill_number, value if value.__class__ is float else as_number(value)
+        return masked_fill_number, as_number(value)
     if value._layout.shape:
         raise RuntimeError(
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
@@ -103,12 +115,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """:func:`masked_fill` in place: overwrites the tensor and returns it."""
     op, value = _check_filling(self, mask, value)
-    own = self._layout.shape
-    if mask._layout.shape != own:
-        shape = broadcast_shapes(own, mask._layout.shape)
-        if shape != own:
-            raise outgrown(own, shape)
-    check_apart(self, mask)
+    if mask._storage is self._storage:
+        check_apart(self, mask)
     return op.in_place(self, mask, value)
 
 
