@@ -218,9 +218,7 @@ def _gradients(
     given = tangents[0] if op.sequence else [tangents[position] for position in op.positions]
     recipe = entry.recipe(1 if op.sequence else sum([1 << n for n, tangent in enumerate(given) if tangent is not None]))
     saved = [operands[source] if source >= 0 else outputs[OUTPUT - source][2] for source in recipe.sources]
-    values = [cotangents if len(cotangents) > 1 else cotangents[0], *saved, *recipe.known]
-    calls = recipe.calls[:1] if op.joint else recipe.calls
-    found: Any = [call and call[0](*[values[slot] for slot in call[1]]) for call in calls]
+    found = recipe.gradients(cotangents if len(cotangents) > 1 else cotangents[0], saved)
     return [pair for pair in zip(found[0] if op.joint else found, given, strict=True) if pair[1] is not None]
 
 

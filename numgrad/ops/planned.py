@@ -208,7 +208,7 @@ class Planned(Op):
         saved: dict[str, int] = {}
         constants: dict[str, Any] = {}
         rules: list[Any] = []
-        for number, name in enumerate(self.differentiable):
+        for number, name in enumerate(self.differentiable[:1] if self.joint else self.differentiable):
             if not (self.joint or needed >> number & 1):
                 rules.append(None)
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .._layout import Layout
@@ -64,9 +64,9 @@ class RuleRecipe(Recipe):
     """How a call is recorded whose gradients are computed by rules that call other operations.
 
     Attributes:
-        calls: for each edge the rule and where its arguments stand among the gradient, what was saved and the values of
-            the constants, in this order; or None and the constants, where it takes nothing else besides the gradient.
-            None for an edge whose gradient is not needed.
+        calls: for each edge (once, if one rule serves all) the rule and where its arguments stand among the gradient,
+            what was saved and the values of the constants, in this order; or None and the constants, where it takes
+            nothing else besides the gradient.  None for an edge whose gradient is not needed.
     """
 
     __slots__ = ("calls", "known")
@@ -90,6 +90,18 @@ class RuleRecipe(Recipe):
             else:
                 self.calls.append((rule, [order.index(name) for name in names], ()))
 
+    def gradients(self, gradient: Any, saved: Iterable[Any]) -> list[Any]:
+        """What the rules return."""
+        values = [gradient, *saved, *self.known]
+        results: list[Any] = []
+        for call in self.calls:
+            if call is None:
+                results.append(None)
+            else:
+                rule, slots, constants = call
+                results.append(rule(gradient, *constants) if slots is None else rule(*[values[slot] for slot in slots]))
+        return results
+
 
 class RuleNode(RecordedNode):
     """The node of an operation whose rules call other operations."""
@@ -104,14 +116,7 @@ class RuleNode(RecordedNode):
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         recipe = self.recipe
-        values = [gradient, *self.unpacked(), *recipe.known] if recipe.sources else [gradient, *recipe.known]
-        results = []
-        for call in recipe.calls:
-            if call is None:
-                results.append(None)
-            else:
-                rule, slots, constants = call
-                results.append(rule(gradient, *constants) if slots is None else rule(*[values[slot] for slot in slots]))
+        results = recipe.gradients(gradient, self.unpacked() if recipe.sources else ())
         return tuple(results[0]) if self.op.joint else tuple(results)
 
     def unpacked(self) -> Any:
