@@ -122,16 +122,16 @@ class OverwriteCall(Call):
         Raises:
             RuntimeError: the target may not be written to, or not from a tensor of the source's shape.
         """
-        sources = [target] if source is None else [target, source]
-        if source is None and not self.draws:
-            check_writable(target)  # elements may share memory: they get the same value
-        else:
-            check_in_place(*sources)
-        if source is not None:
-            shape = broadcast_shapes(target._layout.shape, source._layout.shape)
-            if shape != target._layout.shape:
-                raise outgrown(target._layout.shape, shape)
-        return (*[edge_of(tensor) for tensor in sources], *self.more_edges) if state.mode & GRAD else ()
+        recorded = state.mode & GRAD
+        if source is None:
+            # Where elements share memory, they get the same value, unless it is drawn.
+            (check_in_place if self.draws else check_writable)(target)
+            return (edge_of(target), *self.more_edges) if recorded else ()
+        check_in_place(target, source)
+        own, given = target._layout.shape, source._layout.shape
+        if given != own and (shape := broadcast_shapes(own, given)) != own:
+            raise outgrown(own, shape)
+        return (edge_of(target), edge_of(source)) if recorded else ()
 
     def commit(self, target: Tensor, edges: tuple[Any, ...]) -> None:
         """Count the change, and record it."""
