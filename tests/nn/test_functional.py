@@ -535,3 +535,14 @@ def test_embedding():
     limited = weight.detach().clone()
     np.testing.assert_allclose(F.embedding(index[0], limited, max_norm=5.0).numpy(), [[3, 4], [3, 4]], 1e-6)
     np.testing.assert_allclose(limited.numpy(), [[3, 4], [1, 0], [3, 4]], 1e-6)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_the_padding_has_no_gradient_whatever_comes_to_it(scaled):
+    weight, index = numgrad.zeros(3, 2, requires_grad=True), numgrad.tensor([1, 2, 1])
+    given = rows([math.inf, 1.0], [4.0, 2.0], [math.nan, -3.0], requires_grad=True)
+    out = F.embedding(index, weight, padding_idx=1, scale_grad_by_freq=scaled)
+    (grad,) = numgrad.autograd.grad(out, weight, given, create_graph=True)
+    assert grad.tolist() == [[0.0, 0.0], [0.0, 0.0], [4.0, 2.0]]
+    (second,) = numgrad.autograd.grad(grad, given, rows([1.0, 1.0], [math.inf, math.nan], [5.0, 6.0]))
+    assert second.tolist() == [[0.0, 0.0], [5.0, 6.0], [0.0, 0.0]]

@@ -16,7 +16,8 @@ from ..lookup import lookup
 from ..one_device import check_one_device
 from ..planned import planned
 from ..pointwise.arithmetic import mul, reciprocal
-from ..shapes.views import expand_op, reshape
+from ..pointwise.comparison import eq, where
+from ..shapes.views import expand_op, reshape, unsqueeze_op
 from ..table import public
 from .advanced import index_backward, index_op
 from .places import index_reader, picker
@@ -224,48 +225,43 @@ def embedding_dense_backward(
 ) -> Any:
     """For each row of the weight the sum of the gradients of where it is used, or with the scale their mean."""
     out, add = index_backward.prepare(grad_output, indices, (num_weights, grad_output.shape[-1]), (0,), False)
-    if not _is_weighted(num_weights, padding_idx, scale_grad_by_freq):
-        return out, add
-    column, weights = _weights(indices, num_weights, out.type, padding_idx, scale_grad_by_freq)
-    weigh = mul.op.launcher([out, column], out)
-    return out, lambda grad, indices: weigh(tensor_of(out, add(grad, indices)), tensor_of(column, weights(indices)))
+    type, row = out.type, layout_of(out.type, grad_output.shape[-1:])
+    column, weights = _weights(indices, num_weights, type)
+    weigh, clear = mul.op.launcher([out, column], out), filling(row, int)
+
+    def launch(grad_output: Tensor, indices: Tensor) -> Any:
+        memory = add(grad_output, indices)
+        if scale_grad_by_freq:
+            memory = weigh(tensor_of(out, memory), tensor_of(column, weights(indices)))
+        if 0 <= padding_idx < num_weights:
+            clear.launch(0, tensor_of(row, memory, padding_idx * row.size))
+        return memory
+
+    return out, launch
 
 
 @embedding_dense_backward.gradient("grad_output")
 def _(grad, indices, num_weights, padding_idx, scale_grad_by_freq):
-    """``grad[indices]``, without the rows of the padding, each over how often it occurs if ``scale_grad_by_freq``."""
-    if _is_weighted(num_weights, padding_idx, scale_grad_by_freq):
-        grad = mul(grad, _column(indices, num_weights, grad._layout.type, padding_idx, scale_grad_by_freq))
-    return index_op(grad, indices, (0,), False)
-
-
-def _is_weighted(count: int, padding_idx: int, scale_grad_by_freq: bool) -> bool:
-    return scale_grad_by_freq or 0 <= padding_idx < count
+    """``grad[indices]``, zeros for the padding, each over how often it occurs if ``scale_grad_by_freq``."""
+    if scale_grad_by_freq:
+        grad = mul(grad, _column(indices, num_weights, grad._layout.type))
+    picked = index_op(grad, indices, (0,), False)
+    if padding_idx < 0:
+        return picked
+    return where(unsqueeze_op(eq(indices, padding_idx), len(indices._layout.shape)), 0, picked)
 
 
 @each
-def _column(indices: Tensor, count: int, type: TensorType, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
-    layout, weights = _weights(indices._layout, count, type, padding_idx, scale_grad_by_freq)
+def _column(indices: Tensor, count: int, type: TensorType) -> Tensor:
+    layout, weights = _weights(indices._layout, count, type)
     return tensor_of(layout, weights(indices))
 
 
-def _weights(
-    indices: Layout, count: int, type: TensorType, padding_idx: int, scale_grad_by_freq: bool
-) -> tuple[Layout, Callable[[Tensor], Any]]:
-    """A column with 1, or 1 divided by how often each of ``count`` indices occurs, and 0 for the padding."""
+def _weights(indices: Layout, count: int, type: TensorType) -> tuple[Layout, Callable[[Tensor], Any]]:
+    """A column with 1 divided by how often each of ``count`` indices occurs."""
     column, counts = [layout_of(own, (count, 1)) for own in (type, tensor_type(int64, type.device))]
-    single, read = layout_of(type, ()), index_reader(indices)
-    clear = filling(single, int)
-    invert = reciprocal.op.launcher([counts], column, compute=type.dtype)
-
-    def weights(indices: Tensor) -> Any:
-        row = devices.counts(read(indices), count) if scale_grad_by_freq else devices.filled((count,), 1, counts.type)
-        memory = invert(tensor_of(counts, row))
-        if 0 <= padding_idx < count:
-            clear.launch(0, tensor_of(single, memory, padding_idx))
-        return memory
-
-    return column, weights
+    invert, read = reciprocal.op.launcher([counts], column, compute=type.dtype), index_reader(indices)
+    return column, lambda indices: invert(tensor_of(counts, devices.counts(read(indices), count)))
 
 
 def _not_embedded(found: devices.OutOfBoundsError, weight: Tensor, *others: Any, **names: Any) -> IndexError:
