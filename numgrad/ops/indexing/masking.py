@@ -55,9 +55,8 @@ def _filler(input: Layout, mask: Layout, value: Any, out: Layout, into: bool) ->
     type, kind = input.type, input.type.dtype
     if mask.type.dtype is not bool_:
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.type.dtype}")
-    number = number_in(1 if isinstance(value, Layout) else value(1), type).__class__
-    program = choose.op.program([bool_.numpy, number, kind.numpy], choose.op.statics, kind, kind)
-    write = devices.pointwise_launcher(program, [mask, None, input], [out], into)
+    passed = number_in(1 if isinstance(value, Layout) else value(1), type).__class__
+    write = choose.op.launcher([mask, passed, input], out, into, kind)
     plain = value is float and kind.is_floating_point
 
     def number(value: Any) -> Any:
