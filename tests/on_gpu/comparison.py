@@ -1,10 +1,13 @@
 """How tensors on a GPU are held against the CPU's."""
 
+from types import SimpleNamespace
+
 import numpy as np
 
 import numgrad
+from numgrad.devices import cpu
 
-__all__ = ["check", "on_device"]
+__all__ = ["check", "on_cpu", "on_device"]
 
 
 def on_device(value):
@@ -15,6 +18,11 @@ def on_device(value):
     moved = memory.as_strided(value.shape, value.stride(), value.storage_offset()).detach()
     moved.requires_grad = value.requires_grad
     return moved
+
+
+def on_cpu(name, row, sizes, *arguments):
+    """What the CPU's function of this name gives along the middle axis of a row."""
+    return cpu.axis_launcher(name, lambda row: row, SimpleNamespace(numpy=row.dtype), sizes, *arguments)(row)
 
 
 def check(found, expected, rtol, atol):

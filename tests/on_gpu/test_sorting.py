@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from on_gpu.comparison import on_cpu
 
 import numgrad
 from numgrad.devices import cpu
@@ -42,19 +43,20 @@ def check(found, expected):
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_lines_are_sorted_and_equal_elements_stay_in_order(cuda, elements, shape, dtype, descending):
     shape, values = elements(shape, dtype)
-    check(cuda.sort_axis(cuda.row_from(values), *shape, descending), cpu.sort_axis(values, *shape, descending))
+    check(cuda.sort_axis(cuda.row_from(values), *shape, descending), on_cpu("sort_axis", values, shape, descending))
 
 
 @pytest.mark.parametrize("length", range(1, 18))
 def test_lines_of_any_length_are_sorted(cuda, length):
     values = np.random.default_rng(length).normal(size=3 * length).astype("float32")
-    check(cuda.sort_axis(cuda.row_from(values), 3, length, 1, False), cpu.sort_axis(values, 3, length, 1, False))
+    shape = 3, length, 1
+    check(cuda.sort_axis(cuda.row_from(values), *shape, False), on_cpu("sort_axis", values, shape, False))
 
 
 @pytest.mark.parametrize("shape", [(2, 0, 3), (0, 4, 1)], ids=str)
 def test_nothing_is_sorted(cuda, shape):
     nothing = np.empty(0, "float32")
-    check(cuda.sort_axis(cuda.row_from(nothing), *shape, False), cpu.sort_axis(nothing, *shape, False))
+    check(cuda.sort_axis(cuda.row_from(nothing), *shape, False), on_cpu("sort_axis", nothing, shape, False))
 
 
 @pytest.mark.parametrize("share", [0, 0.02, 0.1, 0.3, 0.9])
@@ -62,7 +64,7 @@ def test_nothing_is_sorted(cuda, shape):
 def test_the_first_few_of_the_order(cuda, elements, shape, share):
     shape, values = elements(shape, "float32")
     count = int(np.ceil(share * shape[1]))
-    check(cuda.sort_axis(cuda.row_from(values), *shape, True, count), cpu.sort_axis(values, *shape, True, count))
+    check(cuda.sort_axis(cuda.row_from(values), *shape, True, count), on_cpu("sort_axis", values, shape, True, count))
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)

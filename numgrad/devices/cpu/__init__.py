@@ -12,7 +12,6 @@ from .pointwise import *  # noqa: F403
 from .products import *  # noqa: F403
 from .random import *  # noqa: F403
 from .ranges import *  # noqa: F403
-from .reductions import *  # noqa: F403
 from .scans import *  # noqa: F403
 from .searching import *  # noqa: F403
 from .softmax import *  # noqa: F403

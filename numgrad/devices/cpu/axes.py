@@ -5,27 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from numgrad_kernels.cpu.reductions import ROWS
-
-from . import reductions, scans, sorting
-from .threads import PARALLEL_FROM
+from . import scans, sorting
+from .reductions import extreme_axis, fold_axis, logsumexp_axis, norm_axis, variance_axis
+from .scans import extremes_so_far, scan_axis
+from .sorting import sort_axis
 
 __all__ = ["axis_launcher"]
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    name: getattr(module, name) for module in (reductions, scans, sorting) for name in module.__all__
+    name: getattr(module, name) for module in (scans, sorting) for name in module.__all__
 }
 
-#: What binds some of them, given how to read a tensor and the dtype of that; None if these arguments are not for it.
-_BINDERS: dict[str, Callable[..., Any]] = {
-    "extreme_axis": reductions.bound_extreme_axis,
-    "extremes_so_far": scans.bound_extremes_so_far,
-    "fold_axis": reductions.bound_fold_axis,
-    "logsumexp_axis": reductions.bound_logsumexp_axis,
-    "norm_axis": reductions.bound_norm_axis,
-    "scan_axis": scans.bound_scan_axis,
-    "sort_axis": sorting.bound_sort_axis,
-    "variance_axis": reductions.bound_variance_axis,
+#: Those that are bound to a kernel, and so are told how to read a tensor, and the dtype of that.
+_BOUND: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        extreme_axis, extremes_so_far, fold_axis, logsumexp_axis, norm_axis, scan_axis, sort_axis, variance_axis
+    )
 }
 
 
@@ -36,12 +32,7 @@ def axis_launcher(
 
     The row is seen as ``sizes``, (outer, length, inner), and has more arguments after it.
     """
-    outer, length, inner = sizes
-    launch = None
-    few = 0 < outer * length * inner < PARALLEL_FROM and (inner == 1 or length <= ROWS)
-    if few and name in _BINDERS:
-        launch = _BINDERS[name](read, type.numpy, *sizes, *arguments)
-    if launch is None:
-        function = _FUNCTIONS[name]
-        return lambda tensor: function(read(tensor), *sizes, *arguments)
-    return launch
+    if name in _BOUND:
+        return _BOUND[name](read, type.numpy, *sizes, *arguments)
+    function = _FUNCTIONS[name]
+    return lambda tensor: function(read(tensor), *sizes, *arguments)

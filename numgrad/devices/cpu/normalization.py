@@ -78,6 +78,7 @@ def layer_norm_gradients_launcher(
     pieces = -(-count // rows)
     kinds = (kind, kind, kind, kind, int, kind, int, kind, kind)
     kernel = kernel_for(normalization.layer_norm_gradients, kind, kinds, WEIGHT * size)
+    summed = fold_axis(None, kind, 1, pieces, 2 * length, "sum", type)
 
     def launch(
         grad: Any, flat: Any, means: Any, scales: Any, weight: Any
@@ -85,7 +86,7 @@ def layer_norm_gradients_launcher(
         out, parts = empty_row(size, kind), empty_row(pieces * 2 * length, kind)
         if size:
             kernel().entry(grad, flat, means, scales, length, ones if weight is None else weight, rows, out, parts)
-        sums = parts if pieces == 1 else fold_axis(parts, 1, pieces, 2 * length, "sum", type)
+        sums = parts if pieces == 1 else summed(parts)
         return out, sums[:length], sums[length:]
 
     return launch

@@ -1,4 +1,9 @@
-"""Reductions over the middle axis of a row of elements, seen as (outer, length, inner)."""
+"""Reductions over the middle axis of a row of elements, seen as (outer, length, inner).
+
+What is exported gives what reduces tensors of one layout, bound to a kernel where there are few elements:
+``fold_axis(read, source, outer, length, inner, ...)`` for tensors of which ``read`` gives a row of dtype ``source``.
+Without ``read`` it reduces rows.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +18,9 @@ from numgrad_kernels.cpu import extremes, reductions
 from ..memory import empty_row
 from . import launching
 from .launching import bound, launch
+from .threads import PARALLEL_FROM
 
-__all__ = [
-    "extreme_axis", "fold_axis", "logsumexp_axis", "mean_axis", "norm_axis", "variance_axis",
-]
+__all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "norm_axis", "variance_axis"]
 
 #: For each name the term and the fold of a reduction.
 FOLDS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
@@ -111,11 +115,20 @@ def _fold(
     return out
 
 
-def bound_fold(
+def is_small(outer: int, length: int, inner: int) -> bool:
+    """Whether one kernel on one thread does all that there is to do for a row of these sizes."""
+    return 0 < outer * length * inner < PARALLEL_FROM and (inner == 1 or length <= reductions.ROWS)
+
+
+def _folder(
     read: Any, source: np.dtype, outer: int, length: int, inner: int, kind: np.dtype, reduction: Reduction,
     own_parameters: bool = False,
 ) -> Callable[..., Any]:
-    """What computes what ``_fold`` does of few elements, given a tensor (see ``bound``) and any parameters."""
+    """What computes ``_fold`` of a tensor, or without ``read`` of a row, and any parameters."""
+    if not is_small(outer, length, inner):
+        return lambda tensor, *parameters: _fold(
+            tensor if read is None else read(tensor), outer, length, inner, kind, reduction, *parameters
+        )
     compute = _TRUTHS if kind.kind == "b" else kind
     parameters = compute if own_parameters else _parameter(reduction.parameter, compute)
     columns = inner > 1
@@ -135,25 +148,13 @@ def _named(name: str, kind: np.dtype, divisor: float = 1.0) -> Reduction:
 
 
 def fold_axis(
-    flat: np.ndarray, outer: int, length: int, inner: int, name: str, type: Any, divisor: float = 1.0
-) -> np.ndarray:
+    read: Any, source: np.dtype, outer: int, length: int, inner: int, name: str, type: Any, divisor: float = 1.0
+) -> Callable[[Any], Any]:
     """The reduction ``name`` over the middle axis: "sum", "prod", "max", "nonzero" ..., of this type.
 
     It is divided by ``divisor``, which is for floating-point and complex numbers.
     """
-    return _fold(flat, outer, length, inner, type.numpy, _named(name, type.numpy, divisor))
-
-
-def bound_fold_axis(
-    read: Any, source: np.dtype, outer: int, length: int, inner: int, name: str, type: Any, divisor: float = 1.0
-) -> Callable[[Any], Any]:
-    """``fold_axis`` of few elements, bound to a kernel."""
-    return bound_fold(read, source, outer, length, inner, type.numpy, _named(name, type.numpy, divisor))
-
-
-def mean_axis(flat: np.ndarray, outer: int, length: int, inner: int, type: Any) -> np.ndarray:
-    """The mean over the middle axis."""
-    return fold_axis(flat, outer, length, inner, "sum", type, float(length))
+    return _folder(read, source, outer, length, inner, type.numpy, _named(name, type.numpy, divisor))
 
 
 # -- what takes two passes --------------------------------------------------------------------------------------------
@@ -176,11 +177,11 @@ _LOGSUMEXP = (
 )
 
 
-def _bound_twice(
+def _twice(
     passes: tuple[Reduction, Reduction], read: Any, kind: np.dtype, outer: int, length: int, inner: int
 ) -> Callable[[Any], tuple[Any, Any]]:
-    first = bound_fold(None, kind, outer, length, inner, kind, passes[0])
-    second = bound_fold(None, kind, outer, length, inner, kind, passes[1], True)
+    first = _folder(None, kind, outer, length, inner, kind, passes[0])
+    second = _folder(None, kind, outer, length, inner, kind, passes[1], True)
 
     def launch(tensor: Any) -> tuple[Any, Any]:
         row = read(tensor)
@@ -191,33 +192,18 @@ def _bound_twice(
 
 
 def variance_axis(
-    flat: np.ndarray, outer: int, length: int, inner: int, correction: float, root: bool
-) -> tuple[np.ndarray, np.ndarray]:
+    read: Any, source: np.dtype, outer: int, length: int, inner: int, correction: float, root: bool
+) -> Callable[[Any], Any]:
     """The variance over the middle axis (its root if ``root``) and the mean.
 
     The variance is the sum of the squared distances from the mean, divided by ``length - correction``.
     """
-    mean, spread = _spread(length, correction, root)
-    means = _fold(flat, outer, length, inner, flat.dtype, mean)
-    return _fold(flat, outer, length, inner, flat.dtype, spread, means), means
+    return _twice(_spread(length, correction, root), read, source, outer, length, inner)
 
 
-def bound_variance_axis(
-    read: Any, source: np.dtype, outer: int, length: int, inner: int, correction: float, root: bool
-) -> Callable[[Any], Any]:
-    """``variance_axis`` of few elements, bound to kernels."""
-    return _bound_twice(_spread(length, correction, root), read, source, outer, length, inner)
-
-
-def logsumexp_axis(flat: np.ndarray, outer: int, length: int, inner: int) -> np.ndarray:
+def logsumexp_axis(read: Any, source: np.dtype, outer: int, length: int, inner: int) -> Callable[[Any], Any]:
     """The logarithm of the sum of the exponentials over the middle axis."""
-    largest = _fold(flat, outer, length, inner, flat.dtype, _LOGSUMEXP[0])
-    return _fold(flat, outer, length, inner, flat.dtype, _LOGSUMEXP[1], largest)
-
-
-def bound_logsumexp_axis(read: Any, source: np.dtype, outer: int, length: int, inner: int) -> Callable[[Any], Any]:
-    """``logsumexp_axis`` of few elements, bound to kernels."""
-    both = _bound_twice(_LOGSUMEXP, read, source, outer, length, inner)
+    both = _twice(_LOGSUMEXP, read, source, outer, length, inner)
     return lambda tensor: both(tensor)[0]
 
 
@@ -237,48 +223,36 @@ def _norm(order: float) -> Reduction:
     return Reduction(reductions.power, reductions.fold, finish=reductions.root_of_order, parameter=order)
 
 
-def norm_axis(flat: np.ndarray, outer: int, length: int, inner: int, order: float, type: Any) -> np.ndarray:
-    """The norm of this order and type of the vectors along the middle axis."""
-    return _fold(flat, outer, length, inner, type.numpy, _norm(order))
-
-
-def bound_norm_axis(
+def norm_axis(
     read: Any, source: np.dtype, outer: int, length: int, inner: int, order: float, type: Any
 ) -> Callable[[Any], Any]:
-    """``norm_axis`` of few elements, bound to a kernel."""
-    return bound_fold(read, source, outer, length, inner, type.numpy, _norm(order))
+    """The norm of this order and type of the vectors along the middle axis."""
+    return _folder(read, source, outer, length, inner, type.numpy, _norm(order))
 
 
 # -- extremes and their places ----------------------------------------------------------------------------------------
 
 
 def extreme_axis(
-    flat: np.ndarray, outer: int, length: int, inner: int, largest: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """The largest (or smallest) elements over the middle axis, and their places."""
-    out = empty_row(outer * inner, flat.dtype)
-    indices = empty_row(outer * inner, _INDICES)
-    x, values = (flat.view(_TRUTHS), out.view(_TRUTHS)) if flat.dtype.kind == "b" else (flat, out)
-    fold = reductions.larger if largest else reductions.smaller
-    if inner > 1:
-        launch(extremes.extreme_columns, x.dtype, x, length, inner, values, indices, size=x.size, fold=fold)
-    elif outer == 1 and launching.worth_threads(x.size):
-        places = empty_row(-(-length // extremes.LEAF), _INDICES)
-        launch(extremes.extreme_leaves, x.dtype, x, places, size=x.size, fold=fold)
-        launch(extremes.combine_extremes, x.dtype, x, places, values, indices, fold=fold)
-    elif out.size:
-        launch(extremes.extreme_rows, x.dtype, x, length, values, indices, size=x.size, fold=fold)
-    return out, indices
-
-
-def bound_extreme_axis(
     read: Any, source: np.dtype, outer: int, length: int, inner: int, largest: bool
-) -> Callable[[Any], Any] | None:
-    """``extreme_axis`` of few elements, bound to a kernel; None for bools, of which it takes another view."""
-    if source.kind == "b":
-        return None
-    outs = [(outer * inner, source), (outer * inner, _INDICES)]
+) -> Callable[[Any], Any]:
+    """The largest (or smallest) elements over the middle axis, and their places."""
+    size, outs = outer * length * inner, [(outer * inner, source), (outer * inner, _INDICES)]
     fold = reductions.larger if largest else reductions.smaller
-    if inner > 1:
-        return bound(extremes.extreme_columns, source, read, source, (length, inner), outs, fold=fold)
-    return bound(extremes.extreme_rows, source, read, source, (length,), outs, fold=fold)
+    kernel, sizes = (extremes.extreme_columns, (length, inner)) if inner > 1 else (extremes.extreme_rows, (length,))
+    if source.kind != "b" and is_small(outer, length, inner):
+        return bound(kernel, source, read, source, sizes, outs, fold=fold)
+
+    def run(tensor: Any) -> tuple[np.ndarray, np.ndarray]:
+        flat = tensor if read is None else read(tensor)
+        out, indices = [empty_row(*each) for each in outs]
+        x, values = (flat.view(_TRUTHS), out.view(_TRUTHS)) if source.kind == "b" else (flat, out)
+        if inner == outer == 1 and launching.worth_threads(size):
+            places = empty_row(-(-length // extremes.LEAF), _INDICES)
+            launch(extremes.extreme_leaves, x.dtype, x, places, size=size, fold=fold)
+            launch(extremes.combine_extremes, x.dtype, x, places, values, indices, fold=fold)
+        elif out.size:
+            launch(kernel, x.dtype, x, *sizes, values, indices, size=size, fold=fold)
+        return out, indices
+
+    return run

@@ -12,25 +12,31 @@ from numgrad_kernels.cpu import reductions, scans
 from ..memory import empty_row
 from . import launching
 from .launching import bound, launch
+from .reductions import is_small
 
-__all__ = ["extremes_so_far", "recurrence_axis", "scan_axis", "shift_axis"]
+__all__ = ["recurrence_axis", "shift_axis"]
+
 
 def scan_axis(
-    flat: np.ndarray, outer: int, length: int, inner: int, name: str, type: Any, backwards: bool = False
-) -> np.ndarray:
+    read: Any, source: np.dtype, outer: int, length: int, inner: int, name: str, type: Any, backwards: bool = False
+) -> Callable[[Any], Any]:
     """The running "sum", "prod" or "logsumexp" of this type, from the first element or from the last."""
-    compute, size = type.numpy, flat.size
-    out = empty_row(size, compute)
-    if size == 0:
-        return out
-    if name == "sum" and inner == 1 and outer == 1 and launching.worth_threads(size):
-        totals = empty_row(-(-length // scans.BLOCK), compute)
-        launch(scans.cumsum_blocks, compute, flat, backwards, totals, out, size=size)
-        launch(scans.join_blocks, compute, totals, backwards, out, size=size)
-        return out
+    compute, size = type.numpy, outer * length * inner
     function, sizes, parts = _scan(name, outer, length, inner)
-    launch(function, compute, flat, *sizes, backwards, out, size=size, **parts)
-    return out
+    if is_small(outer, length, inner):
+        return bound(function, compute, read, source, (*sizes, backwards), [(size, compute)], **parts)
+
+    def run(tensor: Any) -> np.ndarray:
+        flat, out = read(tensor), empty_row(size, compute)
+        if name == "sum" and inner == outer == 1 and launching.worth_threads(size):
+            totals = empty_row(-(-length // scans.BLOCK), compute)
+            launch(scans.cumsum_blocks, compute, flat, backwards, totals, out, size=size)
+            launch(scans.join_blocks, compute, totals, backwards, out, size=size)
+        elif size:
+            launch(function, compute, flat, *sizes, backwards, out, size=size, **parts)
+        return out
+
+    return run
 
 
 def _scan(name: str, outer: int, length: int, inner: int) -> tuple[Any, tuple[int, ...], dict[str, Any]]:
@@ -44,35 +50,23 @@ def _scan(name: str, outer: int, length: int, inner: int) -> tuple[Any, tuple[in
     return scans.cumsum_columns if columns else scans.cumsum_short_rows if short else scans.cumsum_rows, sizes, {}
 
 
-def bound_scan_axis(
-    read: Any, source: np.dtype, outer: int, length: int, inner: int, name: str, type: Any, backwards: bool = False
-) -> Callable[[Any], Any]:
-    """``scan_axis`` of few elements, bound to a kernel."""
-    function, sizes, parts = _scan(name, outer, length, inner)
-    outs = [(outer * length * inner, type.numpy)]
-    return bound(function, type.numpy, read, source, (*sizes, backwards), outs, **parts)
-
-
 def extremes_so_far(
-    flat: np.ndarray, outer: int, length: int, inner: int, largest: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """The largest (or smallest) elements up to each place, and the places of the last of them."""
-    out = empty_row(flat.size, flat.dtype)
-    indices = empty_row(flat.size, np.dtype(np.int64))
-    if flat.size:
-        fold = scans.later_larger if largest else scans.later_smaller
-        launch(scans.scan_extremes, flat.dtype, flat, length, inner, out, indices, size=flat.size, fold=fold)
-    return out, indices
-
-
-def bound_extremes_so_far(
     read: Any, source: np.dtype, outer: int, length: int, inner: int, largest: bool
 ) -> Callable[[Any], Any]:
-    """``extremes_so_far`` of few elements, bound to a kernel."""
+    """The largest (or smallest) elements up to each place, and the places of the last of them."""
     size = outer * length * inner
     fold = scans.later_larger if largest else scans.later_smaller
     outs = [(size, source), (size, np.dtype(np.int64))]
-    return bound(scans.scan_extremes, source, read, source, (length, inner), outs, fold=fold)
+    if is_small(outer, length, inner):
+        return bound(scans.scan_extremes, source, read, source, (length, inner), outs, fold=fold)
+
+    def run(tensor: Any) -> tuple[np.ndarray, np.ndarray]:
+        out, indices = [empty_row(*each) for each in outs]
+        if size:
+            launch(scans.scan_extremes, source, read(tensor), length, inner, out, indices, size=size, fold=fold)
+        return out, indices
+
+    return run
 
 
 def recurrence_axis(flat: np.ndarray, factors: np.ndarray, length: int, inner: int, backwards: bool) -> np.ndarray:

@@ -14,8 +14,9 @@ from numgrad_kernels.cpu import sorting
 
 from ..launches import by_numpy
 from .launching import bound
+from .reductions import is_small
 
-__all__ = ["consecutive_rows", "kth_axis", "median_axis", "mode_axis", "sort_axis", "unique_elements", "unique_rows"]
+__all__ = ["consecutive_rows", "kth_axis", "median_axis", "mode_axis", "unique_elements", "unique_rows"]
 
 
 def _lines(flat: np.ndarray, outer: int, length: int, inner: int) -> np.ndarray:
@@ -40,29 +41,31 @@ def _picked(lines: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return _row(np.take_along_axis(lines, places, -1)), _row(places)
 
 
-@by_numpy("numpy.argsort")
-def sort_axis(
-    flat: np.ndarray, outer: int, length: int, inner: int, descending: bool, count: int | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """The sorted elements, or the first ``count`` of them, and where they stood."""
-    lines = _lines(flat, outer, length, inner)
-    return _picked(lines, _order(lines, descending)[..., :count])
-
-
 #: Elements of a line in order up to which it is quicker to put each one in among them.
 _FEW = 64
 
 
-def bound_sort_axis(
+def sort_axis(
     read: Any, source: np.dtype, outer: int, length: int, inner: int, descending: bool, count: int | None = None
-) -> Callable[[Any], Any] | None:
-    """``sort_axis`` of few elements, bound to a kernel; None where it sorts long lines."""
+) -> Callable[[Any], Any]:
+    """What gives the sorted elements of tensors of one layout (see ``reductions``), or the first ``count`` of them,
+    and where they stood.
+    """
     kept = length if count is None else count
-    if not 0 < kept <= _FEW or source.kind == "b":
-        return None
-    outs = [(outer * kept * inner, source), (outer * kept * inner, np.dtype(np.int64))]
-    order = sorting.descending if descending else sorting.before
-    return bound(sorting.sort_lines, source, read, source, (length, inner, kept), outs, before=order)
+    if is_small(outer, length, inner) and 0 < kept <= _FEW and source.kind != "b":
+        outs = [(outer * kept * inner, source), (outer * kept * inner, np.dtype(np.int64))]
+        order = sorting.descending if descending else sorting.before
+        return bound(sorting.sort_lines, source, read, source, (length, inner, kept), outs, before=order)
+    return lambda tensor: sorted_row(read(tensor), outer, length, inner, descending, count)
+
+
+@by_numpy("numpy.argsort")
+def sorted_row(
+    flat: np.ndarray, outer: int, length: int, inner: int, descending: bool, count: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The sorted elements of a row, or the first ``count`` of them, and where they stood."""
+    lines = _lines(flat, outer, length, inner)
+    return _picked(lines, _order(lines, descending)[..., :count])
 
 
 def _first_places(lines: np.ndarray, values: np.ndarray) -> np.ndarray:

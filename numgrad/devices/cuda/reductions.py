@@ -17,9 +17,7 @@ from .launching import THREADS, launch
 from .lines import power_of_two
 from .memory import empty_row, no_row
 
-__all__ = [
-    "extreme_axis", "fold_axis", "logsumexp_axis", "mean_axis", "norm_axis", "variance_axis",
-]
+__all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "norm_axis", "variance_axis"]
 
 #: Elements that a thread folds at least before a column is shared among blocks, or a row among more threads.
 _LEAST = 16
@@ -118,11 +116,6 @@ def fold_axis(
         finish=finish, divisor=divisor,
     )
     return out
-
-
-def mean_axis(flat: DeviceRow, outer: int, length: int, inner: int, type: Any) -> DeviceRow:
-    """The mean over the middle axis."""
-    return fold_axis(flat, outer, length, inner, "sum", type, float(length))
 
 
 def variance_axis(

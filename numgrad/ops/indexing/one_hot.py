@@ -46,9 +46,12 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 
 @each
 def _one_hot(tensor: Tensor, num_classes: int) -> Tensor:
-    row = row_of(tensor)
+    row, type = row_of(tensor), tensor._layout.type
     if row.size and (num_classes <= 0 or not tensor.is_cuda):  # a GPU looks where it puts the ones
-        low, high = [devices.extreme_axis(row, 1, row.size, 1, largest)[0].item(0) for largest in (False, True)]
+        low, high = [
+            devices.axis_launcher("fold_axis", row_of, type, (1, row.size, 1), name, type)(tensor).item(0)
+            for name in ("min", "max")
+        ]
         if low < 0:
             raise RuntimeError(f"Class values must be non-negative, but one is {low}.")
         if num_classes == -1:
