@@ -31,7 +31,7 @@ from .table import public
 
 __all__ = [
     "assembler", "check_memory_format", "clone", "clone_op", "contiguous", "contiguous_op", "convert", "copier",
-    "copy_program", "fill_program", "filling", "kept_copy", "kept_layout", "kept_strides", "repeated_zero", "row_of",
+    "fill_program", "filling", "kept_copy", "kept_layout", "kept_strides", "repeated_zero", "row_of",
     "row_reader", "same", "to_type", "warn_of_loss", "write", "writer", "writers", "writing",
 ]
 

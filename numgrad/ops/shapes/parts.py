@@ -24,8 +24,8 @@ def part_written(grad_output: Layout, shape: tuple[int, ...], strides: tuple[int
     The part has the tensor's shape, ``strides``, and begins ``step`` elements later for each 1 of a number.
     """
     type = grad_output.type
-    write = writer(grad_output, layout_of(type, grad_output.shape, strides))
     part, out = layout_of(type, grad_output.shape, strides), layout_of(type, shape)
+    write = writer(grad_output, part)
     zeros = devices.memory_launcher(out, True)
 
     def launch(tensor: Tensor, number: int = 0, *_: int) -> Any:
