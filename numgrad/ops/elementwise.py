@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import devices
 from .._layout import Layout, outgrown
-from .._tensor import Tensor, check_in_place, tensor_of
+from .._tensor import Tensor, check_in_place
 from .._types import (
     bool_,
     default_dtype_changed,
@@ -35,13 +35,23 @@ from .callables import function_of, in_place
 from .dispatch import change, perform
 from .entries import Entries, Entry
 from .numbers import NUMBERS, check_fits, plain_number
-from .plan import PointwiseNode, PointwiseRecipe, Rules, common_device, common_shape, kinds_passed, new_layout, operand
-from .promotion import number_dtype, result_dtype
+from .plan import (
+    PointwiseNode,
+    PointwiseRecipe,
+    Rules,
+    common_device,
+    common_shape,
+    given_of,
+    kinds_passed,
+    new_layout,
+    operand,
+)
+from .promotion import meeting_dtype, number_dtype
 from .sharing import check_overlap
 from .table import Op, attach, public, public_functions
 from .transforms import PointwiseCall, transformed
 
-__all__ = ["Pointwise", "check_target", "pointwise", "prepared"]
+__all__ = ["Pointwise", "check_target", "pointwise"]
 
 
 class Pointwise(Op):
@@ -146,34 +156,31 @@ class Pointwise(Op):
             rules = self.rules_of[key] = Rules(self, which, details.statics)
         return PointwiseRecipe(details.node_class, rules, details.compute, details.passed, details.types)
 
-    def compute_types(self, operands: Sequence[Any]) -> tuple[dtype, dtype]:
-        """The dtype to compute in and that of the result.
+    def compute_types(self, given: Sequence[Any]) -> tuple[dtype, dtype]:
+        """The dtype to compute in and that of the result, for operands of these layouts, or numbers of these classes.
 
         Raises:
             RuntimeError, NotImplementedError: the operation is not defined for that dtype.
         """
-        key = tuple([
-            v.__class__ if v.__class__ in NUMBERS else v._layout.type if v._layout.shape else (v._layout.type,)
-            for v in operands
-        ])
+        key = tuple([own if own.__class__ is not Layout else own.type if own.shape else (own.type,) for own in given])
         found = self.types.get(key)
         if found is None:
-            found = self.types[key] = self._types(operands)
+            found = self.types[key] = self._types(given)
         return found
 
-    def _types(self, operands: Sequence[Any]) -> tuple[dtype, dtype]:
-        values = [v for name, v in zip(self.inputs, operands, strict=True) if name not in self.conditions]
-        compute = result_dtype(values)
-        tensors = [v for v in values if isinstance(v, Tensor)]
+    def _types(self, given: Sequence[Any]) -> tuple[dtype, dtype]:
+        values = [own for name, own in zip(self.inputs, given, strict=True) if name not in self.conditions]
+        compute = meeting_dtype(values)
+        layouts = [own for own in values if isinstance(own, Layout)]
         message = self.refused.get(compute)
-        for value in values:
-            kind = value._layout.type.dtype if isinstance(value, Tensor) else number_dtype(value)
+        for own in values:
+            kind = own.type.dtype if isinstance(own, Layout) else number_dtype(own())
             message = message or self.refused_operands.get(kind)
         if message is None and compute.kind not in self.dtypes:
             message = f"\"{self.name.removesuffix('_op')}_cpu\" not implemented for '{compute.legacy}'"
         if message is not None:
             error = NotImplementedError if "not implemented" in message else RuntimeError
-            raise error(f"{message} (shapes {', '.join([str(list(t._layout.shape)) for t in tensors])})")
+            raise error(f"{message} (shapes {', '.join([str(list(own.shape)) for own in layouts])})")
         if self.result == "float" and compute.category < float32.category:
             compute = get_default_dtype()
         if self.result == "bool":
@@ -202,18 +209,18 @@ class Pointwise(Op):
         return program
 
     def launcher(
-        self, operands: Sequence[Any], out: Layout, into: bool = False, compute: dtype | None = None
+        self, given: Sequence[Any], out: Layout, into: bool = False, compute: dtype | None = None
     ) -> Callable[..., Any]:
         """What computes it of operands of these layouts, or numbers of these classes; in the dtype of the first."""
-        layouts = [v if isinstance(v, Layout) else None for v in operands]
-        kinds = [v.type.numpy if isinstance(v, Layout) else v for v in operands]
-        program = self.program(kinds, self.statics, compute or operands[0].type.dtype, out.type.dtype)
-        return devices.pointwise_launcher(program, layouts, [out], into)
+        kinds = [own.type.numpy if isinstance(own, Layout) else own for own in given]
+        program = self.program(kinds, self.statics, compute or given[0].type.dtype, out.type.dtype)
+        return devices.pointwise_launcher(program, given, [out], into)
 
     def run(self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None = None) -> Tensor:
         """Compute, into a new tensor or in place into ``into``, and record."""
         if state.mode & TRANSFORMED:
-            op = self._for(operands, into)
+            operands = self.prepared(operands)
+            op = self._for(given_of(operands), into is not None)
             return transformed(PointwiseCall(op, operands, statics, into))
         if into is not None:
             check_target(into, operands)
@@ -246,76 +253,90 @@ class Pointwise(Op):
             RuntimeError, NotImplementedError: the operation is not defined for these dtypes, shapes or devices.
         """
         try:
-            key: Any = [v.__class__ if v.__class__ in NUMBERS else v._layout for v in operands]
+            given = given_of(operands)
         except AttributeError:
-            operands = [prepared(self, name, v) for name, v in zip(self.inputs, operands, strict=True)]
-            key = [v.__class__ if v.__class__ in NUMBERS else v._layout for v in operands]
-        entries = self.entries
-        if into is not None:
-            entries = self.entries_into
-        if statics is not self.statics:
-            baked = self.baked_numbers
-            key += [(v.__class__, v) if v in baked else v.__class__ for v in statics.values()]
-            entries = self.entries_configured
-        if into is not None:
-            key.append(into._layout)
-        key = key[0] if len(key) == 1 else tuple(key)
-        entry = entries.find(key)
+            operands = self.prepared(operands)
+            given = given_of(operands)
+        entry = self._found(given, statics, None if into is None else into._layout)
         if entry is None:
-            if not any(isinstance(value, Tensor) for value in operands):
-                raise _no_operand(self, self.inputs[0], operands[0], Tensor)
-            entry = entries.add(key, self._for(operands, into).prepare(operands, statics, into))
+            raise _no_operand(self, self.inputs[0], operands[0], Tensor)
         return entry, operands
 
-    def decided(self, operands: Sequence[Any], **numbers: Any) -> tuple[Layout, Callable[..., Any]]:
+    def _found(self, given: list[Any], statics: Mapping[str, Any], into: Layout | None) -> Entry | None:
+        """What a call with such operands comes to; None if no tensor is among them."""
+        entries = self.entries
+        key: Any = given
+        if into is not None:
+            entries = self.entries_into
+            key = [*key, into]
+        if statics is not self.statics:
+            baked = self.baked_numbers
+            key = [*key, *[(v.__class__, v) if v in baked else v.__class__ for v in statics.values()]]
+            entries = self.entries_configured
+        key = key[0] if len(key) == 1 else tuple(key)
+        entry = entries.find(key)
+        if entry is None and any(own.__class__ is Layout for own in given):
+            entry = entries.add(key, self._for(given, into is not None).prepare(given, statics, into))
+        return entry
+
+    def prepared(self, operands: Sequence[Any]) -> list[Any]:
+        """The operands as tensors and Python's numbers.
+
+        Raises:
+            TypeError: one is neither, nor NumPy's.
+        """
+        return [_prepared(self, name, value) for name, value in zip(self.inputs, operands, strict=True)]
+
+    def decided(self, given: Sequence[Any], **numbers: Any) -> tuple[Layout, Callable[..., Any]]:
         """The layout of the result for operands of these layouts, or numbers, and what computes it, unrecorded."""
-        given = [tensor_of(value, None) if isinstance(value, Layout) else value for value in operands]
         statics = self.completed(numbers.items()) if numbers else self.statics
-        entry, _ = self.entry(given, statics)
+        entry = self._found([own if isinstance(own, Layout) else own.__class__ for own in given], statics, None)
+        assert entry is not None
         passed = [statics[name] for name in entry.details.passed]
         return entry.layout, (lambda *values: entry.launch(*values, *passed)) if passed else entry.launch
 
-    def _for(self, operands: Sequence[Any], into: Tensor | None) -> Pointwise:
+    def _for(self, given: Sequence[Any], in_place: bool) -> Pointwise:
         """The operation that does it for operands of these kinds of numbers."""
-        if self.complex_entry is None or not any(map(_is_complex, operands)):
+        other = self.complex_entry
+        kinds = [own.type.dtype.kind if isinstance(own, Layout) else "c" if own is complex else "" for own in given]
+        if other is None or "c" not in kinds:
             return self
-        if self.real and into is not None:
+        if self.real and in_place:
             raise RuntimeError(f"In-place {self.name} is not supported for complex tensors.")
-        return self.complex_entry
+        return other
 
-    def prepare(self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None) -> Entry:
-        """Decide what a call comes to; nothing is computed, and of the operands only layouts are looked at."""
-        compute, kind = self.compute_types(operands)
+    def prepare(self, given: Sequence[Any], statics: Mapping[str, Any], into: Layout | None) -> Entry:
+        """Decide what a call comes to, by the layouts of its operands, or the classes of numbers."""
+        compute, kind = self.compute_types(given)
         if not compute.is_complex:
             _check_real(statics)
-        shape = common_shape(operands)
+        shape = common_shape(given)
         if into is None:
-            out = new_layout(operands, shape, tensor_type(kind, common_device(operands)))
+            out = new_layout(given, shape, tensor_type(kind, common_device(given)))
         else:
-            out = into._layout
+            out = into
             if shape != out.shape:
                 raise outgrown(out.shape, shape)
             if kind.category > out.type.dtype.category:
                 raise _not_cast(kind, out.type.dtype)
-        program = self.program(kinds_passed(operands, out), statics, compute, out.type.dtype)
+        program = self.program(kinds_passed(given, out), statics, compute, out.type.dtype)
         passed = tuple([i.name for i in program.arguments if i.name in self.statics])
-        layouts = [None if value.__class__ in NUMBERS else value._layout for value in operands]
-        types = [layout and layout.type for layout in layouts]
-        launch = devices.pointwise_launcher(program, [*layouts, *[None] * len(passed)], [out], into is not None)
+        types = [own.type if isinstance(own, Layout) else None for own in given]
+        launch = devices.pointwise_launcher(program, [*given, *[None] * len(passed)], [out], into is not None)
         if compute.kind in "bi":
             if statics is not self.statics:
                 _check_statics(statics.items(), compute)
-                numbers = [*enumerate(passed, len(operands))]
-                launch = _checked(lambda given: _check_statics([(n, given[i]) for i, n in numbers], compute), launch)
+                numbers = [*enumerate(passed, len(given))]
+                launch = _checked(lambda values: _check_statics([(n, values[i]) for i, n in numbers], compute), launch)
             if self.check_integers is not None:
                 launch = _checked(self.check_integers, launch)
         node_class = self.node_class
         for position, own in self.numbers.items():
-            if operands[position].__class__ in NUMBERS:
+            if given[position].__class__ is not Layout:
                 node_class = own
         recorded = bool(self.rules) and out.type.dtype.differentiable
         positions = None if len(passed) == len(self.statics) else (
-            *range(len(operands)), *[len(operands) + n for n, name in enumerate(self.statics) if name in passed]
+            *range(len(given)), *[len(given) + n for n, name in enumerate(self.statics) if name in passed]
         )
         return Entry(self, launch, out, recorded, _Details(compute, statics, passed, positions, types, node_class))
 
@@ -356,8 +377,7 @@ def _as_number(op: Pointwise, name: str, value: Any) -> bool | int | float | com
     raise TypeError(f"{op.name}(): argument '{name}' must be a number, not {type(value).__name__}")
 
 
-def prepared(op: Pointwise, name: str, value: Any) -> Any:
-    """An operand as a tensor or a Python number."""
+def _prepared(op: Pointwise, name: str, value: Any) -> Any:
     if isinstance(value, Tensor) or value.__class__ in NUMBERS:
         return value
     if isinstance(value, np.generic):
@@ -371,11 +391,6 @@ def prepared(op: Pointwise, name: str, value: Any) -> Any:
 
 def _no_operand(op: Pointwise, name: str, value: Any, kind: Any) -> TypeError:
     return wrong_kind(op.name.removesuffix("_op"), name, op.inputs.index(name) + 1, kind, value)
-
-
-def _is_complex(value: Any) -> bool:
-    """Whether a tensor, an array or a number is complex."""
-    return isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", None) == "c"
 
 
 def _check_real(statics: Mapping[str, Any]) -> None:

@@ -26,7 +26,7 @@ from .batches import cut, is_batched, is_mapped, zeros_beside
 from .copying import clone_op, convert
 from .new import filled_of
 from .overwriting import OverwriteCall, copy_, zero_
-from .plan import as_gradient
+from .plan import as_gradient, given_of
 from .pointwise.arithmetic import add
 from .pointwise.complexes import real
 from .recipes import OUTPUT
@@ -88,7 +88,7 @@ def _pointwise_tangent(
     ]
     if not wanted:
         return None
-    compute = tensor_type(op.compute_types(call.args)[0], type.device)
+    compute = tensor_type(op.compute_types(given_of(call.args))[0], type.device)
     values = {**call.statics, "out": out}
     values.update({n: _as_operand(op, n, value, compute) for n, value in zip(op.inputs, call.args, strict=True)})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from .elementwise import Pointwise
 
 __all__ = [
-    "PointwiseNode", "PointwiseRecipe", "Rules", "as_gradient", "common_device", "common_shape", "kinds_passed",
-    "new_layout", "operand",
+    "PointwiseNode", "PointwiseRecipe", "Rules", "as_gradient", "common_device", "common_shape", "given_of",
+    "kinds_passed", "new_layout", "operand",
 ]
 
 
@@ -103,13 +103,12 @@ class PointwiseRecipe(Recipe):
 
     def find(self, key: Any, gradient: Tensor, values: Sequence[Any], types: Sequence[Any]) -> Any:
         """What computes gradients of these types from operands of these layouts."""
-        operands = [gradient, *values]
+        given = given_of((gradient, *values))
         shape = gradient._layout.shape
-        strides = new_layout(operands, shape, gradient._layout.type).strides
+        strides = new_layout(given, shape, gradient._layout.type).strides
         outs = [layout_of(type, shape, strides) for type in types]
-        kinds = tuple(kinds_passed(operands, outs[0]))
-        program = self.rules.program(kinds, self.compute, [type.dtype for type in types])
-        launch = devices.pointwise_launcher(program, [_layout(value) for value in operands], outs)
+        program = self.rules.program(kinds_passed(given, outs[0]), self.compute, [type.dtype for type in types])
+        launch = devices.pointwise_launcher(program, given, outs)
         if len(self.launches) >= _MOST_LAUNCHES:
             self.launches.clear()
         found = self.launches[key] = launch, outs
@@ -223,10 +222,6 @@ class PointwiseNode(RecordedNode):
         return types
 
 
-def _layout(value: Any) -> Layout | None:
-    return None if value.__class__ in NUMBERS else value._layout
-
-
 def operand(name: str, kind: Any, cast: bool) -> devices.Operand:
     """The description of a kernel's input."""
     if isinstance(kind, np.dtype):
@@ -234,9 +229,14 @@ def operand(name: str, kind: Any, cast: bool) -> devices.Operand:
     return devices.Operand(name, np.dtype(kind), scalar=True, cast=cast)
 
 
-def new_layout(operands: Sequence[Any], shape: tuple[int, ...], type: Any) -> Layout:
-    """The layout that PyTorch would give a new tensor computed from these, of which those of the CPU may be numbers."""
-    layouts = [value._layout for value in operands if value.__class__ not in NUMBERS]
+def given_of(operands: Iterable[Any]) -> list[Any]:
+    """What is known of operands before their elements are: the layouts of tensors, the classes of numbers."""
+    return [value.__class__ if value.__class__ in NUMBERS else value._layout for value in operands]
+
+
+def new_layout(given: Sequence[Any], shape: tuple[int, ...], type: Any) -> Layout:
+    """The layout that PyTorch would give a new tensor computed from operands of these layouts, or numbers."""
+    layouts = [own for own in given if own.__class__ is Layout]
     first = layouts[0]
     whole = first.row_major and first.shape == shape and 1 not in shape and 0 not in shape
     if whole or all(layout.contiguous and (not layout.shape or layout.shape == shape) for layout in layouts):
@@ -244,27 +244,28 @@ def new_layout(operands: Sequence[Any], shape: tuple[int, ...], type: Any) -> La
     return layout_of(type, shape, output_strides(shape, tuple([(layout.shape, layout.strides) for layout in layouts])))
 
 
-def common_shape(operands: Sequence[Any]) -> tuple[int, ...]:
-    """The shape that the tensors among the operands are broadcast to."""
-    shapes = [value._layout.shape for value in operands if value.__class__ not in NUMBERS]
+def common_shape(given: Sequence[Any]) -> tuple[int, ...]:
+    """The shape that tensors of these layouts, beside numbers, are broadcast to."""
+    shapes = [own.shape for own in given if own.__class__ is Layout]
     first = shapes[0]
     return first if all(shape == first for shape in shapes) else broadcast_shapes(*shapes)
 
 
-def common_device(operands: Sequence[Any]) -> device:
-    """The device that pointwise operations on these tensors run on: 0-d tensors of the CPU may stand beside others.
+def common_device(given: Sequence[Any]) -> device:
+    """The device that pointwise operations on tensors of these layouts run on: 0-d ones of the CPU may stand beside
+    others.
 
     Raises:
         RuntimeError: they are on several.
     """
-    tensors = [value for value in operands if value.__class__ not in NUMBERS]
-    place = tensors[0]._layout.type.device
-    for tensor in tensors:
-        other = tensor._layout.type.device
+    layouts = [own for own in given if own.__class__ is Layout]
+    place = layouts[0].type.device
+    for own in layouts:
+        other = own.type.device
         if other is not place and other != place:
-            if place.type == "cpu" and not any(t._layout.shape for t in tensors if t._layout.type.device.type == "cpu"):
+            if place.type == "cpu" and not any(each.shape for each in layouts if each.type.device.type == "cpu"):
                 place = other
-            elif other.type != "cpu" or tensor._layout.shape:
+            elif other.type != "cpu" or own.shape:
                 raise RuntimeError(
                     f"Expected all tensors to be on the same device, but found at least two devices, {other} and "
                     f"{place}!" if place.type == "cpu" else
@@ -274,21 +275,20 @@ def common_device(operands: Sequence[Any]) -> device:
     return place
 
 
-def kinds_passed(operands: Sequence[Any], out: Layout) -> list[Any]:
+def kinds_passed(given: Sequence[Any], out: Layout) -> tuple[Any, ...]:
     """What a program is to know of its operands: the dtype of an array, or the class of a number.
 
     A tensor that repeats one value on the CPU is passed as that, as are 0-d tensors of the CPU beside others.
     """
-    kinds: list[Any] = []
-    for value in operands:
-        if value.__class__ in NUMBERS:
-            kinds.append(value.__class__)
-            continue
-        layout = value._layout
-        own = layout.contiguous and layout.shape == out.shape and layout.type.device is out.type.device
-        repeats = layout.type.device.type == "cpu" and layout.size > 0 and not any(layout.strides)
-        kinds.append(_NUMBERS_OF[layout.type.dtype.kind] if repeats and not own else layout.type.numpy)
-    return kinds
+    return tuple([own if own.__class__ is not Layout else _kind_passed(own, out) for own in given])
+
+
+def _kind_passed(layout: Layout, out: Layout) -> Any:
+    type = layout.type
+    if any(layout.strides) or type.device.type != "cpu" or not layout.size:
+        return type.numpy
+    own = layout.contiguous and layout.shape == out.shape and type.device is out.type.device
+    return type.numpy if own else _NUMBERS_OF[type.dtype.kind]
 
 
 #: The classes of the numbers that are read from tensors.
@@ -302,7 +302,7 @@ def as_gradient(result: Any, gradient: Tensor) -> Tensor:
     layout = gradient._layout
     if is_batched(gradient):  # a tangent may be overwritten with what differs among the examples
         return zeros_beside((gradient,), layout.shape, layout.type)
-    own = new_layout([gradient], layout.shape, layout.type)
+    own = new_layout([layout], layout.shape, layout.type)
     return strided(devices.zeros(own.shape, own.type), own.shape, own.strides, 0, own.type)
 
 

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from .._layout import Layout
 from .._tensor import Tensor
 from .._types import bool_, complex_of, dtype, get_default_dtype, int64
 from .arguments import checked
+from .numbers import plain_number
 from .table import public
 
-__all__ = ["can_cast", "number_dtype", "promote_types", "result_dtype", "result_type"]
+__all__ = ["can_cast", "meeting_dtype", "number_dtype", "promote_types", "result_dtype", "result_type"]
 
 
 @checked
@@ -45,17 +47,24 @@ def number_dtype(value: Any) -> dtype:
 
 
 def result_dtype(operands: Iterable[Any]) -> dtype:
-    """The dtype in which tensors and Python numbers meet.
+    """The dtype in which tensors and Python numbers meet."""
+    return meeting_dtype([
+        value._layout if isinstance(value, Tensor) else plain_number(value).__class__ for value in operands
+    ])
+
+
+def meeting_dtype(given: Iterable[Any]) -> dtype:
+    """The dtype in which tensors of these layouts and numbers of these classes meet.
 
     Tensors with dimensions decide.  A 0-d tensor, and after it a number, only counts if it is of a higher
     category (bool, integer, floating point, complex).
     """
     by_rank: list[dtype | None] = [None, None, None]  # numbers, 0-d tensors, tensors with dimensions
-    for operand in operands:
-        if isinstance(operand, bool | int | float | complex):
-            rank, kind = 0, number_dtype(operand)
+    for own in given:
+        if isinstance(own, Layout):
+            rank, kind = (2 if own.shape else 1), own.type.dtype
         else:
-            rank, kind = (2 if operand._layout.shape else 1), operand._layout.type.dtype
+            rank, kind = 0, number_dtype(own())
         present = by_rank[rank]
         by_rank[rank] = kind if present is None else promote_types(present, kind)
     result: dtype | None = None

@@ -48,9 +48,9 @@ def pointwise_kernel(program: Program, rank: int, contiguous: bool, parallel: bo
 
 
 def pointwise_launcher(
-    program: Program, operands: Sequence[Layout | None], outs: Sequence[Layout], into: bool = False
+    program: Program, operands: Sequence[Any], outs: Sequence[Layout], into: bool = False
 ) -> Callable[..., Any]:
-    """A function that runs ``program`` on tensors of these layouts, and on numbers, for which None stands.
+    """A function that runs ``program`` on tensors of these layouts, and on numbers, for which anything else stands.
 
     It returns the memory of new outputs of the layouts ``outs``, in a tuple if there are several.  With ``into`` it
     takes after the operands the tensors to write to, and returns nothing.  A tensor in the place of a scalar of the
@@ -59,10 +59,11 @@ def pointwise_launcher(
     size, shape = outs[0].size, outs[0].shape
     check_countable(shape, outs[0].type.numpy)
     scalars = [operand.scalar for operand in program.arguments]
-    arrays = [layout for layout, scalar in zip(operands, scalars, strict=True) if layout is not None and not scalar]
+    arrays = [own for own, scalar in zip(operands, scalars, strict=True) if own.__class__ is Layout and not scalar]
     layouts = [*arrays, *outs]
     forms = "".join(
-        "n" if layout is None else "v" if scalar else "a" for layout, scalar in zip(operands, scalars, strict=True)
+        "n" if own.__class__ is not Layout else "v" if scalar else "a"
+        for own, scalar in zip(operands, scalars, strict=True)
     )
     rows = all(layout.contiguous and layout.shape == shape for layout in layouts)
     rank, inner, nest = 1, "", None

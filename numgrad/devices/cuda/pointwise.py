@@ -62,9 +62,9 @@ def _is_aligned(value: Any) -> bool:
 
 
 def pointwise_launcher(
-    program: Program, operands: Sequence[Layout | None], outs: Sequence[Layout], into: bool = False
+    program: Program, operands: Sequence[Any], outs: Sequence[Layout], into: bool = False
 ) -> Callable[..., Any]:
-    """A function that runs ``program`` on tensors of these layouts, and on numbers, for which None stands.
+    """A function that runs ``program`` on tensors of these layouts, and on numbers, for which anything else stands.
 
     It returns the memory of new outputs of the layouts ``outs``, in a tuple if there are several.  With ``into`` it
     takes after the operands the tensors to write to, and returns nothing.  A tensor in the place of a scalar of the
@@ -72,7 +72,7 @@ def pointwise_launcher(
     """
     size, shape, device = outs[0].size, outs[0].shape, outs[0].type.place or 0
     forms = [
-        None if layout is None else _as_value if operand.scalar else layout
+        None if layout.__class__ is not Layout else _as_value if operand.scalar else layout
         for layout, operand in zip(operands, program.arguments, strict=True)
     ]
     arrays = [form for form in forms if isinstance(form, Layout)]

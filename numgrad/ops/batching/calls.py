@@ -19,9 +19,9 @@ from ...autograd.views import check_writable, reshaped_in_place, views
 from ..batches import Batched, below, expanded, lifted, mapped, take_on
 from ..copying import convert
 from ..dispatch import begin, connect, finish
-from ..elementwise import check_target, prepared
+from ..elementwise import check_target
 from ..overwriting import OverwriteCall, copy_
-from ..plan import common_shape
+from ..plan import common_shape, given_of
 from ..shapes.joining import stack_op
 from ..shapes.parts import select_op
 from ..shapes.views import reshape
@@ -130,15 +130,15 @@ def _like(given: Any, parts: tuple[Any, ...]) -> Any:
 def pointwise(call: PointwiseCall, level: Batched) -> Tensor:
     """A pointwise operation, in place if there is a target."""
     op, statics, target = call.op, call.statics, call.target
-    operands = [prepared(op, name, value) for name, value in zip(op.inputs, call.args, strict=True)]
+    operands = list(call.args)
     if target is not None:
         _check_room(level, target, operands, "inplace arithmetic")
         target = _own(level, target, operands)
         operands[0] = target
     operands = list(_all_lifted(level, operands))
     tensors = tensors_of(operands)
-    compute, kind = op.compute_types(operands)
-    shape = common_shape(tensors)
+    compute, kind = op.compute_types(given_of(operands))
+    shape = common_shape(given_of(tensors))
     if target is not None:
         check_target(target, operands)
     entry, operands = op.entry(operands, statics, target)
@@ -146,7 +146,8 @@ def pointwise(call: PointwiseCall, level: Batched) -> Tensor:
     batched = not all(map(is_shared, tensors))
     with below(level):
         values = [aligned(value, len(shape)) if isinstance(value, Tensor) else value for value in operands]
-        if batched and op.compute_types(values) != (compute, kind):  # examples without dimensions count for less
+        # Examples without dimensions count for less.
+        if batched and op.compute_types(given_of(values)) != (compute, kind):
             values = [
                 convert(value, compute) if isinstance(value, Tensor) and name not in op.conditions else value
                 for name, value in zip(op.inputs, values, strict=True)
