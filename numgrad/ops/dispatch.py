@@ -219,6 +219,17 @@ def caller(entry: Entry) -> Callable[..., Any]:
             _record_one(entry, out, (input,))
         return out
 
+    def two(input: Tensor, other: Tensor) -> Tensor:
+        mode = state.mode
+        if mode & GRAD or mode > ORDINARY:
+            return perform(entry, (input, other))
+        try:
+            out = tensor_of(layout, launch(input, other))
+        except MemoryError as error:
+            raise devices.from_numpy(error) from None
+        out._origin = UNRECORDED
+        return out
+
     def computed(*operands: Tensor) -> Tensor:
         mode = state.mode
         if mode & GRAD or mode > ORDINARY:
@@ -232,8 +243,9 @@ def caller(entry: Entry) -> Callable[..., Any]:
 
     if layout.__class__ is not Layout or (step is not None and launch.__class__ is not int):
         return several
-    alone = len(entry.op.operand_positions) == 1 and not entry.op.sequence
-    return view if step is not None else one if alone else computed
+    if step is not None:
+        return view
+    return computed if entry.op.sequence else {1: one, 2: two}.get(len(entry.op.operand_positions), computed)
 
 
 def _record_one(entry: Entry, out: Tensor, operands: Sequence[Any]) -> None:

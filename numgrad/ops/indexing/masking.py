@@ -59,12 +59,12 @@ def _filler(input: Layout, mask: Layout, value: Any, out: Layout, into: bool) ->
     write = choose.op.launcher([mask, passed, input], out, into, kind)
     plain = value is float and kind.is_floating_point
 
-    def number(value: Any) -> Any:
+    def held(value: Any) -> Any:
         return value if plain and -1e30 < value < 1e30 else number_in(value, type)
 
     if into:
-        return lambda input, mask, value, target: write(mask, number(value), input, target)
-    return lambda input, mask, value: write(mask, number(value), input)
+        return lambda input, mask, value, target: write(mask, held(value), input, target)
+    return lambda input, mask, value: write(mask, held(value), input)
 
 
 @masked_fill_number.gradient("input")

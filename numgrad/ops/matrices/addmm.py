@@ -17,7 +17,7 @@ from ..._types import bool_, dtype
 from ...autograd.grad_mode import GRAD, ORDINARY, state
 from ..arguments import checked
 from ..copying import convert, row_reader
-from ..dispatch import perform
+from ..dispatch import caller, perform
 from ..entries import Entry
 from ..new import filled_of
 from ..numbers import NUMBERS
@@ -390,19 +390,19 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alph
 
 
 @functools.lru_cache(maxsize=4096)
-def _unrecorded(input: Layout, weight: Layout, bias: Layout | None) -> Entry | None:
+def _unrecorded(input: Layout, weight: Layout, bias: Layout | None) -> Any:
     """What the layer comes to for a matrix where nothing is recorded: then no view of the weight need be made."""
     if len(input.shape) != 2 or len(weight.shape) != 2 or (bias is not None and not bias.contiguous):
         return None
     turned, _ = t_op.prepare(weight)
     if bias is None:
         layout, _ = mm_op.prepare(input, turned)
-        return Entry(mm_op, devices.product_launcher(input, weight, (False, True)), layout, False)
+        return caller(Entry(mm_op, devices.product_launcher(input, weight, (False, True)), layout, False))
     layout, _ = addmm_op.prepare(bias, input, turned, int, int)
     if bias.shape != layout.shape[1:]:
         return None
     multiply, read = devices.product_launcher(input, weight, (False, True)), row_reader(bias)
-    return Entry(addmm_op, lambda rows, factors, row: multiply(rows, factors, read(row)), layout, False)
+    return caller(Entry(addmm_op, lambda rows, factors, row: multiply(rows, factors, read(row)), layout, False))
 
 
 @checked
@@ -423,9 +423,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if mode <= ORDINARY and not (
         mode & GRAD and (input._requires_grad or weight._requires_grad or (bias is not None and bias._requires_grad))
     ):
-        entry = _unrecorded(input._layout, weight._layout, None if bias is None else bias._layout)
-        if entry is not None:
-            return perform(entry, (input, weight, bias) if bias is not None else (input, weight))
+        call = _unrecorded(input._layout, weight._layout, None if bias is None else bias._layout)
+        if call is not None:
+            return call(input, weight) if bias is None else call(input, weight, bias)
     if bias is None:
         return matmul(input, t(weight))
     if rank == 2:

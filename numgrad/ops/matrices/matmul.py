@@ -12,7 +12,7 @@ from ..._layout import Layout, broadcast_shapes, layout_of, numel
 from ..._tensor import Tensor, tensor_of
 from ...autograd.grad_mode import GRAD, TRACED, state
 from ..copying import contiguous
-from ..dispatch import perform, result_of
+from ..dispatch import caller, result_of
 from ..entries import Entries
 from ..planned import planned
 from ..pointwise.arithmetic import conj, conj_physical, mul
@@ -113,14 +113,22 @@ def _turned_stack(stack: Tensor) -> Tensor:
     return transpose_op(stack, 1, 2)
 
 
+#: The calls of products, by the operation and the layouts of the factors; of matmul without the operation.
+_calls = Entries()
+_known_calls = _calls.recent
+
+
 def _called(op: Any, input: Any, other: Any) -> Tensor:
     """One of these products."""
     try:
-        entry = op.recent.get((input._layout, other._layout))
+        key = op, input._layout, other._layout
     except AttributeError:
         check_tensors(op.name.removesuffix("_op"), **dict(zip(op.inputs, (input, other), strict=True)))
         raise
-    return op(input, other) if entry is None else perform(entry, (input, other))
+    call = _known_calls.get(key)
+    if call is None:
+        call = _calls.find(key) or _calls.add(key, caller(op.entry((input, other))[0]))
+    return call(input, other)
 
 
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
@@ -299,9 +307,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 # -- matmul -------------------------------------------------------------------------------------------------------
 
 
-#: What products are that one operation does, by the layouts of the factors; and that operation by their ranks.
-_entries = Entries()
-_recent = _entries.recent
+#: The operations that do a product alone, by the ranks of the factors.
 _SINGLE = {(2, 2): mm_op, (2, 1): mv_op, (1, 1): dot_op}
 
 
@@ -317,14 +323,14 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     except AttributeError:
         check_tensors("matmul", input=input, other=other)
         raise
-    entry = _recent.get(key)
-    if entry is not None:
-        return perform(entry, (input, other))
+    call = _known_calls.get(key)
+    if call is not None:
+        return call(input, other)
     left, right = len(key[0].shape), len(key[1].shape)
     op = _SINGLE.get((left, right))
     if op is not None:
-        entry = _entries.find(key) or _entries.add(key, op.entry((input, other))[0])
-        return perform(entry, (input, other))
+        call = _calls.find(key) or _calls.add(key, caller(op.entry((input, other))[0]))
+        return call(input, other)
     if left == 0 or right == 0:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D {shapes_text(*key)}"
