@@ -245,7 +245,10 @@ def caller(entry: Entry) -> Callable[..., Any]:
         return several
     if step is not None:
         return view
-    return computed if entry.op.sequence else {1: one, 2: two}.get(len(entry.op.operand_positions), computed)
+    if entry.op.sequence:
+        return two if len(entry.details[0]) == 2 else computed
+    calls: dict[int, Callable[..., Any]] = {1: one, 2: two}
+    return calls.get(len(entry.op.operand_positions), computed)
 
 
 def _record_one(entry: Entry, out: Tensor, operands: Sequence[Any]) -> None:

@@ -39,6 +39,8 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 
 def number_dtype(value: Any) -> dtype:
     """The dtype that a Python number stands for."""
+    if value.__class__ is float:
+        return get_default_dtype()
     if isinstance(value, bool):
         return bool_
     if isinstance(value, int):

@@ -63,6 +63,17 @@ def joiner(tensors: Sequence[Layout], dim: int, out: Layout) -> Callable[..., np
     widths = [layout.size // outer if outer else 0 for layout in tensors]
     stride = sum(widths)
     kernel_of = _row_joiner(word)
+    if len(tensors) == 2:
+        width, other = widths
+
+        def join_two(x: Any, y: Any) -> np.ndarray:
+            row = np.empty(size, kind)
+            kernel_of().entry(
+                x._storage, x._offset, width, width, y._storage, y._offset, other, other, outer, stride, 0, row
+            )
+            return row
+
+        return join_two
     pairs = list(zip(itertools.accumulate(widths, initial=0), widths, strict=False))
     steps = []
     for first in range(0, len(pairs), 2):

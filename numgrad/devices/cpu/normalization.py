@@ -10,7 +10,7 @@ import numpy as np
 
 from numgrad_kernels.cpu import normalization
 
-from ..memory import empty_row
+from ..memory import LARGE, empty_row
 from .launching import kernel_for
 from .reductions import fold_axis
 
@@ -36,9 +36,10 @@ def layer_norm_launcher(type: Any, size: int, length: int, count: int, eps: floa
     kind, ones, nothing = type.numpy, _repeated(1, length, type.numpy), _repeated(0, length, type.numpy)
     kinds = (kind, int, kind, kind, float, kind, kind, kind)
     kernel = kernel_for(normalization.layer_norm_rows, kind, kinds, WEIGHT * size)
+    new = empty_row if size * kind.itemsize >= LARGE else np.empty
 
     def launch(flat: Any, weight: Any, bias: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        out, means, scales = empty_row(size, kind), empty_row(count, kind), empty_row(count, kind)
+        out, means, scales = new(size, kind), new(count, kind), new(count, kind)
         factors, terms = ones if weight is None else weight, nothing if bias is None else bias
         kernel().entry(flat, length, factors, terms, eps, out, means, scales)
         return out, means, scales

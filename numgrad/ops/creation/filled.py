@@ -174,7 +174,7 @@ def full(
     pin_memory: bool = False,
 ) -> Tensor:
     """A tensor filled with a number, in the number's dtype unless one is given."""
-    if not isinstance(size, Sequence):
+    if size.__class__ is not tuple and not isinstance(size, Sequence):
         raise TypeError(f"full(): argument 'size' must be tuple of ints, not {type(size).__name__}")
     value = _number(fill_value)
     plan = plan_of(value.__class__, (size,), None, dtype, device, number_dtype(value))

@@ -17,7 +17,7 @@ from ..._types import bool_, int32, int64, tensor_type, uint8
 from ...autograd.grad_mode import ORDINARY, state
 from ..arguments import checked
 from ..batches import is_batched, physical_of
-from ..copying import convert, row_of
+from ..copying import convert, row_of, row_reader
 from ..dispatch import caller, change, result_of
 from ..entries import Entries, Entry
 from ..examples import refused
@@ -150,11 +150,11 @@ def indexed(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
 
 
 class _Plan:
-    """What is done at places that int64 tensors name, where layouts alone decide that.
+    """What is done at places that int64 tensors name, or a mask, where layouts alone decide that.
 
     Attributes:
         dims: the indexed dimensions.
-        fold: the entry that makes places of several index tensors; None where the one has them.
+        fold: the entry that makes places of several index tensors, or of a mask; None where the one has them.
         run: the call of the operation, or its entry.
     """
 
@@ -171,10 +171,13 @@ class _Plan:
             return indices[self.dims[0]]  # type: ignore[return-value]
         if len(indices) > len(self.dims):
             indices = [index for index in indices if index is not None]
+        if fold.layout is None:
+            return tensor_of(*fold.launch(*indices))
         return tensor_of(fold.layout, fold.launch(*indices))
 
 
-#: The plans by the operation and the layouts; None where masks, converted indices or mistakes are among them.
+#: The plans by the operation and the layouts; None where masks beside others, converted indices or mistakes are among
+#: them.
 _plans = Entries()
 
 
@@ -193,6 +196,8 @@ def _plan(input: Tensor, indices: Sequence[Tensor | None], op: Any, values: Any 
 def _planned(op: Any, input: Layout, values: Layout | None, *indices: Layout | None) -> _Plan | None:
     given = [index for index in indices if index is not None]
     dims = tuple([dim for dim, index in enumerate(indices) if index is not None])
+    if values is None and len(indices) == 1 and given[0].type == tensor_type(bool_, input.type.device):
+        return _planned_mask(input, given[0])
     if len(indices) > len(input.shape) or any(
         index.type.dtype is not int64 or index.type.device is not input.type.device for index in given
     ):
@@ -204,6 +209,20 @@ def _planned(op: Any, input: Layout, values: Layout | None, *indices: Layout | N
     if values.type is not input.type:
         return None
     return _Plan(dims, fold, op.prepared((input, places, values, dims, False, False), True))
+
+
+def _planned_mask(input: Layout, mask: Layout) -> _Plan | None:
+    """What reads a tensor where a mask is true."""
+    rank, type = len(mask.shape), tensor_type(int64, mask.type.device)
+    if mask.shape != input.shape[:rank]:
+        return None
+    read, dims = row_reader(mask), tuple(range(rank))
+
+    def find(mask: Tensor) -> tuple[Layout, Any]:
+        row = devices.nonzero_places(read(mask))
+        return layout_of(type, (row.size,)), row
+
+    return _Plan(dims, Entry(None, find, None, False), lambda input, places: index_op(input, places, dims, True))
 
 
 def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
