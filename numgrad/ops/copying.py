@@ -135,11 +135,13 @@ def row_of(tensor: Tensor) -> Any:
     return row
 
 
-def row_reader(layout: Layout, kind: dtype | None = None) -> Callable[[Tensor], Any]:
-    """What gives the elements of a tensor of this layout in order, as the bare row that kernels take.
+def row_reader(layout: Layout | None, kind: dtype | None = None) -> Callable[[Any], Any]:
+    """What gives the elements of a tensor of this layout in order, as the bare row that kernels take; of None, None.
 
     That is a part of the tensor's memory, if they lie there so, and are of the dtype ``kind``, else a copy.
     """
+    if layout is None:
+        return lambda nothing: None
     size, own = layout.size, layout.type.dtype
     if not layout.contiguous or kind not in (None, own):
         row = layout_of(tensor_type(kind or own, layout.type.device), layout.shape)

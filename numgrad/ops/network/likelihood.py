@@ -81,15 +81,6 @@ def _by_operations(
     return choose(nothing, float("nan"), div(summed, choose(nothing, 1, total_weight))), total_weight
 
 
-def _rows(target: Layout, weight: Layout | None) -> tuple[Any, Any]:
-    """What reads targets and weights, of which None are read of None."""
-    return row_reader(target), _nothing if weight is None else row_reader(weight)
-
-
-def _nothing(tensor: None) -> None:
-    return None
-
-
 def _averaged(
     input: Tensor, target: Tensor, weight: Tensor | None, total_weight: Tensor, ignored: int, reduction: str
 ) -> Tensor:
@@ -108,7 +99,7 @@ def _operations(name: str, node: str) -> tuple[Planned, Planned]:
         """
         check_one_device(input, target, weight)
         classes, inner = _classes(input.shape)
-        read, (read_target, read_weight) = row_reader(input), _rows(target, weight)
+        read, read_target, read_weight = [row_reader(one) for one in (input, target, weight)]
         compute = devices.likelihood_launcher(
             input.type, input.size, classes, inner, target.size, None if weight is None else weight.size, ignored,
             reduction,
@@ -133,14 +124,16 @@ def _operations(name: str, node: str) -> tuple[Planned, Planned]:
         if target.shape != shape[:1] * (len(shape) > 1) + shape[2:]:
             raise RuntimeError(f"shape mismatch: targets of shape {list(target.shape)} for an input of {list(shape)}")
         check_one_device(grad_output, target, weight, total_weight)
-        read, (read_target, read_weight) = row_reader(grad_output), _rows(target, weight)
-        divisor = row_reader(total_weight) if reduction == "mean" else lambda total: None
+        divisor = total_weight if reduction == "mean" else None
+        read, read_target, read_weight, read_total = [
+            row_reader(one) for one in (grad_output, target, weight, divisor)
+        ]
         compute = devices.likelihood_gradient_launcher(
             grad_output.type, grad_output.size, *_classes(shape), target.size,
             None if weight is None else weight.size, ignored,
         )
         return layout_of(grad_output.type, shape), lambda grad, targets, weights, total: compute(
-            read(grad), read_target(targets), read_weight(weights), divisor(total)
+            read(grad), read_target(targets), read_weight(weights), read_total(total)
         )
 
     forward.__name__, backward.__name__ = f"{name}_op", f"{name}_backward"

@@ -45,19 +45,10 @@ def layer_norm_op(
     outer = len(input.shape) - len(shape)
     each = layout_of(input.type, input.shape[:outer] + (1,) * len(shape))
     compute = devices.layer_norm_launcher(input.type, input.size, numel(shape), each.size, eps)
-    read, read_weight, read_bias = _readers(input, weight, bias)
+    read, read_weight, read_bias = [row_reader(one) for one in (input, weight, bias)]
     return (layout_of(input.type, input.shape), each, each), lambda tensor, factors, terms: compute(
         read(tensor), read_weight(factors), read_bias(terms)
     )
-
-
-def _readers(*layouts: Layout | None) -> list[Any]:
-    """What reads tensors of these layouts, and None of None."""
-    return [_nothing if layout is None else row_reader(layout) for layout in layouts]
-
-
-def _nothing(tensor: None) -> None:
-    return None
 
 
 @layer_norm_op.gradient("input", "weight", "bias")
@@ -81,7 +72,7 @@ def _gradients(
 ) -> tuple[list[Layout], list[Any], Any]:
     launch = devices.layer_norm_gradients_launcher(input.type, input.size, numel(shape), mean.size)
     layouts = [layout_of(input.type, own) for own in (input.shape, shape, shape)]
-    return layouts, _readers(grad, input, mean, scale, weight), launch
+    return layouts, [row_reader(one) for one in (grad, input, mean, scale, weight)], launch
 
 
 @planned(
@@ -99,7 +90,7 @@ def layer_norm_backward(
     """
     check_one_device(grad_output, input, mean, scale, weight)
     launch = devices.layer_norm_backward_launcher(input.type, input.size, numel(shape))
-    readers = _readers(grad_output, input, mean, scale, weight)
+    readers = [row_reader(one) for one in (grad_output, input, mean, scale, weight)]
     return layout_of(input.type, input.shape), lambda *tensors: launch(
         *[read(tensor) for read, tensor in zip(readers, tensors, strict=True)]
     )
