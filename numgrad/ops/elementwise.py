@@ -11,14 +11,11 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from numbers import Number
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from .. import devices
 from .._layout import Layout, outgrown
-from .._tensor import Tensor, check_in_place
+from .._tensor import Tensor
 from .._types import (
     bool_,
     default_dtype_changed,
@@ -30,28 +27,31 @@ from .._types import (
 )
 from ..autograd.grad_mode import TRANSFORMED, state
 from ..autograd.node import Node
-from .arguments import wrong_kind
 from .callables import function_of, in_place
 from .dispatch import change, perform
+from .elementwise_backward import PointwiseNode, PointwiseRecipe, Rules
 from .entries import Entries, Entry
-from .numbers import NUMBERS, check_fits, plain_number
-from .plan import (
-    PointwiseNode,
-    PointwiseRecipe,
-    Rules,
+from .numbers import NUMBERS
+from .operands import (
+    check_real,
+    check_statics,
+    check_target,
     common_device,
     common_shape,
     given_of,
     kinds_passed,
     new_layout,
+    no_operand,
+    not_cast,
     operand,
+    operand_of,
+    static_number,
 )
 from .promotion import meeting_dtype, number_dtype
-from .sharing import check_overlap
-from .table import Op, attach, public, public_functions
+from .table import Op, attach, public
 from .transforms import PointwiseCall, transformed
 
-__all__ = ["Pointwise", "check_target", "pointwise"]
+__all__ = ["Pointwise", "pointwise"]
 
 
 class Pointwise(Op):
@@ -142,7 +142,7 @@ class Pointwise(Op):
         for name, value in given:
             if name not in statics:
                 raise TypeError(f"{self.name}() got an unexpected keyword argument '{name}'")
-            statics[name] = value if value.__class__ in NUMBERS else _as_number(self, name, value)
+            statics[name] = value if value.__class__ in NUMBERS else static_number(self, name, value)
         return statics
 
     def recipe(self, entry: Entry, needed: int) -> PointwiseRecipe:
@@ -259,7 +259,7 @@ class Pointwise(Op):
             given = given_of(operands)
         entry = self._found(given, statics, None if into is None else into._layout)
         if entry is None:
-            raise _no_operand(self, self.inputs[0], operands[0], Tensor)
+            raise no_operand(self, self.inputs[0], operands[0], Tensor)
         return entry, operands
 
     def _found(self, given: list[Any], statics: Mapping[str, Any], into: Layout | None) -> Entry | None:
@@ -285,7 +285,7 @@ class Pointwise(Op):
         Raises:
             TypeError: one is neither, nor NumPy's.
         """
-        return [_prepared(self, name, value) for name, value in zip(self.inputs, operands, strict=True)]
+        return [operand_of(self, name, value) for name, value in zip(self.inputs, operands, strict=True)]
 
     def decided(self, given: Sequence[Any], **numbers: Any) -> tuple[Layout, Callable[..., Any]]:
         """The layout of the result for operands of these layouts, or numbers, and what computes it, unrecorded."""
@@ -309,7 +309,7 @@ class Pointwise(Op):
         """Decide what a call comes to, by the layouts of its operands, or the classes of numbers."""
         compute, kind = self.compute_types(given)
         if not compute.is_complex:
-            _check_real(statics)
+            check_real(statics)
         shape = common_shape(given)
         if into is None:
             out = new_layout(given, shape, tensor_type(kind, common_device(given)))
@@ -318,16 +318,16 @@ class Pointwise(Op):
             if shape != out.shape:
                 raise outgrown(out.shape, shape)
             if kind.category > out.type.dtype.category:
-                raise _not_cast(kind, out.type.dtype)
+                raise not_cast(kind, out.type.dtype)
         program = self.program(kinds_passed(given, out), statics, compute, out.type.dtype)
         passed = tuple([i.name for i in program.arguments if i.name in self.statics])
         types = [own.type if isinstance(own, Layout) else None for own in given]
         launch = devices.pointwise_launcher(program, [*given, *[None] * len(passed)], [out], into is not None)
         if compute.kind in "bi":
             if statics is not self.statics:
-                _check_statics(statics.items(), compute)
+                check_statics(statics.items(), compute)
                 numbers = [*enumerate(passed, len(given))]
-                launch = _checked(lambda values: _check_statics([(n, values[i]) for i, n in numbers], compute), launch)
+                launch = _checked(lambda values: check_statics([(n, values[i]) for i, n in numbers], compute), launch)
             if self.check_integers is not None:
                 launch = _checked(self.check_integers, launch)
         node_class = self.node_class
@@ -362,62 +362,6 @@ def _checked(check: Callable[[Sequence[Any]], None], launch: Callable[..., Any])
         return launch(*operands)
 
     return run
-
-
-def _as_number(op: Pointwise, name: str, value: Any) -> bool | int | float | complex:
-    """A static number as Python's: NumPy's and 0-d tensors are taken, too.
-
-    Raises:
-        TypeError: it is no number.
-    """
-    if isinstance(value, np.generic) or (isinstance(value, Tensor) and not value._layout.shape):
-        value = value.item()
-    if isinstance(value, bool | int | float | complex):
-        return plain_number(value)
-    raise TypeError(f"{op.name}(): argument '{name}' must be a number, not {type(value).__name__}")
-
-
-def _prepared(op: Pointwise, name: str, value: Any) -> Any:
-    if isinstance(value, Tensor) or value.__class__ in NUMBERS:
-        return value
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return public_functions["from_numpy"](value)
-    if isinstance(value, int | float | complex):
-        return plain_number(value)
-    raise _no_operand(op, name, value, Tensor | Number)
-
-
-def _no_operand(op: Pointwise, name: str, value: Any, kind: Any) -> TypeError:
-    return wrong_kind(op.name.removesuffix("_op"), name, op.inputs.index(name) + 1, kind, value)
-
-
-def _check_real(statics: Mapping[str, Any]) -> None:
-    """Raise if a static number beside real operands is complex."""
-    for name, value in statics.items():
-        if isinstance(value, complex):
-            raise RuntimeError(f"For non-complex input tensors, argument {name} must not be a complex number.")
-
-
-def _check_statics(numbers: Iterable[tuple[str, Any]], compute: dtype) -> None:
-    """Raise if a static number would be cut off, or wrap around, to become an integer."""
-    for name, value in numbers:
-        if isinstance(value, float):
-            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
-        check_fits(value, compute)
-
-
-def check_target(target: Tensor, operands: Sequence[Any]) -> None:
-    """Raise unless ``target`` may be overwritten with a result computed from these operands."""
-    tensors = [value for value in operands if isinstance(value, Tensor)]
-    check_in_place(target, *tensors)
-    for value in tensors:
-        check_overlap(target, value)
-
-
-def _not_cast(kind: dtype, target: dtype) -> RuntimeError:
-    return RuntimeError(f"result type {kind.legacy} can't be cast to the desired output type {target.legacy}")
 
 
 def pointwise(

@@ -24,9 +24,10 @@ from ..autograd.grad_mode import ANOMALY, GRAD, SAVED_HOOKS, state
 from ..autograd.levels import Level, outside, set_tangent, tangent_of, with_duals
 from .batches import cut, is_batched, is_mapped, zeros_beside
 from .copying import clone_op, convert
+from .elementwise_backward import as_gradient
 from .new import filled_of
+from .operands import given_of
 from .overwriting import OverwriteCall, copy_, zero_
-from .plan import as_gradient, given_of
 from .pointwise.arithmetic import add
 from .pointwise.complexes import real
 from .recipes import OUTPUT

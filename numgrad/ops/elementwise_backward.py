@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .. import devices
-from .._layout import Layout, broadcast_shapes, layout_of, output_strides
+from .._layout import Layout, layout_of
 from .._tensor import Tensor, strided, tensor_of
-from .._types import device, dtype, tensor_type
+from .._types import dtype, tensor_type
 from ..autograd.grad_mode import TRACED, state
 from ..autograd.node import types_given
 from .batches import is_batched, zeros_beside
 from .copying import convert
 from .new import filled_of
 from .numbers import NUMBERS
+from .operands import given_of, kinds_passed, new_layout, operand
 from .recipes import OUTPUT, Recipe, RecordedNode
 from .table import Rule, parameters
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise
 
-__all__ = [
-    "PointwiseNode", "PointwiseRecipe", "Rules", "as_gradient", "common_device", "common_shape", "given_of",
-    "kinds_passed", "new_layout", "operand",
-]
+__all__ = ["PointwiseNode", "PointwiseRecipe", "Rules", "as_gradient"]
 
 
 class Rules:
@@ -220,79 +216,6 @@ class PointwiseNode(RecordedNode):
         if self.compute.is_complex:  # the engine takes the real part for a real input
             types = [t if t.dtype.is_complex else tensor_type(self.compute, t.device) for t in types]
         return types
-
-
-def operand(name: str, kind: Any, cast: bool) -> devices.Operand:
-    """The description of a kernel's input."""
-    if isinstance(kind, np.dtype):
-        return devices.Operand(name, kind, cast=cast)
-    return devices.Operand(name, np.dtype(kind), scalar=True, cast=cast)
-
-
-def given_of(operands: Iterable[Any]) -> list[Any]:
-    """What is known of operands before their elements are: the layouts of tensors, the classes of numbers."""
-    return [value.__class__ if value.__class__ in NUMBERS else value._layout for value in operands]
-
-
-def new_layout(given: Sequence[Any], shape: tuple[int, ...], type: Any) -> Layout:
-    """The layout that PyTorch would give a new tensor computed from operands of these layouts, or numbers."""
-    layouts = [own for own in given if own.__class__ is Layout]
-    first = layouts[0]
-    whole = first.row_major and first.shape == shape and 1 not in shape and 0 not in shape
-    if whole or all(layout.contiguous and (not layout.shape or layout.shape == shape) for layout in layouts):
-        return layout_of(type, shape)
-    return layout_of(type, shape, output_strides(shape, tuple([(layout.shape, layout.strides) for layout in layouts])))
-
-
-def common_shape(given: Sequence[Any]) -> tuple[int, ...]:
-    """The shape that tensors of these layouts, beside numbers, are broadcast to."""
-    shapes = [own.shape for own in given if own.__class__ is Layout]
-    first = shapes[0]
-    return first if all(shape == first for shape in shapes) else broadcast_shapes(*shapes)
-
-
-def common_device(given: Sequence[Any]) -> device:
-    """The device that pointwise operations on tensors of these layouts run on: 0-d ones of the CPU may stand beside
-    others.
-
-    Raises:
-        RuntimeError: they are on several.
-    """
-    layouts = [own for own in given if own.__class__ is Layout]
-    place = layouts[0].type.device
-    for own in layouts:
-        other = own.type.device
-        if other is not place and other != place:
-            if place.type == "cpu" and not any(each.shape for each in layouts if each.type.device.type == "cpu"):
-                place = other
-            elif other.type != "cpu" or own.shape:
-                raise RuntimeError(
-                    f"Expected all tensors to be on the same device, but found at least two devices, {other} and "
-                    f"{place}!" if place.type == "cpu" else
-                    f"Expected all tensors to be on the same device, but found at least two devices, {place} and "
-                    f"{other}!"
-                )
-    return place
-
-
-def kinds_passed(given: Sequence[Any], out: Layout) -> tuple[Any, ...]:
-    """What a program is to know of its operands: the dtype of an array, or the class of a number.
-
-    A tensor that repeats one value on the CPU is passed as that, as are 0-d tensors of the CPU beside others.
-    """
-    return tuple([own if own.__class__ is not Layout else _kind_passed(own, out) for own in given])
-
-
-def _kind_passed(layout: Layout, out: Layout) -> Any:
-    type = layout.type
-    if any(layout.strides) or type.device.type != "cpu" or not layout.size:
-        return type.numpy
-    own = layout.contiguous and layout.shape == out.shape and type.device is out.type.device
-    return type.numpy if own else _NUMBERS_OF[type.dtype.kind]
-
-
-#: The classes of the numbers that are read from tensors.
-_NUMBERS_OF = {"b": bool, "i": int, "f": float, "c": complex}
 
 
 def as_gradient(result: Any, gradient: Tensor) -> Tensor:
