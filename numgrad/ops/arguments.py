@@ -50,7 +50,7 @@ def checked(
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            return function(*args, **kwargs)
+            return function(*args, **kwargs) if kwargs else function(*args)
         except Exception:
             check_arguments(function, name, args, kwargs, method=method, tensors=tensors)
             raise

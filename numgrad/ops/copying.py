@@ -64,9 +64,6 @@ def _copy(input: Layout, type: TensorType, row_major: bool = False) -> tuple[Lay
     """The layout of a copy, which keeps the order of dimensions unless told otherwise, and what makes it."""
     strides = None if row_major or input.contiguous else kept_layout(input).strides
     out = layout_of(type, input.shape, strides)
-    if type is input.type and input.contiguous and input.size < SMALL and type.device is CPU:
-        read = row_reader(input)
-        return out, lambda tensor: read(tensor).copy()
     return out, copier(input, out)
 
 
@@ -221,7 +218,12 @@ def assembler(
 
 def copier(source: Layout, target: Layout) -> Callable[[Tensor], Any]:
     """What makes memory that shows, in the layout ``target``, the elements of a tensor of the layout ``source``."""
-    program = copy_program(source.type.dtype, target.type.dtype)
+    kind = target.type
+    alike = source.type is kind and source.contiguous and target.contiguous and source.shape == target.shape
+    if alike and target.size < SMALL and kind.device is CPU:
+        read = row_reader(source)
+        return lambda tensor: read(tensor).copy()
+    program = copy_program(source.type.dtype, kind.dtype)
     if target.size < STRETCHES_FROM:
         return devices.pointwise_launcher(program, [source], [target])
 

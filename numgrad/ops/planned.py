@@ -264,6 +264,8 @@ def _keying(
         if numbers:
             for value in args[tensors:count]:
                 own.append(value.__class__)
+        if count == arguments:
+            return tuple(own), args
         return (*own, *args[count:]), args[:count]
 
     def of_any(args: Any) -> Any:

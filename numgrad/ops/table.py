@@ -141,7 +141,7 @@ def _as_function(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         if args and not isinstance(args[0], Tensor):
             check_arguments(function, name, args, kwargs)
         try:
-            result = function(*args, **kwargs)
+            result = function(*args, **kwargs) if kwargs else function(*args)
         except Exception:
             check_arguments(function, name, args, kwargs)
             raise

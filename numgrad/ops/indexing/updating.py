@@ -43,9 +43,9 @@ def updating(
             layout = kept_layout(input) if kept else layout_of(input.type, input.shape)
             copy, change = copier(input, layout), decide(layout, *others)
 
-            def launch(input: Tensor, *operands: Any) -> Any:
-                memory = copy(input)
-                change(input, *operands, tensor_of(layout, memory))
+            def launch(*operands: Any) -> Any:
+                memory = copy(operands[0])
+                change(*operands, tensor_of(layout, memory))
                 return memory
 
             return layout, launch
