@@ -11,9 +11,9 @@ from ..autograd.function_node import BackwardCFunction
 from ..autograd.grad_mode import no_grad
 from ..autograd.node import AccumulateGrad, DeadEnd, Node
 from ..devices.launches import Launch
+from ..ops.elementwise_backward import PointwiseNode
 from ..ops.new import filled_of
 from ..ops.nodes import OpNode
-from ..ops.plan import PointwiseNode
 from .calls import HANDED_ON, repeated, told
 from .inspection import Inspection
 from .kernels import inspected
