@@ -141,3 +141,15 @@ def test_wrong_dimensions(change, error, words):
     t = zeros(2, 1, 3)
     with refused(error, [t], words):
         change(t)
+
+
+def test_another_view_that_was_made_alike_is_not_reshaped_with_it():
+    x = ones(2, 3).requires_grad_()
+    y = x * 1
+    one, other = y.t(), y.t()
+    one.unsqueeze_(0)
+    other.mul_(2)
+    assert one.grad_fn is not None
+    (gradient,) = numgrad.autograd.grad((one * 3).sum(), x)
+    assert one.shape == (1, 3, 2)
+    assert gradient.tolist() == [[6.0] * 3] * 2

@@ -183,6 +183,8 @@ def _walk(layout: Layout, index: Any, reading: bool, steps: list[_Step] | None =
     the part.
     """
     shape, strides = layout.shape, layout.strides
+    if index.__class__ is int and steps is None and shape and 0 <= index < shape[0]:  # as in loops over rows
+        return (layout, int), index * strides[0]
     items = index if index.__class__ is tuple else (index,)
     key: list[Any] = [layout]
     source = dim = delta = 0  # the next dimensions of the tensor and of the part

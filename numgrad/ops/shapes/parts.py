@@ -95,7 +95,9 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}"
         )
-    return select_op(input, dim, operator.index(index) % extent)
+    if index.__class__ is not int:
+        index = operator.index(index)
+    return select_op(input, dim, index + extent if index < 0 else index)
 
 
 @planned(
