@@ -265,7 +265,10 @@ def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
     """The view, or the views, of the first of the operands, recorded."""
     input, layout, launch = operands[0], entry.layout, entry.launch
     out: Any
-    if layout.__class__ is tuple:
+    if len(operands) > 1:
+        step = entry.op.again, (entry, operands[1:])
+        out = view_on(input, layout, launch * operands[1], View(input, step, mode))
+    elif layout.__class__ is tuple:
         storage, offset = input._storage, input._offset
         out = tuple([tensor_of(own, storage, offset + delta) for own, delta in zip(layout, launch)])  # noqa: B905
         connect(input, out, entry.way(input, mode))
@@ -275,11 +278,8 @@ def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
     elif launch.__class__ is not int:
         out = view_on(input, layout, 0, entry.way(input, mode))
         out._storage, out._offset = launch(input)
-    elif len(operands) == 1:
-        out = view_on(input, layout, launch, entry.way(input, mode))
     else:
-        step = entry.op.again, (entry, operands[1:])
-        out = view_on(input, layout, launch * operands[1], View(input, step, mode))
+        out = view_on(input, layout, launch, entry.way(input, mode))
     if mode & GRAD and input._requires_grad and entry.recorded:
         edge = edge_of(input)
         if edge is not None:

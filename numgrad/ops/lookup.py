@@ -70,7 +70,9 @@ def _looked_up(
                         rest = [*others]
                     if kind is Tensor or isinstance(value, Tensor):
                         rest[position] = value._layout
-                        operands = [*(operands or (input,)), value]
+                        if operands is None:
+                            operands = [input]
+                        operands.append(value)
                     else:
                         rest[position] = _typed(kind, value)
                 position += 1  # noqa: SIM113 - enumerate() takes longer
