@@ -6,7 +6,7 @@ operation decides once for each combination of these: which kernel runs, with wh
 lies in memory, and what a node saves for which gradients.  That is an ``Entry`` (in ``entries``).  A call reads the
 layouts, finds the entry, launches, and makes the tensor.  ``unary`` and ``binary`` do that for the most frequent
 operations, without asking for anything that they have not; ``perform`` does it for any number of operands.  What
-overwrites a tensor is called in ``writing``.  All record by ``begin`` and ``finish``.
+overwrites a tensor is called in ``writing``.  What is recorded, and how, is in ``recording``.
 
 Where anything out of the ordinary is switched on (see ``ORDINARY``) the operation's own ``run`` takes over.
 """
@@ -20,21 +20,16 @@ from .. import devices
 from .._layout import Layout
 from .._tensor import Tensor, tensor_of, view_on
 from ..autograd.grad_mode import GRAD, ORDINARY, state
-from ..autograd.node import MAYBE, edge_of, next_sequence
-from ..autograd.operations import operations
+from ..autograd.node import MAYBE, edge_of
 from ..autograd.origins import UNRECORDED
-from ..autograd.saved import keep
-from ..autograd.views import View, record_inplace
+from ..autograd.views import View
 from .entries import Entry
 from .numbers import NUMBERS
-from .recipes import OUTPUT, Recipe
+from .recording import begin, commit, finish, record, record_one
 
 __all__ = [
-    "begin", "binary", "caller", "change", "commit", "configured", "finish", "kept", "perform",
-    "record", "result_of", "save", "several", "unary",
+    "binary", "caller", "change", "configured", "connect", "perform", "result_of", "several", "unary",
 ]
-
-_new = object.__new__
 
 
 def unary(op: Any) -> Callable[[Any], Any]:
@@ -202,7 +197,7 @@ def caller(entry: Entry) -> Callable[..., Any]:
         way = ways.get(mode) if input._view is None else None
         out = view_on(input, layout, launch, way or entry.way(input, mode))
         if mode & GRAD and input._requires_grad and recorded:
-            _record_one(entry, out, (input,))
+            record_one(entry, out, (input,))
         return out
 
     def one(input: Tensor) -> Tensor:
@@ -216,7 +211,7 @@ def caller(entry: Entry) -> Callable[..., Any]:
         if not mode & GRAD:
             out._origin = UNRECORDED
         elif input._requires_grad and recorded:
-            _record_one(entry, out, (input,))
+            record_one(entry, out, (input,))
         return out
 
     def two(input: Tensor, other: Tensor) -> Tensor:
@@ -249,16 +244,6 @@ def caller(entry: Entry) -> Callable[..., Any]:
         return two if len(entry.details[0]) == 2 else computed
     calls: dict[int, Callable[..., Any]] = {1: one, 2: two}
     return calls.get(len(entry.op.operand_positions), computed)
-
-
-def _record_one(entry: Entry, out: Tensor, operands: Sequence[Any]) -> None:
-    """Record a call whose first operand alone may have an edge."""
-    input = operands[0]
-    edge = input._edge
-    if edge is None or input._view is not None:
-        edge = edge_of(input)
-    if edge is not None:
-        record(entry.recipes.get(1) or entry.recipe(1), out, (edge,), operands)
 
 
 def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
@@ -322,128 +307,3 @@ def change(entry: Entry, operands: Sequence[Any], target: Tensor) -> Tensor:
     else:
         commit(target, pending)
     return target
-
-
-def commit(target: Tensor, pending: Any) -> None:
-    """Count a change of a tensor's memory, and record it where ``begin`` has said how."""
-    target._counter[0] += 1
-    if pending is not None:
-        finish(pending, target, target)
-
-
-# -- recording --------------------------------------------------------------------------------------------------
-
-
-def begin(entry: Entry, operands: Sequence[Any], target: Tensor | None = None) -> Any:
-    """What ``finish`` is to be given when the result is there; None if nothing is to be recorded.
-
-    What is about to be overwritten is copied, if the rules need it.
-    """
-    if not (state.mode & GRAD and entry.recorded):
-        return None
-    for value in operands:
-        if value is not None and value.__class__ not in NUMBERS and value._requires_grad:
-            break
-    else:
-        return None
-    edges: list[Any] = []
-    needed = 0
-    positions = entry.op.edge_positions
-    for number, position in enumerate(range(len(operands)) if positions is None else positions):
-        edge = None
-        if position is not None:
-            value = operands[position]
-            if value is not None and value.__class__ not in NUMBERS and value._requires_grad:
-                edge = edge_of(value)
-                if edge is not None:
-                    needed |= 1 << number
-        edges.append(edge)
-    if not needed:
-        return None
-    recipe = entry.recipe(1 if positions is None else needed)
-    if target is None:
-        return recipe, tuple(edges), operands, None
-    if 0 in recipe.sources:
-        operands = (operations.kept_copy(target), *operands[1:])
-    return recipe, tuple(edges), operands, kept(recipe, operands)  # as they were before the change
-
-
-def finish(pending: Any, out: Any, target: Tensor | None = None) -> None:
-    """Make a node the origin of the result ``out``, which is ``target`` if that was overwritten."""
-    recipe, edges, operands, before = pending
-    outputs = out if out.__class__ is tuple else (out,)
-    graded = len(outputs) if recipe.node_class.op.graded is None else recipe.node_class.op.graded
-    if target is None and graded == 1 and state.mode <= ORDINARY:
-        record(recipe, outputs[0], edges, operands, outputs)
-        return
-    differentiable = [one for one in outputs[:graded] if one._layout.type.dtype.differentiable]
-    node = recipe.node_class(edges, differentiable[0]._layout)
-    if len(differentiable) > 1:
-        node.more_outputs = tuple([one._layout for one in differentiable[1:]])
-    node.recipe = recipe
-    node.saved, node.versions = None, ()
-    if target is not None:
-        record_inplace(target, node)  # before the result is saved: it has been changed, whatever a hook does
-    else:
-        for number, one in enumerate(differentiable):
-            one._edge = (node, number)
-            one._requires_grad = True
-    save(node, recipe, outputs, before or kept(recipe, operands))
-
-
-def record(
-    recipe: Recipe, out: Tensor, edges: tuple[Any, ...], operands: Sequence[Any], outputs: Sequence[Tensor] = ()
-) -> None:
-    """Give the one result that has a gradient its node, in a mode that is not out of the ordinary."""
-    node: Any = _new(recipe.node_class)  # as ``Node.__init__`` makes it, in less time
-    node.edges = edges
-    node.layout = out._layout
-    node.more_outputs = node.attached = None
-    node.sequence = next_sequence()
-    node.recipe = recipe
-    out._edge = (node, 0)
-    out._requires_grad = True
-    sources = recipe.sources
-    if not sources:
-        node.saved = node.versions = ()
-    elif len(sources) > 1 or sources[0] < OUTPUT:
-        save(node, recipe, outputs or (out,), kept(recipe, operands))
-    elif sources[0] == OUTPUT:
-        value = tensor_of(out._layout, out._storage, out._offset)
-        value._counter = counter = out._counter
-        node.saved, node.versions = (value,), (counter[0],)
-    else:
-        value = operands[sources[0]]
-        plain = value is None or value.__class__ in NUMBERS
-        node.saved, node.versions = (value,), (None if plain else value._counter[0],)
-
-
-def kept(recipe: Recipe, operands: Sequence[Any]) -> tuple[list[Any], list[int | None]]:
-    """What a node keeps of the operands, with the versions of tensors; there is room for what it keeps of results."""
-    saved: list[Any] = []
-    versions: list[int | None] = []
-    plain = state.mode <= ORDINARY
-    for source in recipe.sources:
-        value = operands[source] if source >= 0 else None
-        version: int | None = None
-        if value is not None and value.__class__ not in NUMBERS:
-            if plain:
-                version = value._counter[0]
-            else:
-                value, version = keep(value)
-        saved.append(value)
-        versions.append(version)
-    return saved, versions
-
-
-def save(
-    node: Any, recipe: Recipe, outputs: Sequence[Tensor], inputs: tuple[list[Any], list[int | None]]
-) -> None:
-    """Have a node keep what the rules need of operands, ``inputs``, and of the results."""
-    saved, versions = inputs
-    for position, source in enumerate(recipe.sources):
-        if source < 0:
-            number = OUTPUT - source
-            one = outputs[number]
-            saved[position], versions[position] = keep(one, number if one._requires_grad else None)
-    node.saved, node.versions = tuple(saved), tuple(versions)

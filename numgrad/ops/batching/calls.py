@@ -18,9 +18,10 @@ from ...autograd.grad_mode import GRAD, state
 from ...autograd.views import check_writable, reshaped_in_place, views
 from ..batches import Batched, below, expanded, lifted, mapped, take_on
 from ..copying import convert
-from ..dispatch import begin, connect, finish
+from ..dispatch import connect
 from ..operands import check_target, common_shape, given_of
 from ..overwriting import OverwriteCall, copy_
+from ..recording import begin, finish
 from ..shapes.joining import stack_op
 from ..shapes.parts import select_op
 from ..shapes.views import reshape
