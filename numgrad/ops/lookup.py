@@ -78,6 +78,7 @@ def _looked_up(
                 position += 1  # noqa: SIM113 - enumerate() takes longer
             if keywords:
                 rest = [*rest]
+                last = -1
                 for keyword, value in keywords.items():
                     kind = value.__class__
                     if keyword == "out":
@@ -88,7 +89,8 @@ def _looked_up(
                         rest += keyword, kind, value
                     elif not isinstance(value, Tensor):
                         rest += keyword, _typed(kind, value)
-                    elif keyword in _for_tensors(resolve)[1]:
+                    elif _for_tensors(resolve)[1].get(keyword, -1) > last:
+                        last = _for_tensors(resolve)[1][keyword]
                         rest += keyword, value._layout
                         operands = [*(operands or (input,)), value]
                     else:
@@ -170,14 +172,14 @@ def _looked_up(
 
 
 @functools.cache
-def _for_tensors(resolve: Callable[..., Any]) -> tuple[list[bool], list[str]]:
-    """Which positional parameters are for tensors, and the names of those for tensors that are given by name."""
+def _for_tensors(resolve: Callable[..., Any]) -> tuple[list[bool], dict[str, int]]:
+    """Which positional parameters are for tensors, and by name at which position all stand that are."""
     hints = get_type_hints(resolve)
     parameters = signature(resolve).parameters.values()
     takes = {name for name, hint in hints.items() if Layout in (hint, *get_args(hint))}
     return (
         [p.name in takes for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD],
-        [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name in takes],
+        {p.name: position for position, p in enumerate(parameters) if p.name in takes},
     )
 
 
