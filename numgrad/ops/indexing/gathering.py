@@ -118,29 +118,23 @@ def scatterer(
     return scatter
 
 
-def check_index_dtype(index: Layout | Tensor, name: str) -> None:
+def check_index_dtype(index: Layout, name: str) -> None:
     """Raise unless the index is of int32 or int64.
 
     Raises:
         RuntimeError: it is not.
     """
-    kind = (index if isinstance(index, Layout) else index._layout).type.dtype
-    if kind not in (int32, int64):
-        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index, not {kind}")
+    if index.type.dtype not in (int32, int64):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index, not {index.type.dtype}")
 
 
-def beyond(found: devices.OutOfBoundsError, rank: int, dim: int) -> RuntimeError:
+def beyond(found: devices.OutOfBoundsError, input: Tensor, dim: int, *others: Any, **names: Any) -> RuntimeError:
     """What is said of an index that leads outside of a dimension."""
-    return RuntimeError(
-        f"index {found.index} is out of bounds for dimension {normal_dim(dim, rank)} with size {found.size}"
-    )
+    dim = normal_dim(dim, len(input._layout.shape))
+    return RuntimeError(f"index {found.index} is out of bounds for dimension {dim} with size {found.size}")
 
 
-def _not_gathered(found: devices.OutOfBoundsError, input: Tensor, dim: int, *others: Any, **names: Any) -> RuntimeError:
-    return beyond(found, len(input._layout.shape), dim)
-
-
-@lookup(outside=_not_gathered)
+@lookup(outside=beyond)
 def gather(input: Layout, dim: int, index: Layout, *, sparse_grad: bool = False) -> Any:
     """The elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``, and so on.
 

@@ -23,9 +23,9 @@ from ..pointwise.comparison import eq, where
 from ..pointwise.integers import floor_quotient
 from ..shapes.parts import slice_op
 from ..sharing import check_apart
-from ..table import attach, check_tensors, public
+from ..table import attach, public
 from .gathering import beyond, check_index_dtype, gather_op, scatter_zeros, scatterer
-from .updating import as_number, number_in, updating
+from .updating import as_number, in_place, number_in, updating
 
 __all__ = ["scatter", "scatter_add", "scatter_reduce"]
 
@@ -192,15 +192,6 @@ def _shares(
 # -- the public functions -----------------------------------------------------------------------------------------
 
 
-def _run(op: Any, input: Tensor, index: Tensor, *others: Any) -> Tensor:
-    """Call an operation, and say in the function's words that an index leads outside."""
-    try:
-        return op(input, index, *others)
-    except devices.OutOfBoundsError as found:
-        dim = others[0] if others[0].__class__ is int else others[1]
-        raise beyond(found, len(input._layout.shape), dim) from None
-
-
 @functools.lru_cache(maxsize=4096, typed=True)
 def _check(name: str, input: Layout, dim: int, index: Layout, src: Layout | None) -> int:
     """The dimension counted from the front, for tensors that go together.
@@ -230,18 +221,18 @@ def _check(name: str, input: Layout, dim: int, index: Layout, src: Layout | None
     return dim
 
 
-def _checked(name: str, input: Tensor, dim: int, index: Tensor, src: Any) -> tuple[Any, int]:
-    """The part of the source that the index reaches, and the dimension.
+def _resolved(
+    op: Callable[..., Any], name: str, input: Layout, dim: int, index: Layout, src: Layout, *arguments: Any
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The call of an operation with the part of the source that the index reaches.
 
     Raises:
         RuntimeError: dtypes or shapes do not fit.
     """
-    if src is None:
-        return None, _check(name, input._layout, dim, index._layout, None)
-    if src.__class__ is not Tensor:
-        check_tensors(name, src=src)
-    dim = _check(name, input._layout, dim, index._layout, src._layout)
-    return _reached(src, index), dim
+    arguments = _check(name, input, dim, index, src), *arguments
+    if src.shape == index.shape:
+        return op, arguments
+    return lambda input, index, src: op(input, index, _reached(src, index), *arguments), ()
 
 
 def _reached(src: Tensor, index: Tensor) -> Tensor:
@@ -260,7 +251,7 @@ def _scatter_call(
         raise RuntimeError("reduce argument must be either add or multiply.")
     given = value if src is None else src
     if not isinstance(given, Tensor):
-        _, dim = _checked(name, input, dim, index, None)
+        dim = _check(name, input._layout, dim, index._layout, None)
         if reduce is None:
             return scatter_value, (input, index, dim, as_number(given))
         src = filled_of(index._layout.shape, number_in(given, input._layout.type), input._layout.type)
@@ -272,7 +263,8 @@ def _scatter_call(
                 UserWarning,
                 stacklevel=4,
             )
-        src, dim = _checked(name, input, dim, index, given)
+        dim = _check(name, input._layout, dim, index._layout, given._layout)
+        src = _reached(given, index)
     if reduce is None:
         return scatter_op, (input, index, src, dim)
     if reduce == "add":
@@ -280,18 +272,17 @@ def _scatter_call(
     return scatter_reduce_op, (input, index, src, dim, "prod", True)
 
 
-def _not_scattered(
-    found: devices.OutOfBoundsError, input: Tensor, dim: int, *others: Any, **names: Any
-) -> RuntimeError:
-    return beyond(found, len(input._layout.shape), dim)
+def _run(op: Any, input: Tensor, index: Tensor, *others: Any) -> Tensor:
+    """Call an operation, and say in the function's words that an index leads outside."""
+    try:
+        return op(input, index, *others)
+    except devices.OutOfBoundsError as found:
+        raise beyond(found, input, others[0] if others[0].__class__ is int else others[1]) from None
 
 
-@lookup(outside=_not_scattered)
+@lookup(outside=beyond)
 def _scattered(input: Layout, dim: int, index: Layout, src: Layout) -> Any:
-    dim = _check("scatter", input, dim, index, src)
-    if src.shape == index.shape:
-        return scatter_op, (dim,)
-    return lambda input, index, src: scatter_op(input, index, _reached(src, index), dim), ()
+    return _resolved(scatter_op, "scatter", input, dim, index, src)
 
 
 @checked
@@ -326,8 +317,8 @@ def scatter_(
     return _run(op.in_place, *arguments)
 
 
-@checked
-def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+@lookup(outside=beyond)
+def scatter_add(input: Layout, dim: int, index: Layout, src: Layout) -> Any:
     """A copy with ``src`` added at ``index``: ``out[i, index[i, j]] += src[i, j]`` for ``dim=1``.
 
     What is added to one element is added in the order of the indices, whatever the number of threads.
@@ -335,22 +326,19 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     Raises:
         RuntimeError: dtypes or shapes do not fit, or an index is not in [0, size).
     """
-    src, dim = _checked("scatter_add", input, dim, index, src)
-    return _run(scatter_add_op, input, index, src, dim)
+    return _resolved(scatter_add_op, "scatter_add", input, dim, index, src)
 
 
-@checked
-def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+@lookup(outside=beyond)
+def scatter_add_(self: Layout, dim: int, index: Layout, src: Layout) -> Any:
     """:func:`scatter_add` in place: overwrites the tensor and returns it."""
-    src, dim = _checked("scatter_add_", self, dim, index, src)
-    check_apart(self, index, src)
-    return _run(scatter_add_op.in_place, self, index, src, dim)
+    return _resolved(in_place(scatter_add_op), "scatter_add_", self, dim, index, src)
 
 
-def _check_reduction(input: Tensor, reduce: str) -> None:
+def _check_reduction(input: Layout, reduce: str) -> None:
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    kind = input.dtype
+    kind = input.type.dtype
     if (reduce == "mean" and kind is bool_) or (reduce in ("amax", "amin") and kind.is_complex):
         raise NotImplementedError(
             f"\"scatter_gather_tensor_cpu_reduce_{reduce}\" not implemented for '{kind.legacy}' "
@@ -358,10 +346,10 @@ def _check_reduction(input: Tensor, reduce: str) -> None:
         )
 
 
-@checked
+@lookup(outside=beyond)
 def scatter_reduce(
-    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
+    input: Layout, dim: int, index: Layout, src: Layout, reduce: str, *, include_self: bool = True
+) -> Any:
     """A copy in which the elements of ``src`` with one index are reduced to one.
 
     Unlike PyTorch, "amax" and "amin" without ``include_self`` share the gradient among the sources alone.
@@ -377,22 +365,20 @@ def scatter_reduce(
         RuntimeError: dtypes or shapes do not fit, or an index is not in [0, size).
     """
     _check_reduction(input, reduce)
-    src, dim = _checked("scatter_reduce", input, dim, index, src)
-    return _run(scatter_reduce_op, input, index, src, dim, reduce, include_self)
+    return _resolved(scatter_reduce_op, "scatter_reduce", input, dim, index, src, reduce, include_self)
 
 
-@checked
+@lookup(outside=beyond)
 def scatter_reduce_(
-    self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
+    self: Layout, dim: int, index: Layout, src: Layout, reduce: str, *, include_self: bool = True
+) -> Any:
     """:func:`scatter_reduce` in place: overwrites the tensor and returns it."""
     _check_reduction(self, reduce)
-    src, dim = _checked("scatter_reduce_", self, dim, index, src)
-    check_apart(self, index, src)
-    return _run(scatter_reduce_op.in_place, self, index, src, dim, reduce, include_self)
+    return _resolved(in_place(scatter_reduce_op), "scatter_reduce_", self, dim, index, src, reduce, include_self)
 
 
-for _function in (scatter, scatter_add, scatter_reduce):
-    public(_function)
+public(scatter)
+public(scatter_add, checks=True)
+public(scatter_reduce, checks=True)
 for _method in (scatter_, scatter_add_, scatter_reduce_):
     attach(_method.__name__, _method)

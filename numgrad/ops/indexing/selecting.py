@@ -21,9 +21,9 @@ from ..pointwise.comparison import choose, ne
 from ..shapes.views import reshape
 from ..sharing import check_apart
 from ..table import attach, public, public_functions
-from .gathering import check_index_dtype
+from .gathering import beyond, check_index_dtype
 from .places import picker, putter
-from .updating import as_number, check_held, number_in, updating
+from .updating import as_number, check_held, in_place, number_in, updating
 
 __all__ = ["index_add", "index_copy", "index_fill", "index_select", "take"]
 
@@ -181,21 +181,6 @@ def _extent(input: Layout, dim: int) -> int:
     return input.shape[dim] if input.shape else 1
 
 
-#: What is said of an index that leads outside.
-_ADDED = "index out of range in self: {index}"
-_FILLED = "index {{index}} is out of bounds for dimension {} with size {{size}}"
-_COPIED = "index_copy_(): " + _FILLED
-_FLAT = "out of range: tried to access index {index} on a tensor of {size} elements."
-
-
-def _run(op: Any, arguments: tuple[Any, ...], message: str) -> Tensor:
-    """Call an operation, and say in the function's words that an index leads outside."""
-    try:
-        return op(*arguments)
-    except devices.OutOfBoundsError as found:
-        raise IndexError(message.format(index=found.index, size=found.size)) from None
-
-
 @lookup(outside=lambda found, *args, **names: RuntimeError(
     f"INDICES element is out of DATA bounds, id={found.index} axis_dim={found.size}"
 ))
@@ -214,39 +199,46 @@ def index_select(input: Layout, dim: int, index: Layout) -> Any:
     return index_select_op, (dim,)
 
 
-def _added(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> tuple[Any, ...]:
-    """The checked arguments of the entry."""
+def _with_part(
+    op: Callable[..., Any], input: Layout, index: Layout, source: Layout, dim: int, *arguments: Any
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The call of an operation with a source of the part's shape: without, or with, a dimension of size 1."""
+    own = input.shape
+    shape = (*own[:dim], index.size, *own[dim + 1 :]) if own else ()
+    if source.shape == shape:
+        return op, (dim, *arguments)
+    return lambda input, index, source: op(input, index, reshape(source, shape), dim, *arguments), ()
+
+
+def _added(op: Any, input: Layout, dim: int, index: Layout, source: Layout, alpha: Any) -> Any:
     check_index_dtype(index, "index_add_")
-    dim = normal_dim(dim, len(input._layout.shape))
-    _vector(input._layout, index._layout, "index_add_(): Index is supposed to be a vector")
-    if source.dtype is not input.dtype:
+    dim = normal_dim(dim, len(input.shape))
+    _vector(input, index, "index_add_(): Index is supposed to be a vector")
+    if source.type.dtype is not input.type.dtype:
         raise RuntimeError(
-            f"index_add_(): self ({input.dtype.legacy}) and source ({source.dtype.legacy}) must have the same scalar "
-            "type"
+            f"index_add_(): self ({input.type.dtype.legacy}) and source ({source.type.dtype.legacy}) must have the "
+            "same scalar type"
         )
-    count, extent = index._layout.size, _extent(source._layout, min(dim, max(len(source._layout.shape) - 1, 0)))
+    count, extent = index.size, _extent(source, min(dim, max(len(source.shape) - 1, 0)))
     if count != extent:
         raise RuntimeError(
             f"index_add_(): Number of indices ({count}) should be equal to source.size(dim): ({extent}), for dim: {dim}"
         )
-    rest = [tensor._layout.shape[:dim] + tensor._layout.shape[dim + 1 :] for tensor in (input, source)]
-    if rest[0] != rest[1] or bool(input._layout.shape) < bool(source._layout.shape[1:]):
+    rest = [layout.shape[:dim] + layout.shape[dim + 1 :] for layout in (input, source)]
+    if rest[0] != rest[1] or bool(input.shape) < bool(source.shape[1:]):
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(input.shape)} source.shape = {list(source.shape)}"
         )
-    return input, index, _as_part(source, input, dim, index), dim, alpha
+    return _with_part(op, input, index, source, dim, alpha)
 
 
-def _as_part(source: Tensor, input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """A source with the shape of the part: without, or with, a dimension of size 1."""
-    own = input._layout.shape
-    shape = (*own[:dim], index._layout.size, *own[dim + 1 :]) if own else ()
-    return source if source._layout.shape == shape else reshape(source, shape)
+def _not_added(found: devices.OutOfBoundsError, *others: Any, **names: Any) -> IndexError:
+    return IndexError(f"index out of range in self: {found.index}")
 
 
-@checked
-def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+@lookup(outside=_not_added)
+def index_add(input: Layout, dim: int, index: Layout, source: Layout, *, alpha: Any = 1) -> Any:
     """A copy with ``alpha * source`` added at the indices of one dimension: ``out[index[i]] += alpha * source[i]``.
 
     What is added to one element is added in the order of the indices.
@@ -254,29 +246,26 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     Raises:
         IndexError, RuntimeError: the index is no vector of int64 or int32 in [0, size), or the source does not fit.
     """
-    return _run(index_add_op, _added(input, dim, index, source, alpha), _ADDED)
+    return _added(index_add_op, input, dim, index, source, alpha)
 
 
-@checked
-def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+@lookup(outside=_not_added)
+def index_add_(input: Layout, dim: int, index: Layout, source: Layout, *, alpha: Any = 1) -> Any:
     """:func:`index_add` in place: overwrites the tensor and returns it."""
-    arguments = _added(input, dim, index, source, alpha)
-    check_apart(input, *arguments[1:3])
-    return _run(index_add_op.in_place, arguments, _ADDED)
+    return _added(in_place(index_add_op), input, dim, index, source, alpha)
 
 
-def _copied(input: Tensor, dim: int, index: Tensor, source: Tensor) -> tuple[Any, ...]:
-    """The checked arguments of the entry."""
-    if index.dtype is not int64:
-        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.legacy}")
-    if source.dtype is not input.dtype:
+def _copied(op: Any, input: Layout, dim: int, index: Layout, source: Layout) -> Any:
+    if index.type.dtype is not int64:
+        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.type.dtype.legacy}")
+    if source.type.dtype is not input.type.dtype:
         raise RuntimeError(
             "index_copy_(): self and source expected to have the same dtype, but got (self) "
-            f"{input.dtype.legacy} and (source) {source.dtype.legacy}"
+            f"{input.type.dtype.legacy} and (source) {source.type.dtype.legacy}"
         )
-    own, given = input._layout.shape, source._layout.shape
+    own, given = input.shape, source.shape
     dim = normal_dim(dim, len(own))
-    _vector(input._layout, index._layout, "index_copy_(): Index should have dimension 1 or 0")
+    _vector(input, index, "index_copy_(): Index should have dimension 1 or 0")
     rest = own[:dim] + own[dim + 1 :]
     if given and given[:dim] + given[dim + 1 :] != rest:
         raise RuntimeError(
@@ -284,16 +273,20 @@ def _copied(input: Tensor, dim: int, index: Tensor, source: Tensor) -> tuple[Any
             f"{' '.join(map(str, rest))} at dimension {dim} and source slice shape: "
             f"{' '.join(map(str, given[:dim] + given[dim + 1 :]))} at dimension 0."
         )
-    count, extent = index._layout.size, _extent(source._layout, dim)
+    count, extent = index.size, _extent(source, dim)
     if count != extent:
         raise IndexError(
             f"index_copy_(): Number of indices ({count}) should be equal to source.size(dim) ({extent})"
         )
-    return input, index, _as_part(source, input, dim, index), dim
+    return _with_part(op, input, index, source, dim)
 
 
-@checked
-def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+def _not_copied(found: devices.OutOfBoundsError, *others: Any, **names: Any) -> IndexError:
+    return IndexError(f"index_copy_(): {beyond(found, *others, **names)}")
+
+
+@lookup(outside=_not_copied)
+def index_copy(input: Layout, dim: int, index: Layout, source: Layout) -> Any:
     """A copy with ``source`` in place of what is at the indices of one dimension: ``out[index[i]] = source[i]``.
 
     Of several for one element the last one counts.
@@ -301,20 +294,17 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     Raises:
         IndexError, RuntimeError: the index is no int64 vector in [0, size), or the source does not fit.
     """
-    arguments = _copied(input, dim, index, source)
-    return _run(index_copy_op, arguments, _COPIED.format(arguments[3]))
+    return _copied(index_copy_op, input, dim, index, source)
 
 
-@checked
-def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+@lookup(outside=_not_copied)
+def index_copy_(input: Layout, dim: int, index: Layout, source: Layout) -> Any:
     """:func:`index_copy` in place: overwrites the tensor and returns it."""
-    arguments = _copied(input, dim, index, source)
-    check_apart(input, *arguments[1:3])
-    return _run(index_copy_op.in_place, arguments, _COPIED.format(arguments[3]))
+    return _copied(in_place(index_copy_op), input, dim, index, source)
 
 
 def _filled(input: Tensor, dim: int, index: Tensor, value: Any) -> tuple[Any, tuple[Any, ...]]:
-    """The entry to use and its checked arguments."""
+    """The operation and its checked arguments."""
     if index.dtype is not int64:
         raise IndexError(f"index_fill_(): Expected dtype int64 for index, not {index.dtype}")
     dim = normal_dim(dim, len(input._layout.shape))
@@ -332,6 +322,14 @@ def _filled(input: Tensor, dim: int, index: Tensor, value: Any) -> tuple[Any, tu
     return index_fill_number, (input, index, dim, as_number(value))
 
 
+def _run(op: Any, arguments: tuple[Any, ...], dim: int) -> Tensor:
+    """Call an operation, and say in the function's words that an index leads outside."""
+    try:
+        return op(*arguments)
+    except devices.OutOfBoundsError as found:
+        raise IndexError(str(beyond(found, arguments[0], dim))) from None
+
+
 @checked
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy with a number, or a 0-d tensor, at the indices of one dimension.
@@ -340,7 +338,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         IndexError, RuntimeError: the index is no int64 vector in [-size, size), or the dtype cannot hold the value.
     """
     op, arguments = _filled(input, dim, index, value)
-    return _run(op, arguments, _FILLED.format(normal_dim(dim, len(input._layout.shape))))
+    return _run(op, arguments, dim)
 
 
 @checked
@@ -348,7 +346,7 @@ def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """:func:`index_fill` in place: overwrites the tensor and returns it."""
     op, arguments = _filled(input, dim, index, value)
     check_apart(input, arguments[1])
-    return _run(op.in_place, arguments, _FILLED.format(normal_dim(dim, len(input._layout.shape))))
+    return _run(op.in_place, arguments, dim)
 
 
 def _check_flat_index(input: Layout, index: Layout, name: str) -> None:
@@ -358,7 +356,11 @@ def _check_flat_index(input: Layout, index: Layout, name: str) -> None:
         raise IndexError(f"{name}(): tried to {'put elements into' if name == 'put_' else 'take from'} an empty tensor")
 
 
-@lookup(outside=lambda found, *args, **names: IndexError(_FLAT.format(index=found.index, size=found.size)))
+def _not_flat(found: devices.OutOfBoundsError, *others: Any, **names: Any) -> IndexError:
+    return IndexError(f"out of range: tried to access index {found.index} on a tensor of {found.size} elements.")
+
+
+@lookup(outside=_not_flat)
 def take(input: Layout, index: Layout) -> Any:
     """The elements at the indices, of any shape, of the flattened tensor.
 
@@ -369,43 +371,40 @@ def take(input: Layout, index: Layout) -> Any:
     return take_op, ()
 
 
-def _put(input: Tensor, index: Tensor, source: Tensor) -> None:
-    _check_flat_index(input._layout, index._layout, "put_")
-    if source._layout.size != index._layout.size:
+def _put(op: Any, input: Layout, index: Layout, source: Layout, accumulate: bool) -> Any:
+    _check_flat_index(input, index, "put_")
+    if source.size != index.size:
         raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-            f"{source._layout.size}, index.numel() = {index._layout.size}"
+            f"{source.size}, index.numel() = {index.size}"
         )
-    if source.dtype is not input.dtype:
+    own, given = input.type.dtype, source.type.dtype
+    if given is not own:
         raise RuntimeError(
-            f"put_(): self and source expected to have the same dtype, but got self.dtype = {input.dtype} and "
-            f"source.dtype = {source.dtype}"
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {own} and "
+            f"source.dtype = {given}"
         )
+    return op, (accumulate,)
 
 
-@checked
-def put_copy(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+@lookup(outside=_not_flat)
+def put(input: Layout, index: Layout, source: Layout, accumulate: bool = False) -> Any:
     """A copy with the elements of ``source`` at the indices of the flattened tensor, or added there.
 
     Raises:
         IndexError, RuntimeError: the index does not fit, or the source has another dtype or number of elements.
     """
-    _put(input, index, source)
-    return _run(put_op, (input, index, source, accumulate), _FLAT)
+    return _put(put_op, input, index, source, accumulate)
 
 
-@checked
-def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+@lookup(outside=_not_flat)
+def put_(input: Layout, index: Layout, source: Layout, accumulate: bool = False) -> Any:
     """``put`` in place: overwrites the tensor and returns it."""
-    _put(input, index, source)
-    check_apart(input, index, source)
-    return _run(put_op.in_place, (input, index, source, accumulate), _FLAT)
+    return _put(in_place(put_op), input, index, source, accumulate)
 
 
-for _function in (index_add, index_copy, index_fill):
-    public(_function)
-public(index_select, checks=True)
-public(take, checks=True)
-public(put_copy, name="put")
+public(index_fill)
+for _function in (index_add, index_copy, index_select, put, take):
+    public(_function, checks=True)
 for _method in (index_add_, index_copy_, index_fill_, put_):
     attach(_method.__name__, _method)

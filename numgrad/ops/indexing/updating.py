@@ -18,8 +18,9 @@ from ..new import empty_of, filled_of
 from ..numbers import NUMBERS, check_fits, plain_number
 from ..overwriting import fill_
 from ..planned import Planned, planned
+from ..sharing import check_apart
 
-__all__ = ["as_number", "check_held", "number_as", "number_in", "number_row", "updating"]
+__all__ = ["as_number", "check_held", "in_place", "number_as", "number_in", "number_row", "updating"]
 
 
 def updating(
@@ -54,6 +55,19 @@ def updating(
         return op
 
     return decorate
+
+
+def in_place(op: Planned) -> Callable[..., Tensor]:
+    """The call of an operation in place, with other tensors that no element of the first one lies in."""
+    others = len(op.inputs) - 1
+
+    def call(target: Tensor, *arguments: Any) -> Tensor:
+        for other in arguments[:others]:
+            if other._storage is target._storage:
+                check_apart(target, other)
+        return op.in_place(target, *arguments)
+
+    return call
 
 
 def check_held(value: Tensor, kind: dtype) -> None:
