@@ -61,9 +61,9 @@ _interning = threading.Lock()
 @functools.lru_cache(maxsize=8192)  # most layouts are used again, though nothing may hold them meanwhile
 def layout_of(type: TensorType | None, shape: Ints, strides: Ints | None = None) -> Layout:
     """The layout with these strides; None stands for row-major ones."""
-    own = tuple(shape)
+    own = tuple(map(int, shape))  # of NumPy's and other kinds, which are equal, all would get what came first
     row_major = _row_major(own)
-    steps = row_major if strides is None else tuple(strides)
+    steps = row_major if strides is None else tuple(map(int, strides))
     key = type, own, steps
     with _interning:
         found = _layouts.get(key)

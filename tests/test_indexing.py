@@ -371,3 +371,11 @@ def test_a_0d_tensor_has_no_elements_to_pick():
     for index in (0, ALL, (0, 0)):
         with refused(IndexError, [x], "dim"):
             x[index]
+
+
+def test_parts_without_elements_begin_where_they_were_taken():
+    x = arange(12.0).view(3, 4)
+    parts = x[2:2], x[3:], x[1:1, 2], x[1:1, 1:3], x.narrow(1, 2, 0), x.select(0, 2)[1:1], x.unfold(1, 2, 1)[1:1]
+    assert [part.storage_offset() for part in parts] == [8, 12, 6, 5, 2, 9, 4]
+    for recorded in (x, x.clone().requires_grad_()):
+        assert recorded[2:2].as_strided((2,), (1,)).tolist() == [8.0, 9.0]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 
+import numgrad
 from numgrad._layout import (
     broadcast_shapes,
     broadcast_strides,
@@ -337,3 +338,22 @@ def test_strides_of_views_of_nothing_are_pytorchs(shape):
         for target in ((0,), (3, 0), (0, 1, 5), shape):
             expected = tensor.view(target).stride()
             assert view_strides(shape, tensor.stride(), target) == expected
+
+
+class Extent(int):
+    """A number that is equal to an int, but none."""
+
+
+@pytest.mark.parametrize("kind", [np.int64, Extent])
+def test_numbers_of_other_kinds_leave_nothing_in_layouts(kind):
+    """Equal layouts are one object: what came first would be seen in all later tensors of that shape."""
+    made = [
+        numgrad.zeros(kind(457)).unfold(kind(0), kind(450), kind(5)),
+        numgrad.zeros(463).topk(kind(461))[0],
+        numgrad.linspace(0, 1, kind(479)),
+        numgrad.arange(12.0).view(3, 4).diagonal(kind(1)),
+        numgrad.arange(3.0).diag(kind(1)),
+    ]
+    for tensor in (*made, numgrad.zeros(461), numgrad.zeros(479)):
+        assert {type(number) for number in (*tensor.shape, *tensor.stride(), tensor.storage_offset())} == {int}
+    assert made[3].tolist() == [1.0, 6.0, 11.0]

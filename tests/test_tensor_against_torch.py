@@ -19,9 +19,9 @@ def described(value):
         return [described(item) for item in value]
     if not hasattr(value, "grad_fn"):
         return repr(value)
-    # Strides that are never taken, and where nothing begins, are nobody's business.
+    # Strides that are never taken are nobody's business.
     strides = [step for step, extent in zip(value.stride(), value.shape, strict=True) if extent > 1]
-    layout = tuple(value.shape), strides, value.storage_offset() if value.numel() else None, value.is_contiguous()
+    layout = tuple(value.shape), strides, value.storage_offset(), value.is_contiguous()
     return repr(value), str(value.dtype), *layout, value.requires_grad, value.is_leaf
 
 

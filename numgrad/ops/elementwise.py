@@ -276,7 +276,7 @@ class Pointwise(Op):
         key = key[0] if len(key) == 1 else tuple(key)
         entry = entries.find(key)
         if entry is None and any(own.__class__ is Layout for own in given):
-            entry = entries.add(key, self._for(given, into is not None).prepare(given, statics, into))
+            entry = entries.add(key, self._for(given, into is given[0]).prepare(given, statics, into))
         return entry
 
     def prepared(self, operands: Sequence[Any]) -> list[Any]:

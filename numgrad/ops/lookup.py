@@ -153,8 +153,7 @@ def _looked_up(
     def found(args: Any, keywords: Any, operands: Sequence[Any]) -> Any:
         try:
             op, rest = resolve(
-                *[value._layout if isinstance(value, Tensor) else value for value in args],
-                **{k: value._layout if isinstance(value, Tensor) else value for k, value in keywords.items()},
+                *map(_described, args), **{keyword: _described(value) for keyword, value in keywords.items()}
             )
             if not isinstance(op, Planned):
                 return lambda *tensors: op(*tensors, *rest)
@@ -183,14 +182,22 @@ def _for_tensors(resolve: Callable[..., Any]) -> tuple[list[bool], dict[str, int
     )
 
 
+def _described(value: Any) -> Any:
+    """What the function that resolves a call is given for an argument: layouts for tensors, and Python's numbers."""
+    if isinstance(value, Tensor):
+        return value._layout
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _typed(kind: type, value: Any) -> Any:
     """What tells a value from those that are equal to it, but of another kind: 1.0 and True from 1."""
     if kind is tuple or kind is list or kind is Size:
         return (kind, *[one if one.__class__ is int else _typed(one.__class__, one) for one in value])
     if kind is float:
         return kind, value.hex()  # which tells 0.0 from -0.0, and knows NaN again
-    if value is None or kind is bool or kind is str or kind is dtype:
+    if value is None or kind is int or kind is bool or kind is str or kind is dtype:
         return kind, value
     if isinstance(value, np.generic):
-        return kind, value.item()
+        plain = value.item()
+        return kind, _typed(plain.__class__, plain)
     return []  # which has no hash, as the value may be another later

@@ -48,6 +48,8 @@ def _add_to(total: Tensor, gradient: Tensor) -> Tensor:
         return pointwise.add.inplace(total, gradient)
     launch = _recent_adders.get(layout) or _adders.find(layout)
     if launch is None:
+        if overlaps_itself(layout.shape, layout.strides):
+            return pointwise.add.inplace(total, gradient)  # which says so
         adder = devices.pointwise_launcher(devices.row_adder(layout.type.numpy), [layout, layout], [layout], into=True)
         launch = _adders.add(layout, adder)
     launch(total, gradient, total)

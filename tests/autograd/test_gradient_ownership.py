@@ -235,3 +235,11 @@ def test_grads_added_in_place_do_not_change_what_was_captured():
         x.grad = captured.clone()
         (x * 3).backward(captured)
         assert captured.tolist() == [3.0, 3.0]
+
+
+def test_nothing_is_added_to_elements_that_share_memory():
+    for _ in range(3):  # what adds is kept when it is wanted for the second time
+        x = ones(3, requires_grad=True)
+        x.grad = numgrad.zeros(1).expand(3).detach()
+        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+            x.sum().backward()

@@ -94,3 +94,14 @@ def test_a_view_is_written_to_and_its_base_knows():
         assert ng.add(ng.ones(3), row, out=base[row]).tolist() == [1.0 + row] * 3
     assert base.tolist() == [[1.0] * 3, [2.0] * 3]
     assert base._version == 2
+
+
+def test_real_results_of_complex_numbers_are_written():
+    """What may not be done in place may still be written to another tensor."""
+    input, out = ng.tensor([3 + 4j]), ng.zeros(1)
+    for _ in range(2):
+        assert ng.abs(input, out=out) is out
+        assert out.tolist() == [5.0]
+        with pytest.raises(RuntimeError, match="In-place abs is not supported for complex"):
+            input.abs_()
+    assert ng.angle(ng.tensor([1j]), out=out).tolist() == pytest.approx([1.5707963])

@@ -223,10 +223,8 @@ def _walk(layout: Layout, index: Any, reading: bool, steps: list[_Step] | None =
                 ):
                     key.append(slice)
                 else:
-                    if stop > first:
-                        delta += first * strides[source]
-                    else:
-                        stop = first
+                    delta += first * strides[source]
+                    stop = max(first, stop)
                     key.append(stop - first)
                     key.append(step)
                     if steps is not None:

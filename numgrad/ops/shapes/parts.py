@@ -108,7 +108,7 @@ def slice_op(input: Layout, dim: int, start: int, stop: int, step: int) -> tuple
     shape, strides = list(input.shape), list(input.strides)
     shape[dim] = len(range(start, stop, step))
     strides[dim] *= step
-    return layout_of(input.type, tuple(shape), tuple(strides)), input.strides[dim] if shape[dim] else 0
+    return layout_of(input.type, tuple(shape), tuple(strides)), input.strides[dim]
 
 
 @slice_op.gradient("input")
