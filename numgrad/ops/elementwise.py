@@ -320,7 +320,7 @@ class Pointwise(Op):
             if kind.category > out.type.dtype.category:
                 raise not_cast(kind, out.type.dtype)
         program = self.program(kinds_passed(given, out), statics, compute, out.type.dtype)
-        passed = tuple([i.name for i in program.arguments if i.name in self.statics])
+        passed = tuple([i.name for i in program.arguments if i.name in self.statics]) if self.statics else ()
         types = [own.type if isinstance(own, Layout) else None for own in given]
         launch = devices.pointwise_launcher(program, [*given, *[None] * len(passed)], [out], into is not None)
         if compute.kind in "bi":

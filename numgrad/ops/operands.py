@@ -39,8 +39,11 @@ def new_layout(given: Sequence[Any], shape: tuple[int, ...], type: Any) -> Layou
     """The layout that PyTorch would give a new tensor computed from operands of these layouts, or numbers."""
     layouts = [own for own in given if own.__class__ is Layout]
     first = layouts[0]
-    whole = first.row_major and first.shape == shape and 1 not in shape and 0 not in shape
-    if whole or all(layout.contiguous and (not layout.shape or layout.shape == shape) for layout in layouts):
+    whole = first.row_major and first.shape == shape
+    if whole and first.type is type and all(own is first or not own.shape for own in layouts):
+        return first
+    whole = whole and 1 not in shape and 0 not in shape
+    if whole or all(own.contiguous and (not own.shape or own.shape == shape) for own in layouts):
         return layout_of(type, shape)
     return layout_of(type, shape, output_strides(shape, tuple([(layout.shape, layout.strides) for layout in layouts])))
 

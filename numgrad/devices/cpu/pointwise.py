@@ -58,13 +58,11 @@ def pointwise_launcher(
     """
     size, shape = outs[0].size, outs[0].shape
     check_countable(shape, outs[0].type.numpy)
-    scalars = [operand.scalar for operand in program.arguments]
-    arrays = [own for own, scalar in zip(operands, scalars, strict=True) if own.__class__ is Layout and not scalar]
-    layouts = [*arrays, *outs]
-    forms = "".join(
-        "n" if own.__class__ is not Layout else "v" if scalar else "a"
-        for own, scalar in zip(operands, scalars, strict=True)
-    )
+    forms = "".join([
+        "n" if own.__class__ is not Layout else "v" if operand.scalar else "a"
+        for own, operand in zip(operands, program.arguments, strict=True)
+    ])
+    layouts = [*[own for own, form in zip(operands, forms, strict=True) if form == "a"], *outs]
     rows = all(layout.contiguous and layout.shape == shape for layout in layouts)
     rank, inner, nest = 1, "", None
     if not rows:
