@@ -27,7 +27,7 @@ from .reports import report_row
 
 __all__ = [
     "axis_gatherer", "axis_scatterer", "check_inside", "gather_axis", "outside", "put_rows", "row_putter", "row_taker",
-    "scatter_axis", "scatter_extremes", "take_rows",
+    "scatter_axis", "take_rows",
 ]
 
 INT64 = np.dtype(np.int64)
@@ -40,7 +40,10 @@ _PARTS = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128):
 #: Unsigned integers by their length: elements that are only moved are moved as these.
 WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
-_TOGETHER = {"set": indexing.later, "add": indexing.together, "multiply": indexing.multiplied}
+_TOGETHER = {
+    "set": indexing.later, "add": indexing.together, "multiply": indexing.multiplied, "amax": indexing.larger,
+    "amin": indexing.smaller,
+}
 
 
 class Places(NamedTuple):
@@ -68,6 +71,9 @@ def outside(indices: DeviceRow, low: int, high: int, again: bool = False) -> Non
     """
     if indices.size and not again:
         find_outside(indices, low, high, report_row(indices.device))
+
+
+check_inside = outside
 
 
 def find_outside(indices: DeviceRow, low: int, high: int, report: DeviceRow) -> None:
@@ -119,21 +125,8 @@ def axis_gatherer(type: Any, count: int, length: int, width: int, inner: int) ->
 def axis_scatterer(
     type: Any, count: int, size: int, length: int, width: int, inner: int, mode: str, single: bool
 ) -> Callable[..., None]:
-    """``scatter_axis``, or ``scatter_extremes``, for rows of these sizes: called as ``scatter(values, indices, out)``.
-    """
-
-    def scatter(values: DeviceRow, indices: DeviceRow, out: DeviceRow) -> None:
-        if mode in ("amax", "amin"):
-            scatter_extremes(values, indices, out, length, width, inner, mode == "amax")
-        else:
-            scatter_axis(values, indices, out, length, width, inner, mode)
-
-    return scatter
-
-
-def check_inside(indices: DeviceRow, low: int, high: int) -> None:
-    """Have the GPU look whether all indices are in [low, high), which it reports later if not."""
-    outside(indices, low, high)
+    """``scatter_axis`` for rows of these sizes: called as ``scatter(values, indices, out)``."""
+    return lambda values, indices, out: scatter_axis(values, indices, out, length, width, inner, mode)
 
 
 def _check_indices(indices: DeviceRow, size: int) -> None:
@@ -321,32 +314,13 @@ def scatter_axis(
 ) -> None:
     """Write ``values`` (one for each index, or one for all) to ``out`` at the indices of (outer, width, inner).
 
-    ``out`` is seen as (outer, length, inner); ``mode`` is "set", "add" or "multiply".  Indices that are not in
-    [0, length) are reported.  See Note [Several values for one element].
+    ``out`` is seen as (outer, length, inner); ``mode`` is "set", "add", "multiply", "amax" or "amin".  Indices that are
+    not in [0, length) are reported.  See Note [Several values for one element].
 
     Raises:
         RuntimeError: the sizes do not fit.
     """
-    _scatter(values, indices, out, (length, width, inner), _TOGETHER[mode], overwrites=mode == "set")
-
-
-def scatter_extremes(
-    values: DeviceRow, indices: DeviceRow, out: DeviceRow, length: int, width: int, inner: int, largest: bool
-) -> None:
-    """Make the elements of ``out`` at the indices the largest, or smallest, of themselves and the ``values``.
-
-    Raises:
-        RuntimeError: see :func:`scatter_axis`.
-    """
-    together = indexing.larger if largest else indexing.smaller
-    _scatter(values, indices, out, (length, width, inner), together)
-
-
-def _scatter(
-    values: DeviceRow, indices: DeviceRow, out: DeviceRow, sizes: tuple[int, int, int], together: Any,
-    overwrites: bool = False,
-) -> None:  # fmt: skip
-    """Put elements together with values, or overwrite them: in one pass if that can be and need not be in order."""
+    sizes, together, overwrites = (length, width, inner), _TOGETHER[mode], mode == "set"
     count, step = indices.size, 0 if values.size == 1 else 1
     if not count:
         return
