@@ -30,6 +30,9 @@ from .planned import Planned
 
 __all__ = ["lookup"]
 
+#: The names that parameters have in NumPy, and here: a call may use either.
+_OF_NUMPY = {"axis": "dim", "keepdims": "keepdim"}
+
 
 def lookup(
     resolve: Callable[..., Any] | None = None, *, outside: Callable[..., Exception] | None = None, results: Any = None
@@ -110,7 +113,7 @@ def _looked_up(
         except OutOfBoundsError as error:
             if outside is None:
                 raise
-            raise outside(error, input, *others, **keywords) from None
+            raise outside(error, input, *others, **renamed(keywords)) from None
         return out if results is None or out.__class__ is not tuple else new(results, out)
 
     def numbers_in(args: Any) -> list[int]:
@@ -131,12 +134,26 @@ def _looked_up(
                 raise
         return given
 
+    def renamed(keywords: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by the names of the parameters, where NumPy's were given."""
+        if keywords.keys().isdisjoint(_OF_NUMPY):
+            return keywords
+        parameters = signature(resolve).parameters
+        given: dict[str, Any] = {}
+        for keyword, value in keywords.items():
+            own = _OF_NUMPY.get(keyword, keyword)
+            if own in given:
+                raise TypeError(f"{name}() got multiple values for argument '{own}'")
+            given[own if own in parameters else keyword] = value
+        return given
+
     def in_order(args: Any, keywords: Any) -> Any:
         """The call with the tensors in front, and without ``out``."""
         if "out" in keywords:
             out = keywords.pop("out")
             result = call(*args, **keywords)
             return result if out is None else operations.write_out(name, out, result)
+        keywords = renamed(keywords)
         try:
             bound = signature(resolve).bind(*args, **keywords)
         except TypeError:
@@ -151,6 +168,7 @@ def _looked_up(
         return call(*bound.args, **bound.kwargs)
 
     def found(args: Any, keywords: Any, operands: Sequence[Any]) -> Any:
+        keywords = renamed(keywords)
         try:
             op, rest = resolve(
                 *map(_described, args), **{keyword: _described(value) for keyword, value in keywords.items()}

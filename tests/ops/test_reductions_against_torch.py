@@ -165,7 +165,8 @@ def test_special_values(expression, values):
     "x.any(axis=0); x.all(axis=1, keepdims=True); x.var(axis=0); x.std(axis=1, keepdims=True); x.cumsum(axis=0);"
     "x.cumprod(axis=1); x.logsumexp(axis=0); x.nansum(axis=0); x.sort(axis=0); x.argsort(axis=0); x.topk(1, axis=0);"
     "x.median(axis=0); x.mode(axis=0); x.cummax(axis=0); x.kthvalue(1, axis=0); x.count_nonzero(axis=0);"
-    "m.var_mean(x, axis=0); x.nanmedian(axis=1, keepdims=True); x.aminmax(dim=0, keepdims=True)"
+    "m.var_mean(x, axis=0); x.nanmedian(axis=1, keepdims=True); x.aminmax(dim=0, keepdims=True);"
+    "x.nanmean(axis=0, keepdims=True); x.unsqueeze(axis=1); x.gather(axis=1, index=x.argsort(0)); x[0].unbind(axis=0)"
 ))
 def test_numpy_spellings(expression):
     assert_same(program(expression), *randoms((3, 4)))
@@ -180,7 +181,9 @@ def test_numpy_spellings(expression):
     "m.searchsorted(x[0], x, side='foo'); m.searchsorted(x[0], 1.0, right=True, side='left'); x.sum(0, axis=0);"
     "m.searchsorted(x[:, :2], x[:2]); m.bucketize(x, x); x.long().var(); x.long().std(0); x.long().norm();"
     "x.long().mean(); x.long().nanmean(); x.bool().argmax(); x.bool().topk(1); x.long().histc(); x.bool().median();"
-    "(-x.abs() - 1).long()[0].bincount(); x.long().abs()[0].bincount(weights=x[0, :2]); x.long().logcumsumexp(0)"
+    "(-x.abs() - 1).long()[0].bincount(); x.long().abs()[0].bincount(weights=x[0, :2]); x.long().logcumsumexp(0);"
+    "x.cumsum(axis=0, keepdims=True); x.sum(dim=1, axis=0); x.sum(None, axis=0);"
+    "x.gather(axis=1, index=x.argsort() + 4)"
 ))
 def test_errors(expression):
     assert_same(program(expression), *randoms((3, 4)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import namedtuple
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from ... import devices
@@ -16,7 +16,7 @@ from ..indexing.gathering import scatter_zeros
 from ..shapes.views import passed_on, permute_op, unsqueeze_op
 
 __all__ = [
-    "Prepared", "axis_launcher", "axis_reader", "axis_view", "check_not_empty", "index_tensor", "numpy_names",
+    "Prepared", "axis_launcher", "axis_reader", "axis_view", "check_not_empty", "index_tensor",
     "one_dim", "picked", "picked_gradient", "picked_of_shape", "reduced_shape", "restored", "return_type",
 ]
 
@@ -98,26 +98,6 @@ def restored(tensor: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
         for dim in dims:
             tensor = passed_on(unsqueeze_op, tensor, dim)
     return tensor
-
-
-def numpy_names(
-    name: str, given: Mapping[str, Any], dim: Any, keepdim: bool = False, *, empty: Any = None
-) -> tuple[Any, bool]:
-    """The dimensions and ``keepdim`` of a call that gave them NumPy's names, ``axis`` and ``keepdims``.
-
-    ``given`` are the keyword arguments that the function has no parameters for, ``empty`` is the default of ``dim``.
-
-    Raises:
-        TypeError: there are others among them, or one is given twice.
-    """
-    for keyword in given:
-        if keyword not in ("axis", "keepdims"):
-            raise TypeError(f"{name}() got an unexpected keyword argument '{keyword}'")
-    if "axis" in given:
-        if dim is not empty:
-            raise TypeError(f"{name}() got multiple values for argument 'dim'")
-        dim = given["axis"]
-    return dim, given.get("keepdims", keepdim)
 
 
 def check_not_empty(input: Layout, name: str, dim: int | None) -> None:

@@ -18,7 +18,6 @@ from .axes import (
     Prepared,
     axis_launcher,
     check_not_empty,
-    numpy_names,
     one_dim,
     picked,
     picked_gradient,
@@ -87,7 +86,7 @@ def shared_evenly(grad, input, out):
 
 @lookup(results=return_type("max"))
 def max(
-    input: Layout, dim: int | Layout | None = None, keepdim: bool = False, *, other: Layout | None = None, **names: Any
+    input: Layout, dim: int | Layout | None = None, keepdim: bool = False, *, other: Layout | None = None
 ) -> Any:
     """The largest element; with ``dim`` the largest along it and their indices; of two tensors the larger elements.
 
@@ -96,14 +95,12 @@ def max(
     Raises:
         RuntimeError, IndexError: there is no element to choose from.
     """
-    if names:
-        dim, keepdim = numpy_names("max", names, dim, keepdim)
     return _max_or_min(input, dim if other is None else other, keepdim, "max", max_all, max_dim, maximum)
 
 
 @lookup(results=return_type("min"))
 def min(
-    input: Layout, dim: int | Layout | None = None, keepdim: bool = False, *, other: Layout | None = None, **names: Any
+    input: Layout, dim: int | Layout | None = None, keepdim: bool = False, *, other: Layout | None = None
 ) -> Any:
     """The smallest element; with ``dim`` the smallest along it and their indices; of two tensors the smaller elements.
 
@@ -112,8 +109,6 @@ def min(
     Raises:
         RuntimeError, IndexError: there is no element to choose from.
     """
-    if names:
-        dim, keepdim = numpy_names("min", names, dim, keepdim)
     return _max_or_min(input, dim if other is None else other, keepdim, "min", min_all, min_dim, minimum)
 
 
@@ -154,26 +149,22 @@ def _shared_evenly_over(grad, input, out, dims, keepdim):
 
 
 @lookup
-def amax(input: Layout, dim: int | Sequence[int] = (), keepdim: bool = False, **names: Any) -> Any:
+def amax(input: Layout, dim: int | Sequence[int] = (), keepdim: bool = False) -> Any:
     """The largest elements over all or some dimensions; the gradient is shared evenly among equal ones.
 
     Raises:
         RuntimeError, IndexError: there is no element to choose from.
     """
-    if names:
-        dim, keepdim = numpy_names("amax", names, dim, keepdim, empty=())
     return amax_op, (_checked_dims(input, dim, "amax", "max_values_cpu"), keepdim)
 
 
 @lookup
-def amin(input: Layout, dim: int | Sequence[int] = (), keepdim: bool = False, **names: Any) -> Any:
+def amin(input: Layout, dim: int | Sequence[int] = (), keepdim: bool = False) -> Any:
     """The smallest elements over all or some dimensions; the gradient is shared evenly among equal ones.
 
     Raises:
         RuntimeError, IndexError: there is no element to choose from.
     """
-    if names:
-        dim, keepdim = numpy_names("amin", names, dim, keepdim, empty=())
     return amin_op, (_checked_dims(input, dim, "amin", "min_values_cpu"), keepdim)
 
 
@@ -204,14 +195,12 @@ def _(grad, input, min, max, dims, keepdim):
 
 
 @lookup(results=return_type("aminmax", "min", "max"))
-def aminmax(input: Layout, *, dim: int | None = None, keepdim: bool = False, **names: Any) -> Any:
+def aminmax(input: Layout, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The smallest and the largest elements, over all dimensions or one, as ``min`` and ``max``.
 
     Raises:
         RuntimeError, IndexError: there is no element to choose from.
     """
-    if names:
-        dim, keepdim = numpy_names("aminmax", names, dim, keepdim)
     refuse_complex_order(input, "aminmax_cpu")
     if dim is not None:
         dim = one_dim(input, dim, "aminmax")
@@ -244,18 +233,14 @@ def _places(input: Layout, dims: tuple[int, ...], keepdim: bool, largest: bool) 
 
 
 @lookup
-def argmax(input: Layout, dim: int | None = None, keepdim: bool = False, **names: Any) -> Any:
+def argmax(input: Layout, dim: int | None = None, keepdim: bool = False) -> Any:
     """The index of the largest element: in the flattened tensor, or along a dimension."""
-    if names:
-        dim, keepdim = numpy_names("argmax", names, dim, keepdim)
     return argmax_op, (_dims_of_place(input, dim, "argmax"), keepdim)
 
 
 @lookup
-def argmin(input: Layout, dim: int | None = None, keepdim: bool = False, **names: Any) -> Any:
+def argmin(input: Layout, dim: int | None = None, keepdim: bool = False) -> Any:
     """The index of the smallest element: in the flattened tensor, or along a dimension."""
-    if names:
-        dim, keepdim = numpy_names("argmin", names, dim, keepdim)
     return argmin_op, (_dims_of_place(input, dim, "argmin"), keepdim)
 
 

@@ -18,7 +18,7 @@ from ..planned import planned
 from ..pointwise.arithmetic import conj, div, mul
 from ..shapes.views import reshape
 from ..table import public
-from .axes import Prepared, axis_launcher, axis_reader, numpy_names, one_dim, restored
+from .axes import Prepared, axis_launcher, axis_reader, one_dim, restored
 from .sums import all, as_real, folded, summed_type
 
 __all__ = ["cumprod", "linear_recurrence", "prod", "scanned", "shift"]
@@ -70,13 +70,11 @@ def _products_of_others(input: Tensor, dim: int) -> Tensor:
 
 
 @lookup
-def prod(input: Layout, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None, **names: Any) -> Any:
+def prod(input: Layout, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The product of all elements, or along a dimension, computed in ``dtype``.
 
     Integers and bools are multiplied as int64 unless it says otherwise.
     """
-    if names:
-        dim, keepdim = numpy_names("prod", names, dim, keepdim)
     if dtype is not None:
         dtype = to_dtype(dtype)
     if dim is None:
@@ -114,13 +112,11 @@ def _(grad, input, out, dim, backwards):
 
 
 @lookup
-def cumprod(input: Layout, dim: Any = None, *, dtype: Any = None, **names: Any) -> Any:
+def cumprod(input: Layout, dim: Any = None, *, dtype: Any = None) -> Any:
     """The products of the elements up to each one along a dimension, computed in ``dtype``, int64 for integers.
 
     The gradient is ``P[k-1] * S[k]`` with the products ``P`` and ``S[k] = grad[k] + input[k+1] * S[k+1]``.
     """
-    if names:
-        dim, _ = numpy_names("cumprod", names, dim)
     return cumprod_op, (one_dim(input, dim, "cumprod"), False, None if dtype is None else to_dtype(dtype))
 
 

@@ -11,7 +11,7 @@ from ..lookup import lookup
 from ..planned import planned
 from ..pointwise.arithmetic import exp, mul, sub
 from ..table import public
-from .axes import Prepared, axis_launcher, numpy_names, one_dim, picked_of_shape, return_type
+from .axes import Prepared, axis_launcher, one_dim, picked_of_shape, return_type
 from .extremes import refuse_complex_order
 from .products import linear_recurrence, scanned, shift
 
@@ -30,10 +30,8 @@ def _(grad, dim, backwards):
 
 
 @lookup
-def cumsum(input: Layout, dim: Any = None, *, dtype: Any = None, **names: Any) -> Any:
+def cumsum(input: Layout, dim: Any = None, *, dtype: Any = None) -> Any:
     """The sums of the elements up to each one along a dimension, computed in ``dtype``, int64 for integers."""
-    if names:
-        dim, _ = numpy_names("cumsum", names, dim)
     return cumsum_op, (one_dim(input, dim, "cumsum"), False, None if dtype is None else to_dtype(dtype))
 
 
@@ -52,14 +50,12 @@ def _(grad, input, out, dim):
 
 
 @lookup
-def logcumsumexp(input: Layout, dim: Any = None, **names: Any) -> Any:
+def logcumsumexp(input: Layout, dim: Any = None) -> Any:
     """The logarithms of the sums of the exponentials of the elements up to each one along a dimension.
 
     Raises:
         NotImplementedError: the elements are not floating-point numbers.
     """
-    if names:
-        dim, _ = numpy_names("logcumsumexp", names, dim)
     dim = one_dim(input, dim, "logcumsumexp")
     if not input.type.dtype.is_floating_point:
         raise NotImplementedError(
@@ -86,27 +82,23 @@ def _(grad, indices, input_shape, dim):
 
 
 @lookup(results=return_type("cummax"))
-def cummax(input: Layout, dim: Any = None, **names: Any) -> Any:
+def cummax(input: Layout, dim: Any = None) -> Any:
     """The largest elements up to each one along a dimension, and their indices: of equal ones the last.
 
     Raises:
         NotImplementedError: the elements are complex.
     """
-    if names:
-        dim, _ = numpy_names("cummax", names, dim)
     refuse_complex_order(input, "cummax_cpu")
     return cummax_op, (one_dim(input, dim, "cummax"),)
 
 
 @lookup(results=return_type("cummin"))
-def cummin(input: Layout, dim: Any = None, **names: Any) -> Any:
+def cummin(input: Layout, dim: Any = None) -> Any:
     """The smallest elements up to each one along a dimension, and their indices: of equal ones the last.
 
     Raises:
         NotImplementedError: the elements are complex.
     """
-    if names:
-        dim, _ = numpy_names("cummin", names, dim)
     refuse_complex_order(input, "cummin_cpu")
     return cummin_op, (one_dim(input, dim, "cummin"),)
 

@@ -17,7 +17,6 @@ from .axes import (
     Prepared,
     axis_launcher,
     check_not_empty,
-    numpy_names,
     one_dim,
     picked,
     picked_gradient,
@@ -66,7 +65,7 @@ def _refuse_complex(input: Layout, name: str) -> None:
 
 @lookup(results=return_type("sort"))
 def sort(
-    input: Layout, dim: int = -1, descending: bool = False, *, stable: bool | None = None, **names: Any
+    input: Layout, dim: int = -1, descending: bool = False, *, stable: bool | None = None
 ) -> Any:
     """The elements in ascending or descending order along a dimension, and where they stood.
 
@@ -75,8 +74,6 @@ def sort(
     Raises:
         RuntimeError: the elements are complex.
     """
-    if names:
-        dim, _ = numpy_names("sort", names, dim, empty=-1)
     _refuse_complex(input, "Sort")
     return sort_op if stable is None else stable_sort_op, (one_dim(input, dim, "sort"), descending)
 
@@ -89,15 +86,13 @@ def argsort_op(input: Layout, dim: int, descending: bool) -> Prepared:
 
 @lookup
 def argsort(
-    input: Layout, dim: int = -1, descending: bool = False, *, stable: bool = False, **names: Any
+    input: Layout, dim: int = -1, descending: bool = False, *, stable: bool = False
 ) -> Any:
     """The indices that would sort the tensor along a dimension; see :func:`sort`.
 
     Raises:
         RuntimeError: the elements are complex.
     """
-    if names:
-        dim, _ = numpy_names("argsort", names, dim, empty=-1)
     _refuse_complex(input, "Sort")
     return argsort_op, (one_dim(input, dim, "argsort"), descending)
 
@@ -121,7 +116,7 @@ def _(grad, indices, input_shape, dim):
 
 @lookup(results=return_type("topk"))
 def topk(
-    input: Layout, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, **names: Any
+    input: Layout, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> Any:
     """The ``k`` largest (or smallest) elements along a dimension, in order, and where they stood.
 
@@ -132,8 +127,6 @@ def topk(
     Raises:
         RuntimeError: there are fewer, or the elements are bools or complex.
     """
-    if names:
-        dim, _ = numpy_names("topk", names, dim, empty=-1)
     _refuse_complex(input, "topk")
     if input.type.dtype is bool_:
         raise RuntimeError(f"topk does not support bool dtypes on CPU (shape {list(input.shape)})")
@@ -190,7 +183,7 @@ def _check_ordered(input: Layout, name: str, bools: bool = False) -> None:
 
 
 @lookup(results=return_type("kthvalue"))
-def kthvalue(input: Layout, k: int, dim: int = -1, keepdim: bool = False, **names: Any) -> Any:
+def kthvalue(input: Layout, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The ``k``-th smallest element along a dimension (``k`` from 1), and its index.
 
     Unlike PyTorch, which leaves it open, among equal elements the first index is given.
@@ -198,8 +191,6 @@ def kthvalue(input: Layout, k: int, dim: int = -1, keepdim: bool = False, **name
     Raises:
         RuntimeError, IndexError: there is none.
     """
-    if names:
-        dim, keepdim = numpy_names("kthvalue", names, dim, keepdim, empty=-1)
     dim = _checked(input, dim, "kthvalue")
     length = input.shape[dim] if input.shape else 1
     if not 1 <= k <= length:
@@ -239,7 +230,7 @@ nanmedian_all.gradient("input")(shared_evenly)
 
 
 @lookup(results=return_type("median"))
-def median(input: Layout, dim: int | None = None, keepdim: bool = False, **names: Any) -> Any:
+def median(input: Layout, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median of all elements, or with ``dim`` the medians along it and their indices.
 
     Unlike PyTorch, which leaves it open, among equal elements the first index is given.
@@ -249,8 +240,6 @@ def median(input: Layout, dim: int | None = None, keepdim: bool = False, **names
     Raises:
         NotImplementedError: the elements are bools or complex.
     """
-    if names:
-        dim, keepdim = numpy_names("median", names, dim, keepdim)
     if dim is None:
         _check_ordered(input, "median")
         return median_all, ()
@@ -258,10 +247,8 @@ def median(input: Layout, dim: int | None = None, keepdim: bool = False, **names
 
 
 @lookup(results=return_type("nanmedian"))
-def nanmedian(input: Layout, dim: int | None = None, keepdim: bool = False, **names: Any) -> Any:
+def nanmedian(input: Layout, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median of the elements that are not NaN; see :func:`median`."""
-    if names:
-        dim, keepdim = numpy_names("nanmedian", names, dim, keepdim)
     if dim is None:
         _check_ordered(input, "nanmedian")
         return nanmedian_all, ()
@@ -269,10 +256,8 @@ def nanmedian(input: Layout, dim: int | None = None, keepdim: bool = False, **na
 
 
 @lookup(results=return_type("mode"))
-def mode(input: Layout, dim: int = -1, keepdim: bool = False, **names: Any) -> Any:
+def mode(input: Layout, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent elements along a dimension, of several the smallest, and where they last stand."""
-    if names:
-        dim, keepdim = numpy_names("mode", names, dim, keepdim, empty=-1)
     return mode_op, (_checked(input, dim, "mode", bools=True), keepdim)
 
 

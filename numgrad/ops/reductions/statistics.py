@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from numgrad_kernels import scalar
@@ -19,7 +19,7 @@ from ..planned import planned
 from ..pointwise.arithmetic import add, div, exp, mul, sub
 from ..pointwise.comparison import eq, where
 from ..table import public
-from .axes import Prepared, axis_launcher, numpy_names, reduced_shape, restored
+from .axes import Prepared, axis_launcher, reduced_shape, restored
 from .sums import folded, mean_dims, mean_gradient, sum_dims, summed_type
 
 __all__ = [
@@ -172,11 +172,8 @@ def _(grad, input, std, dims, correction, keepdim):
 
 def _resolved(
     name: str, op: Any, input: Layout, dim: Any, unbiased: bool | None, keepdim: bool, correction: float | None,
-    names: Mapping[str, Any],
 ) -> Any:
     """What ``var``, ``std`` and their like are."""
-    if names:
-        dim, keepdim = numpy_names(name, names, dim, keepdim)
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if unbiased is not None and correction is not None:
@@ -196,7 +193,7 @@ def _resolved(
 @lookup
 def var(
     input: Layout, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
-    correction: float | None = None, **names: Any,
+    correction: float | None = None,
 ) -> Any:
     """The variance over all or some dimensions: the mean squared distance from the mean.
 
@@ -205,46 +202,46 @@ def var(
     Raises:
         RuntimeError: the elements are integers or bools.
     """
-    return _resolved("var", var_op, input, dim, unbiased, keepdim, correction, names)
+    return _resolved("var", var_op, input, dim, unbiased, keepdim, correction)
 
 
 @lookup
 def std(
     input: Layout, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
-    correction: float | None = None, **names: Any,
+    correction: float | None = None,
 ) -> Any:
     """The standard deviation over all or some dimensions: the square root of :func:`var`.
 
     Raises:
         RuntimeError: the elements are integers or bools.
     """
-    return _resolved("std", std_op, input, dim, unbiased, keepdim, correction, names)
+    return _resolved("std", std_op, input, dim, unbiased, keepdim, correction)
 
 
 @lookup
 def var_mean(
     input: Layout, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
-    correction: float | None = None, **names: Any,
+    correction: float | None = None,
 ) -> Any:
     """The variance and the mean over all or some dimensions, as :func:`var`.
 
     Raises:
         RuntimeError: the elements are integers or bools.
     """
-    return _resolved("var_mean", var_mean_op, input, dim, unbiased, keepdim, correction, names)
+    return _resolved("var_mean", var_mean_op, input, dim, unbiased, keepdim, correction)
 
 
 @lookup
 def std_mean(
     input: Layout, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
-    correction: float | None = None, **names: Any,
+    correction: float | None = None,
 ) -> Any:
     """The standard deviation and the mean over all or some dimensions, as :func:`std`.
 
     Raises:
         RuntimeError: the elements are integers or bools.
     """
-    return _resolved("std_mean", std_mean_op, input, dim, unbiased, keepdim, correction, names)
+    return _resolved("std_mean", std_mean_op, input, dim, unbiased, keepdim, correction)
 
 
 # -- log-sum-exp ------------------------------------------------------------------------------------------------
@@ -265,15 +262,13 @@ def _(grad, input, out, dims, keepdim):
 
 
 @lookup
-def logsumexp(input: Layout, dim: Any = None, keepdim: bool = False, **names: Any) -> Any:
+def logsumexp(input: Layout, dim: Any = None, keepdim: bool = False) -> Any:
     """The logarithm of the sum of the exponentials over some dimensions, without overflow.
 
     Raises:
         TypeError: no dimensions are given.
         NotImplementedError: the elements are complex.
     """
-    if names:
-        dim, keepdim = numpy_names("logsumexp", names, dim, keepdim)
     if dim is None:
         raise TypeError("logsumexp() missing 1 required positional argument: 'dim'")
     kind = input.type.dtype
@@ -299,15 +294,13 @@ def _(grad, input, dims, keepdim):
 
 @lookup
 def nansum(
-    input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None, **names: Any
+    input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
     """The sum of the elements that are not NaN, over all or some dimensions.
 
     Raises:
         RuntimeError: the elements are complex.
     """
-    if names:
-        dim, keepdim = numpy_names("nansum", names, dim, keepdim)
     if input.type.dtype.is_complex:
         raise RuntimeError(
             f"nansum on CPU does not support complex inputs ({input.type.dtype}, shape {list(input.shape)})"
@@ -315,24 +308,26 @@ def nansum(
     return nansum_op, (normal_dims(dim, len(input.shape)), keepdim, None if dtype is None else to_dtype(dtype))
 
 
+@lookup
 def nanmean(
-    input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None, **names: Any
-) -> Tensor:
+    input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
     """The mean of the elements that are not NaN, over all or some dimensions.
 
     Raises:
         RuntimeError: the elements are not floating-point numbers.
     """
-    if names:
-        dim, keepdim = numpy_names("nanmean", names, dim, keepdim)
-    kind = input._layout.type.dtype
+    kind = input.type.dtype
     if kind.category <= int64.category:
         raise RuntimeError(
             f"nanmean(): expected input to have floating point or complex dtype but got {kind.legacy} "
             f"(shape {list(input.shape)})"
         )
-    total = nansum(input, dim, keepdim, dtype=dtype)
-    dims = normal_dims(dim, len(input._layout.shape))
+    return _nanmean, (normal_dims(dim, len(input.shape)), keepdim, dtype)
+
+
+def _nanmean(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: Any) -> Tensor:
+    total = nansum(input, dims, keepdim, dtype=kind)
     return div(total, sum_dims(eq(input, input), dims, keepdim, total.dtype))
 
 
@@ -345,15 +340,12 @@ def count_nonzero_op(input: Layout, dims: tuple[int, ...]) -> Prepared:
 
 
 @lookup
-def count_nonzero(input: Layout, dim: int | Sequence[int] | None = None, **names: Any) -> Any:
+def count_nonzero(input: Layout, dim: int | Sequence[int] | None = None) -> Any:
     """How many elements are not 0, over all or some dimensions, as int64."""
-    if names:
-        dim, _ = numpy_names("count_nonzero", names, dim)
     return count_nonzero_op, (normal_dims(dim, len(input.shape)),)
 
 
-public(nanmean)
-for _function in (var, std, logsumexp, nansum, count_nonzero):
+for _function in (var, std, logsumexp, nansum, nanmean, count_nonzero):
     public(_function, checks=True)
 public(var_mean, method=False, checks=True)
 public(std_mean, method=False, checks=True)

@@ -15,7 +15,7 @@ from ..planned import planned
 from ..pointwise.arithmetic import div
 from ..shapes.views import expand, expand_op, reshape, sizes_of
 from ..table import attach, public
-from .axes import Prepared, axis_launcher, numpy_names, reduced_shape, restored
+from .axes import Prepared, axis_launcher, reduced_shape, restored
 
 __all__ = [
     "all", "any", "as_real", "folded", "mean", "mean_all", "mean_dims", "mean_gradient", "sum", "sum_all",
@@ -81,14 +81,12 @@ def _(grad, input_shape, dims, keepdim):
 
 @lookup
 def sum(
-    input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None, **names: Any
+    input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
     """The sum of all elements, or over some dimensions, computed in ``dtype``.
 
     Integers and bools are summed as int64 unless it says otherwise.
     """
-    if names:
-        dim, keepdim = numpy_names("sum", names, dim, keepdim)
     if dtype is not None:
         dtype = to_dtype(dtype)
     if dim is None and not keepdim:
@@ -174,15 +172,13 @@ def mean_gradient(grad, input_shape, dims, keepdim):
 
 @lookup
 def mean(
-    input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None, **names: Any
+    input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
     """The mean of all elements, or over some dimensions, computed in ``dtype``.
 
     Raises:
         RuntimeError: that, or the input's dtype if none is given, is not floating-point or complex.
     """
-    if names:
-        dim, keepdim = numpy_names("mean", names, dim, keepdim)
     kind = input.type.dtype
     if dtype is not None:
         kind = dtype = to_dtype(dtype)
@@ -220,18 +216,14 @@ def _some_dims(input: Layout, dim: int | Sequence[int] | None) -> tuple[int, ...
 
 
 @lookup
-def any(input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False, **names: Any) -> Any:
+def any(input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Any:
     """Whether any element is not 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
-    if names:
-        dim, keepdim = numpy_names("any", names, dim, keepdim)
     return any_op, (_some_dims(input, dim), keepdim)
 
 
 @lookup
-def all(input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False, **names: Any) -> Any:
+def all(input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Any:
     """Whether no element is 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
-    if names:
-        dim, keepdim = numpy_names("all", names, dim, keepdim)
     return all_op, (_some_dims(input, dim), keepdim)
 
 

@@ -18,7 +18,6 @@ from ..new import zeros_of
 from ..outputs import write_out
 from ..planned import planned
 from ..promotion import promote_types
-from ..reductions.axes import numpy_names
 from ..table import public
 from .dimensions import atleast_1d, atleast_2d, atleast_3d
 from .parts import select_op, slice_op
@@ -111,7 +110,7 @@ _calls = Entries()
 _known_calls = _calls.recent
 
 
-def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, **names: Any) -> Tensor:
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, axis: int | None = None) -> Tensor:
     """The tensors joined along an existing dimension, in the dtype that all can be converted to.
 
     The dimension may be called ``axis``, as NumPy calls it.
@@ -120,22 +119,24 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, **names: An
         ValueError: there are none.
         RuntimeError: their other sizes differ.
     """
-    return _joined("cat", _cat, tensors, dim, out, names)
+    return _joined("cat", _cat, tensors, dim, out, axis)
 
 
-def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, **names: Any) -> Tensor:
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, axis: int | None = None) -> Tensor:
     """The tensors, all of one shape, joined along a new dimension, which may be called ``axis``.
 
     Raises:
         RuntimeError: there are none, or their shapes differ.
     """
-    return _joined("stack", _stack, tensors, dim, out, names)
+    return _joined("stack", _stack, tensors, dim, out, axis)
 
 
-def _joined(name: str, resolve: Any, tensors: Any, dim: Any, out: Any, names: Any) -> Tensor:
+def _joined(name: str, resolve: Any, tensors: Any, dim: Any, out: Any, axis: Any) -> Tensor:
     """What an operation makes of the tensors, where ``resolve`` says which one and of what."""
-    if names:
-        dim, _ = numpy_names(name, names, dim, empty=0)
+    if axis is not None:
+        if dim != 0:
+            raise TypeError(f"{name}() got multiple values for argument 'dim'")
+        dim = axis
     if out is not None:
         return write_out(name, out, _joined(name, resolve, tensors, dim, None, None))
     key: Any = None
