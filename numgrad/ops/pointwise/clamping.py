@@ -90,6 +90,12 @@ def _bounded(op: Any, inplace: bool, input: Tensor, *bounds: Any) -> Tensor:
         TypeError: one is neither a tensor nor a number.
         RuntimeError, NotImplementedError: one is a number that the result cannot hold, or the result is bool.
     """
+    for bound in bounds:
+        if not (bound.__class__ in (float, int) and -LARGEST_FLOAT32 <= bound <= LARGEST_FLOAT32):
+            break  # which float32 may not hold
+    else:
+        if input.__class__ is Tensor and input._layout.type.dtype.is_floating_point:
+            return op.inplace(input, *bounds) if inplace else op.short(input, *bounds)
     bounds = tuple([bound.item() if isinstance(bound, np.generic) else bound for bound in bounds])
     for bound in bounds:
         if not isinstance(bound, Tensor | int | float):
@@ -117,13 +123,8 @@ _SHORT = {
 def _clamp(input: Tensor, min: Any, max: Any, inplace: bool) -> Tensor:
     low, high = None if min is None else min.__class__, None if max is None else max.__class__
     op = _SHORT.get((low, high))
-    if op is not None and input.__class__ is Tensor and input._layout.type.dtype.is_floating_point:
-        numbers = (min, max) if low and high else (min,) if low else (max,)
-        for number in numbers:
-            if not -LARGEST_FLOAT32 <= number <= LARGEST_FLOAT32:
-                break  # which float32 cannot hold
-        else:
-            return op.inplace(input, *numbers) if inplace else op.short(input, *numbers)
+    if op is not None:
+        return _bounded(op, inplace, input, *((min, max) if low and high else (min,) if low else (max,)))
     bounds = [bound for bound in (min, max) if bound is not None]
     tensors = sum(isinstance(bound, Tensor) for bound in bounds)
     if not bounds:

@@ -32,7 +32,7 @@ def activated(name: str, op: Any, input: Any, inplace: bool = False, **numbers: 
         check_tensors(name, input=input)
     if inplace:
         return op.inplace(input, **numbers)
-    if not numbers:
+    if numbers == op.op.statics and all(numbers.values()):  # a zero may be -0.0
         return op.short(input)
     return op.configured(input, *numbers.values())
 

@@ -121,18 +121,26 @@ def _(grad, tensor1, tensor2, value):
 
 def _product(inplace: bool, input: Tensor, tensor1: Any, tensor2: Any, value: float) -> Tensor:
     check_tensors("addcmul", tensor1=tensor1, tensor2=tensor2)
-    return (addcmul_op.inplace if inplace else addcmul_op)(input, tensor1, tensor2, value=value)
+    return _weighted(addcmul_op, inplace, input, tensor1, tensor2, value)
 
 
 def _quotient(inplace: bool, input: Tensor, tensor1: Any, tensor2: Any, value: float) -> Tensor:
     check_tensors("addcdiv", tensor1=tensor1, tensor2=tensor2)
-    if tensor1.dtype.kind in "bi" and tensor2.dtype.kind in "bi":
+    if tensor1._layout.type.dtype.kind in "bi" and tensor2._layout.type.dtype.kind in "bi":
         raise RuntimeError(
             f"Integer division with addcdiv is not supported ({tensor1.dtype} and {tensor2.dtype}, shapes "
             f"{list(tensor1.shape)} and {list(tensor2.shape)}); use input + value * tensor1 / tensor2, or "
             "div(tensor1, tensor2, rounding_mode='trunc')"
         )
-    return (addcdiv_op.inplace if inplace else addcdiv_op)(input, tensor1, tensor2, value=value)
+    return _weighted(addcdiv_op, inplace, input, tensor1, tensor2, value)
+
+
+def _weighted(op: Any, inplace: bool, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: float) -> Tensor:
+    if inplace:
+        return op.inplace(input, tensor1, tensor2, value=value)
+    if value == 1 and value.__class__ is int:
+        return op.short(input, tensor1, tensor2)
+    return op(input, tensor1, tensor2, value=value)
 
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:

@@ -109,19 +109,23 @@ def _(grad, input):
     return where(isfinite(input), grad, 0)
 
 
-def _replacements(input: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> dict[str, float]:
-    if not input.is_floating_point():
-        return {}
-    limit = _LARGEST[input._layout.type.dtype]
-    return {
-        "nan": 0.0 if nan is None else nan,
-        "posinf": limit if posinf is None else posinf,
-        "neginf": -limit if neginf is None else neginf,
-    }
-
-
 #: The largest numbers of floating-point dtypes.
 _LARGEST = {kind: float(np.finfo(kind.numpy).max) for kind in (float32, float64)}
+
+
+def _replaced(inplace: bool, input: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
+    kind = input._layout.type.dtype
+    limit = _LARGEST.get(kind)
+    if kind.is_complex:
+        parts = _replaced(inplace, view_as_real(input), nan, posinf, neginf)
+        return input if inplace else view_as_complex(parts)
+    if limit is None:
+        return (nan_to_num_op.inplace if inplace else nan_to_num_op)(input)
+    nan = 0.0 if nan is None else nan
+    posinf, neginf = limit if posinf is None else posinf, -limit if neginf is None else neginf
+    if inplace:
+        return nan_to_num_op.inplace(input, nan=nan, posinf=posinf, neginf=neginf)
+    return nan_to_num_op.configured(input, nan, posinf, neginf)
 
 
 def nan_to_num(
@@ -131,19 +135,14 @@ def nan_to_num(
 
     Of complex numbers both parts are replaced.
     """
-    if isinstance(input, Tensor) and input.is_complex():
-        return view_as_complex(nan_to_num(view_as_real(input), nan, posinf, neginf))
-    return nan_to_num_op(input, **_replacements(input, nan, posinf, neginf))
+    return _replaced(False, input, nan, posinf, neginf)
 
 
 def _nan_to_num_(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
     """``nan_to_num`` in place."""
-    if input.is_complex():
-        _nan_to_num_(view_as_real(input), nan, posinf, neginf)
-        return input
-    return nan_to_num_op.inplace(input, **_replacements(input, nan, posinf, neginf))
+    return _replaced(True, input, nan, posinf, neginf)
 
 
 public(nan_to_num)
