@@ -31,7 +31,7 @@ from .table import public
 
 __all__ = [
     "assembler", "check_memory_format", "clone", "clone_op", "contiguous", "contiguous_op", "convert", "copier",
-    "fill_program", "filling", "kept_copy", "kept_layout", "kept_strides", "repeated_zero", "row_of",
+    "filling", "kept_copy", "kept_layout", "kept_strides", "repeated_zero", "row_of",
     "row_reader", "same", "to_type", "warn_of_loss", "write", "writer", "writers", "writing",
 ]
 
@@ -45,13 +45,6 @@ STRETCHES_FROM = 4096
 
 def same(input):
     return input
-
-
-@functools.cache
-def fill_program(number: type, target: dtype) -> devices.Program:
-    """The program that writes a number of this class to every element."""
-    operand = devices.Operand("input", devices.number_type(number), scalar=True)
-    return devices.Program("fill", target.numpy, (operand,), (("out", target.numpy),), (same,))
 
 
 @functools.cache
@@ -168,7 +161,7 @@ def filling(target: Layout, number: type) -> Entry:
     entry = writers.find((target, number))
     if entry is None:
         kind = target.type.dtype
-        launch = devices.pointwise_launcher(fill_program(number, kind), [None], [target], into=True)
+        launch = devices.pointwise_launcher(devices.filler(number, kind.numpy), [None], [target], into=True)
         limits = None if number is complex else bounds(number, kind)
         entry = writers.add((target, number), Entry(None, launch, target, False, limits))
     return entry

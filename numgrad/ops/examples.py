@@ -135,12 +135,12 @@ def _each(
     level: Batched, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any], draws: bool = False
 ) -> Any:
     """What a function gives for each example; if it draws, for the first, unless each is to have its own numbers."""
-    from .batching.calls import each_example, is_shared, mapped_to, physical, tensors_of
+    from .batching.calls import each_example, is_shared, mapped_to, physical
     from .shapes.parts import select_op
 
     names, count = tuple(kwargs), len(args)
     given = mapped_to((*args, *kwargs.values()), lambda tensor: lifted(level, tensor))
-    shared = level.randomness != "different" if draws else all(map(is_shared, tensors_of(given)))
+    shared = level.randomness != "different" if draws else all(map(is_shared, tensors_in(given)))
 
     def run(*values: Any) -> Any:
         return function(*values[:count], **dict(zip(names, values[count:], strict=True)))

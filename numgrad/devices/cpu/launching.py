@@ -21,7 +21,7 @@ from .pointwise import NUMBERS, pointwise_kernel
 from .threads import PARALLEL_FROM, worth_threads
 
 __all__ = [
-    "Row", "bound", "empty", "filled", "kernel_for", "launch", "memory_launcher", "share_elements", "zeros",
+    "Row", "bound", "empty", "filled", "filler", "kernel_for", "launch", "memory_launcher", "share_elements", "zeros",
 ]
 
 #: The class of the rows that tensors keep their elements in.

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..._tensor import Tensor, check_in_place
 from ...autograd.grad_mode import GRAD, state
+from ...autograd.levels import tensors_in
 from ...autograd.views import check_writable, reshaped_in_place, views
 from ..batches import Batched, below, expanded, lifted, mapped, take_on
 from ..copying import convert
@@ -29,7 +30,7 @@ from ..transforms import ChangeCall, GeneralCall, PointwiseCall, ShapeCall
 
 __all__ = [
     "aligned", "change", "decomposed", "each_example", "general", "is_shared", "mapped_to", "overwrite", "physical",
-    "pointwise", "reshape_in_place", "rule", "size_of", "tensors_of",
+    "pointwise", "reshape_in_place", "rule", "size_of",
 ]
 
 #: How an entry is done on physical tensors, where that takes more than shifting dimensions and shapes: called below
@@ -87,17 +88,6 @@ def aligned(tensor: Tensor, rank: int) -> Tensor:
     return reshape(own.tensor, (own.level.size, *(1,) * missing, *tensor._layout.shape))
 
 
-def tensors_of(args: Sequence[Any]) -> list[Tensor]:
-    """The tensors among the arguments, also in tuples."""
-    found: list[Tensor] = []
-    for value in args:
-        if isinstance(value, Tensor):
-            found.append(value)
-        elif isinstance(value, tuple | list):
-            found += tensors_of(value)
-    return found
-
-
 def _all_lifted(level: Batched, args: Sequence[Any]) -> tuple[Any, ...]:
     """The arguments with all tensors as those of the level."""
     return tuple([
@@ -136,7 +126,7 @@ def pointwise(call: PointwiseCall, level: Batched) -> Tensor:
         target = _own(level, target, operands)
         operands[0] = target
     operands = list(_all_lifted(level, operands))
-    tensors = tensors_of(operands)
+    tensors = tensors_in(operands)
     compute, kind = op.compute_types(given_of(operands))
     shape = common_shape(given_of(tensors))
     if target is not None:
@@ -173,7 +163,7 @@ def _check_room(level: Batched, target: Tensor, others: Sequence[Any], name: str
     """
     if level.concerns(target) and target._mapped.batched:
         return
-    if any(level.concerns(other) and other._mapped.batched for other in tensors_of(others)):
+    if any(level.concerns(other) and other._mapped.batched for other in tensors_in(others)):
         raise RuntimeError(
             f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that "
             "has more elements than `self`. This happened due to `other` being vmapped over but `self` not being "
@@ -186,7 +176,7 @@ def _own(level: Batched, target: Tensor, others: Sequence[Any]) -> Tensor:
     """A tensor to overwrite as one of this level, recorded as such if what is written is."""
     if level.concerns(target):
         return target
-    if state.mode & GRAD and any(level.concerns(other) and other.requires_grad for other in tensors_of(others)):
+    if state.mode & GRAD and any(level.concerns(other) and other.requires_grad for other in tensors_in(others)):
         level.adopt(target)
         return target
     return lifted(level, target)
@@ -222,7 +212,7 @@ def general(call: GeneralCall, level: Batched) -> Any:
 
 def _record(op: Any, args: tuple[Any, ...], out: Any) -> None:
     """Record what has been made of tensors of the level, where they require gradients."""
-    if state.mode & GRAD and any(tensor._requires_grad for tensor in tensors_of(args)):
+    if state.mode & GRAD and any(tensor._requires_grad for tensor in tensors_in(args)):
         entry, operands = op.entry(args)
         pending = begin(entry, operands)
         if pending is not None:
@@ -232,7 +222,7 @@ def _record(op: Any, args: tuple[Any, ...], out: Any) -> None:
 def _done(op: Any, level: Batched, args: tuple[Any, ...]) -> tuple[Any, bool]:
     """What an entry gives for physical tensors, and whether that has a batch dimension."""
     with below(level):
-        if all(map(is_shared, tensors_of(args))):
+        if all(map(is_shared, tensors_in(args))):
             return op(*mapped_to(args, physical)), False
         own = _RULES.get(op)
         if own is not None:
@@ -246,7 +236,7 @@ def _may_shift(op: Any, args: tuple[Any, ...]) -> bool:
     """Whether an entry has said how to do it, and that holds for these arguments."""
     if op.dims is None:
         return False
-    if op.view or not op.dims or all(tensor._layout.shape for tensor in tensors_of(args)):
+    if op.view or not op.dims or all(tensor._layout.shape for tensor in tensors_in(args)):
         return True
     values = dict(zip(op.parameters, args, strict=False))  # tensors without dimensions may have a dimension 0
     return all(values.get(name) in (None, ()) for name in op.dims)

@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 from ..._tensor import Tensor
+from ...autograd.levels import tensors_in
 from ..batches import expanded
 from ..network.attention import attention_op
 from ..network.binary_losses import bce_op, bce_with_logits_op, soft_margin_loss_op
@@ -16,14 +17,14 @@ from ..pointwise.arithmetic import add, mul
 from ..pointwise.complexes import complex_op, polar_op
 from ..reductions.sums import mean_dims, sum_dims
 from ..shapes.views import reshape
-from .calls import aligned, each_example, is_shared, mapped_to, physical, rule, size_of, tensors_of
+from .calls import aligned, each_example, is_shared, mapped_to, physical, rule, size_of
 
 __all__: list[str] = []
 
 
 def _loss(op: Any, *args: Any) -> Tensor:
     """The loss of each example."""
-    rank = max([len(one._layout.shape) for one in tensors_of(args)])
+    rank = max([len(one._layout.shape) for one in tensors_in(args)])
     values, place = mapped_to(args, lambda one: aligned(one, rank)), op.parameters.index("reduction")
     losses, reduction = op(*values[:place], "none", *values[place + 1 :]), values[place]
     dims = tuple(range(1, rank + 1))

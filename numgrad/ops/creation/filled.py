@@ -32,7 +32,7 @@ from ...autograd.grad_mode import LEVELS, state
 from ...autograd.origins import GIVEN
 from ..arguments import wrong_kind
 from ..batches import is_mapped, like_examples
-from ..copying import fill_program, kept_layout
+from ..copying import kept_layout
 from ..examples import drawn
 from ..moving import pin_memory as to_pinned_memory
 from ..new import from_row
@@ -107,7 +107,7 @@ def _plan(number: Any, layout: Layout) -> _Plan:
     """How a tensor of this layout is made, filled with a number of a class."""
     if number in (_ZEROED, _EMPTY):
         return _Plan(layout, devices.memory_launcher(layout, number == _ZEROED), 0, 0)
-    launch = devices.pointwise_launcher(fill_program(number, layout.type.dtype), [None], [layout])
+    launch = devices.pointwise_launcher(devices.filler(number, layout.type.numpy), [None], [layout])
     return _Plan(layout, launch, *((0, -1) if number is complex else bounds(number, layout.type.dtype)))
 
 

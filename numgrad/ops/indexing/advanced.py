@@ -6,20 +6,20 @@ Index tensors, integers or masks, are turned into places (see ``places``) and ch
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ... import devices
 from ..._device import CPU
-from ..._layout import Layout, broadcast_shapes, broadcasts, layout_of
+from ..._layout import Layout, all_dims, broadcast_shapes, broadcasts, layout_of
 from ..._tensor import Tensor, check_in_place, fresh, tensor_of
 from ..._types import bool_, int32, int64, tensor_type, uint8
 from ...autograd.grad_mode import ORDINARY, state
 from ..arguments import checked
 from ..batches import is_batched, physical_of
-from ..copying import convert, row_of, row_reader
-from ..dispatch import caller, change, result_of
-from ..entries import Entries, Entry
+from ..copying import convert, row_of
+from ..dispatch import caller, change
+from ..entries import Entries
 from ..examples import refused
 from ..moving import placed
 from ..new import zeros_of
@@ -29,7 +29,7 @@ from ..pointwise.arithmetic import add, mul
 from ..pointwise.comparison import choose, lt
 from ..sharing import check_apart
 from ..table import public
-from .places import expanded_layout, index_reader, part_shape, picker, putter
+from .places import expanded_layout, finder, index_reader, part_shape, picker, putter
 from .updating import check_held, updating
 
 __all__ = ["index_backward", "index_op", "index_put_op", "indexed", "mask_places", "only_tensors", "write_selected"]
@@ -121,8 +121,7 @@ class Selection(NamedTuple):
 )
 def mask_places(mask: Tensor) -> Tensor:
     """The places of the elements of a tensor that are not zero, as one row."""
-    row = devices.nonzero_places(row_of(mask))
-    return fresh(row, (row.size,), tensor_type(int64, mask._layout.type.device))
+    return finder(mask._layout)(mask)
 
 
 def only_tensors(index: Any) -> Sequence[Tensor] | None:
@@ -154,26 +153,23 @@ class _Plan:
 
     Attributes:
         dims: the indexed dimensions.
-        fold: the entry that makes places of several index tensors, or of a mask; None where the one has them.
+        fold: what makes places of several index tensors, or of a mask; None where the one has them.
         run: the call of the operation, or its entry.
     """
 
     __slots__ = ("dims", "fold", "run")
 
-    def __init__(self, dims: Ints, fold: Entry | None, run: Any):
+    def __init__(self, dims: Ints, fold: Callable[..., Tensor] | None, run: Any):
         self.dims = dims
         self.fold = fold
         self.run = run
 
     def places(self, indices: Sequence[Tensor | None]) -> Tensor:
-        fold = self.fold
-        if fold is None:
+        if self.fold is None:
             return indices[self.dims[0]]  # type: ignore[return-value]
         if len(indices) > len(self.dims):
             indices = [index for index in indices if index is not None]
-        if fold.layout is None:
-            return tensor_of(*fold.launch(*indices))
-        return tensor_of(fold.layout, fold.launch(*indices))
+        return self.fold(*indices)
 
 
 #: The plans by the operation and the layouts; None where masks beside others, converted indices or mistakes are among
@@ -202,8 +198,9 @@ def _planned(op: Any, input: Layout, values: Layout | None, *indices: Layout | N
         index.type.dtype is not int64 or index.type.device is not input.type.device for index in given
     ):
         return None
-    fold = None if len(dims) == 1 else _folding(given, tuple([input.shape[dim] for dim in dims]), dims)
-    places = given[0] if fold is None else fold.layout
+    places, fold = given[0], None
+    if len(dims) != 1:
+        places, fold = _folding(given, tuple([input.shape[dim] for dim in dims]), dims)
     if values is None:
         return _Plan(dims, fold, caller(op.prepared((input, places, dims, False))))
     if values.type is not input.type:
@@ -213,16 +210,10 @@ def _planned(op: Any, input: Layout, values: Layout | None, *indices: Layout | N
 
 def _planned_mask(input: Layout, mask: Layout) -> _Plan | None:
     """What reads a tensor where a mask is true."""
-    rank, type = len(mask.shape), tensor_type(int64, mask.type.device)
-    if mask.shape != input.shape[:rank]:
+    dims = all_dims(mask.shape)
+    if mask.shape != input.shape[: len(dims)]:
         return None
-    read, dims = row_reader(mask), tuple(range(rank))
-
-    def find(mask: Tensor) -> tuple[Layout, Any]:
-        row = devices.nonzero_places(read(mask))
-        return layout_of(type, (row.size,)), row
-
-    return _Plan(dims, Entry(None, find, None, False), lambda input, places: index_op(input, places, dims, True))
+    return _Plan(dims, finder(mask), lambda input, places: index_op(input, places, dims, True))
 
 
 def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
@@ -259,14 +250,6 @@ def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
             return Selection(mask_places(index), tuple(range(dim, dim + len(index._layout.shape))), True)
         return Selection(convert(index, int64), (dim,), False)
     return _combined(input, given)
-
-
-def _over(input: Tensor, indices: Sequence[Tensor], dims: Ints) -> Selection:
-    """What indices of several dimensions select."""
-    if len(indices) == 1:
-        return Selection(indices[0], dims, False)
-    shape = input._layout.shape
-    return Selection(_folded(tuple(indices), tuple([shape[dim] for dim in dims]), dims), dims, False)
 
 
 def _beside(index: Tensor, input: Tensor) -> Tensor:
@@ -317,22 +300,20 @@ def _combined(input: Tensor, given: list[tuple[Tensor, int]]) -> Selection:
     dims = tuple([dim for _, dim in parts])
     if any(is_batched(index) for index, _ in parts):
         return Selection(_folded_by_operations(input._layout.shape, parts), dims, False)
-    return _over(input, [physical_of(index) for index, _ in parts], dims)
-
-
-def _folded(indices: tuple[Tensor, ...], sizes: Ints, dims: Ints) -> Tensor:
-    """Indices of several dimensions, which are broadcast, as places over all of these."""
+    indices = [physical_of(index) for index, _ in parts]
+    if len(indices) == 1:
+        return Selection(indices[0], dims, False)
+    sizes = tuple([input._layout.shape[dim] for dim in dims])
     key = (*[index._layout for index in indices], sizes, dims)
-    entry = _foldings.find(key)
-    if entry is None:
-        entry = _foldings.add(key, _folding([index._layout for index in indices], sizes, dims))
-    return result_of(entry, indices)
+    _, fold = _foldings.find(key) or _foldings.add(key, _folding([index._layout for index in indices], sizes, dims))
+    return Selection(fold(*indices), dims, False)
 
 
 _foldings = Entries()
 
 
-def _folding(indices: Sequence[Layout], sizes: Ints, dims: Ints) -> Entry:
+def _folding(indices: Sequence[Layout], sizes: Ints, dims: Ints) -> tuple[Layout, Callable[..., Tensor]]:
+    """What makes places over all these dimensions of indices, which are broadcast: their layout, and the function."""
     shapes = [index.shape for index in indices]
     try:
         shape = broadcast_shapes(*shapes)
@@ -347,12 +328,10 @@ def _folding(indices: Sequence[Layout], sizes: Ints, dims: Ints) -> Entry:
 
     if len(indices) == 2:
         read, other = readers
-        return Entry(None, lambda first, second: fold(read(first), other(second)), layout, False)
-
-    def launch(*indices: Tensor) -> Any:
-        return fold(*[read(index) for read, index in zip(readers, indices, strict=True)])
-
-    return Entry(None, launch, layout, False)
+        return layout, lambda first, second: tensor_of(layout, fold(read(first), other(second)))
+    return layout, lambda *indices: tensor_of(
+        layout, fold(*[read(index) for read, index in zip(readers, indices, strict=True)])
+    )
 
 
 def _folded_by_operations(shape: Ints, parts: list[tuple[Tensor, int]]) -> Tensor:

@@ -21,7 +21,7 @@ from ..promotion import result_dtype
 from ..shapes.views import expand, unsqueeze
 from ..sharing import check_apart
 from ..table import attach, check_tensors, public, public_functions
-from .places import expanded_layout, picker, putter
+from .places import expanded_layout, finder, picker, putter
 from .updating import as_number, number_as, number_in, updating
 
 __all__ = ["argwhere", "masked_fill", "masked_scatter", "masked_select", "nonzero"]
@@ -125,14 +125,13 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 @planned("MaskedSelectBackward0", inputs=["input", "mask"], nondifferentiable=["mask"], linear=True)
 def masked_select_op(input: Layout, mask: Layout) -> Any:
     shape = broadcast_shapes(input.shape, mask.shape)
-    wide, read = expanded_layout(input, shape), row_reader(expanded_layout(mask, shape))
-    dims, found = all_dims(shape), tensor_type(int64, mask.type.device)
+    wide, find = expanded_layout(input, shape), finder(expanded_layout(mask, shape))
+    dims = all_dims(shape)
 
     def launch(input: Tensor, mask: Tensor) -> Any:
-        row = devices.nonzero_places(read(mask))
-        places = layout_of(found, (row.size,))
-        layout, pick = picker(wide, places, dims)
-        return layout, pick(input, tensor_of(places, row))
+        places = find(mask)
+        layout, pick = picker(wide, places._layout, dims)
+        return layout, pick(input, places)
 
     return None, launch
 
@@ -147,15 +146,16 @@ def _(grad, mask, input_shape):
 
 @updating("MaskedScatterBackward0", inputs=["input", "mask", "source"], nondifferentiable=["mask"])
 def masked_scatter_op(input: Layout, mask: Layout, source: Layout) -> Any:
-    read, row = row_reader(expanded_layout(mask, input.shape)), row_reader(source)
-    dims, found = all_dims(input.shape), tensor_type(int64, mask.type.device)
+    find, read = finder(expanded_layout(mask, input.shape)), row_reader(source)
+    dims = all_dims(input.shape)
 
     def launch(input: Tensor, mask: Tensor, source: Tensor, target: Tensor) -> None:
-        chosen = devices.nonzero_places(read(mask))
-        places, values = layout_of(found, (chosen.size,)), layout_of(source._layout.type, (chosen.size,))
-        _check_enough(source, chosen.size)
-        put = putter(target._layout, places, dims, values, False, True)
-        put(target, tensor_of(places, chosen), tensor_of(values, row(source)[: chosen.size]))
+        places = find(mask)
+        count = places._layout.size
+        values = layout_of(source._layout.type, (count,))
+        _check_enough(source, count)
+        put = putter(target._layout, places._layout, dims, values, False, True)
+        put(target, places, tensor_of(values, read(source)[:count]))
 
     return launch
 

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 from ... import devices
 from ..._layout import Layout, broadcast_strides, broadcasts, contiguous_strides, layout_of, numel, output_strides
-from ..._tensor import Tensor
-from ..._types import int32, int64
+from ..._tensor import Tensor, tensor_of
+from ..._types import int32, int64, tensor_type
 from ..copying import row_reader
 from ..one_device import check_one_device
 from .updating import number_row
 
-__all__ = ["expanded_layout", "index_reader", "part_shape", "picker", "putter"]
+__all__ = ["expanded_layout", "finder", "index_reader", "part_shape", "picker", "putter"]
 
 Ints = tuple[int, ...]
 
@@ -134,6 +134,17 @@ def index_reader(index: Layout) -> Callable[[Tensor], Any]:
     if index.type.dtype not in (int32, int64):
         raise IndexError(f"indices must be int64, not {index.type.dtype.name}")
     return row_reader(index, int64)
+
+
+def finder(mask: Layout) -> Callable[[Tensor], Tensor]:
+    """What gives the places of the elements of a mask that are not zero, as one row."""
+    read, type = row_reader(mask), tensor_type(int64, mask.type.device)
+
+    def find(mask: Tensor) -> Tensor:
+        row = devices.nonzero_places(read(mask))
+        return tensor_of(layout_of(type, (row.size,)), row)
+
+    return find
 
 
 def _located(walk: _Walk, places: Layout, negative: bool) -> tuple[Callable[[Tensor], Any], devices.Steps, int]:
