@@ -5,7 +5,6 @@ import pytest
 from on_gpu.product_cases import check, on_gpu, tensor
 
 import numgrad
-from numgrad import devices
 from numgrad.devices import cpu
 
 #: m, n and k: within one tile of the simulator's, of several tiles, with remainders in each, of one row or column.
@@ -91,13 +90,6 @@ def test_matrix_and_vector(cuda):
         result = cuda.product(on_gpu(left), on_gpu(right), shape)
         expected = cpu.vector_product_launcher(left._layout, right._layout)(left, right)
         np.testing.assert_array_equal(result.host(), expected)
-
-
-def test_add_to(cuda):
-    product, input = tensor((3, 4)), tensor((4,), seed=1)
-    there = product.to("cuda")
-    devices.add_to(there, input.to("cuda"))
-    np.testing.assert_array_equal(there.cpu().numpy(), (product + input).numpy())
 
 
 def test_operations(cuda):

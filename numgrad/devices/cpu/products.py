@@ -23,7 +23,7 @@ from .blas import MANY, MANY_FOR_VECTORS, blas_addresses, blas_name, one_thread,
 from .launching import empty
 from .threads import PARALLEL_FROM, worth_threads
 
-__all__ = ["add_to", "blas_name", "product_launcher", "vector_product_launcher"]
+__all__ = ["blas_name", "product_launcher", "vector_product_launcher"]
 
 #: A product of so many multiplications takes as long as a pointwise kernel over one element.
 _MULTIPLICATIONS = 8
@@ -207,12 +207,6 @@ def _dot_told(one: np.ndarray, other: np.ndarray, out: np.ndarray) -> np.ndarray
 
 
 _matmul_told = launches.by_numpy("numpy.matmul")(np.matmul)
-
-
-def add_to(product: Any, input: Any) -> None:
-    """Add a tensor, which may have to be broadcast, to one of few elements in place."""
-    out = product._array()
-    np.add(out, input._array(), out=out)
 
 
 def _for_blas(stack: np.ndarray) -> np.ndarray:

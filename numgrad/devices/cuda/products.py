@@ -19,9 +19,9 @@ from ..rows import DeviceRow
 from . import cublas
 from .launching import THREADS, blocks_for, launch
 from .memory import empty_row, no_row, stream
-from .pointwise import pointwise_launcher, run_pointwise
+from .pointwise import pointwise_launcher
 
-__all__ = ["add_to", "matrix_product", "product", "product_launcher", "vector_product_launcher"]
+__all__ = ["matrix_product", "product", "product_launcher", "vector_product_launcher"]
 
 #: What stands in the kernel ``products`` for its constants, in the simulator: smaller tiles.
 _SMALLER = {"SIDE": 2, "TILE": 8, "DEPTH": 2, "AREA": 18} if adapter.is_simulated() else {}
@@ -186,18 +186,3 @@ def _row_by_row(left: Any, right: Any, step: int, rows: int, k: int, out: Device
 
 #: What cuBLAS would want to know, and the kernels do not.
 _ANY = Factor(1, 0, False, False)
-
-
-def add_to(product: Any, input: Any) -> None:
-    """Add a tensor, which may have to be broadcast, to another in place."""
-    run_pointwise(_adder(product._layout.type.numpy), [product, input], [product])
-
-
-def _sum(product, input):
-    return product + input
-
-
-@functools.cache
-def _adder(kind: np.dtype) -> Program:
-    operands = Operand("product", kind), Operand("input", kind)
-    return Program("add_to", kind, operands, (("out", kind),), (_sum,))

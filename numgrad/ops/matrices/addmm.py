@@ -74,6 +74,22 @@ def _scaled(product, alpha):
     return alpha * product
 
 
+def _combining(operands: dict[str, Layout], out: Layout, into: bool = True) -> tuple[Any, Callable[..., Any]]:
+    """What makes of a factor the number that is computed with, and what gives the launcher of one of these functions.
+
+    Of integers the factors are cut off.
+    """
+    kind = out.type.dtype
+    number: Any = complex if kind.is_complex else float if kind.is_floating_point else int
+
+    @functools.cache
+    def combine(function: Any) -> Callable[..., Any]:
+        given = [operands.get(name) for name in parameters(function)]
+        return devices.pointwise_launcher(_program(function, kind, number), given, [out], into)
+
+    return number, combine
+
+
 @functools.cache
 def _program(function: Any, kind: dtype, number: type) -> devices.Program:
     operands = tuple([
@@ -91,25 +107,21 @@ def _added(
 
     With ``beta`` 0 the input is not read.  ``biased`` computes the sum, if neither factor changes anything.
     """
-    kind = product.type.dtype
-    number: Any = complex if kind.is_complex else float if kind.is_floating_point else int  # of integers it is cut off
-    sum_up = product.size
+    number, combine = _combining({"input": input, "product": product}, product)
 
     def launch(input: Tensor, left: Tensor, right: Tensor, beta: Any, alpha: Any) -> Any:
-        beta, alpha = number(beta), number(alpha)
-        if biased is not None and beta == 1 and alpha == 1:
+        alone = beta == 1 and alpha == 1
+        if alone and biased is not None:
             return biased(left, right, input)
+        if not alone:
+            beta, alpha = number(beta), number(alpha)
         out = tensor_of(product, multiply(left, right))
-        if beta == 0:
-            if alpha != 1:
-                devices.run_pointwise(_program(_scaled, kind, number), [out, alpha], [out])
-        elif beta == 1 and alpha == 1:
-            if devices.worth_threads(sum_up):
-                devices.run_pointwise(_program(_sum, kind, float), [input, out], [out])
-            else:
-                devices.add_to(out, input)
-        else:
-            devices.run_pointwise(_program(_weighted, kind, number), [input, out, beta, alpha], [out])
+        if alone:
+            combine(_sum)(input, out, out)
+        elif beta:
+            combine(_weighted)(input, out, beta, alpha, out)
+        elif alpha != 1:
+            combine(_scaled)(out, alpha, out)
         return out._storage
 
     return product, launch
@@ -175,8 +187,8 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
     return _called(addmm_op, input, mat1, mat2, beta, alpha)
 
 
-def _called(op: Any, input: Any, left: Any, right: Any, beta: Any, alpha: Any) -> Tensor:
-    """One of these operations."""
+def _called(op: Any, input: Any, left: Any, right: Any, beta: Any, alpha: Any, first: Any = None) -> Tensor:
+    """One of these operations, for which ``first`` is called, if given, where it was not with such operands."""
     try:
         entry = op.recent.get((input._layout, left._layout, right._layout, beta.__class__, alpha.__class__))
     except AttributeError:
@@ -185,7 +197,7 @@ def _called(op: Any, input: Any, left: Any, right: Any, beta: Any, alpha: Any) -
         raise
     if entry is not None:
         return perform(entry, (input, left, right, beta, alpha))
-    return op(input, left, right, *[n if n.__class__ in NUMBERS else _plain(n) for n in (beta, alpha)])
+    return (first or op)(input, left, right, *[n if n.__class__ in NUMBERS else _plain(n) for n in (beta, alpha)])
 
 
 def _plain(number: Any) -> Any:
@@ -239,21 +251,17 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
 
 @planned("AddrBackward0", inputs=["input", "vec1", "vec2"], numbers=["beta", "alpha"])
 def addr_op(input: Layout, vec1: Layout, vec2: Layout, beta: Any, alpha: Any) -> Any:
-    kind, (column, _) = input.type.dtype, unsqueeze_op.prepare(vec1, 1)
-    number: Any = complex if kind.is_complex else float if kind.is_floating_point else int
+    column, _ = unsqueeze_op.prepare(vec1, 1)
     shape = vec1.shape + vec2.shape
     strides = output_strides(shape, tuple([(one.shape, one.strides) for one in (input, column, vec2)]))
     layout = layout_of(input.type, shape, strides)
+    number, combine = _combining({"input": input, "vec1": column, "vec2": vec2}, layout, False)
 
     def launch(input: Tensor, first: Tensor, second: Tensor, beta: Any, alpha: Any) -> Any:
         beta, alpha = number(beta), number(alpha)
-        out = tensor_of(layout, devices.empty(shape, layout.type))
-        operands = [tensor_of(column, first._storage, first._offset), second]
         if beta == 0:
-            devices.run_pointwise(_program(_outer, kind, number), [*operands, alpha], [out])
-        else:
-            devices.run_pointwise(_program(_with_outer, kind, number), [input, *operands, beta, alpha], [out])
-        return out._storage
+            return combine(_outer)(first, second, alpha)
+        return combine(_with_outer)(input, first, second, beta, alpha)
 
     return layout, launch
 
@@ -281,7 +289,11 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
     Raises:
         RuntimeError: the shapes do not fit, or a factor is no integer beside integers.
     """
-    check_tensors("addr", input=input, vec1=vec1, vec2=vec2)
+    return _called(addr_op, input, vec1, vec2, beta, alpha, _addr)
+
+
+def _addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    """``addr`` of operands that it may not take, or not as they are."""
     layouts = input._layout, vec1._layout, vec2._layout
     for number, vector in enumerate(layouts[1:], 1):
         if len(vector.shape) != 1:
