@@ -46,17 +46,13 @@ def hardtanh_op(input, *, min_val=-1, max_val=1):
     return scalar.minimum(scalar.maximum(input, min_val), max_val)
 
 
-@hardtanh_op.gradient("input")
-def _(grad, input, min_val, max_val):
-    return hardtanh_backward(grad, input, min_val=min_val, max_val=max_val)
-
-
 @pointwise("HardtanhBackwardBackward0", dtypes="f", export=False, inplace=False)
 def hardtanh_backward(grad_output, input, *, min_val=-1, max_val=1):
     """The gradient of :func:`hardtanh`; its own derivative for the input is 0, and not nothing."""
     return where((input <= min_val) | (input >= max_val), 0, grad_output)
 
 
+@hardtanh_op.gradient("input")
 @hardtanh_backward.gradient("grad_output")
 def _(grad, input, min_val, max_val):
     return hardtanh_backward(grad, input, min_val=min_val, max_val=max_val)
@@ -123,17 +119,13 @@ def hardshrink_op(input, *, lambd=0.5):
     return where((input >= -lambd) & (input <= lambd), 0, input)
 
 
-@hardshrink_op.gradient("input")
-def _(grad, input, lambd):
-    return hardshrink_backward(grad, input, lambd=lambd)
-
-
 @pointwise("HardshrinkBackwardBackward0", dtypes="f", export=False, inplace=False)
 def hardshrink_backward(grad_output, input, *, lambd=0.5):
     """The gradient of :func:`hardshrink`; its own derivative for the input is 0, and not nothing."""
     return where((input >= -lambd) & (input <= lambd), 0, grad_output)
 
 
+@hardshrink_op.gradient("input")
 @hardshrink_backward.gradient("grad_output")
 def _(grad, input, lambd):
     return hardshrink_backward(grad, input, lambd=lambd)
@@ -196,17 +188,13 @@ def leaky_relu_op(input, *, negative_slope=0.01):
     return where(input > 0, input, input * negative_slope)
 
 
-@leaky_relu_op.gradient("input")
-def _(grad, input, negative_slope):
-    return leaky_relu_backward(grad, input, negative_slope=negative_slope)
-
-
 @pointwise("LeakyReluBackwardBackward0", dtypes="f", export=False, inplace=False)
 def leaky_relu_backward(grad_output, input, *, negative_slope=0.01):
     """The gradient of :func:`leaky_relu`; its own derivative for the input is 0, and not nothing."""
     return where(input > 0, grad_output, grad_output * negative_slope)
 
 
+@leaky_relu_op.gradient("input")
 @leaky_relu_backward.gradient("grad_output")
 def _(grad, input, negative_slope):
     return leaky_relu_backward(grad, input, negative_slope=negative_slope)
@@ -248,17 +236,13 @@ def prelu_op(input, weight):
     return where(input > 0, input, input * weight)
 
 
-@prelu_op.gradient("input")
-def _(grad, input, weight):
-    return prelu_backward(grad, input, weight)
-
-
 @pointwise("PreluKernelBackwardBackward0", dtypes="f", export=False, inplace=False)
 def prelu_backward(grad_output, input, weight):
     """The gradient of :func:`prelu` for its input; its own derivative for the input is 0, and not nothing."""
     return where(input > 0, grad_output, grad_output * weight)
 
 
+@prelu_op.gradient("input")
 @prelu_backward.gradient("grad_output")
 def _(grad, input, weight):
     return prelu_backward(grad, input, weight)

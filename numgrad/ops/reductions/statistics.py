@@ -15,7 +15,7 @@ from ..._tensor import Tensor, tensor_of
 from ..._types import dtype, get_default_dtype, int64, real_of, tensor_type, to_dtype
 from ..copying import convert
 from ..lookup import lookup
-from ..planned import planned
+from ..planned import Planned, planned
 from ..pointwise.arithmetic import add, div, exp, mul, sub
 from ..pointwise.comparison import eq, where
 from ..table import public
@@ -29,29 +29,34 @@ __all__ = [
 # -- variances --------------------------------------------------------------------------------------------------
 
 
-def _moments(
-    name: str, input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool, warns: bool
-) -> Prepared:
-    """What the function ``name`` gives: the variance, or its root, and any mean; it ``warns`` of what is undefined."""
+def _moments_op(name: str, node: str, **declared: Any) -> Planned:
+    """The operation ``name``: the variance, or its root, and any mean; it ``warns`` of what is undefined."""
     root, several = name.startswith("std"), name.endswith("mean")
-    if input.type.dtype.is_complex:
-        layouts, both = _complex_moments(input, dims, correction, keepdim, root)
-    else:
-        layouts = (layout_of(input.type, reduced_shape(input.shape, dims, keepdim)),) * 2
-        both = axis_launcher("variance_axis", input, dims, correction, root)
-    count = numel(tuple([input.shape[d] for d in dims]))
 
-    def launch(tensor: Tensor) -> Any:
-        if warns:
-            warnings.warn(
-                f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
-                f"(input numel divided by output numel), but they are {correction} and {count}.",
-                UserWarning,
-                stacklevel=4,
-            )
-        return both(tensor) if several else both(tensor)[0]
+    def decide(
+        input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool, warns: bool = False
+    ) -> Prepared:
+        if input.type.dtype.is_complex:
+            layouts, both = _complex_moments(input, dims, correction, keepdim, root)
+        else:
+            layouts = (layout_of(input.type, reduced_shape(input.shape, dims, keepdim)),) * 2
+            both = axis_launcher("variance_axis", input, dims, correction, root)
+        count = numel(tuple([input.shape[d] for d in dims]))
 
-    return layouts if several else layouts[0], launch
+        def launch(tensor: Tensor) -> Any:
+            if warns:
+                warnings.warn(
+                    f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
+                    f"factor (input numel divided by output numel), but they are {correction} and {count}.",
+                    UserWarning,
+                    stacklevel=4,
+                )
+            return both(tensor) if several else both(tensor)[0]
+
+        return layouts if several else layouts[0], launch
+
+    decide.__name__ = f"{name}_op"
+    return planned(node, dims=["dims"], **declared)(decide)
 
 
 def _complex_moments(
@@ -108,11 +113,9 @@ def _std_gradient(
     return _var_gradient(of_variance, input, dims, correction, keepdim)
 
 
-@planned("VarBackward0", dims=["dims"])
-def var_op(
-    input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool, warns: bool = False
-) -> Prepared:
-    return _moments("var", input, dims, correction, keepdim, warns)
+var_op, std_op = _moments_op("var", "VarBackward0"), _moments_op("std", "StdBackward0")
+var_mean_op = _moments_op("var_mean", "VarMeanBackward0", outputs=["var", "mean"])
+std_mean_op = _moments_op("std_mean", "StdMeanBackward0", outputs=["std", "mean"])
 
 
 @var_op.gradient("input")
@@ -121,24 +124,10 @@ def _(grad, input, dims, correction, keepdim):
     return _var_gradient(grad, input, dims, correction, keepdim)
 
 
-@planned("StdBackward0", dims=["dims"])
-def std_op(
-    input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool, warns: bool = False
-) -> Prepared:
-    return _moments("std", input, dims, correction, keepdim, warns)
-
-
 @std_op.gradient("input")
 def _(grad, input, out, dims, correction, keepdim):
     """``grad * (input - mean(input)) / (out * (count - correction))``."""
     return _std_gradient(grad, input, out, dims, correction, keepdim)
-
-
-@planned("VarMeanBackward0", outputs=["var", "mean"], dims=["dims"])
-def var_mean_op(
-    input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool, warns: bool = False
-) -> Prepared:
-    return _moments("var_mean", input, dims, correction, keepdim, warns)
 
 
 @var_mean_op.gradient("input")
@@ -149,13 +138,6 @@ def _(grad, input, dims, correction, keepdim):
         return _var_gradient(spread, input, dims, correction, keepdim)
     of_mean = mean_gradient(mean, input._layout.shape, dims, keepdim)
     return of_mean if spread is None else add(of_mean, _var_gradient(spread, input, dims, correction, keepdim))
-
-
-@planned("StdMeanBackward0", outputs=["std", "mean"], dims=["dims"])
-def std_mean_op(
-    input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool, warns: bool = False
-) -> Prepared:
-    return _moments("std_mean", input, dims, correction, keepdim, warns)
 
 
 @std_mean_op.gradient("input")
@@ -170,78 +152,43 @@ def _(grad, input, std, dims, correction, keepdim):
     return add(of_mean, _std_gradient(spread, input, std, dims, correction, keepdim))
 
 
-def _resolved(
-    name: str, op: Any, input: Layout, dim: Any, unbiased: bool | None, keepdim: bool, correction: float | None,
-) -> Any:
-    """What ``var``, ``std`` and their like are."""
-    if isinstance(dim, bool):
-        dim, unbiased = None, dim
-    if unbiased is not None and correction is not None:
-        raise TypeError(f"{name}() got both 'unbiased' and 'correction'")
-    if correction is None:
-        correction = 0 if unbiased is False else 1
-    kind = input.type.dtype
-    if kind.category <= int64.category:
-        raise RuntimeError(
-            f"std and var only support floating point and complex dtypes, not {kind} (shape {list(input.shape)})"
-        )
-    dims = normal_dims(dim, len(input.shape))
-    undefined = numel(tuple([input.shape[d] for d in dims])) <= correction
-    return op, (dims, correction, keepdim, undefined and numel(reduced_shape(input.shape, dims, False)) > 0)
+def _moments(op: Planned, text: str) -> Any:
+    """The function of one of these operations, described by the first sentences of ``text``."""
+    name = op.name.removesuffix("_op")
+
+    def resolve(
+        input: Layout, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+        correction: float | None = None,
+    ) -> Any:
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        if unbiased is not None and correction is not None:
+            raise TypeError(f"{name}() got both 'unbiased' and 'correction'")
+        if correction is None:
+            correction = 0 if unbiased is False else 1
+        kind = input.type.dtype
+        if kind.category <= int64.category:
+            raise RuntimeError(
+                f"std and var only support floating point and complex dtypes, not {kind} (shape {list(input.shape)})"
+            )
+        dims = normal_dims(dim, len(input.shape))
+        undefined = numel(tuple([input.shape[d] for d in dims])) <= correction
+        return op, (dims, correction, keepdim, undefined and numel(reduced_shape(input.shape, dims, False)) > 0)
+
+    resolve.__name__ = resolve.__qualname__ = name
+    resolve.__doc__ = f"{text}\n\n    Raises:\n        RuntimeError: the elements are integers or bools.\n    "
+    return lookup(resolve)
 
 
-@lookup
-def var(
-    input: Layout, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
-    correction: float | None = None,
-) -> Any:
+var = _moments(
+    var_op,
     """The variance over all or some dimensions: the mean squared distance from the mean.
 
-    The sum of squares is divided by the number of elements less ``correction`` (1; 0 if ``unbiased`` is False).
-
-    Raises:
-        RuntimeError: the elements are integers or bools.
-    """
-    return _resolved("var", var_op, input, dim, unbiased, keepdim, correction)
-
-
-@lookup
-def std(
-    input: Layout, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
-    correction: float | None = None,
-) -> Any:
-    """The standard deviation over all or some dimensions: the square root of :func:`var`.
-
-    Raises:
-        RuntimeError: the elements are integers or bools.
-    """
-    return _resolved("std", std_op, input, dim, unbiased, keepdim, correction)
-
-
-@lookup
-def var_mean(
-    input: Layout, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
-    correction: float | None = None,
-) -> Any:
-    """The variance and the mean over all or some dimensions, as :func:`var`.
-
-    Raises:
-        RuntimeError: the elements are integers or bools.
-    """
-    return _resolved("var_mean", var_mean_op, input, dim, unbiased, keepdim, correction)
-
-
-@lookup
-def std_mean(
-    input: Layout, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
-    correction: float | None = None,
-) -> Any:
-    """The standard deviation and the mean over all or some dimensions, as :func:`std`.
-
-    Raises:
-        RuntimeError: the elements are integers or bools.
-    """
-    return _resolved("std_mean", std_mean_op, input, dim, unbiased, keepdim, correction)
+    The sum of squares is divided by the number of elements less ``correction`` (1; 0 if ``unbiased`` is False).""",
+)
+std = _moments(std_op, "The standard deviation over all or some dimensions: the square root of :func:`var`.")
+var_mean = _moments(var_mean_op, "The variance and the mean over all or some dimensions, as :func:`var`.")
+std_mean = _moments(std_mean_op, "The standard deviation and the mean over all or some dimensions, as :func:`std`.")
 
 
 # -- log-sum-exp ------------------------------------------------------------------------------------------------
