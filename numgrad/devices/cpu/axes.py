@@ -8,7 +8,7 @@ from typing import Any
 from . import scans, sorting
 from .reductions import extreme_axis, fold_axis, logsumexp_axis, norm_axis, variance_axis
 from .scans import extremes_so_far, scan_axis
-from .sorting import sort_axis
+from .sorting import kth_axis, median_axis, mode_axis, sort_axis
 
 __all__ = ["axis_launcher"]
 
@@ -20,7 +20,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 _BOUND: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
-        extreme_axis, extremes_so_far, fold_axis, logsumexp_axis, norm_axis, scan_axis, sort_axis, variance_axis
+        extreme_axis, extremes_so_far, fold_axis, kth_axis, logsumexp_axis, median_axis, mode_axis, norm_axis,
+        scan_axis, sort_axis, variance_axis,
     )
 }
 

@@ -74,26 +74,48 @@ def _first_places(lines: np.ndarray, values: np.ndarray) -> np.ndarray:
     return equal.argmax(-1, keepdims=True)
 
 
+def _picker(
+    few: Any, by_row: Any, read: Any, source: np.dtype, outer: int, length: int, inner: int, *arguments: Any,
+    **parts: Any,
+) -> Callable[[Any], Any]:
+    """What gives an element of each line, and where it stands: by the kernel for lines of few elements, or by NumPy."""
+    if is_small(outer, length, inner) and length <= _FEW and source.kind != "b":
+        outs = [(outer * inner, source), (outer * inner, np.dtype(np.int64))]
+        return bound(few, source, read, source, (length, inner, *arguments), outs, **parts)
+    return lambda tensor: by_row(_lines(read(tensor), outer, length, inner), *arguments)
+
+
+def kth_axis(read: Any, source: np.dtype, outer: int, length: int, inner: int, k: int) -> Callable[[Any], Any]:
+    """What gives the elements that ``k`` others come before, and where they first stand."""
+    return _picker(sorting.pick_ranked, _kth, read, source, outer, length, inner, k)
+
+
+def median_axis(
+    read: Any, source: np.dtype, outer: int, length: int, inner: int, past_nan: bool
+) -> Callable[[Any], Any]:
+    """What gives the lower of the middle elements, and where they first stand; with ``past_nan`` of those that are not
+    NaN.  Otherwise a NaN is the median of the line that it stands on.
+    """
+    if source.kind != "f":
+        return kth_axis(read, source, outer, length, inner, (length - 1) // 2)
+    return _picker(
+        sorting.pick_ranked, _median, read, source, outer, length, inner, past_nan, rank=sorting.median_rank
+    )
+
+
+def mode_axis(read: Any, source: np.dtype, outer: int, length: int, inner: int) -> Callable[[Any], Any]:
+    """What gives the smallest of the most frequent elements, and where they last stand."""
+    return _picker(sorting.pick_modes, _modes, read, source, outer, length, inner)
+
+
 @by_numpy("numpy.partition")
-def kth_axis(flat: np.ndarray, outer: int, length: int, inner: int, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The elements that ``k`` others come before, and where they first stand."""
-    lines = _lines(flat, outer, length, inner)
+def _kth(lines: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     return _picked(lines, _first_places(lines, np.partition(lines, k, -1)[..., k : k + 1]))
 
 
 @by_numpy("numpy.sort")
-def median_axis(
-    flat: np.ndarray, outer: int, length: int, inner: int, past_nan: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """The lower of the middle elements, and where they first stand; with ``past_nan`` of those that are not NaN.
-
-    Otherwise a NaN is the median of the line that it stands on.
-    """
-    lines = _lines(flat, outer, length, inner)
-    middle: Any = (length - 1) // 2
-    if flat.dtype.kind != "f":
-        return kth_axis(flat, outer, length, inner, middle)
-    values = np.sort(lines, -1)  # any NaN last
+def _median(lines: np.ndarray, past_nan: bool) -> tuple[np.ndarray, np.ndarray]:
+    values, length = np.sort(lines, -1), lines.shape[-1]  # any NaN last
     numbers = length - np.isnan(lines).sum(-1, keepdims=True)
     middle = np.maximum((numbers - 1) // 2, 0)
     if not past_nan:
@@ -102,12 +124,10 @@ def median_axis(
 
 
 @by_numpy("numpy.argsort")
-def mode_axis(flat: np.ndarray, outer: int, length: int, inner: int) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest of the most frequent elements, and where they last stand."""
-    lines = _lines(flat, outer, length, inner)
+def _modes(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     order = _order(lines, False)
     values = np.take_along_axis(lines, order, -1)
-    places = np.arange(length)
+    places = np.arange(lines.shape[-1])
     starts = np.ones(values.shape, bool)
     starts[..., 1:] = values[..., 1:] != values[..., :-1]
     run = places - np.maximum.accumulate(np.where(starts, places, 0), -1)  # equal ones before it
