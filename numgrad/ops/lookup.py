@@ -2,8 +2,9 @@
 
 ``@lookup`` decorates a function that says which operation a call is: given the arguments, with layouts in the place of
 tensors, it returns the operation of the table and the arguments of that which are no tensors, in their order.  The
-tensors among the arguments are the operation's, in the order in which they were given.  Defaults, dimensions counted
-from the end, NumPy's names and mistakes are its business; it runs once for arguments like these.
+tensors among the arguments are the operation's, in the order in which they were given; to an operation on one tensor
+the others only gave their layouts.  Defaults, dimensions counted from the end, NumPy's names and mistakes are its
+business; it runs once for arguments like these.
 
 Where a call is no one operation, it returns in the place of the operation a function, which is called with the tensors
 and those arguments.  Tensors in the place of numbers, whose parameters are not annotated with Layout, are read.
@@ -69,15 +70,17 @@ def _looked_up(
             for value in others:
                 kind = value.__class__
                 if kind is not int:
-                    if rest is others:
-                        rest = [*others]
                     if kind is Tensor or isinstance(value, Tensor):
-                        rest[position] = value._layout
+                        part = value._layout
                         if operands is None:
                             operands = [input]
                         operands.append(value)
                     else:
-                        rest[position] = _typed(kind, value)
+                        part = _typed(kind, value)
+                    if part is not value:
+                        if rest is others:
+                            rest = [*others]
+                        rest[position] = part
                 position += 1  # noqa: SIM113 - enumerate() takes longer
             if keywords:
                 rest = [*rest]
@@ -174,13 +177,14 @@ def _looked_up(
                 *map(_described, args), **{keyword: _described(value) for keyword, value in keywords.items()}
             )
             if not isinstance(op, Planned):
-                return lambda *tensors: op(*tensors, *rest)
+                return (lambda *tensors: op(*tensors, *rest)) if rest else op
             others = iter(rest)
             left = iter(operands)
-            return caller(op.prepared([
+            perform = caller(op.prepared([
                 next(left) if position in op.operand_positions else next(others)
                 for position in range(len(op.parameters))
             ]))
+            return (lambda input, *layouts: perform(input)) if [*left] and len(op.operand_positions) == 1 else perform
         except Exception:
             check_arguments(resolve, name, args, keywords, method=method)
             raise
@@ -210,10 +214,15 @@ def _described(value: Any) -> Any:
 def _typed(kind: type, value: Any) -> Any:
     """What tells a value from those that are equal to it, but of another kind: 1.0 and True from 1."""
     if kind is tuple or kind is list or kind is Size:
-        return (kind, *[one if one.__class__ is int else _typed(one.__class__, one) for one in value])
+        for one in value:
+            if one.__class__ is not int:
+                return (kind, *[_typed(one.__class__, one) for one in value])
+        return value if kind is tuple else (kind, *value)
+    if value is None or kind is int or kind is dtype:
+        return value
     if kind is float:
         return kind, value.hex()  # which tells 0.0 from -0.0, and knows NaN again
-    if value is None or kind is int or kind is bool or kind is str or kind is dtype:
+    if kind is bool or kind is str:
         return kind, value
     if isinstance(value, np.generic):
         plain = value.item()

@@ -150,18 +150,18 @@ def _split_method(self: Layout, split_size: Any, dim: int = 0) -> Any:
     return _split(self, split_size, dim)
 
 
-@checked
-def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+@lookup
+def unsafe_split(input: Layout, split_size: int, dim: int = 0) -> Any:
     """``split`` whose pieces autograd takes for copies, so that it does not notice when they are changed in place."""
     if not isinstance(split_size, int):
         raise TypeError(f"unsafe_split(): argument 'split_size' must be int, not {type(split_size).__name__}")
-    return unsafe_split_op(input, split_size, _checked_size(input._layout, split_size, dim))
+    return unsafe_split_op, (split_size, _checked_size(input, split_size, dim))
 
 
-@checked
-def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+@lookup
+def unsafe_split_with_sizes(input: Layout, split_sizes: Sequence[int], dim: int = 0) -> Any:
     """``split_with_sizes`` whose pieces autograd takes for copies."""
-    return unsafe_split_sizes_op(input, *_checked_sizes(input._layout, split_sizes, dim))
+    return unsafe_split_sizes_op, _checked_sizes(input, split_sizes, dim)
 
 
 def _chunks(input: Layout, chunks: int, dim: int) -> tuple[bool, Any, int]:
@@ -269,7 +269,7 @@ def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
 public(split, method=False, checks=True)
 _split_method.__name__ = "split"
 attach("split", lookup(_split_method))
-public(split_with_sizes, checks=True)
-public(chunk, checks=True)
-for _function in (unsafe_split, unsafe_split_with_sizes, unsafe_chunk, tensor_split, hsplit, vsplit, dsplit):
+for _function in (split_with_sizes, chunk, unsafe_split, unsafe_split_with_sizes):
+    public(_function, checks=True)
+for _function in (unsafe_chunk, tensor_split, hsplit, vsplit, dsplit):
     public(_function)

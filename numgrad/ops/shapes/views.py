@@ -148,10 +148,10 @@ def view(input: Layout, *shape: Any, size: Any = None) -> Any:
     return view_as_shape, (_inferred(sizes, input.size),)
 
 
-@checked
-def view_as(input: Tensor, other: Tensor) -> Tensor:
+@lookup
+def view_as(input: Layout, other: Layout) -> Any:
     """The same elements in the shape of ``other``, on the same memory."""
-    return view(input, other._layout.shape)
+    return view_as_shape, (_inferred(other.shape, input.size),)
 
 
 @lookup

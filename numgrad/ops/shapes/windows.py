@@ -19,6 +19,7 @@ from ... import devices
 from ..._layout import Layout, layout_of, normal_dim, numel, overlaps_itself
 from ..._tensor import Tensor, tensor_of
 from ..copying import filling, row_reader
+from ..dispatch import caller
 from ..lookup import lookup
 from ..planned import planned
 from ..pointwise.arithmetic import add, div
@@ -128,19 +129,25 @@ def _end(geometry: Geometry) -> int:
     return offset + 1 + sum([(extent - 1) * step for extent, step in zip(shape, strides, strict=True)])
 
 
-def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+@lookup
+def as_strided(input: Layout, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     """A view of the input's storage in any sizes and strides, which count elements; it may overlap itself.
 
     Raises:
         RuntimeError: there are not as many strides as sizes, a number is negative, or the storage is too small.
     """
-    return as_strided_op(input, *strided_arguments(input, size, stride, storage_offset))
+    arguments = *_checked_steps(size, stride), storage_offset or 0, (input.shape, input.strides, 0)
+    end, at_front = _end(arguments[:3]), caller(as_strided_op.prepared((input, *arguments)))
+
+    def call(input: Tensor) -> Tensor:
+        if end > input._storage.size or input._offset or arguments[2] < 0:
+            return as_strided_op(input, *strided_arguments(input, *arguments[:2], storage_offset))
+        return at_front(input)
+
+    return call, ()
 
 
-def strided_arguments(
-    input: Tensor, size: Any, stride: Any, storage_offset: int | None
-) -> tuple[tuple[int, ...], tuple[int, ...], int, Geometry]:
-    """What ``as_strided_op`` takes for what users give; raises as :func:`as_strided`."""
+def _checked_steps(size: Any, stride: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     sizes, steps = [tuple(map(operator.index, numbers)) for numbers in (size, stride)]
     if len(sizes) != len(steps):
         raise RuntimeError(f"mismatch in length of strides and shape (size {list(sizes)}, stride {list(steps)})")
@@ -150,6 +157,14 @@ def strided_arguments(
         )
     if any(extent < 0 for extent in sizes):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}: {list(sizes)}")
+    return sizes, steps
+
+
+def strided_arguments(
+    input: Tensor, size: Any, stride: Any, storage_offset: int | None
+) -> tuple[tuple[int, ...], tuple[int, ...], int, Geometry]:
+    """What ``as_strided_op`` takes for what users give; raises as :func:`as_strided`."""
+    sizes, steps = _checked_steps(size, stride)
     offset = input._offset if storage_offset is None else operator.index(storage_offset)
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
@@ -222,5 +237,5 @@ def unfold(self: Layout, dimension: int, size: int, step: int) -> Any:
     return unfold_op, (dim, size, step)
 
 
-public(as_strided)
+public(as_strided, checks=True)
 attach("unfold", unfold)
