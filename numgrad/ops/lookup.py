@@ -172,6 +172,9 @@ def _looked_up(
 
     def found(args: Any, keywords: Any, operands: Sequence[Any]) -> Any:
         keywords = renamed(keywords)
+        if any(isinstance(value, float | np.floating) for value in (*args, *keywords.values())):
+            # One that is taken for an int would be in what a rule's operation keeps for the int that it is equal to.
+            check_arguments(resolve, name, args, keywords, method=method)
         try:
             op, rest = resolve(
                 *map(_described, args), **{keyword: _described(value) for keyword, value in keywords.items()}

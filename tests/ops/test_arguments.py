@@ -225,3 +225,12 @@ def map_to(torch, values):
         torch.tensor(value.tolist()) if isinstance(value, Tensor)
         else getattr(torch, value.name) if isinstance(value, numgrad.dtype) else value for value in values
     ]
+
+
+def test_a_float_in_the_place_of_an_int_leaves_nothing_behind():
+    x = numgrad.arange(3.0, requires_grad=True)
+    for _ in range(2):
+        with pytest.raises(TypeError, match=r"diag_embed\(\): argument 'offset' \(position 1\) must be int, not float"):
+            x.diag_embed(0.0).sum().backward()
+    x.diag_embed(0).sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0, 1.0]
