@@ -227,10 +227,11 @@ def map_to(torch, values):
     ]
 
 
-def test_a_float_in_the_place_of_an_int_leaves_nothing_behind():
+@pytest.mark.parametrize("function", [Tensor.diag_embed, Tensor.diagflat])
+def test_a_float_in_the_place_of_an_int_leaves_nothing_behind(function):
     x = numgrad.arange(3.0, requires_grad=True)
     for _ in range(2):
-        with pytest.raises(TypeError, match=r"diag_embed\(\): argument 'offset' \(position 1\) must be int, not float"):
-            x.diag_embed(0.0).sum().backward()
-    x.diag_embed(0).sum().backward()
+        with pytest.raises(TypeError, match=r"argument 'offset' \(position [12]\) must be int, not float"):
+            function(x, 0.0).sum().backward()
+    function(x, 0).sum().backward()
     assert x.grad.tolist() == [1.0, 1.0, 1.0]

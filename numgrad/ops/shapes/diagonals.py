@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from ... import devices
@@ -121,7 +122,7 @@ def diag(input: Layout, diagonal: int = 0) -> Any:
 
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """A matrix with all elements of a tensor, in a row, on a diagonal."""
-    return diag_embed_op(ravel(input), offset, 0, 1)
+    return diag_embed_op(ravel(input), operator.index(offset), 0, 1)
 
 
 @planned("TraceBackward0", linear=True)
