@@ -12,7 +12,7 @@ from ..._types import bool_
 from ..copying import copier
 from ..lookup import lookup
 from ..overwriting import fill_
-from ..planned import planned
+from ..planned import Planned, planned
 from ..reductions.sums import sum_all
 from ..table import attach, public
 from .dimensions import ravel
@@ -156,53 +156,36 @@ def trace(input: Layout) -> Any:
 # -- triangles ----------------------------------------------------------------------------------------------------
 
 
-def _triangle(input: Layout, diagonal: int, above: bool) -> Any:
-    """The layout of matrices with zeros above (or below) a diagonal, and what makes them."""
-    out = layout_of(input.type, input.shape)
-    write, empty = devices.triangle_writer(input, out, diagonal, above), devices.memory_launcher(out, False)
+def _triangle(name: str, node: str, above: bool) -> Planned:
+    """The operation that puts zeros above (or below) a diagonal of matrices."""
 
-    def launch(tensor: Tensor) -> Any:
-        row = empty()
-        write(tensor._storage, tensor._offset, row, 0)
-        return row
+    def decide(input: Layout, diagonal: int) -> Any:
+        out = layout_of(input.type, input.shape)
+        write, empty = devices.triangle_writer(input, out, diagonal, above), devices.memory_launcher(out, False)
 
-    return out, launch
+        def launch(tensor: Tensor) -> Any:
+            row = empty()
+            write(tensor._storage, tensor._offset, row, 0)
+            return row
 
+        return out, launch
 
-def _triangle_kept(input: Layout, diagonal: int, above: bool) -> Any:
-    """What clears a tensor above (or below) a diagonal."""
-    write = devices.triangle_writer(input, input, diagonal, above)
-    return lambda _, target: write(target._storage, target._offset, target._storage, target._offset)
+    decide.__name__ = name
+    op = planned(node, dims=())(decide)
 
+    @op.changing
+    def _(input: Layout, diagonal: int) -> Any:
+        write = devices.triangle_writer(input, input, diagonal, above)
+        return lambda _, target: write(target._storage, target._offset, target._storage, target._offset)
 
-@planned("TrilBackward0", dims=())
-def tril_op(input: Layout, diagonal: int) -> Any:
-    return _triangle(input, diagonal, True)
+    @op.gradient("input")
+    def _(grad, diagonal):
+        return op(grad, diagonal)
 
-
-@tril_op.changing
-def _(input: Layout, diagonal: int) -> Any:
-    return _triangle_kept(input, diagonal, True)
-
-
-@planned("TriuBackward0", dims=())
-def triu_op(input: Layout, diagonal: int) -> Any:
-    return _triangle(input, diagonal, False)
+    return op
 
 
-@triu_op.changing
-def _(input: Layout, diagonal: int) -> Any:
-    return _triangle_kept(input, diagonal, False)
-
-
-@tril_op.gradient("input")
-def _(grad, diagonal):
-    return tril_op(grad, diagonal)
-
-
-@triu_op.gradient("input")
-def _(grad, diagonal):
-    return triu_op(grad, diagonal)
+tril_op, triu_op = _triangle("tril_op", "TrilBackward0", True), _triangle("triu_op", "TriuBackward0", False)
 
 
 def _check_matrix(name: str, input: Layout, diagonal: Any) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..._layout import normal_dim, normal_dims
+from ..._layout import normal_dim
 from ..._tensor import Tensor
 from ...autograd.grad_mode import TRANSFORMED, state
 from ...autograd.views import check_writable, reshaped_in_place
 from ..table import attach
 from ..transforms import ShapeCall, transformed
-from .views import squeeze_all, squeeze_dim, squeeze_dims, t_op, transpose_op, unsqueeze_op
+from .views import how_transposed, squeeze, squeeze_all, squeeze_dim, squeeze_dims, t_op, transpose_op, unsqueeze_op
 from .windows import as_strided_op, strided_arguments
 
 __all__: list[str] = []
@@ -36,9 +36,11 @@ def _in_place(op: Any, node: str) -> Callable[..., Tensor]:
 
 _t = _in_place(t_op, "TBackward1")
 _transpose = _in_place(transpose_op, "TransposeBackward1")
-_squeeze_all = _in_place(squeeze_all, "SqueezeBackward3")
-_squeeze_dim = _in_place(squeeze_dim, "SqueezeBackward4")
-_squeeze_dims = _in_place(squeeze_dims, "SqueezeBackward5")
+_squeezes = {
+    squeeze_all: _in_place(squeeze_all, "SqueezeBackward3"),
+    squeeze_dim: _in_place(squeeze_dim, "SqueezeBackward4"),
+    squeeze_dims: _in_place(squeeze_dims, "SqueezeBackward5"),
+}
 _as_strided = _in_place(as_strided_op, "AsStridedBackward1")
 _unsqueeze = _in_place(unsqueeze_op, "UnsqueezeBackward1")
 
@@ -60,8 +62,7 @@ def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
     Raises:
         IndexError: there is no such dimension.
     """
-    rank = len(input._layout.shape)
-    return _transpose(input, normal_dim(dim0, rank), normal_dim(dim1, rank))
+    return _transpose(input, *how_transposed(input._layout, dim0, dim1)[1])
 
 
 def squeeze_(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
@@ -70,11 +71,8 @@ def squeeze_(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     Raises:
         IndexError: there is no such dimension.
     """
-    if dim is None:
-        return _squeeze_all(input)
-    if not isinstance(dim, Sequence):
-        return _squeeze_dim(input, normal_dim(dim, len(input._layout.shape)))
-    return _squeeze_dims(input, normal_dims(dim, len(input._layout.shape)) if dim else ())
+    op, dims = squeeze.__wrapped__(input._layout, dim)
+    return _squeezes[op](input, *dims)
 
 
 def unsqueeze_(input: Tensor, dim: int) -> Tensor:
