@@ -9,6 +9,7 @@ from ... import devices
 from ..._layout import Layout, layout_of, normal_dim
 from ..._tensor import Tensor
 from ..._types import bool_
+from ..arguments import checked
 from ..copying import copier
 from ..lookup import lookup
 from ..overwriting import fill_
@@ -120,6 +121,7 @@ def diag(input: Layout, diagonal: int = 0) -> Any:
     return diag_embed_op if rank == 1 else diagonal_copy, (diagonal, 0, 1)
 
 
+@checked
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """A matrix with all elements of a tensor, in a row, on a diagonal."""
     return diag_embed_op(ravel(input), operator.index(offset), 0, 1)
