@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import struct
 
 import numpy as np
@@ -12,6 +11,7 @@ from .generator import Generator
 
 __all__ = ["MersenneTwister"]
 
+_WORD = np.dtype(np.uint64)
 _DTYPES = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 
 #: Draws taken at a time: few enough to stay in the processor's cache until they are used.
@@ -33,6 +33,8 @@ class MersenneTwister(Generator, kind="cpu"):
     def _begin(self) -> None:
         #: The 624 words of the twister, and how many of them have been used.
         self._state = np.zeros(625, np.uint64)
+        #: A normal that waits for the next call, and 1 if there is one, else 0.
+        self._spare = np.zeros(2)
         super()._begin()
 
     def _restart(self) -> None:
@@ -40,7 +42,7 @@ class MersenneTwister(Generator, kind="cpu"):
         seeded._legacy_seeding(self._seed % 2**32)
         self._state[:624] = seeded.state["state"]["key"]
         self._state[624] = 624
-        self._spare_normal: float | None = None
+        self._spare[:] = 0
 
     def uniform(
         self, size: int, dtype: np.dtype, low: float = 0.0, high: float = 1.0, *, out: np.ndarray | None = None
@@ -63,7 +65,7 @@ class MersenneTwister(Generator, kind="cpu"):
             out = _empty(size, dtype)
         with self._lock:
             if size < _BLOCK:
-                out[:] = [value * std + mean for value in self._few_normals(size)]
+                self._fill_pairs(out, float(mean), float(std))
             else:
                 self._fill_normal(out, float(mean), float(std))
         return out
@@ -72,7 +74,7 @@ class MersenneTwister(Generator, kind="cpu"):
         """``normal`` as PyTorch computes it for tensors that are not contiguous, whatever their size: by pairs."""
         out = _empty(size, dtype)
         with self._lock:
-            out[:] = [value * std + mean for value in self._few_normals(size)]
+            self._fill_pairs(out, float(mean), float(std))
         return out
 
     def exponential(self, size: int, dtype: np.dtype, rate: float = 1.0) -> np.ndarray:
@@ -114,7 +116,7 @@ class MersenneTwister(Generator, kind="cpu"):
 
     def _draws(self, size: int) -> np.ndarray:
         """The next 32-bit numbers, as a new uint64 array."""
-        draws = np.empty(size, np.uint64)
+        draws = np.empty(size, _WORD)
         devices.draw(self._state, draws)
         return draws
 
@@ -134,9 +136,9 @@ class MersenneTwister(Generator, kind="cpu"):
     def state_bytes(self) -> bytes:
         """The state as PyTorch writes it: seed, place in the block, the block, and the normal that waits."""
         with self._lock:
-            used, spare = int(self._state[624]), self._spare_normal
+            used, (spare, waits) = int(self._state[624]), self._spare.tolist()
             head = struct.pack("<QiiQ", self._seed, 625 - used, 1, used % 624)
-            tail = struct.pack("<dddi4x8x", 0.0, spare or 0.0, 0.0, spare is not None)
+            tail = struct.pack("<dddi4x8x", 0.0, spare if waits else 0.0, 0.0, int(waits))
             return head + self._state[:624].astype("<u8").tobytes() + tail
 
     def set_state_bytes(self, data: bytes) -> None:
@@ -155,20 +157,20 @@ class MersenneTwister(Generator, kind="cpu"):
         with self._lock:
             self._seed = seed
             self._state[:624], self._state[624] = words, 625 - left
-            self._spare_normal = spare if waits else None
+            self._spare[:] = spare, bool(waits)
 
     def _fill_uniform(self, out: np.ndarray, low: float, high: float) -> None:
-        kernel = devices.random_kernel("uniform", out.dtype)
+        run = devices.random_kernel("uniform", out.dtype).entry
         draws_each = out.itemsize // 4
         if out.size <= _CHUNK:
-            kernel(self._draws(out.size * draws_each), low, high, out)
+            run(self._state, np.empty(out.size * draws_each, _WORD), low, high, out)
             return
         for start in range(0, out.size, _CHUNK):
             part = out[start : start + _CHUNK]
-            kernel(self._draws(part.size * draws_each), low, high, part)
+            run(self._state, np.empty(part.size * draws_each, _WORD), low, high, part)
 
     def _fill_normal(self, out: np.ndarray, mean: float, std: float) -> None:
-        kernel = devices.random_kernel("normal", out.dtype)
+        kernel = devices.random_kernel("normal", out.dtype).entry
         for start in range(0, out.size, _CHUNK):
             part = out[start : start + _CHUNK]
             self._fill_uniform(part, 0.0, 1.0)
@@ -178,18 +180,11 @@ class MersenneTwister(Generator, kind="cpu"):
             self._fill_uniform(last, 0.0, 1.0)
             kernel(mean, std, last)
 
-    def _few_normals(self, size: int) -> list[float]:
+    def _fill_pairs(self, out: np.ndarray, mean: float, std: float) -> None:
         """Normals in pairs; one that is left over waits for the next call, whatever its dtype."""
-        values = [] if self._spare_normal is None else [self._spare_normal]
-        pairs = max(0, size - len(values) + 1) // 2
-        uniforms = np.empty((pairs, 2), np.float64)
-        self._fill_uniform(uniforms.reshape(-1), 0.0, 1.0)
-        for u1, u2 in uniforms.tolist():
-            radius = math.sqrt(-2.0 * math.log1p(-u2))
-            angle = 2.0 * math.pi * u1
-            values += [radius * math.cos(angle), radius * math.sin(angle)]
-        self._spare_normal = values[size] if len(values) > size else None
-        return values[:size]
+        pairs = (out.size - int(self._spare[1]) + 1) // 2
+        draws = np.empty(4 * pairs, _WORD)
+        devices.random_kernel("normal_pairs", out.dtype).entry(self._state, draws, self._spare, mean, std, out)
 
 
 def _empty(size: int, dtype: np.dtype) -> np.ndarray:

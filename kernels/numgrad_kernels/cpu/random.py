@@ -58,6 +58,15 @@ def uniform_float64(draws, low, high, out):
         out[i] = low if value == high else value
 
 
+convert = uniform_float32  # a placeholder, too: for the function of the dtype
+
+
+def uniform(state, draws, low, high, out):
+    """Fill ``out`` with uniform numbers in [low, high), made of new ``draws``."""
+    draw(state, draws)
+    convert(draws, low, high, out)
+
+
 def normal_float32(mean, std, out):
     """Turn ``out`` (float32) from uniforms in [0, 1) into normals, in place, by Box and Muller.
 
@@ -133,6 +142,32 @@ def normal_float64(mean, std, out):
             theta = T(6.283185307179586) * out[i + 8]
             out[i] = radius * math.cos(theta) * std + mean
             out[i + 8] = radius * math.sin(theta) * std + mean
+
+
+def normal_pairs(state, draws, spare, mean, std, out):
+    """Fill ``out`` with normals made in pairs, of four new ``draws`` each.
+
+    One that is left over waits for the next call in ``spare`` (float64, 2): its value, and 1 if there is one, else 0.
+    """
+    place = 0
+    if out.size and spare[1]:
+        out[0] = T(spare[0] * std + mean)
+        spare[1] = 0.0
+        place = 1
+    draw(state, draws)
+    for i in range(0, draws.size, 4):
+        first = (draws[i] << np.uint64(32)) | draws[i + 1]
+        second = (draws[i + 2] << np.uint64(32)) | draws[i + 3]
+        angle = 2.0 * math.pi * (np.float64(np.int64(first & np.uint64(0x1FFFFFFFFFFFFF))) * 2.0**-53)
+        unit = np.float64(np.int64(second & np.uint64(0x1FFFFFFFFFFFFF))) * 2.0**-53
+        radius = math.sqrt(-2.0 * math.log1p(-unit))
+        out[place] = T(radius * math.cos(angle) * std + mean)
+        sine = radius * math.sin(angle)
+        if place + 1 < out.size:
+            out[place + 1] = T(sine * std + mean)
+        else:
+            spare[0], spare[1] = sine, 1.0
+        place += 2
 
 
 def shuffle(draws, order):

@@ -3,43 +3,32 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from numgrad_kernels.cpu import random
+from numgrad_kernels.store import Kernel
 
 from .launching import kernel_for, launch
 
 __all__ = ["draw", "random_kernel", "shuffle"]
 
 
-_DRAWS = np.dtype(np.uint64)
-
-
-def _launcher(function: Callable[..., None], compute: np.dtype, *kinds: Any) -> Callable[..., None]:
-    kernel = kernel_for(function, compute, kinds, 0)
-
-    def run(*arguments: Any) -> None:
-        kernel().entry(*arguments)
-
-    return run
+_DRAWS, _FLOAT64 = np.dtype(np.uint64), np.dtype(np.float64)
 
 
 @functools.cache
-def random_kernel(name: str, dtype: np.dtype) -> Callable[..., None]:
-    """The kernel that makes "uniform" or "normal" random numbers of this dtype."""
-    draws = (_DRAWS,) if name == "uniform" else ()
-    return _launcher(getattr(random, f"{name}_{dtype.name}"), dtype, *draws, float, float, dtype)
-
-
-_draw = _launcher(random.draw, _DRAWS, _DRAWS, _DRAWS)
+def random_kernel(name: str, dtype: np.dtype) -> Kernel:
+    """The kernel that makes "uniform" or "normal" random numbers of this dtype, or these as "normal_pairs"."""
+    function = getattr(random, f"normal_{dtype.name}" if name == "normal" else name)
+    kinds = {"normal": (), "uniform": (_DRAWS, _DRAWS), "normal_pairs": (_DRAWS, _DRAWS, _FLOAT64)}[name]
+    parts = {"convert": getattr(random, f"uniform_{dtype.name}")} if name == "uniform" else {}
+    return kernel_for(function, dtype, (*kinds, float, float, dtype), 0, **parts)()
 
 
 def draw(state: np.ndarray, out: np.ndarray) -> None:
     """Fill ``out`` with draws of the Mersenne Twister in this state: see the kernel."""
-    _draw(state, out)
+    launch(random.draw, _DRAWS, state, out)
 
 
 def shuffle(draws: np.ndarray, order: np.ndarray) -> None:
