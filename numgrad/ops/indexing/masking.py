@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +14,7 @@ from ..._types import bool_, int32, int64, tensor_type, to_device, to_dtype, uin
 from ..arguments import checked
 from ..copying import convert, row_of, row_reader, write
 from ..examples import dynamic
+from ..lookup import lookup
 from ..new import zeros_of
 from ..numbers import check_fits
 from ..planned import planned
@@ -22,7 +24,7 @@ from ..shapes.views import expand, unsqueeze
 from ..sharing import check_apart
 from ..table import attach, check_tensors, public, public_functions
 from .places import expanded_layout, finder, picker, putter
-from .updating import as_number, number_as, number_in, updating
+from .updating import as_number, in_place, number_as, number_in, updating
 
 __all__ = ["argwhere", "masked_fill", "masked_scatter", "masked_select", "nonzero"]
 
@@ -126,11 +128,11 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 def masked_select_op(input: Layout, mask: Layout) -> Any:
     shape = broadcast_shapes(input.shape, mask.shape)
     wide, find = expanded_layout(input, shape), finder(expanded_layout(mask, shape))
-    dims = all_dims(shape)
+    picker_of = functools.lru_cache(64)(lambda places: picker(wide, places, all_dims(shape)))
 
     def launch(input: Tensor, mask: Tensor) -> Any:
         places = find(mask)
-        layout, pick = picker(wide, places._layout, dims)
+        layout, pick = picker_of(places._layout)
         return layout, pick(input, places)
 
     return None, launch
@@ -147,15 +149,20 @@ def _(grad, mask, input_shape):
 @updating("MaskedScatterBackward0", inputs=["input", "mask", "source"], nondifferentiable=["mask"])
 def masked_scatter_op(input: Layout, mask: Layout, source: Layout) -> Any:
     find, read = finder(expanded_layout(mask, input.shape)), row_reader(source)
-    dims = all_dims(input.shape)
+
+    @functools.lru_cache(64)
+    def putter_of(places: Layout) -> tuple[Any, Layout]:
+        if places.size > source.size:
+            raise RuntimeError(
+                f"Number of elements of source < number of ones in mask ({source.size} < {places.size})"
+            )
+        values = layout_of(source.type, places.shape)
+        return putter(input, places, all_dims(input.shape), values, False, True), values
 
     def launch(input: Tensor, mask: Tensor, source: Tensor, target: Tensor) -> None:
         places = find(mask)
-        count = places._layout.size
-        values = layout_of(source._layout.type, (count,))
-        _check_enough(source, count)
-        put = putter(target._layout, places._layout, dims, values, False, True)
-        put(target, places, tensor_of(values, read(source)[:count]))
+        put, values = putter_of(places._layout)
+        put(target, places, tensor_of(values, read(source)[: values.size]))
 
     return launch
 
@@ -197,59 +204,49 @@ def _(grad, mask, grad_output_shape):
     return masked_scatter_op(zeros, mask, grad)
 
 
-@checked
-def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+@lookup
+def masked_select(input: Layout, mask: Layout) -> Any:
     """The elements where ``mask`` holds, as a row; the two are broadcast.
 
     Raises:
         TypeError, RuntimeError: the mask is no bool tensor, or the shapes do not fit.
     """
-    check_tensors("masked_select", mask=mask)
-    if mask.dtype is not bool_:
-        raise RuntimeError(f"masked_select: expected BoolTensor for mask, not {mask.dtype}")
-    return masked_select_op(input, mask)
+    if mask.type.dtype is not bool_:
+        raise RuntimeError(f"masked_select: expected BoolTensor for mask, not {mask.type.dtype}")
+    return masked_select_op, ()
 
 
-def _check_scattering(input: Tensor, mask: Any, source: Any) -> None:
-    check_tensors("masked_scatter", mask=mask, source=source)
-    if mask.dtype is not bool_:
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype}")
-    if source.dtype is not input.dtype:
+def _scattered_shape(input: Layout, mask: Layout, source: Layout) -> tuple[int, ...]:
+    if mask.type.dtype is not bool_:
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.type.dtype}")
+    if source.type.dtype is not input.type.dtype:
         raise RuntimeError(
             "masked_scatter: expected self and source to have same dtypes but got "
-            f"{input.dtype.legacy} and {source.dtype.legacy}"
+            f"{input.type.dtype.legacy} and {source.type.dtype.legacy}"
         )
+    return broadcast_shapes(input.shape, mask.shape)
 
 
-def _check_enough(source: Tensor, wanted: int) -> None:
-    """Raise unless a source has as many elements as a mask selects, which only the operation itself counts."""
-    if wanted > source._layout.size:
-        raise RuntimeError(
-            f"Number of elements of source < number of ones in mask ({source._layout.size} < {wanted})"
-        )
-
-
-@checked
-def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+@lookup
+def masked_scatter(input: Layout, mask: Layout, source: Layout) -> Any:
     """A copy with the first elements of ``source`` where ``mask`` holds, in order; input and mask are broadcast.
 
     Raises:
         TypeError, RuntimeError: the mask is no bool tensor, or the source has another dtype or too few elements.
     """
-    _check_scattering(input, mask, source)
-    shape = broadcast_shapes(input._layout.shape, mask._layout.shape)
-    return masked_scatter_op(input if shape == input._layout.shape else expand(input, shape), mask, source)
+    shape = _scattered_shape(input, mask, source)
+    if shape != input.shape:
+        return lambda input, mask, source: masked_scatter_op(expand(input, shape), mask, source), ()
+    return masked_scatter_op, ()
 
 
-@checked
-def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+@lookup
+def masked_scatter_(self: Layout, mask: Layout, source: Layout) -> Any:
     """:func:`masked_scatter` in place: overwrites the tensor and returns it."""
-    _check_scattering(self, mask, source)
-    shape = broadcast_shapes(self._layout.shape, mask._layout.shape)
-    if shape != self._layout.shape:
-        raise outgrown(self._layout.shape, shape)
-    check_apart(self, mask, source)
-    return masked_scatter_op.in_place(self, mask, source)
+    shape = _scattered_shape(self, mask, source)
+    if shape != self.shape:
+        raise outgrown(self.shape, shape)
+    return in_place(masked_scatter_op), ()
 
 
 # -- choosing -----------------------------------------------------------------------------------------------------
@@ -344,8 +341,10 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
     return _triangle("triu_indices", row, col, offset, dtype, device, True)
 
 
-for _function in (masked_fill, masked_select, masked_scatter, nonzero, argwhere):
+for _function in (masked_fill, nonzero, argwhere):
     public(_function)
+for _function in (masked_select, masked_scatter):
+    public(_function, checks=True)
 public(tril_indices, method=False)
 public(triu_indices, method=False)
 for _method in (masked_fill_, masked_scatter_):
