@@ -60,6 +60,21 @@ def _fold(first, first_size, second, size, places):
         places[i] = one * size + (other + size if other < 0 else other)
 
 
+def list_nonzero(x, shape, count, out):
+    """For each dimension of ``shape`` the indices of the ``count`` elements that are not zero."""
+    found = 0
+    for place in range(x.size):
+        if x[place] != 0 and found < count:
+            rest = place
+            for dim in range(shape.size - 1, 0, -1):
+                above = rest // shape[dim]
+                out[dim * count + found] = rest - above * shape[dim]
+                rest = above
+            if shape.size:
+                out[found] = rest
+            found += 1
+
+
 def _inside(index, size):
     """Whether an index counted from the front leads to one of ``size`` places: unsigned, one below 0 is large."""
     return np.uint64(index) < np.uint64(size)

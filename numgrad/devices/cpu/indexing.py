@@ -170,13 +170,18 @@ def repeated_places(counts: np.ndarray) -> np.ndarray | None:
     return np.repeat(np.arange(counts.size), counts)
 
 
+@reports_memory
 def nonzero_rows(row: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, int]:
     """For each dimension the indices of the elements that are not zero, one after the other, and how many there are."""
-    places = nonzero_places(row)
-    rows = np.empty((len(shape), places.size), INT64)
-    for dim, indices in enumerate(coordinates(places, shape)):
-        rows[dim] = indices
-    return rows.reshape(-1), places.size
+    count = int(np.count_nonzero(row))
+    out = np.empty(len(shape) * count, INT64)
+    launch(indexing.list_nonzero, row.dtype, row, _as_row(shape), count, out)
+    return out, count
+
+
+@functools.lru_cache(maxsize=4096)
+def _as_row(shape: tuple[int, ...]) -> np.ndarray:
+    return np.array(shape, INT64)
 
 
 @reports_memory

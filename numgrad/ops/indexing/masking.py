@@ -9,7 +9,7 @@ from typing import Any
 
 from ... import devices
 from ..._layout import Layout, all_dims, broadcast_shapes, layout_of, outgrown
-from ..._tensor import Tensor, fresh, tensor_of
+from ..._tensor import Tensor, fresh, strided, tensor_of
 from ..._types import bool_, int32, int64, tensor_type, to_device, to_dtype, uint8
 from ..arguments import checked
 from ..copying import convert, row_of, row_reader, write
@@ -20,7 +20,7 @@ from ..numbers import check_fits
 from ..planned import planned
 from ..pointwise.comparison import choose
 from ..promotion import result_dtype
-from ..shapes.views import expand, unsqueeze
+from ..shapes.views import expand
 from ..sharing import check_apart
 from ..table import attach, check_tensors, public, public_functions
 from .places import expanded_layout, finder, picker, putter
@@ -307,12 +307,13 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     A tensor of shape (count, dimensions); with ``as_tuple`` a row for each dimension instead, so that
     ``x[x.nonzero(as_tuple=True)]`` are those elements.
     """
-    if as_tuple and not input._layout.shape:
-        input = unsqueeze(input.detach(), 0)
     layout = input._layout
-    rows, count = devices.nonzero_rows(row_of(input.detach()), layout.shape)
-    found = fresh(rows, (len(layout.shape), count), tensor_type(int64, layout.type.device))
-    return found.unbind(0) if as_tuple else public_functions["t"](found)
+    shape = layout.shape or (1,) * as_tuple
+    rows, count = devices.nonzero_rows(row_of(input.detach() if input._requires_grad else input), shape)
+    type = tensor_type(int64, layout.type.device)
+    if as_tuple:
+        return fresh(rows, (len(shape), count), type).unbind(0)
+    return strided(rows, (count, len(shape)), (1, count), 0, type)
 
 
 def argwhere(input: Tensor) -> Tensor:

@@ -112,6 +112,8 @@ def number_in(value: Any, type: TensorType) -> Any:
         return float(value)  # kernels round it
     if isinstance(value, Tensor):
         check_held(value, type.dtype)
+        if value._layout.type.dtype is type.dtype:
+            return value.item()
         value = value.item()
     return fill_(empty_of((), tensor_type(type.dtype)), value).item()
 
