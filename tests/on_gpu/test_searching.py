@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import numgrad
+from numgrad._types import tensor_type
 from numgrad.devices import cpu
 
 
@@ -94,9 +95,10 @@ def test_places_in_sorted_rows(cuda, size, dtypes, right):
     rows.sort(-1)
     if values.dtype.kind == "f":
         values[1, 1] = np.nan
-    rest = count, right, np.promote_types(*dtypes) if dtypes[1] != "int64" else np.dtype("float32")
-    found = cuda.search_rows(cuda.row_from(rows), length, cuda.row_from(values), *rest)
-    np.testing.assert_array_equal(found.host(), cpu.search_rows(rows.ravel(), length, values.ravel(), *rest))
+    compute = np.promote_types(*dtypes) if dtypes[1] != "int64" else np.dtype("float32")
+    how = *[tensor_type(getattr(numgrad, kind)) for kind in dtypes], values.size, length, count, right, compute
+    found = cuda.row_searcher(*how)(cuda.row_from(rows), cuda.row_from(values))
+    np.testing.assert_array_equal(found.host(), cpu.row_searcher(*how)(rows.ravel(), values.ravel()))
 
 
 def test_the_place_of_a_number(cuda):

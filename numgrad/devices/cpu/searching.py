@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,19 +10,32 @@ import numpy as np
 from numgrad_kernels.cpu import searching
 
 from ..memory import check_countable, empty_row, reports_memory
-from .launching import launch
+from .launching import bound, launch
+from .threads import PARALLEL_FROM
 
-__all__ = ["bincount", "histogram", "search_rows", "value_range"]
+__all__ = ["bincount", "histogram", "row_searcher", "value_range"]
+
+_INT64 = np.dtype(np.int64)
 
 
-def search_rows(
-    rows: np.ndarray, length: int, values: np.ndarray, count: int, right: bool, compute: np.dtype
-) -> np.ndarray:
-    """Where each of ``count`` values to a sorted row of ``length`` belongs, after its equals if ``right``."""
-    out = empty_row(values.size, np.dtype(np.int64))
-    if out.size:
-        launch(searching.search_rows, compute, rows, length, values, count, right, out, size=out.size)
-    return out
+def row_searcher(
+    rows: Any, values: Any, size: int, length: int, count: int, right: bool, compute: np.dtype
+) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """What says where ``size`` values, ``count`` to each sorted row of ``length``, belong, after equals if ``right``.
+
+    The rows and the values are of these types.
+    """
+    if 0 < size < PARALLEL_FROM:
+        given, outs = (length, values.numpy, count, right), [(size, _INT64)]
+        return bound(searching.search_rows, compute, None, rows.numpy, given, outs)
+
+    def search(rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+        out = empty_row(size, _INT64)
+        if size:
+            launch(searching.search_rows, compute, rows, length, values, count, right, out, size=size)
+        return out
+
+    return search
 
 
 def value_range(flat: np.ndarray) -> tuple[Any, Any]:
@@ -34,7 +48,7 @@ def bincount(flat: np.ndarray, weights: np.ndarray | None, minlength: int) -> np
     """How often each number from 0 occurs, or the sum of the weights where it does; None if a number is negative."""
     if (flat < 0).any():
         return None
-    check_countable((max(int(flat.max(initial=0)) + 1, minlength),), np.dtype(np.int64))
+    check_countable((max(int(flat.max(initial=0)) + 1, minlength),), _INT64)
     counts = np.bincount(flat, weights, minlength)
     return counts if weights is None or weights.dtype != np.float32 else counts.astype(np.float32)
 
@@ -42,7 +56,7 @@ def bincount(flat: np.ndarray, weights: np.ndarray | None, minlength: int) -> np
 @reports_memory
 def histogram(flat: np.ndarray, bins: int, low: float, high: float) -> np.ndarray:
     """How many elements there are in each of equally wide bins; the last one takes ``high``, too."""
-    check_countable((bins,), np.dtype(np.int64))
+    check_countable((bins,), _INT64)
     kind = flat.dtype.type
     kept = flat[(flat >= low) & (flat <= high)]
     places = ((kept - kind(low)) * kind(bins) / kind(high - low)).astype(np.int64)

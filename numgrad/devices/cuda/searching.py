@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,22 +17,24 @@ from .memory import empty_row, zero_row
 from .reductions import fold_axis
 from .sorting import sort_axis
 
-__all__ = ["bincount", "histogram", "search_rows", "value_range"]
+__all__ = ["bincount", "histogram", "row_searcher", "value_range"]
 
 _INT64 = np.dtype(np.int64)
 
 
-def search_rows(
-    rows: DeviceRow, length: int, values: DeviceRow, count: int, right: bool, compute: np.dtype
-) -> DeviceRow:
-    """Where each of ``count`` values to a sorted row of ``length`` belongs, after its equals if ``right``."""
-    out = empty_row(values.size, _INT64, values.device)
-    if out.size:
-        launch(
-            searching.search_rows, compute, rows, length, values, out.size, count, right, out,
-            blocks=blocks_for(out.size),
-        )
-    return out
+def row_searcher(
+    rows: Any, values: Any, size: int, length: int, count: int, right: bool, compute: np.dtype
+) -> Callable[[DeviceRow, DeviceRow], DeviceRow]:
+    """What says where ``size`` values, ``count`` to a sorted row of ``length``, belong, after equals if ``right``."""
+
+    def search(rows: DeviceRow, values: DeviceRow) -> DeviceRow:
+        out = empty_row(size, _INT64, values.device)
+        if size:
+            blocks = blocks_for(size)
+            launch(searching.search_rows, compute, rows, length, values, size, count, right, out, blocks=blocks)
+        return out
+
+    return search
 
 
 def value_range(flat: DeviceRow) -> tuple[Any, Any]:

@@ -6,13 +6,14 @@ import math
 from typing import Any
 
 from ... import devices
-from ..._layout import numel
-from ..._tensor import Tensor, fresh
+from ..._layout import Layout, layout_of, numel
+from ..._tensor import Tensor, fresh, tensor_of
 from ..._types import float32, float64, int32, int64, tensor_type
 from ..arguments import checked
-from ..copying import convert, row_of
+from ..copying import convert, row_of, row_reader
 from ..creation.from_data import tensor
 from ..examples import dynamic, each
+from ..lookup import lookup
 from ..promotion import promote_types
 from ..table import public
 from .axes import axis_view, index_tensor, one_dim
@@ -156,12 +157,12 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 # -- places in sorted rows --------------------------------------------------------------------------------------
 
 
-@checked
 @each
+@lookup
 def searchsorted(
-    sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
-    sorter: Tensor | None = None,
-) -> Tensor:
+    sorted_sequence: Layout, input: Layout | Any, *, out_int32: bool = False, right: bool = False,
+    side: str | None = None, sorter: Layout | None = None,
+) -> Any:
     """Where each value belongs in a sorted row: the index of the first element that is not smaller.
 
     With ``right`` (or ``side="right"``) that of the first larger element.  Several rows, (..., length), take several
@@ -176,9 +177,12 @@ def searchsorted(
         raise RuntimeError(
             "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
         )
-    rows = sorted_sequence.detach()
-    values = input if isinstance(input, Tensor) else tensor(input, device=rows.device)
-    own, wanted = rows._layout.shape, values._layout.shape
+    how: Any = {"out_int32": out_int32, "right": right or side == "right"}
+    if not isinstance(input, Layout):
+        return lambda rows, *sorter: searchsorted(
+            rows, tensor(input, device=rows.device), sorter=sorter[0] if sorter else None, **how
+        ), ()
+    own, wanted = sorted_sequence.shape, input.shape
     if len(own) > 1 and not wanted:
         raise RuntimeError(
             "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
@@ -191,23 +195,26 @@ def searchsorted(
             f"tensor {list(wanted)}"
         )
     if sorter is not None:
-        if sorter._layout.shape != own:
+        if sorter.shape != own:
             raise RuntimeError(
                 "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
                 f"{list(own)} and got sorter tensor {list(sorter.shape)}"
             )
-        rows = rows.gather(-1, sorter)
-    refuse_complex_order(rows._layout, "searchsorted_out_cpu")
-    refuse_complex_order(values._layout, "searchsorted_out_cpu")
-    length = own[-1]
-    count = numel(wanted) if len(own) == 1 else wanted[-1]
-    kinds = rows._layout.type.dtype, values._layout.type.dtype
-    found = devices.search_rows(
-        row_of(rows), length, row_of(values.detach()), count, right or side == "right",
-        promote_types(*kinds).numpy,
+        return lambda rows, values, sorter: searchsorted(rows.detach().gather(-1, sorter), values, **how), ()
+    for layout in (sorted_sequence, input):
+        refuse_complex_order(layout, "searchsorted_out_cpu")
+    read_rows, read_values = row_reader(sorted_sequence), row_reader(input)
+    search = devices.row_searcher(
+        sorted_sequence.type, input.type, input.size, own[-1], numel(wanted) if len(own) == 1 else wanted[-1],
+        how["right"], promote_types(sorted_sequence.type.dtype, input.type.dtype).numpy,
     )
-    result = index_tensor(found, wanted, rows)
-    return convert(result, int32) if out_int32 else result
+    out = layout_of(tensor_type(int64, sorted_sequence.type.device), wanted)
+
+    def call(rows: Tensor, values: Tensor) -> Tensor:
+        found = tensor_of(out, search(read_rows(rows), read_values(values)))
+        return convert(found, int32) if out_int32 else found
+
+    return call, ()
 
 
 @checked
