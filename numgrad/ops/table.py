@@ -21,6 +21,7 @@ from typing import Any
 
 from .._tensor import Tensor
 from ..autograd.node import Node
+from ..autograd.operations import operations
 from .arguments import check_arguments, checked, wrong_kind
 from .nodes import OpNode, show_saved
 
@@ -145,15 +146,9 @@ def _as_function(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         except Exception:
             check_arguments(function, name, args, kwargs)
             raise
-        return result if out is None else _write_out(name, out, result)
+        return result if out is None else operations.write_out(name, out, result)
 
     return call
-
-
-def _write_out(name: str, out: Any, result: Any) -> Any:
-    from .outputs import write_out  # which is made of operations
-
-    return write_out(name, out, result)
 
 
 def check_tensors(name: str, /, **arguments: Any) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from ... import devices, random
 from ..._device import numbered
 from ..._layout import Layout, layout_of
-from ..._tensor import Tensor, check_differentiable, fresh, strided, tensor_of
+from ..._tensor import Tensor, check_differentiable, strided, tensor_of
 from ..._types import (
     CPU,
     TensorType,
@@ -32,12 +32,12 @@ from ...autograd.grad_mode import LEVELS, state
 from ...autograd.origins import GIVEN
 from ..arguments import wrong_kind
 from ..batches import is_mapped, like_examples
-from ..copying import kept_layout
+from ..copying import filling, kept_layout
 from ..examples import drawn
 from ..moving import pin_memory as to_pinned_memory
 from ..new import from_row
 from ..numbers import NUMBERS, bounds, plain_number
-from ..overwriting import fill_, fitting
+from ..overwriting import fitting
 from ..promotion import number_dtype
 from ..table import attach, check_tensors, public
 
@@ -205,10 +205,19 @@ def eye(
     n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """A matrix with ones on the diagonal and zeros elsewhere."""
-    result = zeros((n, n if m is None else m), dtype=dtype, device=device)
-    rows, columns = result._layout.shape
-    fill_(tensor_of(layout_of(result._layout.type, (min(rows, columns),), (columns + 1,)), result._storage), 1)
-    return finished(result, requires_grad)
+    plan = plan_of(_ZEROED, ((n, n if m is None else m),), None, dtype, device)
+    diagonal, fill = _diagonal(plan.layout)
+    row = plan.launch()
+    fill(1, tensor_of(diagonal, row))
+    return finished(tensor_of(plan.layout, row), requires_grad)
+
+
+@functools.lru_cache(maxsize=1024)
+def _diagonal(matrix: Layout) -> tuple[Layout, Callable[..., None]]:
+    """The layout of a new matrix's diagonal, and what fills it."""
+    rows, columns = matrix.shape
+    layout = layout_of(matrix.type, (min(rows, columns),), (columns + 1,))
+    return layout, filling(layout, int).launch
 
 
 def arange(
@@ -285,8 +294,22 @@ def linspace(
     Raises:
         RuntimeError: the number of steps is negative.
     """
-    start, end, type = _spaced("linspace", start, end, steps, dtype, device)
-    return finished(fresh(devices.spread(start, end, steps, type), (steps,), type), requires_grad)
+    real = start.__class__ in (int, float) and end.__class__ in (int, float)
+    if real and steps.__class__ is int and 1 < steps <= _FEW and to_device(device) is CPU:
+        layout, row = _few_spread(start, end, steps, dtype, CPU)
+        return finished(tensor_of(layout, row.copy()), requires_grad)
+    return finished(tensor_of(*_spread(start, end, steps, dtype, device)), requires_grad)
+
+
+def _spread(start: Any, end: Any, steps: int, kind: Any, place: Any) -> tuple[Layout, Any]:
+    start, end, type = _spaced("linspace", start, end, steps, kind, place)
+    return layout_of(type, (steps,)), devices.spread(start, end, steps, type)
+
+
+#: So many evenly spaced numbers are kept, and copied for the next who wants them.
+_FEW = 1024
+_few_spread = functools.lru_cache(maxsize=256, typed=True)(_spread)
+default_dtype_changed.append(_few_spread.cache_clear)
 
 
 def logspace(
