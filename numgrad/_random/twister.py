@@ -12,7 +12,6 @@ from .generator import Generator
 __all__ = ["MersenneTwister"]
 
 _WORD = np.dtype(np.uint64)
-_DTYPES = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 
 #: Draws taken at a time: few enough to stay in the processor's cache until they are used.
 _CHUNK = 1 << 14
@@ -188,6 +187,6 @@ class MersenneTwister(Generator, kind="cpu"):
 
 
 def _empty(size: int, dtype: np.dtype) -> np.ndarray:
-    if dtype not in _DTYPES:
+    if dtype.char not in "fd":
         raise TypeError(f"uniform and normal numbers are float32 or float64, not {dtype}")
     return np.empty(size, dtype)

@@ -341,14 +341,13 @@ SMALL = 1 << 16
 
 
 def _random(
-    draw: str, size: tuple[int, ...], type: TensorType, generator: random.Generator | None, requires_grad: bool,
-    pinned: bool = False,
+    draw: str, layout: Layout, generator: random.Generator | None, requires_grad: bool, pinned: bool = False
 ) -> Tensor:
+    size, type = layout.shape, layout.type
     if type.dtype.kind in "bi":
         raise NotImplementedError(f'"{draw}" not implemented for \'{type.dtype.legacy}\' (shape {list(size)})')
     source = random.given_or_default(generator, type.device)
-    layout = layout_of(type, size)
-    if not type.dtype.is_complex and layout.size < SMALL:
+    if layout.size < SMALL and not type.dtype.is_complex:
         return finished(tensor_of(layout, getattr(source, draw)(layout.size, type.numpy)), requires_grad, pinned)
     with devices.shape_told(size, type):
         if not type.dtype.is_complex:
@@ -377,7 +376,7 @@ def rand(
 ) -> Tensor:
     """Random numbers from the uniform distribution on [0, 1), on the CPU those of PyTorch for the same seed."""
     layout = plan_of(_EMPTY, sizes, size, dtype, device).layout
-    return _random("uniform", layout.shape, layout.type, generator, requires_grad, pin_memory)
+    return _random("uniform", layout, generator, requires_grad, pin_memory)
 
 
 @drawn
@@ -392,7 +391,7 @@ def randn(
 ) -> Tensor:
     """Random numbers from the standard normal distribution, on the CPU those of PyTorch for the same seed."""
     layout = plan_of(_EMPTY, sizes, size, dtype, device).layout
-    return _random("normal", layout.shape, layout.type, generator, requires_grad, pin_memory)
+    return _random("normal", layout, generator, requires_grad, pin_memory)
 
 
 # -- like another -----------------------------------------------------------------------------------------------
@@ -448,7 +447,7 @@ empty_like = _like("empty_like", _EMPTY)
 def rand_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """``numgrad.rand`` of the shape and, unless others are given, the dtype and device of another tensor."""
     layout = _layout_like("rand_like", input, dtype, device)
-    made = _random("uniform", layout.shape, layout.type, None, False)
+    made = _random("uniform", layout_of(layout.type, layout.shape), None, False)
     return finished(like_examples(input, laid_out_as(input, made)), requires_grad)
 
 
@@ -458,7 +457,7 @@ def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires
     check_tensors("randn_like", input=input)
     draw = "normal" if input._flat is not None else "normal_pairs"
     place = input.device if device is None else device
-    made = _random(draw, input._layout.shape, _type(dtype, place, input.dtype), None, False)
+    made = _random(draw, layout_of(_type(dtype, place, input.dtype), input._layout.shape), None, False)
     return finished(laid_out_as(input, made), requires_grad)
 
 
