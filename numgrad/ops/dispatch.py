@@ -183,11 +183,11 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
 
 def caller(entry: Entry) -> Callable[..., Any]:
     """``perform`` with this entry, as a function of the operands: with all that it takes at hand."""
-    layout, launch, step, recorded = entry.layout, entry.launch, entry.step, entry.recorded
+    layout, launch, delta, recorded = entry.layout, entry.launch, entry.delta, entry.recorded
     ways = entry.ways
     performed = entry.op.performed
 
-    def several(*operands: Any) -> Any:
+    def in_general(*operands: Any) -> Any:
         return perform(entry, operands)
 
     def view(input: Tensor) -> Tensor:
@@ -195,7 +195,7 @@ def caller(entry: Entry) -> Callable[..., Any]:
         if mode > ORDINARY:
             return performed(entry, (input,))
         way = ways.get(mode) if input._view is None else None
-        out = view_on(input, layout, launch, way or entry.way(input, mode))
+        out = view_on(input, layout, delta, way or entry.way(input, mode))
         if mode & GRAD and input._requires_grad and recorded:
             record_one(entry, out, (input,))
         return out
@@ -236,9 +236,9 @@ def caller(entry: Entry) -> Callable[..., Any]:
         out._origin = UNRECORDED
         return out
 
-    if layout.__class__ is not Layout or (step is not None and launch.__class__ is not int):
-        return several
-    if step is not None:
+    if layout.__class__ is not Layout or (entry.step is not None and delta is None):
+        return in_general
+    if delta is not None:
         return view
     if entry.op.sequence:
         return two if len(entry.details[0]) == 2 else computed
@@ -248,23 +248,23 @@ def caller(entry: Entry) -> Callable[..., Any]:
 
 def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
     """The view, or the views, of the first of the operands, recorded."""
-    input, layout, launch = operands[0], entry.layout, entry.launch
+    input, layout, delta = operands[0], entry.layout, entry.delta
     out: Any
     if len(operands) > 1:
         step = entry.op.again, (entry, operands[1:])
-        out = view_on(input, layout, launch * operands[1], View(input, step, mode))
+        out = view_on(input, layout, delta * operands[1], View(input, step, mode))
     elif layout.__class__ is tuple:
         storage, offset = input._storage, input._offset
-        out = tuple([tensor_of(own, storage, offset + delta) for own, delta in zip(layout, launch)])  # noqa: B905
+        out = tuple([tensor_of(own, storage, offset + each) for own, each in zip(layout, delta)])  # noqa: B905
         connect(input, out, entry.way(input, mode))
         if not (entry.step or mode & GRAD):  # they pass for copies
             for one in out:
                 one._origin = UNRECORDED
-    elif launch.__class__ is not int:
+    elif delta is None:
         out = view_on(input, layout, 0, entry.way(input, mode))
-        out._storage, out._offset = launch(input)
+        out._storage, out._offset = entry.launch(input)
     else:
-        out = view_on(input, layout, launch, entry.way(input, mode))
+        out = view_on(input, layout, delta, entry.way(input, mode))
     if mode & GRAD and input._requires_grad and entry.recorded:
         edge = edge_of(input)
         if edge is not None:
@@ -284,14 +284,14 @@ def connect(input: Tensor, out: Any, how: Any) -> None:
 
 def result_of(entry: Entry, operands: Sequence[Any]) -> Any:
     """The result of a call, in new tensors that nothing is known of yet."""
-    layout, launch = entry.layout, entry.launch
+    layout, launch, delta = entry.layout, entry.launch, entry.delta
     if entry.step is not None:
         storage, offset = operands[0]._storage, operands[0]._offset
         if layout.__class__ is tuple:
-            return tuple([tensor_of(own, storage, offset + delta) for own, delta in zip(layout, launch, strict=True)])
-        if launch.__class__ is not int:
+            return tuple([tensor_of(own, storage, offset + each) for own, each in zip(layout, delta, strict=True)])
+        if delta is None:
             return tensor_of(layout, *launch(operands[0]))
-        return tensor_of(layout, storage, offset + (launch if len(operands) == 1 else launch * operands[1]))
+        return tensor_of(layout, storage, offset + (delta if len(operands) == 1 else delta * operands[1]))
     memory = launch(*operands)
     if layout.__class__ is not tuple:
         return tensor_of(*memory) if layout is None else tensor_of(layout, memory)

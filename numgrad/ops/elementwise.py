@@ -67,7 +67,7 @@ class Pointwise(Op):
             is raised as NotImplementedError, as PyTorch has it, any other as RuntimeError.
         refused_operands: the same for dtypes that no operand may have, whatever the operation is computed in.
         check_integers: called with the operands before a computation in integers, to refuse some values.
-        numbers: for an operand, the nodes' classes where it is a number: in the general way and in the short.
+        numbers: for an operand, the class of the nodes where it is a number.
         complex_entry: the entry that does it for complex numbers, where they have formulas of their own.
     """
 

@@ -19,9 +19,10 @@ class Entry:
     Attributes:
         op: the operation of the table that does it.
         launch: ``launch(*operands)`` runs what there is to run and returns the memory of the result; of an operation
-            in place ``launch(*operands, target)`` overwrites the target.  Of a view it is the number of elements by
-            which it begins later than the tensor; if the tensor is followed by numbers, for each 1 of the first.  Of
-            a view in another dtype ``launch(tensor)`` returns the tensor's memory in that, and where the view begins.
+            in place ``launch(*operands, target)`` overwrites the target.  None for a view, unless it is in another
+            dtype: then ``launch(tensor)`` returns the tensor's memory in that, and where the view begins.
+        delta: by how many elements a view begins later than the tensor; if the tensor is followed by numbers, for each
+            1 of the first; of several views a tuple.
         layout: that of the result; a tuple where there are several; None where it depends on values: then ``launch``
             returns it with the memory.
         recorded: whether the result has a derivative.
@@ -29,7 +30,7 @@ class Entry:
         step: of a view, how it is made of a tensor again; of several views a tuple of that.
     """
 
-    __slots__ = ("details", "launch", "layout", "op", "recipes", "recorded", "step", "ways")
+    __slots__ = ("delta", "details", "launch", "layout", "op", "recipes", "recorded", "step", "ways")
 
     def __init__(self, op: Any, launch: Any, layout: Any, recorded: bool, details: Any = None):
         self.op = op
@@ -38,6 +39,7 @@ class Entry:
         self.recorded = recorded
         self.details = details
         self.step: Any = None
+        self.delta: Any = None
         #: How calls are recorded, by which inputs need a gradient, as bits.
         self.recipes: dict[int, Recipe] = {}
         #: How views of tensors that are none are made, by the mode.
@@ -109,9 +111,9 @@ class Entries:
         elif Entries._count >= self.LIMIT_OF_ALL:
             for entries in Entries._all:
                 entries._age()
-        Entries._count -= len(self.recent)
+        before = len(self.recent)
         entry = self.recent.setdefault(key, entry)
-        Entries._count += len(self.recent)
+        Entries._count += len(self.recent) - before  # another thread may have kept one meanwhile
         return entry
 
     def _age(self) -> None:

@@ -173,7 +173,10 @@ class Planned(Op):
         several = layout.__class__ is tuple
         outputs = layout if several else (layout or given[0],)
         recorded = bool(self.rules) and any(own.type.dtype.differentiable for own in outputs)
-        entry = Entry(self, launch, layout, recorded, tuple(given))
+        moved = self.view and not callable(launch)
+        entry = Entry(self, None if moved else launch, layout, recorded, tuple(given))
+        if moved:
+            entry.delta = launch
         if self.view:
             entry.step = self.step(entry.details[1:], len(layout) if several else None)
         return entry
