@@ -419,8 +419,6 @@ def _check_arguments(name: str, indices: Any, values: Any, accumulate: Any) -> N
     for place, index in enumerate(indices):
         if not isinstance(index, Tensor):
             raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(index).__name__}")
-    if not isinstance(values, Tensor):
-        raise TypeError(f"{name}(): argument 'values' (position 2) must be Tensor, not {type(values).__name__}")
     if accumulate.__class__ is not bool:
         raise TypeError(f"{name}(): argument 'accumulate' (position 3) must be bool, not {type(accumulate).__name__}")
     if not indices:

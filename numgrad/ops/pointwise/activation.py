@@ -19,7 +19,7 @@ from ..arguments import checked
 from ..elementwise import pointwise
 from ..overloads import overload
 from ..shapes.views import reshape
-from ..table import attach, check_tensors, public
+from ..table import attach, public
 from . import comparison
 from .arithmetic import abs, div, exp, sigmoid, sub, tanh
 from .comparison import threshold_backward, where
@@ -270,7 +270,6 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     Raises:
         RuntimeError: the weight's shape or dtype does not fit.
     """
-    check_tensors("prelu", input=input, weight=weight)
     if input.dtype is not weight.dtype:
         raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype.legacy} and {weight.dtype.legacy}")
     shape, given = input._layout.shape, weight._layout.shape
