@@ -20,6 +20,8 @@ def test_a_part_is_written_into_a_copy():
     assert square.slice_scatter(row.unsqueeze(1), 1, 1).tolist() == [[0, 1], [0, 2]]
     assert square.diagonal_scatter(row).tolist() == [[1, 0], [0, 2]]
     assert square.tolist() == [[0, 0], [0, 0]]
+    for out, node in ((square.select_scatter(row, 0, 1), "Select"), (square.diagonal_scatter(row), "Diagonal")):
+        assert (out._version, out.grad_fn.name()) == (0, f"{node}ScatterBackward0")
 
 
 def test_gradients_go_to_what_is_left_and_to_what_is_written():

@@ -21,7 +21,7 @@ from .parts import narrow, of_part, part_written
 from .views import expand_op
 from .windows import as_strided
 
-__all__ = ["diag", "diag_embed", "diagflat", "diagonal", "diagonal_op", "trace", "tril", "triu"]
+__all__ = ["diag", "diag_embed", "diagflat", "diagonal", "diagonal_op", "trace", "tril", "triu", "two_dims"]
 
 
 @planned("DiagonalBackward0", view=True, dims=["dim1", "dim2"])
@@ -61,7 +61,7 @@ def _(grad, offset, dim1, dim2):
     return diagonal_op(grad, offset, dim1, dim2)
 
 
-def _two_dims(dim1: int, dim2: int, rank: int) -> tuple[int, int]:
+def two_dims(dim1: int, dim2: int, rank: int) -> tuple[int, int]:
     """Two dimensions counted from the front."""
     first, second = normal_dim(dim1, rank), normal_dim(dim2, rank)
     if first == second:
@@ -79,7 +79,7 @@ def diagonal(input: Layout, offset: int = 0, dim1: int = 0, dim2: int = 1) -> An
         IndexError: there is no such dimension.
         RuntimeError: the two are the same.
     """
-    return diagonal_op, (offset, *_two_dims(dim1, dim2, len(input.shape)))
+    return diagonal_op, (offset, *two_dims(dim1, dim2, len(input.shape)))
 
 
 @planned("DiagEmbedBackward0", linear=True, dims=["dim1", "dim2"])
@@ -105,7 +105,7 @@ def diag_embed(input: Layout, offset: int = 0, dim1: int = -2, dim2: int = -1) -
         RuntimeError: the two are the same.
     """
     rank = len(input.shape) + 1 if input.shape else 0
-    return diag_embed_op, (offset, *_two_dims(dim1, dim2, rank))
+    return diag_embed_op, (offset, *two_dims(dim1, dim2, rank))
 
 
 @lookup

@@ -2,79 +2,135 @@
 
 from __future__ import annotations
 
-from ..._layout import normal_dim
-from ..._tensor import Tensor
-from ..arguments import checked
-from ..batches import empty_beside, is_mapped
-from ..copying import clone_op
-from ..overwriting import copy_
+from collections.abc import Callable
+from typing import Any
+
+from ..._layout import Layout, normal_dim
+from ..._tensor import Tensor, tensor_of
+from ..copying import repeated_zero, writer
+from ..indexing.updating import updating
+from ..lookup import lookup
+from ..planned import Planned
 from ..table import public
-from .diagonals import diagonal
-from .parts import select, slice_op
+from .diagonals import diagonal_op, two_dims
+from .parts import select_op, slice_op
 
 __all__ = ["diagonal_scatter", "select_scatter", "slice_scatter"]
 
 
-def _copy(input: Tensor, src: Tensor) -> Tensor:
-    """A copy of ``input`` that ``src`` can be written to: one for each example, if ``src`` stands for several."""
-    if not is_mapped(src):
-        return clone_op(input)
-    return copy_(empty_beside((input, src), input._layout.shape, input._layout.type), input)
+def _writer(src: Layout, part: Layout, start: int) -> Callable[[Tensor, Tensor, Tensor], None]:
+    """What writes to the part of a target that has this layout and begins so many elements later.
 
-
-def _written(copy: Tensor, part: Tensor, src: Tensor) -> Tensor:
-    """The copy with ``src`` in this part, a view of it."""
-    if src._layout.shape != part._layout.shape:
+    Raises:
+        RuntimeError: the source has another shape.
+    """
+    if src.shape != part.shape:
         raise RuntimeError(
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, "
             f"slice size = {list(part.shape)}"
         )
-    copy_(part, src)
-    return copy
+    write = writer(src, part)
+    return lambda _, src, target: write(src, tensor_of(part, target._storage, target._offset + start))
 
 
-@checked
-def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+def _cleared(op: Planned, view: Planned, grad: Tensor, *where: int) -> Tensor:
+    part, _ = view.prepare(grad._layout, *where)
+    return op(grad, repeated_zero(part.shape, part.type), *where)
+
+
+@updating("SelectScatterBackward0", inputs=["input", "src"], kept=True, dims=["dim"])
+def select_scatter_op(input: Layout, src: Layout, dim: int, index: int) -> Any:
+    part, step = select_op.prepare(input, dim, index)
+    return _writer(src, part, index * step)
+
+
+@select_scatter_op.gradient("input")
+def _(grad, dim, index):
+    return _cleared(select_scatter_op, select_op, grad, dim, index)
+
+
+@select_scatter_op.gradient("src")
+def _(grad, dim, index):
+    return select_op(grad, dim, index)
+
+
+@updating("SliceScatterBackward0", inputs=["input", "src"], kept=True, dims=["dim"])
+def slice_scatter_op(input: Layout, src: Layout, dim: int, start: int, end: int, step: int) -> Any:
+    part, each = slice_op.prepare(input, dim, start, end, step)
+    return _writer(src, part, start * each)
+
+
+@slice_scatter_op.gradient("input")
+def _(grad, dim, start, end, step):
+    return _cleared(slice_scatter_op, slice_op, grad, dim, start, end, step)
+
+
+@slice_scatter_op.gradient("src")
+def _(grad, dim, start, end, step):
+    return slice_op(grad, dim, start, end, step)
+
+
+@updating("DiagonalScatterBackward0", inputs=["input", "src"], kept=True, dims=["dim1", "dim2"])
+def diagonal_scatter_op(input: Layout, src: Layout, offset: int, dim1: int, dim2: int) -> Any:
+    return _writer(src, *diagonal_op.prepare(input, offset, dim1, dim2))
+
+
+@diagonal_scatter_op.gradient("input")
+def _(grad, offset, dim1, dim2):
+    return _cleared(diagonal_scatter_op, diagonal_op, grad, offset, dim1, dim2)
+
+
+@diagonal_scatter_op.gradient("src")
+def _(grad, offset, dim1, dim2):
+    return diagonal_op(grad, offset, dim1, dim2)
+
+
+@lookup
+def select_scatter(input: Layout, src: Layout, dim: int, index: int) -> Any:
     """A copy of ``input`` with ``src``, of the shape of ``input.select(dim, index)``, in that place.
 
     Raises:
         IndexError: there is no such dimension or index.
         RuntimeError: ``src`` has another shape.
     """
-    copy = _copy(input, src)
-    return _written(copy, select(copy, dim, index), src)
+    if not input.shape:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim = normal_dim(dim, len(input.shape))
+    extent = input.shape[dim]
+    if not -extent <= index < extent:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}"
+        )
+    return select_scatter_op, (dim, index % extent)
 
 
-@checked
+@lookup
 def slice_scatter(
-    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> Tensor:
+    input: Layout, src: Layout, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Any:
     """A copy of ``input`` with ``src``, of the shape of that slice of dimension ``dim``, in its place.
 
     Raises:
         IndexError: there is no such dimension.
-        RuntimeError: ``src`` has another shape.
-        ValueError: ``step`` is not positive.
+        RuntimeError: ``src`` has another shape, or ``step`` is not positive.
     """
     if step < 1:
-        raise ValueError("slice step must be positive")
-    copy = _copy(input, src)
-    dim = normal_dim(dim, len(input._layout.shape))
-    first, stop, _ = slice(start, end, step).indices(input._layout.shape[dim])
-    return _written(copy, slice_op(copy, dim, first, max(stop, first), step), src)
+        raise RuntimeError("slice step must be positive")
+    dim = normal_dim(dim, len(input.shape))
+    first, stop, _ = slice(start, end, step).indices(input.shape[dim])
+    return slice_scatter_op, (dim, first, max(stop, first), step)
 
 
-@checked
-def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+@lookup
+def diagonal_scatter(input: Layout, src: Layout, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """A copy of ``input`` with ``src``, of the shape of ``input.diagonal(offset, dim1, dim2)``, in that place.
 
     Raises:
         IndexError: there is no such dimension.
         RuntimeError: the two are the same, or ``src`` has another shape.
     """
-    copy = _copy(input, src)
-    return _written(copy, diagonal(copy, offset, dim1, dim2), src)
+    return diagonal_scatter_op, (offset, *two_dims(dim1, dim2, len(input.shape)))
 
 
 for _function in (select_scatter, slice_scatter, diagonal_scatter):
-    public(_function)
+    public(_function, checks=True)
