@@ -27,7 +27,8 @@ _new = object.__new__
 def begin(entry: Entry, operands: Sequence[Any], target: Tensor | None = None) -> Any:
     """What ``finish`` is to be given when the result is there; None if nothing is to be recorded.
 
-    What is about to be overwritten is copied, if the rules need it.
+    That is the recipe, the edges, the operands and, where ``target`` is about to be overwritten, what a node keeps of
+    them: it is copied before, if the rules need it.
     """
     if not (state.mode & GRAD and entry.recorded):
         return None
