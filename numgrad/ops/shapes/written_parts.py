@@ -46,6 +46,7 @@ def select_scatter_op(input: Layout, src: Layout, dim: int, index: int) -> Any:
 
 @select_scatter_op.gradient("input")
 def _(grad, dim, index):
+    """``select_scatter(grad, 0, dim, index)``."""
     return _cleared(select_scatter_op, select_op, grad, dim, index)
 
 
@@ -62,6 +63,7 @@ def slice_scatter_op(input: Layout, src: Layout, dim: int, start: int, end: int,
 
 @slice_scatter_op.gradient("input")
 def _(grad, dim, start, end, step):
+    """``slice_scatter(grad, 0, dim, start, end, step)``."""
     return _cleared(slice_scatter_op, slice_op, grad, dim, start, end, step)
 
 
@@ -77,6 +79,7 @@ def diagonal_scatter_op(input: Layout, src: Layout, offset: int, dim1: int, dim2
 
 @diagonal_scatter_op.gradient("input")
 def _(grad, offset, dim1, dim2):
+    """``diagonal_scatter(grad, 0, offset, dim1, dim2)``."""
     return _cleared(diagonal_scatter_op, diagonal_op, grad, offset, dim1, dim2)
 
 
