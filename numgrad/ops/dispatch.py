@@ -183,7 +183,7 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
 
 def caller(entry: Entry) -> Callable[..., Any]:
     """``perform`` with this entry, as a function of the operands: with all that it takes at hand."""
-    layout, launch, delta, recorded = entry.layout, entry.launch, entry.delta, entry.recorded
+    layout, launch, delta, recorded = entry.layout, entry.launch, entry.delta or 0, entry.recorded
     ways = entry.ways
     performed = entry.op.performed
 
@@ -198,6 +198,14 @@ def caller(entry: Entry) -> Callable[..., Any]:
         out = view_on(input, layout, delta, way or entry.way(input, mode))
         if mode & GRAD and input._requires_grad and recorded:
             record_one(entry, out, (input,))
+        return out
+
+    def retyped(input: Tensor) -> Tensor:
+        if state.mode > ORDINARY:
+            return performed(entry, (input,))
+        memory = launch(input)
+        out = view(input)
+        out._storage, out._offset = memory
         return out
 
     def one(input: Tensor) -> Tensor:
@@ -236,10 +244,10 @@ def caller(entry: Entry) -> Callable[..., Any]:
         out._origin = UNRECORDED
         return out
 
-    if layout.__class__ is not Layout or (entry.step is not None and delta is None):
+    if layout.__class__ is not Layout:
         return in_general
-    if delta is not None:
-        return view
+    if entry.step is not None:
+        return retyped if entry.delta is None else view
     if entry.op.sequence:
         return two if len(entry.details[0]) == 2 else computed
     calls: dict[int, Callable[..., Any]] = {1: one, 2: two}

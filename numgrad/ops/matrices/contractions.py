@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..._layout import normal_dim, numel
-from ..._tensor import Tensor
+from ..._layout import Layout, layout_of, normal_dim, numel
+from ..._tensor import Tensor, tensor_of
+from ...autograd.grad_mode import GRAD, ORDINARY, state
 from ..arguments import checked
 from ..copying import clone, contiguous
 from ..creation.filled import eye
+from ..lookup import lookup
 from ..one_device import check_one_device
 from ..pointwise.arithmetic import mul, sub
 from ..reductions.sums import sum as sum_of
@@ -98,20 +100,27 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return tensordot(input, other, [[-1], [-1]])
 
 
-@checked
-def outer(input: Tensor, vec2: Tensor) -> Tensor:
+@lookup
+def outer(input: Layout, vec2: Layout) -> Any:
     """The matrix of the products of two vectors' elements.
 
     Raises:
         RuntimeError: one is no vector.
     """
     for name, vector in (("self", input), ("vec2", vec2)):
-        if len(vector._layout.shape) != 1:
+        if len(vector.shape) != 1:
             raise RuntimeError(
-                f"outer: Expected 1-D argument {name}, but got {len(vector._layout.shape)}-D "
-                f"{shapes_text(input._layout, vec2._layout)}"
+                f"outer: Expected 1-D argument {name}, but got {len(vector.shape)}-D {shapes_text(input, vec2)}"
             )
-    return mul(reshape(input, (input._layout.shape[0], 1)), vec2)
+    return _outer, (layout_of(input.type, (*input.shape, 1), (*input.strides, 1)),)
+
+
+def _outer(input: Tensor, vec2: Tensor, column: Layout) -> Tensor:
+    """The product with the vector as a column, which is a view only where that is recorded."""
+    mode = state.mode
+    if mode & GRAD or mode > ORDINARY:
+        return mul(reshape(input, column.shape), vec2)
+    return mul(tensor_of(column, input._storage, input._offset), vec2)
 
 
 def kron(input: Tensor, other: Tensor) -> Tensor:
@@ -223,10 +232,10 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 
 
 public(inner)
-public(outer)
+public(outer, checks=True)
 public(cross)
 public(matrix_power)
-public(outer, name="ger")
+public(outer, name="ger", checks=True)
 public(kron)
 public(tensordot, method=False)
 public(chain_matmul, method=False)

@@ -51,7 +51,8 @@ def view_as_complex_op(input: Layout) -> Prepared:
     def pairs(tensor: Tensor) -> tuple[Any, int]:
         if tensor._offset % 2:
             raise RuntimeError(f"Tensor must have a storage_offset divisible by 2, not {tensor._offset}")
-        return tensor._storage[: len(tensor._storage) // 2 * 2].view(type.numpy), tensor._offset // 2
+        row = tensor._storage
+        return (row[:-1] if row.size % 2 else row).view(type.numpy), tensor._offset // 2
 
     return layout_of(type, input.shape[:-1], tuple([step // 2 for step in steps])), pairs
 
