@@ -147,6 +147,10 @@ def test_elements_in_one_place_share_their_gradient():
     assert gradient.tolist() == [0.5] * 4
 
 
+def test_a_negative_zero_is_padded_with():
+    assert numgrad.signbit(pad(numgrad.ones(1), (1, 0), value=-0.0)).tolist() == [True, False]
+
+
 @pytest.mark.parametrize("view", [lambda x: x.as_strided((2, 2), (1, 4)), lambda x: x.unfold(1, 2, 2),
                                   lambda x: x.diagonal(), lambda x: x.movedim(0, 1), lambda x: x.narrow(1, 2, 2)])
 def test_writing_through_a_view(view):

@@ -11,8 +11,9 @@ from ... import devices
 from ..._layout import Layout, layout_of
 from ..._tensor import Tensor, tensor_of
 from ..._types import dtype
-from ..arguments import checked
 from ..copying import contiguous, copier, kept_layout, writer
+from ..dispatch import caller
+from ..lookup import lookup
 from ..overwriting import fitting
 from ..planned import planned
 from .joining import cat
@@ -40,10 +41,10 @@ def constant_pad(input: Layout, pad: tuple[int, ...], value: Any) -> Any:
         dim = rank - 1 - place
         target, delta = cut(target, dim, max(low, 0), max(low, 0) + source.shape[dim])
         start += delta
-    write = writer(source, target) if target.size else None
+    write, zeros = writer(source, target) if target.size else None, devices.memory_launcher(out, True)
 
     def launch(tensor: Tensor, value: Any) -> Any:
-        row = devices.filled(out.shape, value, out.type)
+        row = zeros() if value.__class__ is int and not value else devices.filled(out.shape, value, out.type)
         if write is not None:
             write(tensor_of(source, tensor._storage, tensor._offset + begin), tensor_of(target, row, start))
         return row
@@ -118,14 +119,14 @@ _MODES: dict[str, Callable[[Tensor, int, int, int], Tensor]] = {
 }
 
 
-def _check_extents(input: Tensor, widths: tuple[int, ...], mode: str) -> None:
+def _check_extents(input: Layout, widths: tuple[int, ...], mode: str) -> None:
     """Raise unless elements are left, and there are some to make others of.
 
     Raises:
         RuntimeError: there are none.
     """
-    rank, count = len(input._layout.shape), len(widths) // 2
-    extents = input._layout.shape[rank - count :]
+    rank, count = len(input.shape), len(widths) // 2
+    extents = input.shape[rank - count :]
     sizes = [n + low + high for n, low, high in zip(reversed(extents), widths[::2], widths[1::2], strict=True)]
     if mode == "circular":
         if min(sizes) < 0:
@@ -134,7 +135,7 @@ def _check_extents(input: Tensor, widths: tuple[int, ...], mode: str) -> None:
                 f"{list(input.shape)})"
             )
         return
-    if 0 in input._layout.shape[int(rank == count + 2) :]:
+    if 0 in input.shape[int(rank == count + 2) :]:
         raise RuntimeError(
             f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
             f"dimensions for input, but got: {list(input.shape)}"
@@ -147,8 +148,8 @@ def _check_extents(input: Tensor, widths: tuple[int, ...], mode: str) -> None:
         raise RuntimeError(f"input ({', '.join(given)}) is too small. Calculated output {' '.join(left)}")
 
 
-@checked
-def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
+@lookup
+def pad(input: Layout, pad: Any, mode: str = "constant", value: Layout | Any = None) -> Any:
     """The tensor with elements added, or taken away, at the ends of its last dimensions.
 
     ``pad`` holds two numbers, before and after, for the last dimension, then two for the one before it, and so on.
@@ -160,7 +161,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
         NotImplementedError: there is no such mode, or not for so many dimensions.
     """
     widths = sizes_of((), pad, "pad(): argument 'pad'")
-    rank = len(input._layout.shape)
+    rank = len(input.shape)
     if len(widths) % 2:
         raise RuntimeError(f"Padding length must be divisible by 2 (pad {list(widths)})")
     if len(widths) > 2 * rank:
@@ -169,8 +170,12 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
             f"{len(widths)} and input of dimension {rank}"
         )
     if mode == "constant":
-        _padded_shape(input._layout.shape, widths)
-        return constant_pad(input, widths, _as_value(0 if value is None else value, input.dtype))
+        _padded_shape(input.shape, widths)
+        if isinstance(value, Layout):
+            return lambda input, value: constant_pad(input, widths, _as_value(value, input.dtype)), ()
+        number = _as_value(0 if value is None else value, input.type.dtype)
+        perform = caller(constant_pad.prepared((input, widths, number)))
+        return lambda input: perform(input, number), ()
     if mode not in _MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value not in (None, 0):
@@ -181,7 +186,11 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
             "dimensions but the first, or but the first two, are padded, and those are 1 to 3"
         )
     _check_extents(input, widths, mode)
-    result = input
+    return _padded, (widths, mode)
+
+
+def _padded(input: Tensor, widths: tuple[int, ...], mode: str) -> Tensor:
+    result, rank = input, len(input._layout.shape)
     for place, (low, high) in enumerate(zip(widths[::2], widths[1::2], strict=True)):
         result = _MODES[mode](result, rank - 1 - place, low, high)
     return contiguous(result)
