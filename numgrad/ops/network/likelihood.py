@@ -6,8 +6,9 @@ from typing import Any
 
 from ... import devices
 from ..._layout import Layout, layout_of, numel
-from ..._tensor import Tensor
-from ...autograd.grad_mode import LEVELS, state
+from ..._tensor import Tensor, tensor_of
+from ...autograd.grad_mode import GRAD, LEVELS, state
+from ...autograd.origins import UNRECORDED
 from ..batches import is_batched, physical_of
 from ..copying import convert, row_of, row_reader
 from ..dispatch import perform
@@ -50,8 +51,12 @@ def entry(input: Tensor, target: Tensor, ignored: int, reduction: str) -> Entry:
 
 
 def nll_loss_of(input: Tensor, target: Tensor, entry: Entry) -> Tensor:
-    """The loss of a matrix without weights that comes to this."""
-    return perform(entry, (input, target, None))[0]
+    """The loss of a matrix without weights that comes to this, in an ordinary mode."""
+    if state.mode & GRAD:
+        return perform(entry, (input, target, None))[0]
+    out = tensor_of(entry.layout[0], entry.launch(input, target, None)[0])
+    out._origin = UNRECORDED
+    return out
 
 
 def _by_operations(
