@@ -264,8 +264,9 @@ def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
     elif layout.__class__ is tuple:
         storage, offset = input._storage, input._offset
         out = tuple([tensor_of(own, storage, offset + each) for own, each in zip(layout, delta)])  # noqa: B905
-        connect(input, out, entry.way(input, mode))
-        if not (entry.step or mode & GRAD):  # they pass for copies
+        if entry.step:
+            connect(input, out, entry.way(input, mode))
+        elif not mode & GRAD:  # they pass for copies
             for one in out:
                 one._origin = UNRECORDED
     elif delta is None:
