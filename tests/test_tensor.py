@@ -48,7 +48,7 @@ def test_size_and_stride_of_a_dimension_that_is_not_there(matrix, dim):
         (lambda m: m[:1, :2], (3, 1), 0, True),  # one row: its stride is never taken
         (lambda m: m[:, ::2], (3, 2), 0, False),
         (lambda m: m[1, 2], (), 5, True),
-        (lambda m: m[2:], (3, 1), 0, True),  # no elements
+        (lambda m: m[2:], (3, 1), 6, True),  # no elements
         (lambda m: m[0].expand(4, 3), (0, 1), 0, False),
         (lambda m: m[0].expand(1, 3), (3, 1), 0, True),
         (lambda m: m[None], (6, 3, 1), 0, True),

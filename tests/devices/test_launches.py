@@ -98,7 +98,7 @@ MOVED = {
     "joined": (lambda: torch.cat([SQUARE, OTHER]), [("join_rows", 4800, 4800)]),
     "the same twice": (lambda: SQUARE * SQUARE, [("mul", 2400, 2400)]),
     "sorted": (lambda: SQUARE.sort(), [("sort_lines", 2400 + 7200, 2400 + 4800)]),
-    "random": (lambda: torch.rand(64), [("draw", 5000, 512 + 5000), ("uniform_float32", 512, 256)]),
+    "random": (lambda: torch.rand(64), [("uniform", 5000, 5000 + 512 + 256)]),
 }
 
 
