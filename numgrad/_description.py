@@ -135,7 +135,9 @@ class Description:
         return self._layout.size * self._layout.type.dtype.itemsize
 
     def data_ptr(self) -> int:
-        """The address of the first element."""
+        """The address of the first element; 0 where there is none."""
+        if not self._layout.size:
+            return 0
         if self.is_cuda:
             return self._storage.address + self._offset * self._layout.type.dtype.itemsize
         return self._array().ctypes.data
