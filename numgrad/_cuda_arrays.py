@@ -68,11 +68,10 @@ def _interface(self: Tensor) -> dict[str, Any]:
             "var.detach() to get Variable that doesn't require grad."
         )
     item = layout.type.dtype.itemsize
-    empty = 0 in layout.shape
     return {
         "shape": layout.shape,
         "typestr": layout.type.numpy.str,
-        "data": (0 if empty else self.data_ptr(), False),
+        "data": (self.data_ptr(), False),
         "strides": None if self._flat is not None else tuple([step * item for step in layout.strides]),
         "stream": int(_own_stream(self.get_device())) or _DEFAULT,
         "version": 3,
