@@ -7,7 +7,7 @@ operations it needs.
 # ruff: noqa: F401 - each module fills its part of the table
 from .. import _interchange, _numpy
 from . import aliases, copying, moving, operators, overloads, overwriting, promotion, protocol
-from .creation import filled, from_data, multinomial, random_states, random_tensors
+from .creation import filled, from_data, multinomial, random_states, random_tensors, ranges
 from .indexing import advanced, gathering, masking, one_hot, places, scattering, selecting, subscript, updating
 from .matrices import addmm, checks, contractions, einsum, matmul
 from .network import (

@@ -184,7 +184,7 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
 def caller(entry: Entry) -> Callable[..., Any]:
     """``perform`` with this entry, as a function of the operands: with all that it takes at hand."""
     layout, launch, delta, recorded = entry.layout, entry.launch, entry.delta or 0, entry.recorded
-    ways = entry.ways
+    known = entry.views
     performed = entry.op.performed
 
     def in_general(*operands: Any) -> Any:
@@ -194,8 +194,8 @@ def caller(entry: Entry) -> Callable[..., Any]:
         mode = state.mode
         if mode > ORDINARY:
             return performed(entry, (input,))
-        way = ways.get(mode) if input._view is None else None
-        out = view_on(input, layout, delta, way or entry.way(input, mode))
+        how = known.get(mode) if input._view is None else None
+        out = view_on(input, layout, delta, how or entry.view(input, mode))
         if mode & GRAD and input._requires_grad and recorded:
             record_one(entry, out, (input,))
         return out
@@ -265,15 +265,15 @@ def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
         storage, offset = input._storage, input._offset
         out = tuple([tensor_of(own, storage, offset + each) for own, each in zip(layout, delta)])  # noqa: B905
         if entry.step:
-            connect(input, out, entry.way(input, mode))
+            connect(input, out, entry.view(input, mode))
         elif not mode & GRAD:  # they pass for copies
             for one in out:
                 one._origin = UNRECORDED
     elif delta is None:
-        out = view_on(input, layout, 0, entry.way(input, mode))
+        out = view_on(input, layout, 0, entry.view(input, mode))
         out._storage, out._offset = entry.launch(input)
     else:
-        out = view_on(input, layout, delta, entry.way(input, mode))
+        out = view_on(input, layout, delta, entry.view(input, mode))
     if mode & GRAD and input._requires_grad and entry.recorded:
         edge = edge_of(input)
         if edge is not None:

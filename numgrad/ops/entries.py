@@ -30,7 +30,7 @@ class Entry:
         step: of a view, how it is made of a tensor again; of several views a tuple of that.
     """
 
-    __slots__ = ("delta", "details", "launch", "layout", "op", "recipes", "recorded", "step", "ways")
+    __slots__ = ("delta", "details", "launch", "layout", "op", "recipes", "recorded", "step", "views")
 
     def __init__(self, op: Any, launch: Any, layout: Any, recorded: bool, details: Any = None):
         self.op = op
@@ -42,16 +42,16 @@ class Entry:
         self.delta: Any = None
         #: How calls are recorded, by which inputs need a gradient, as bits.
         self.recipes: dict[int, Recipe] = {}
-        #: How views of tensors that are none are made, by the mode.
-        self.ways: dict[int, Any] = {}
+        #: How views of tensors that are none themselves are made, by the mode.
+        self.views: dict[int, Any] = {}
 
-    def way(self, input: Tensor, mode: int) -> Any:
+    def view(self, input: Tensor, mode: int) -> Any:
         """How the view, or the views, of a tensor are made."""
         if input._view is not None:
             return views(input, self.step, mode)
-        found = self.ways.get(mode)
+        found = self.views.get(mode)
         if found is None:
-            found = self.ways[mode] = views(input, self.step, mode)
+            found = self.views[mode] = views(input, self.step, mode)
         return found
 
     def recipe(self, needed: int) -> Recipe:

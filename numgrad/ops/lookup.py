@@ -103,16 +103,16 @@ def _looked_up(
                         return in_order((input, *others), keywords)
             key = layout, rest if rest is others else tuple(rest)
         try:
-            perform = recent[key]
+            run = recent[key]
         except KeyError:
             args = input, *others
             if operands is not None and numbers_in(args):
                 return call(*in_place_of_numbers(args, keywords), **keywords)
-            perform = entries.find(key) or entries.add(key, found(args, keywords, operands or args[:1]))
+            run = entries.find(key) or entries.add(key, found(args, keywords, operands or args[:1]))
         except TypeError:  # an argument that has no hash
-            perform = found((input, *others), keywords, operands or (input,))
+            run = found((input, *others), keywords, operands or (input,))
         try:
-            out = perform(input) if operands is None else perform(*operands)
+            out = run(input) if operands is None else run(*operands)
         except OutOfBoundsError as error:
             if outside is None:
                 raise
@@ -183,11 +183,11 @@ def _looked_up(
                 return (lambda *tensors: op(*tensors, *rest)) if rest else op
             others = iter(rest)
             left = iter(operands)
-            perform = caller(op.prepared([
+            done = caller(op.prepared([
                 next(left) if position in op.operand_positions else next(others)
                 for position in range(len(op.parameters))
             ]))
-            return (lambda input, *layouts: perform(input)) if [*left] and len(op.operand_positions) == 1 else perform
+            return (lambda input, *layouts: done(input)) if [*left] and len(op.operand_positions) == 1 else done
         except Exception:
             check_arguments(resolve, name, args, keywords, method=method)
             raise

@@ -8,7 +8,7 @@ from ..._tensor import Tensor
 from ..._types import int64
 from ..batches import expanded, physical_of
 from ..copying import contiguous_op, convert, row_of
-from ..creation.filled import arange
+from ..creation.ranges import arange
 from ..indexing.advanced import index_backward, index_op, index_put_op
 from ..indexing.gathering import embedding_dense_backward, embedding_op
 from ..indexing.masking import masked_fill_number, masked_fill_tensor, masked_select_op

@@ -1,28 +1,24 @@
-"""Making tensors: filled with a number, as a range, at random, or like another."""
+"""Making tensors: filled with a number, at random, or like another."""
 
 from __future__ import annotations
 
 import functools
 import math
 from collections.abc import Callable, Sequence
-from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import devices, random
-from ..._device import numbered
 from ..._layout import Layout, layout_of
 from ..._tensor import Tensor, check_differentiable, strided, tensor_of
 from ..._types import (
     CPU,
     TensorType,
     bool_,
-    complex_of,
     default_dtype_changed,
     dtype,
     get_default_dtype,
-    int64,
     real_of,
     tensor_type,
     to_device,
@@ -30,24 +26,23 @@ from ..._types import (
 )
 from ...autograd.grad_mode import LEVELS, state
 from ...autograd.origins import GIVEN
-from ..arguments import wrong_kind
 from ..batches import is_mapped, like_examples
 from ..copying import filling, kept_layout
 from ..examples import drawn
 from ..moving import pin_memory as to_pinned_memory
-from ..new import from_row
 from ..numbers import NUMBERS, bounds, plain_number
 from ..overwriting import fitting
 from ..promotion import number_dtype
 from ..table import attach, check_tensors, public
 
 __all__ = [
-    "SMALL", "arange", "as_size", "empty", "empty_like", "eye", "finished", "full", "full_like", "laid_out_as",
+    "SMALL", "as_size", "chosen_type", "empty", "empty_like", "eye", "finished", "full", "full_like", "laid_out_as",
     "number_tensor", "ones", "ones_like", "rand", "randn", "scalar_tensor", "zeros", "zeros_like",
 ]
 
 
-def _type(kind: Any, place: Any, default: dtype | None = None) -> TensorType:
+def chosen_type(kind: Any, place: Any, default: dtype | None = None) -> TensorType:
+    """The type of a new tensor, given a dtype and a device, or None for either."""
     chosen = default or get_default_dtype() if kind is None else to_dtype(kind)
     return tensor_type(chosen, to_device(place))
 
@@ -120,7 +115,7 @@ def _plan_on_cpu(number: Any, kind: Any, default: Any, *sizes: Any) -> _Plan:
     """
     if any(size.__class__ is not int for size in sizes):
         raise TypeError
-    return _plan(number, layout_of(_type(kind, CPU, default), as_size((sizes,))))
+    return _plan(number, layout_of(chosen_type(kind, CPU, default), as_size((sizes,))))
 
 
 default_dtype_changed.append(_plan_on_cpu.cache_clear)
@@ -133,7 +128,7 @@ def plan_of(number: Any, sizes: tuple[Any, ...], size: Any, kind: Any, place: An
             return _plan_on_cpu(number, kind, default, *(sizes[0] if isinstance(sizes[0], tuple | list) else sizes))
         except TypeError:
             pass
-    return _plan(number, layout_of(_type(kind, place, default), as_size(sizes, size)))
+    return _plan(number, layout_of(chosen_type(kind, place, default), as_size(sizes, size)))
 
 
 def _filled(plan: _Plan, value: Any) -> Tensor:
@@ -198,7 +193,7 @@ def _number(value: Any) -> Any:
 
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A number as a tensor without dimensions, in the default dtype unless one is given."""
-    return full((), s, dtype=_type(dtype, device).dtype, device=device, requires_grad=requires_grad)
+    return full((), s, dtype=chosen_type(dtype, device).dtype, device=device, requires_grad=requires_grad)
 
 
 def eye(
@@ -218,119 +213,6 @@ def _diagonal(matrix: Layout) -> tuple[Layout, Callable[..., None]]:
     rows, columns = matrix.shape
     layout = layout_of(matrix.type, (min(rows, columns),), (columns + 1,))
     return layout, filling(layout, int).launch
-
-
-def arange(
-    start: Any = None,
-    end: Any = None,
-    step: Any = 1,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Numbers from ``start`` up to and without ``end``, ``step`` apart; int64 if all three are ints.
-
-    Raises:
-        RuntimeError: a bound is infinite or NaN, or the step is 0 or leads away from ``end``.
-    """
-    if end is None:
-        start, end = 0 if start is not None else None, start
-    if start.__class__ is not int or end.__class__ is not int or step.__class__ is not int:
-        start, end, step = [
-            v.item() if isinstance(v, Tensor | np.generic) else v for v in (0 if start is None else start, end, step)
-        ]
-        for value in (start, end, step):
-            if not isinstance(value, bool | int | float):
-                raise TypeError(f"arange(): start, end and step must be numbers, not {value.__class__.__name__}")
-    layout, first, apart = _range(start, end, step, dtype, numbered(to_device(device)))
-    return finished(tensor_of(layout, devices.counted(first, apart, layout.size, layout.type)), requires_grad)
-
-
-@functools.lru_cache(maxsize=1024, typed=True)
-def _range(start: Any, end: Any, step: Any, kind: Any, place: Any) -> tuple[Layout, Any, Any]:
-    """The layout of a range, its first number and how far they are apart."""
-    if not (math.isfinite(start) and math.isfinite(end)):
-        raise RuntimeError(f"unsupported range: {start} -> {end}")
-    whole = all(isinstance(v, int) for v in (start, end, step))
-    type = _type(kind, place, int64 if whole else None)
-    if type.dtype is bool_ or type.dtype.is_complex:
-        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{type.dtype.legacy}'")
-    if not type.dtype.is_floating_point:
-        start, end, step, whole = int(start), int(end), int(step), True
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if (end - start) * step < 0:
-        raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: {start} -> {end} by {step}")
-    count = -((start - end) // step) if whole else max(0, math.ceil((end - start) / step))
-    return layout_of(type, (count,)), start, step
-
-
-default_dtype_changed.append(_range.cache_clear)
-
-
-def _spaced(name: str, start: Any, end: Any, steps: int, dtype: Any, device: Any) -> tuple[Any, Any, TensorType]:
-    start, end = [v.item() if isinstance(v, Tensor | np.generic) else v for v in (start, end)]
-    for place, value in enumerate((start, end)):
-        if not isinstance(value, Number):
-            raise wrong_kind(name, ("start", "end")[place], place + 1, complex, value)
-    if steps < 0:
-        raise RuntimeError(f"number of steps must be non-negative, not {steps}")
-    kinds = [number_dtype(value) for value in (start, end)]
-    default = complex_of(get_default_dtype()) if any(kind.is_complex for kind in kinds) else None
-    type = _type(dtype, device, default)
-    if type.dtype is bool_:
-        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
-    if type.dtype.kind == "i" and (steps > 1 or name == "linspace"):  # the ends are of the dtype, too
-        start, end = [int(value.real) for value in (start, end)]
-    return start, end, type
-
-
-def linspace(
-    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
-    """``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
-
-    Raises:
-        RuntimeError: the number of steps is negative.
-    """
-    real = start.__class__ in (int, float) and end.__class__ in (int, float)
-    if real and steps.__class__ is int and 1 < steps <= _FEW and to_device(device) is CPU:
-        layout, row = _few_spread(start, end, steps, dtype, CPU)
-        return finished(tensor_of(layout, row.copy()), requires_grad)
-    return finished(tensor_of(*_spread(start, end, steps, dtype, device)), requires_grad)
-
-
-def _spread(start: Any, end: Any, steps: int, kind: Any, place: Any) -> tuple[Layout, Any]:
-    start, end, type = _spaced("linspace", start, end, steps, kind, place)
-    return layout_of(type, (steps,)), devices.spread(start, end, steps, type)
-
-
-#: So many evenly spaced numbers are kept, and copied for the next who wants them.
-_FEW = 1024
-_few_spread = functools.lru_cache(maxsize=256, typed=True)(_spread)
-default_dtype_changed.append(_few_spread.cache_clear)
-
-
-def logspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    base: float = 10.0,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``.
-
-    Raises:
-        RuntimeError: the number of steps is negative.
-    """
-    start, end, type = _spaced("logspace", start, end, steps, dtype, device)
-    wide = np.dtype(np.complex128 if type.dtype.is_complex else np.float64)
-    row = np.power(wide.type(base), devices.evenly_spaced(start, end, steps, wide)).astype(type.numpy)
-    return finished(from_row(row, (steps,), type), requires_grad)
 
 
 # -- random -----------------------------------------------------------------------------------------------------
@@ -418,7 +300,7 @@ def _layout_like(name: str, input: Tensor, kind: Any, place: Any) -> Layout:
     own = input._layout
     if kind is None and place is None:
         return own
-    type = _type(kind, own.type.device if place is None else place, own.type.dtype)
+    type = chosen_type(kind, own.type.device if place is None else place, own.type.dtype)
     return layout_of(type, own.shape, own.strides)
 
 
@@ -457,7 +339,7 @@ def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires
     check_tensors("randn_like", input=input)
     draw = "normal" if input._flat is not None else "normal_pairs"
     place = input.device if device is None else device
-    made = _random(draw, layout_of(_type(dtype, place, input.dtype), input._layout.shape), None, False)
+    made = _random(draw, layout_of(chosen_type(dtype, place, input.dtype), input._layout.shape), None, False)
     return finished(laid_out_as(input, made), requires_grad)
 
 
@@ -472,8 +354,7 @@ def full_like(
 
 
 for _function in (
-    zeros, ones, empty, full, eye, arange, linspace, logspace, rand, randn, rand_like, randn_like, full_like,
-    scalar_tensor,
+    zeros, ones, empty, full, eye, rand, randn, rand_like, randn_like, full_like, scalar_tensor,
 ):
     public(_function, method=False)
 
