@@ -176,7 +176,7 @@ class _Pass:
     # -- the walk -----------------------------------------------------------------------------------------------
 
     def _walk(self, order: Iterable[Node]) -> None:
-        buffers, deliver, wanted = self.buffers, self._deliver, self.wanted
+        buffers, deliver, deliver_to_leaf, wanted = self.buffers, self._deliver, self._deliver_to_leaf, self.wanted
         take, present = buffers.pop, buffers.get
         plain = not self.mode & (ANOMALY | WATCHED)
         release = None if self.retain_graph else self.place
@@ -206,6 +206,8 @@ class _Pass:
                         and present(target, _CLOSED) is None
                     ):
                         buffers[target] = result
+                    elif target.__class__ is AccumulateGrad:
+                        deliver_to_leaf(edge, result, node)
                     else:
                         deliver(edge, result, node)
                 results = result = None  # the next node may be done with them before its turn ends

@@ -144,6 +144,9 @@ class PointwiseNode(RecordedNode):
                     if version is not None and value._counter[0] != version:
                         return self._in_general(gradient)
                 rows = launch(gradient, *saved)
+            if len(layouts) == len(self.edges) == 2:
+                (first, second), (one, other) = layouts, rows
+                return tensor_of(first, one), tensor_of(second, other)
             if len(layouts) > 1:
                 return self._arranged([tensor_of(own, row) for own, row in zip(layouts, rows)], gradient)  # noqa: B905
             computed = tensor_of(layouts[0], rows)

@@ -25,10 +25,11 @@ class Recipe:
         names: what the rules need besides the gradient and the constants, which is what a node saves.
         sources: where that comes from: the position of an operand, or OUTPUT; OUTPUT - n is the n-th of several.
         constants: what the rules know without saving it.
+        of_operands: whether all of that are operands.
         frees: whether a backward pass drops what was saved, so that there is no second one.
     """
 
-    __slots__ = ("constants", "frees", "names", "node_class", "sources")
+    __slots__ = ("constants", "frees", "names", "node_class", "of_operands", "sources")
 
     def __init__(
         self, node_class: type[Any], names: Sequence[str], sources: Sequence[int], constants: Mapping[str, Any]
@@ -36,6 +37,7 @@ class Recipe:
         self.node_class = node_class
         self.names = tuple(names)
         self.sources = tuple(sources)
+        self.of_operands = all(source >= 0 for source in self.sources)
         self.constants = constants
         self.frees = bool(self.sources)
 

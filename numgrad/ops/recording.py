@@ -114,16 +114,20 @@ def record(
     sources = recipe.sources
     if not sources:
         node.saved = node.versions = ()
+    elif recipe.of_operands:
+        if len(sources) == 1:
+            value = operands[sources[0]]
+            plain = value is None or value.__class__ in NUMBERS
+            node.saved, node.versions = (value,), (None if plain else value._counter[0],)
+        else:
+            node.saved = saved = tuple([operands[source] for source in sources])
+            node.versions = tuple([None if v is None or v.__class__ in NUMBERS else v._counter[0] for v in saved])
     elif len(sources) > 1 or sources[0] < OUTPUT:
         _save(node, recipe, outputs or (out,), _kept(recipe, operands))
-    elif sources[0] == OUTPUT:
+    else:
         value = tensor_of(out._layout, out._storage, out._offset)
         value._counter = counter = out._counter
         node.saved, node.versions = (value,), (counter[0],)
-    else:
-        value = operands[sources[0]]
-        plain = value is None or value.__class__ in NUMBERS
-        node.saved, node.versions = (value,), (None if plain else value._counter[0],)
 
 
 def _kept(recipe: Recipe, operands: Sequence[Any]) -> tuple[list[Any], list[int | None]]:

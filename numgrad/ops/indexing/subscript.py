@@ -183,8 +183,16 @@ def _walk(layout: Layout, index: Any, reading: bool, steps: list[_Step] | None =
     the part.
     """
     shape, strides = layout.shape, layout.strides
-    if index.__class__ is int and steps is None and shape and 0 <= index < shape[0]:  # as in loops over rows
-        return (layout, int), index * strides[0]
+    if steps is None and shape:  # first what the most frequent come to, loops over rows and batches of rows
+        extent = shape[0]
+        if index.__class__ is int:
+            if 0 <= index < extent:
+                return (layout, int), index * strides[0]
+        elif index.__class__ is slice and index.step is None:
+            first, stop = index.start, index.stop
+            ints = first.__class__ is int and stop.__class__ is int
+            if ints and 0 <= first <= stop <= extent and (reading or stop - first < extent):
+                return (layout, stop - first, 1), first * strides[0]
     items = index if index.__class__ is tuple else (index,)
     key: list[Any] = [layout]
     source = dim = delta = 0  # the next dimensions of the tensor and of the part
