@@ -25,7 +25,7 @@ from ..autograd.origins import UNRECORDED
 from ..autograd.views import View
 from .entries import Entry
 from .numbers import NUMBERS
-from .recording import begin, commit, finish, record, record_one
+from .recording import begin, finish, record, record_one
 
 __all__ = [
     "binary", "caller", "change", "configured", "connect", "perform", "result_of", "several", "unary",
@@ -311,8 +311,7 @@ def change(entry: Entry, operands: Sequence[Any], target: Tensor) -> Tensor:
     """Overwrite ``target``, the first of the operands, and record that."""
     pending = begin(entry, operands, target) if state.mode & GRAD else None
     entry.launch(*operands, target)
-    if pending is None:
-        target._counter[0] += 1
-    else:
-        commit(target, pending)
+    target._counter[0] += 1
+    if pending is not None:
+        finish(pending, target, target)
     return target

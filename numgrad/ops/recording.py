@@ -19,7 +19,7 @@ from .entries import Entry
 from .numbers import NUMBERS
 from .recipes import OUTPUT, Recipe
 
-__all__ = ["begin", "commit", "finish", "record", "record_one"]
+__all__ = ["begin", "finish", "record", "record_one"]
 
 _new = object.__new__
 
@@ -80,13 +80,6 @@ def finish(pending: Any, out: Any, target: Tensor | None = None) -> None:
             one._edge = (node, number)
             one._requires_grad = True
     _save(node, recipe, outputs, before or _kept(recipe, operands))
-
-
-def commit(target: Tensor, pending: Any) -> None:
-    """Count a change of a tensor's memory, and record it where ``begin`` has said how."""
-    target._counter[0] += 1
-    if pending is not None:
-        finish(pending, target, target)
 
 
 def record_one(entry: Entry, out: Tensor, operands: Sequence[Any]) -> None:
