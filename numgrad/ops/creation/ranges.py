@@ -14,7 +14,6 @@ from ..._device import numbered
 from ..._layout import Layout, layout_of
 from ..._tensor import Tensor, tensor_of
 from ..._types import (
-    CPU,
     TensorType,
     bool_,
     complex_of,
@@ -106,22 +105,8 @@ def linspace(
     Raises:
         RuntimeError: the number of steps is negative.
     """
-    real = start.__class__ in (int, float) and end.__class__ in (int, float)
-    if real and steps.__class__ is int and 1 < steps <= _FEW and to_device(device) is CPU:
-        layout, row = _few_spread(start, end, steps, dtype, CPU)
-        return finished(tensor_of(layout, row.copy()), requires_grad)
-    return finished(tensor_of(*_spread(start, end, steps, dtype, device)), requires_grad)
-
-
-def _spread(start: Any, end: Any, steps: int, kind: Any, place: Any) -> tuple[Layout, Any]:
-    start, end, type = _spaced("linspace", start, end, steps, kind, place)
-    return layout_of(type, (steps,)), devices.spread(start, end, steps, type)
-
-
-#: So many evenly spaced numbers are kept, and copied for the next who wants them.
-_FEW = 1024
-_few_spread = functools.lru_cache(maxsize=256, typed=True)(_spread)
-default_dtype_changed.append(_few_spread.cache_clear)
+    start, end, type = _spaced("linspace", start, end, steps, dtype, device)
+    return finished(tensor_of(layout_of(type, (steps,)), devices.spread(start, end, steps, type)), requires_grad)
 
 
 def logspace(
