@@ -11,15 +11,53 @@ import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Number, Real
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from .._layout import Layout
+from .. import _types
+from .._layout import Layout, normal_dim, normal_dims
 from .._tensor import Tensor
 from .._types import dtype
 
-__all__ = ["check_arguments", "checked", "tensors_checked", "wrong_kind"]
+__all__ = [
+    "ALL", "Argument", "DType", "Dim", "Dims", "SomeDims", "argument_types", "bind", "check_arguments", "checked",
+    "declared_arguments", "tensors_checked", "wrong_kind",
+]
+
+
+class Argument(NamedTuple):
+    """What users may give for an argument, and what an operation is given for that.
+
+    Attributes:
+        given: the type of what users give, besides None where that is the default.
+        normal: what makes of that, and of the number of dimensions of the first tensor, what the operation is given.
+        dimension: whether it is a dimension, or several: a batch dimension in front shifts them.
+    """
+
+    given: Any
+    normal: Callable[[Any, int], Any]
+    dimension: bool = False
+
+
+def _some_dims(dims: Any, rank: int) -> tuple[int, ...]:
+    return () if isinstance(dims, Sequence) and not dims else normal_dims(dims, rank)
+
+
+#: The default of what stands for all dimensions.
+ALL: Any = None
+
+#: One dimension.
+Dim = Annotated[int, Argument(int, normal_dim, dimension=True)]
+
+#: Any number of dimensions, in ascending order; none given, or an empty sequence, stands for all.
+Dims = Annotated[tuple[int, ...], Argument(int | Sequence[int], normal_dims, dimension=True)]
+
+#: Any number of dimensions, in ascending order; none given stands for all, an empty sequence for none.
+SomeDims = Annotated[tuple[int, ...], Argument(int | Sequence[int], _some_dims, dimension=True)]
+
+#: A dtype, or None for that which comes of the input.
+DType = Annotated[dtype | None, Argument(Any, lambda kind, rank: None if kind is None else _types.to_dtype(kind))]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -73,7 +111,7 @@ def check_arguments(
         given = signature.bind(*args, **kwargs).arguments
     except TypeError:
         return  # too many or too few: the call itself has failed, and said so
-    kinds = get_type_hints(function)
+    kinds = argument_types(function)
     place = 1 - method
     for parameter, value in given.items():
         how = signature.parameters[parameter].kind
@@ -84,6 +122,36 @@ def check_arguments(
             if not _fits(one, kind) and not (tensors and {Tensor, int}.isdisjoint(_alternatives(kind))):
                 raise wrong_kind(name, parameter, None if parameter in kwargs else place, kind, one) from None
             place += 1
+
+
+def bind(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> inspect.BoundArguments:
+    """The arguments by the names of the parameters, with defaults.
+
+    Raises:
+        TypeError: there are too few, or too many.
+    """
+    try:
+        bound = inspect.signature(function).bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{function.__name__}() {error}") from None
+    bound.apply_defaults()
+    return bound
+
+
+@functools.cache
+def declared_arguments(function: Callable[..., Any]) -> dict[str, Argument]:
+    """The arguments of which users may give more than an operation is given, by name."""
+    hints = get_type_hints(function, include_extras=True)
+    return {name: get_args(hint)[1] for name, hint in hints.items() if get_origin(hint) is Annotated}
+
+
+def argument_types(function: Callable[..., Any]) -> dict[str, Any]:
+    """The types of what users may give, by the names of the parameters."""
+    types = get_type_hints(function)
+    for name, argument in declared_arguments(function).items():
+        optional = inspect.signature(function).parameters[name].default is None
+        types[name] = argument.given | None if optional else argument.given
+    return types
 
 
 def wrong_kind(name: str, parameter: str, position: int | None, kind: Any, value: Any) -> TypeError:

@@ -1,10 +1,10 @@
 """Public functions whose calls are looked up by their arguments.
 
 ``@lookup`` decorates a function that says which operation a call is: given the arguments, with layouts in the place of
-tensors, it returns the operation of the table and the arguments of that which are no tensors, in their order.  The
-tensors among the arguments are the operation's, in the order in which they were given; to an operation on one tensor
-the others only gave their layouts.  Defaults, dimensions counted from the end, NumPy's names and mistakes are its
-business; it runs once for arguments like these.
+tensors, it returns the operation of the table and the arguments of that which are no tensors, in their order, or all of
+them.  The tensors among the arguments are the operation's, in the order in which they were given; to an operation on
+one tensor the others only gave their layouts.  Defaults, dimensions counted from the end, NumPy's names and mistakes
+are its business; it runs once for arguments like these.
 
 Where a call is no one operation, it returns in the place of the operation a function, which is called with the tensors
 and those arguments.  Tensors in the place of numbers, whose parameters are not annotated with Layout, are read.
@@ -24,7 +24,7 @@ from .._tensor import Tensor
 from .._types import Size, dtype
 from ..autograd.operations import operations
 from ..devices import OutOfBoundsError
-from .arguments import check_arguments
+from .arguments import bind, check_arguments
 from .dispatch import caller
 from .entries import Entries
 from .planned import Planned
@@ -158,11 +158,10 @@ def _looked_up(
             return result if out is None else operations.write_out(name, out, result)
         keywords = renamed(keywords)
         try:
-            bound = signature(resolve).bind(*args, **keywords)
+            bound = bind(resolve, args, keywords)
         except TypeError:
             check_arguments(resolve, name, args, keywords, method=method)
             raise
-        bound.apply_defaults()
         for keyword, value in bound.kwargs.items():
             if isinstance(value, Tensor) and keyword not in _for_tensors(resolve)[1]:
                 raise TypeError(f"{name}(): argument '{keyword}' must not be a Tensor")
@@ -181,6 +180,8 @@ def _looked_up(
             )
             if not isinstance(op, Planned):
                 return (lambda *tensors: op(*tensors, *rest)) if rest else op
+            if any(value.__class__ is Layout for value in rest):
+                return _called(op, rest, operands)
             others = iter(rest)
             left = iter(operands)
             done = caller(op.prepared([
@@ -193,6 +194,20 @@ def _looked_up(
             raise
 
     return call
+
+
+def _called(op: Planned, arguments: Sequence[Any], tensors: Sequence[Tensor]) -> Callable[..., Any]:
+    """The call of an operation with these arguments, layouts standing for the tensors, as a function of these."""
+    done = caller(op.prepared(arguments))
+    operands = [arguments[position] for position in op.operand_positions]
+    if len(operands) == len(tensors):
+        return done
+
+    def with_others(*tensors: Tensor) -> Any:
+        given = iter(tensors)
+        return done(*[next(given) if value.__class__ is Layout else value for value in operands])
+
+    return with_others
 
 
 @functools.cache

@@ -158,3 +158,11 @@ def check_target(target: Tensor, operands: Sequence[Any]) -> None:
 
 def not_cast(kind: dtype, target: dtype) -> RuntimeError:
     return RuntimeError(f"result type {kind.legacy} can't be cast to the desired output type {target.legacy}")
+
+
+def not_implemented(kernel: str, *layouts: Layout, dtype: str | None = None) -> NotImplementedError:
+    """The error for a dtype, that of the first layout, that PyTorch's kernel of this name does not take."""
+    told = list(layouts[0].shape) if len(layouts) == 1 else [list(layout.shape) for layout in layouts]
+    return NotImplementedError(
+        f"\"{kernel}\" not implemented for '{dtype or layouts[0].type.dtype.legacy}' (shape {told})"
+    )

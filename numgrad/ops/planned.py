@@ -28,6 +28,7 @@ from typing import Any
 from .._layout import Layout
 from .._tensor import Tensor, check_in_place
 from ..autograd.grad_mode import TRANSFORMED, state
+from .arguments import declared_arguments
 from .dispatch import change, perform, result_of
 from .entries import Entries, Entry
 from .numbers import NUMBERS
@@ -55,7 +56,8 @@ class Planned(Op):
         sequence: whether the one input is a tuple of tensors; its rule returns a list.
         joint: whether one rule returns the gradients for all inputs that have one, as that of a sequence does.
         linear: whether it is linear in each differentiable input, the others being fixed (a sequence: in all together).
-        dims: parameters that are dimensions, counted from the front, or tuples of them; see ``shapes``.
+        dims: parameters that are dimensions, counted from the front, or tuples of them, besides those whose
+            annotations say so (``Dim``, ``Dims``); see ``shapes``.
         shapes: parameters that are shapes.  An operation for which either is given does the same, with these shifted
             by one and with one more size in front, for inputs with a further dimension in front, one by one.
 
@@ -91,12 +93,12 @@ class Planned(Op):
         self.sequence = sequence
         self.joint = joint or sequence
         self.linear = linear
-        self.dims = None if dims is None and not shapes else tuple(dims or ())
+        self._dims = dims
         self.shapes = tuple(shapes)
         self.hides_tangents = False  # the view has a tangent of its own, or none
         self.statics: Mapping[str, Any] = {}
         super().__init__(prepare, node, inputs, nondifferentiable)
-        self.prepare = prepare
+        self._decides = self.prepare = prepare
         self.function = functools.update_wrapper(functools.partial(self.unrecorded), prepare)
         #: The positions among the arguments of what ``launch`` is given.
         self.operand_positions = tuple([self.parameters.index(name) for name in (*self.inputs, *numbers)])
@@ -111,6 +113,13 @@ class Planned(Op):
     def _have_entries(self) -> None:
         self.entries, self.entries_in_place = Entries(), Entries()
         self.recent, self.recent_in_place = self.entries.recent, self.entries_in_place.recent
+
+    @functools.cached_property
+    def dims(self) -> tuple[str, ...] | None:
+        """The parameters that are dimensions, if a further dimension in front of the inputs only shifts them."""
+        declared = declared_arguments(self._decides)
+        dims = *(self._dims or ()), *[name for name, argument in declared.items() if argument.dimension]
+        return dims if dims or self.shapes or self._dims is not None else None
 
     def recorded_as(self, node: str) -> Planned:
         """The same operation, recorded by nodes of another name."""

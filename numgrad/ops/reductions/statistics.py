@@ -13,8 +13,11 @@ from ... import devices
 from ..._layout import Layout, layout_of, normal_dims, numel
 from ..._tensor import Tensor, tensor_of
 from ..._types import dtype, get_default_dtype, int64, real_of, tensor_type, to_dtype
+from ..arguments import ALL, Dims, DType
 from ..copying import convert
 from ..lookup import lookup
+from ..operands import not_implemented
+from ..operation import operation
 from ..planned import Planned, planned
 from ..pointwise.arithmetic import add, div, exp, mul, sub
 from ..pointwise.comparison import eq, where
@@ -22,9 +25,7 @@ from ..table import public
 from .axes import Prepared, axis_launcher, reduced_shape, restored
 from .sums import folded, mean_dims, mean_gradient, sum_dims, summed_type
 
-__all__ = [
-    "count_nonzero", "logsumexp", "nanmean", "nansum", "std", "std_mean", "var", "var_mean",
-]
+__all__ = ["nanmean", "std", "std_mean", "var", "var_mean"]
 
 # -- variances --------------------------------------------------------------------------------------------------
 
@@ -194,65 +195,44 @@ std_mean = _moments(std_mean_op, "The standard deviation and the mean over all o
 # -- log-sum-exp ------------------------------------------------------------------------------------------------
 
 
-@planned("LogsumexpBackward0", dims=["dims"])
-def logsumexp_op(input: Layout, dims: tuple[int, ...], keepdim: bool) -> Prepared:
-    kind = input.type.dtype if input.type.dtype.is_floating_point else get_default_dtype()
-    type = tensor_type(kind, input.type.device)
-    return layout_of(type, reduced_shape(input.shape, dims, keepdim)), axis_launcher(
-        "logsumexp_axis", input, dims, kind=kind
-    )
-
-
-@logsumexp_op.gradient("input")
-def _(grad, input, out, dims, keepdim):
-    return mul(restored(grad, dims, keepdim), exp(sub(input, restored(out, dims, keepdim))))
-
-
-@lookup
-def logsumexp(input: Layout, dim: Any = None, keepdim: bool = False) -> Any:
+@operation("LogsumexpBackward0")
+def logsumexp_op(input: Layout, dim: Dims, keepdim: bool = False) -> Prepared:
     """The logarithm of the sum of the exponentials over some dimensions, without overflow.
 
     Raises:
-        TypeError: no dimensions are given.
         NotImplementedError: the elements are complex.
     """
-    if dim is None:
-        raise TypeError("logsumexp() missing 1 required positional argument: 'dim'")
-    kind = input.type.dtype
-    if kind.is_complex:
-        raise NotImplementedError(
-            f"\"logsumexp_cpu\" not implemented for '{kind.legacy}' (shape {list(input.shape)})"
-        )
-    return logsumexp_op, (normal_dims(dim, len(input.shape)), keepdim)
+    if input.type.dtype.is_complex:
+        raise not_implemented("logsumexp_cpu", input)
+    kind = input.type.dtype if input.type.dtype.is_floating_point else get_default_dtype()
+    layout = layout_of(tensor_type(kind, input.type.device), reduced_shape(input.shape, dim, keepdim))
+    return layout, axis_launcher("logsumexp_axis", input, dim, kind=kind)
+
+
+@logsumexp_op.gradient("input")
+def _(grad, input, out, dim, keepdim):
+    return mul(restored(grad, dim, keepdim), exp(sub(input, restored(out, dim, keepdim))))
 
 
 # -- without NaN ------------------------------------------------------------------------------------------------
 
 
-@planned("NansumBackward0", dims=["dims"])
-def nansum_op(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Prepared:
-    return folded("nansum", input, dims, keepdim, summed_type(input, kind))
-
-
-@nansum_op.gradient("input")
-def _(grad, input, dims, keepdim):
-    return mul(restored(grad, dims, keepdim), convert(eq(input, input), input.dtype))
-
-
-@lookup
-def nansum(
-    input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None
-) -> Any:
+@operation("NansumBackward0")
+def nansum_op(input: Layout, dim: Dims = ALL, keepdim: bool = False, *, dtype: DType = None) -> Prepared:
     """The sum of the elements that are not NaN, over all or some dimensions.
 
     Raises:
         RuntimeError: the elements are complex.
     """
-    if input.type.dtype.is_complex:
-        raise RuntimeError(
-            f"nansum on CPU does not support complex inputs ({input.type.dtype}, shape {list(input.shape)})"
-        )
-    return nansum_op, (normal_dims(dim, len(input.shape)), keepdim, None if dtype is None else to_dtype(dtype))
+    own = input.type.dtype
+    if own.is_complex:
+        raise RuntimeError(f"nansum on CPU does not support complex inputs ({own}, shape {list(input.shape)})")
+    return folded("nansum", input, dim, keepdim, summed_type(input, dtype))
+
+
+@nansum_op.gradient("input")
+def _(grad, input, dim, keepdim):
+    return mul(restored(grad, dim, keepdim), convert(eq(input, input), input.dtype))
 
 
 @lookup
@@ -274,25 +254,19 @@ def nanmean(
 
 
 def _nanmean(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: Any) -> Tensor:
-    total = nansum(input, dims, keepdim, dtype=kind)
+    total = nansum_op(input, dims, keepdim, None if kind is None else to_dtype(kind))
     return div(total, sum_dims(eq(input, input), dims, keepdim, total.dtype))
 
 
-@planned("CountNonzeroBackward0", nondifferentiable=["input"], dims=["dims"])
-def count_nonzero_op(input: Layout, dims: tuple[int, ...]) -> Prepared:
-    type = tensor_type(int64, input.type.device)
-    return layout_of(type, reduced_shape(input.shape, dims, False)), axis_launcher(
-        "fold_axis", input, dims, "nonzero", type
-    )
-
-
-@lookup
-def count_nonzero(input: Layout, dim: int | Sequence[int] | None = None) -> Any:
+@operation("CountNonzeroBackward0", nondifferentiable=["input"])
+def count_nonzero_op(input: Layout, dim: Dims = ALL) -> Prepared:
     """How many elements are not 0, over all or some dimensions, as int64."""
-    return count_nonzero_op, (normal_dims(dim, len(input.shape)),)
+    type = tensor_type(int64, input.type.device)
+    layout = layout_of(type, reduced_shape(input.shape, dim, False))
+    return layout, axis_launcher("fold_axis", input, dim, "nonzero", type)
 
 
-for _function in (var, std, logsumexp, nansum, nanmean, count_nonzero):
+for _function in (var, std, nanmean):
     public(_function, checks=True)
 public(var_mean, method=False, checks=True)
 public(std_mean, method=False, checks=True)

@@ -1,0 +1,94 @@
+"""Operations whose public function follows from their declaration.
+
+``@operation(...)`` decorates the function that decides, as ``@planned(...)`` does, and exports the operation: that
+which is called ``cumsum_op`` as ``numgrad.cumsum`` and ``Tensor.cumsum``.  Its parameters are PyTorch's, with PyTorch's
+defaults, and their annotations say what users may give (see ``arguments``): of a ``Dim`` the function that decides is
+given the dimension counted from the front, of ``Dims`` all of them in order, of a ``DType`` numgrad's own.  So is a
+rule.  From these come NumPy's names for them, ``out=``, what is said of arguments that do not fit, and which arguments
+``vmap`` has to shift.  Other operations call the entry itself, with arguments in that form and by position.
+
+What PyTorch has in more than one form, by nodes of several names or as several operations, is declared by ``@planned``
+and ``@lookup``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from inspect import signature
+from typing import Any
+
+from .arguments import bind, declared_arguments
+from .lookup import lookup
+from .planned import Planned
+from .table import parameters, public
+
+__all__ = ["Operation", "operation"]
+
+
+class Operation(Planned):
+    """An operation with the public function that follows from its declaration, ``public``."""
+
+    public: Callable[..., Any]
+
+
+def operation(
+    node: str,
+    *,
+    internal: Sequence[str] = (),
+    method: bool = True,
+    outside: Callable[..., Exception] | None = None,
+    results: Any = None,
+    **declared: Any,
+) -> Callable[[Callable[..., Any]], Operation]:
+    """Decorate the function that decides what a call comes to.
+
+    Args:
+        node: name of the node class.
+        internal: parameters, the last ones, that users do not give.
+        method: whether there is a method of Tensor, too.
+        outside, results: see ``lookup``.
+        declared: see ``Planned``.
+    """
+
+    def decorate(decide: Callable[..., Any]) -> Operation:
+        op = Operation(decide, node, **declared)
+        op.prepare = _by_position(decide)
+        op.public = public(
+            lookup(_resolver(op, decide, internal), outside=outside, results=results),
+            name=op.name.removesuffix("_op"), method=method, checks=True,
+        )
+        return op
+
+    return decorate
+
+
+def _by_position(decide: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, called with all arguments by position."""
+    count, named = decide.__code__.co_argcount, parameters(decide)[decide.__code__.co_argcount :]
+    if not named:
+        return decide
+
+    return lambda *args: decide(*args[:count], **dict(zip(named, args[count:], strict=False)))
+
+
+def _resolver(op: Operation, decide: Callable[..., Any], internal: Sequence[str]) -> Callable[..., Any]:
+    """What says for what users give which arguments of the operation that is."""
+
+    @wraps(decide)
+    def resolve(*args: Any, **keywords: Any) -> tuple[Operation, tuple[Any, ...]]:
+        bound = bind(resolve, args, keywords)
+        given = bound.arguments
+        rank = len(given[op.parameters[0]].shape)
+        for name, argument in declared_arguments(decide).items():
+            if given[name] is None and bound.signature.parameters[name].default is not None:
+                raise TypeError  # of which ``lookup`` says more
+            given[name] = argument.normal(given[name], rank)
+        return op, tuple(given.values())
+
+    resolve.__name__ = resolve.__qualname__ = op.name.removesuffix("_op")
+    if internal:
+        own = signature(decide)
+        kept = [parameter for name, parameter in own.parameters.items() if name not in internal]
+        resolve.__signature__ = own.replace(parameters=kept)  # type: ignore[attr-defined]
+    return resolve
