@@ -22,7 +22,7 @@ from .._types import dtype
 
 __all__ = [
     "ALL", "Argument", "DType", "Dim", "Dims", "SomeDims", "argument_types", "bind", "check_arguments", "checked",
-    "declared_arguments", "tensors_checked", "wrong_kind",
+    "declared_arguments", "defaults", "tensors_checked", "wrong_kind",
 ]
 
 
@@ -138,6 +138,12 @@ def bind(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
     return bound
 
 
+def defaults(function: Callable[..., Any]) -> dict[str, Any]:
+    """The defaults of parameters that have one."""
+    parameters = inspect.signature(function).parameters.values()
+    return {one.name: one.default for one in parameters if one.default is not one.empty}
+
+
 @functools.cache
 def declared_arguments(function: Callable[..., Any]) -> dict[str, Argument]:
     """The arguments of which users may give more than an operation is given, by name."""
@@ -149,7 +155,7 @@ def argument_types(function: Callable[..., Any]) -> dict[str, Any]:
     """The types of what users may give, by the names of the parameters."""
     types = get_type_hints(function)
     for name, argument in declared_arguments(function).items():
-        optional = inspect.signature(function).parameters[name].default is None
+        optional = defaults(function).get(name, name) is None
         types[name] = argument.given | None if optional else argument.given
     return types
 

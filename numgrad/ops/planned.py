@@ -28,7 +28,7 @@ from typing import Any
 from .._layout import Layout
 from .._tensor import Tensor, check_in_place
 from ..autograd.grad_mode import TRANSFORMED, state
-from .arguments import declared_arguments
+from .arguments import declared_arguments, defaults
 from .dispatch import change, perform, result_of
 from .entries import Entries, Entry
 from .numbers import NUMBERS
@@ -211,7 +211,8 @@ class Planned(Op):
 
     def recipe(self, entry: Entry, needed: int) -> RuleRecipe:
         """How a call with this entry is recorded where the inputs in the bits of ``needed`` need a gradient."""
-        known: dict[str, Any] = dict(zip(self.parameters, entry.details, strict=False))
+        given = zip(self.parameters, entry.details, strict=False)
+        known: dict[str, Any] = {**defaults(self._decides), **dict(given)}
         operands = [self.parameters[position] for position in self.operand_positions]
         results = (*self.outputs, *self.extras)
         for name, value in tuple(known.items()):

@@ -12,7 +12,7 @@ from ..pointwise.comparison import ne
 from ..shapes.joining import cat
 from ..shapes.parts import narrow
 from ..table import public, public_functions
-from .scans import cumsum
+from .scans import cumsum_op
 from .sums import sum as sum_of
 
 __all__ = ["cumulative_trapezoid", "diff", "trapezoid"]
@@ -74,7 +74,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, d
         RuntimeError: x and y differ in the number of points.
     """
     dim = normal_dim(dim, len(y._layout.shape))
-    return mul(cumsum(_areas(y, x, dx, dim), dim), 0.5)
+    return mul(cumsum_op(_areas(y, x, dx, dim), dim), 0.5)
 
 
 def _areas(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:

@@ -11,17 +11,19 @@ from ... import devices
 from ..._layout import Layout, all_dims, layout_of
 from ..._tensor import Tensor
 from ..._types import bool_, dtype, to_dtype
+from ..arguments import Dim, DType
 from ..batches import is_mapped
 from ..copying import convert, row_reader, warn_of_loss
 from ..lookup import lookup
+from ..operation import operation
 from ..planned import planned
 from ..pointwise.arithmetic import conj, div, mul
 from ..shapes.views import reshape
 from ..table import public
 from .axes import Prepared, axis_launcher, axis_reader, one_dim, restored
-from .sums import all, as_real, folded, summed_type
+from .sums import all_op, as_real, folded, summed_type
 
-__all__ = ["cumprod", "linear_recurrence", "prod", "scanned", "shift"]
+__all__ = ["linear_recurrence", "prod", "scanned", "shift"]
 
 # -- products ---------------------------------------------------------------------------------------------------
 
@@ -40,7 +42,7 @@ def prod_all(input: Layout, kind: dtype | None = None) -> Prepared:
 def _(grad, input, out):
     """``grad * conj(out / input)``; where an element is 0, the product of the others."""
     input = convert(input, grad.dtype)
-    if not is_mapped(input) and all(input):
+    if not is_mapped(input) and all_op(input, all_dims(input._layout.shape)):
         return div(mul(grad, conj(out)), conj(input))
     row = reshape(input, -1)
     return mul(grad, conj(reshape(_products_of_others(row, 0), input._layout.shape)))
@@ -57,15 +59,15 @@ def _(grad, input, out, dim, keepdim):
     if not input._layout.shape:
         return grad
     grad, input = restored(grad, (dim,), keepdim), convert(input, grad.dtype)
-    if not is_mapped(input) and all(input):
+    if not is_mapped(input) and all_op(input, all_dims(input._layout.shape)):
         return div(mul(grad, conj(restored(out, (dim,), keepdim))), conj(input))
     return mul(grad, conj(_products_of_others(input, dim)))
 
 
 def _products_of_others(input: Tensor, dim: int) -> Tensor:
     """For each element the product of the others along the dimension: of those before it and of those after it."""
-    before = shift(cumprod_op(input, dim, False), dim, False, 1)
-    after = shift(cumprod_op(input, dim, True), dim, True, 1)
+    before = shift(cumprod_op(input, dim), dim, False, 1)
+    after = shift(cumprod_op(input, dim, None, True), dim, True, 1)
     return mul(before, after)
 
 
@@ -95,10 +97,13 @@ def scanned(name: str, input: Layout, dim: int, backwards: bool, kind: dtype | N
     return layout_of(type, input.shape), launch
 
 
-@planned("CumprodBackward0", dims=["dim"])
-def cumprod_op(input: Layout, dim: int, backwards: bool, kind: dtype | None = None) -> Prepared:
-    """The products of the elements up to each; if ``backwards``, of those from each."""
-    return scanned("prod", input, dim, backwards, kind)
+@operation("CumprodBackward0", internal=["backwards"])
+def cumprod_op(input: Layout, dim: Dim, *, dtype: DType = None, backwards: bool = False) -> Prepared:
+    """The products of the elements up to each one along a dimension, computed in ``dtype``, int64 for integers.
+
+    The gradient is ``P[k-1] * S[k]`` with the products ``P`` and ``S[k] = grad[k] + input[k+1] * S[k+1]``.
+    """
+    return scanned("prod", input, dim, backwards, dtype)
 
 
 @cumprod_op.gradient("input")
@@ -109,15 +114,6 @@ def _(grad, input, out, dim, backwards):
     input = conj(convert(input, grad.dtype))
     following = linear_recurrence(grad, shift(input, dim, not backwards, 0), dim, not backwards)
     return mul(conj(shift(out, dim, backwards, 1)), following)
-
-
-@lookup
-def cumprod(input: Layout, dim: Any = None, *, dtype: Any = None) -> Any:
-    """The products of the elements up to each one along a dimension, computed in ``dtype``, int64 for integers.
-
-    The gradient is ``P[k-1] * S[k]`` with the products ``P`` and ``S[k] = grad[k] + input[k+1] * S[k+1]``.
-    """
-    return cumprod_op, (one_dim(input, dim, "cumprod"), False, None if dtype is None else to_dtype(dtype))
 
 
 # -- what the gradients are made of -----------------------------------------------------------------------------
@@ -166,5 +162,4 @@ def _(grad, factors, out, dim, backwards):
     return mul(_through_recurrence(grad, factors, dim, backwards), conj(shift(out, dim, backwards, 0)))
 
 
-for _function in (prod, cumprod):
-    public(_function, checks=True)
+public(prod, checks=True)

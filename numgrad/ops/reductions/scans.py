@@ -2,41 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..._layout import Layout, layout_of
-from ..._types import dtype, to_dtype
+from ..arguments import Dim, DType
 from ..indexing.gathering import scatter_zeros
-from ..lookup import lookup
-from ..planned import planned
+from ..operands import not_implemented
+from ..operation import operation
 from ..pointwise.arithmetic import exp, mul, sub
-from ..table import public
-from .axes import Prepared, axis_launcher, one_dim, picked_of_shape, return_type
+from .axes import Prepared, axis_launcher, picked_of_shape, return_type
 from .extremes import refuse_complex_order
 from .products import linear_recurrence, scanned, shift
 
-__all__ = ["cummax", "cummin", "cumsum", "logcumsumexp"]
+__all__ = ["cumsum_op"]
 
 
-@planned("CumsumBackward0", linear=True, dims=["dim"])
-def cumsum_op(input: Layout, dim: int, backwards: bool, kind: dtype | None = None) -> Prepared:
-    """The sums of the elements up to each; if ``backwards``, of those from each."""
-    return scanned("sum", input, dim, backwards, kind)
+@operation("CumsumBackward0", linear=True, internal=["backwards"])
+def cumsum_op(input: Layout, dim: Dim, *, dtype: DType = None, backwards: bool = False) -> Prepared:
+    """The sums of the elements up to each one along a dimension, computed in ``dtype``, int64 for integers."""
+    return scanned("sum", input, dim, backwards, dtype)
 
 
 @cumsum_op.gradient("input")
 def _(grad, dim, backwards):
-    return cumsum_op(grad, dim, not backwards)
+    return cumsum_op(grad, dim, None, not backwards)
 
 
-@lookup
-def cumsum(input: Layout, dim: Any = None, *, dtype: Any = None) -> Any:
-    """The sums of the elements up to each one along a dimension, computed in ``dtype``, int64 for integers."""
-    return cumsum_op, (one_dim(input, dim, "cumsum"), False, None if dtype is None else to_dtype(dtype))
+@operation("LogcumsumexpBackward0")
+def logcumsumexp_op(input: Layout, dim: Dim) -> Prepared:
+    """The logarithms of the sums of the exponentials of the elements up to each one along a dimension.
 
-
-@planned("LogcumsumexpBackward0", dims=["dim"])
-def logcumsumexp_op(input: Layout, dim: int) -> Prepared:
+    Raises:
+        NotImplementedError: the elements are not floating-point numbers.
+    """
+    if not input.type.dtype.is_floating_point:
+        raise not_implemented("logcumsumexp_out_cpu", input)
     return layout_of(input.type, input.shape), axis_launcher("scan_axis", input, (dim,), "logsumexp", input.type)
 
 
@@ -49,28 +47,25 @@ def _(grad, input, out, dim):
     return mul(exp(sub(input, out)), linear_recurrence(grad, factors, dim, True))
 
 
-@lookup
-def logcumsumexp(input: Layout, dim: Any = None) -> Any:
-    """The logarithms of the sums of the exponentials of the elements up to each one along a dimension.
+@operation("CummaxBackward0", outputs=["out", "indices"], results=return_type("cummax"))
+def cummax_op(input: Layout, dim: Dim) -> Prepared:
+    """The largest elements up to each one along a dimension, and their indices: of equal ones the last.
 
     Raises:
-        NotImplementedError: the elements are not floating-point numbers.
+        NotImplementedError: the elements are complex.
     """
-    dim = one_dim(input, dim, "logcumsumexp")
-    if not input.type.dtype.is_floating_point:
-        raise NotImplementedError(
-            f"\"logcumsumexp_out_cpu\" not implemented for '{input.type.dtype.legacy}' (shape {list(input.shape)})"
-        )
-    return logcumsumexp_op, (dim,)
-
-
-@planned("CummaxBackward0", outputs=["out", "indices"], dims=["dim"])
-def cummax_op(input: Layout, dim: int) -> Prepared:
+    refuse_complex_order(input, "cummax_cpu")
     return picked_of_shape("extremes_so_far", input, (dim,), input.shape, True)
 
 
-@planned("CumminBackward0", outputs=["out", "indices"], dims=["dim"])
-def cummin_op(input: Layout, dim: int) -> Prepared:
+@operation("CumminBackward0", outputs=["out", "indices"], results=return_type("cummin"))
+def cummin_op(input: Layout, dim: Dim) -> Prepared:
+    """The smallest elements up to each one along a dimension, and their indices: of equal ones the last.
+
+    Raises:
+        NotImplementedError: the elements are complex.
+    """
+    refuse_complex_order(input, "cummin_cpu")
     return picked_of_shape("extremes_so_far", input, (dim,), input.shape, False)
 
 
@@ -79,29 +74,3 @@ def cummin_op(input: Layout, dim: int) -> Prepared:
 def _(grad, indices, input_shape, dim):
     """``scatter_zeros(grad, indices, input_shape, dim)``."""
     return scatter_zeros(grad, indices, input_shape, dim) if input_shape else grad
-
-
-@lookup(results=return_type("cummax"))
-def cummax(input: Layout, dim: Any = None) -> Any:
-    """The largest elements up to each one along a dimension, and their indices: of equal ones the last.
-
-    Raises:
-        NotImplementedError: the elements are complex.
-    """
-    refuse_complex_order(input, "cummax_cpu")
-    return cummax_op, (one_dim(input, dim, "cummax"),)
-
-
-@lookup(results=return_type("cummin"))
-def cummin(input: Layout, dim: Any = None) -> Any:
-    """The smallest elements up to each one along a dimension, and their indices: of equal ones the last.
-
-    Raises:
-        NotImplementedError: the elements are complex.
-    """
-    refuse_complex_order(input, "cummin_cpu")
-    return cummin_op, (one_dim(input, dim, "cummin"),)
-
-
-for _function in (cumsum, logcumsumexp, cummax, cummin):
-    public(_function, checks=True)

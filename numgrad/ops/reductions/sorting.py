@@ -8,9 +8,12 @@ from ... import devices
 from ..._layout import Layout, all_dims, layout_of, output_strides
 from ..._tensor import Tensor, tensor_of
 from ..._types import bool_, int32, int64, tensor_type
+from ..arguments import Dim
 from ..indexing.gathering import scatter_zeros
 from ..lookup import lookup
-from ..planned import planned
+from ..operands import not_implemented
+from ..operation import operation
+from ..planned import Planned, planned
 from ..shapes.views import permute_op
 from ..table import public
 from .axes import (
@@ -25,7 +28,7 @@ from .axes import (
 )
 from .extremes import refuse_complex_order, shared_evenly
 
-__all__ = ["argsort", "kthvalue", "median", "mode", "msort", "nanmedian", "sort", "topk"]
+__all__ = ["median", "msort", "nanmedian", "sort"]
 
 # -- sorting ----------------------------------------------------------------------------------------------------
 
@@ -40,13 +43,13 @@ def _sorted(input: Layout, dim: int, descending: bool) -> Prepared:
     return tuple(layouts), lambda tensor: launch(tensor_of(view, tensor._storage, tensor._offset))
 
 
-@planned("SortBackward0", outputs=["out", "indices"], dims=["dim"])
-def sort_op(input: Layout, dim: int, descending: bool) -> Prepared:
+@planned("SortBackward0", outputs=["out", "indices"])
+def sort_op(input: Layout, dim: Dim, descending: bool) -> Prepared:
     return _sorted(input, dim, descending)
 
 
-@planned("SortBackward1", outputs=["out", "indices"], dims=["dim"])
-def stable_sort_op(input: Layout, dim: int, descending: bool) -> Prepared:
+@planned("SortBackward1", outputs=["out", "indices"])
+def stable_sort_op(input: Layout, dim: Dim, descending: bool) -> Prepared:
     return _sorted(input, dim, descending)
 
 
@@ -78,23 +81,16 @@ def sort(
     return sort_op if stable is None else stable_sort_op, (one_dim(input, dim, "sort"), descending)
 
 
-@planned("ArgsortBackward0", nondifferentiable=["input"], dims=["dim"])
-def argsort_op(input: Layout, dim: int, descending: bool) -> Prepared:
-    layouts, launch = _sorted(input, dim, descending)
-    return layouts[1], lambda tensor: launch(tensor)[1]
-
-
-@lookup
-def argsort(
-    input: Layout, dim: int = -1, descending: bool = False, *, stable: bool = False
-) -> Any:
+@operation("ArgsortBackward0", nondifferentiable=["input"])
+def argsort_op(input: Layout, dim: Dim = -1, descending: bool = False, *, stable: bool = False) -> Prepared:
     """The indices that would sort the tensor along a dimension; see :func:`sort`.
 
     Raises:
         RuntimeError: the elements are complex.
     """
     _refuse_complex(input, "Sort")
-    return argsort_op, (one_dim(input, dim, "argsort"), descending)
+    layouts, launch = _sorted(input, dim, descending)
+    return layouts[1], lambda tensor: launch(tensor)[1]
 
 
 def msort(input: Tensor) -> Tensor:
@@ -102,22 +98,8 @@ def msort(input: Tensor) -> Tensor:
     return sort(input, 0)[0]
 
 
-@planned("TopkBackward0", outputs=["out", "indices"], dims=["dim"])
-def topk_op(input: Layout, k: int, dim: int, largest: bool) -> Prepared:
-    shape = (*input.shape[:dim], k, *input.shape[dim + 1 :]) if input.shape else ()
-    return picked_of_shape("sort_axis", input, (dim,), shape, largest, k)
-
-
-@topk_op.gradient("input")
-def _(grad, indices, input_shape, dim):
-    """``scatter_zeros(grad, indices, input_shape, dim)``."""
-    return scatter_zeros(grad, indices, input_shape, dim) if input_shape else grad
-
-
-@lookup(results=return_type("topk"))
-def topk(
-    input: Layout, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
-) -> Any:
+@operation("TopkBackward0", outputs=["out", "indices"], results=return_type("topk"))
+def topk_op(input: Layout, k: int, dim: Dim = -1, largest: bool = True, sorted: bool = True) -> Prepared:
     """The ``k`` largest (or smallest) elements along a dimension, in order, and where they stood.
 
     Unlike PyTorch, which leaves it open, among equal elements the first index is given.
@@ -130,33 +112,56 @@ def topk(
     _refuse_complex(input, "topk")
     if input.type.dtype is bool_:
         raise RuntimeError(f"topk does not support bool dtypes on CPU (shape {list(input.shape)})")
-    dim = one_dim(input, dim, "topk")
     length = input.shape[dim] if input.shape else 1
     if not 0 <= k <= length:
         raise RuntimeError(f"selected index k out of range: {k} of {length} elements (shape {list(input.shape)})")
-    return topk_op, (k if input.shape else 1, dim, largest)
+    shape = (*input.shape[:dim], k, *input.shape[dim + 1 :]) if input.shape else ()
+    return picked_of_shape("sort_axis", input, (dim,), shape, largest, k if shape else 1)
+
+
+@topk_op.gradient("input")
+def _(grad, indices, input_shape, dim):
+    """``scatter_zeros(grad, indices, input_shape, dim)``."""
+    return scatter_zeros(grad, indices, input_shape, dim) if input_shape else grad
 
 
 # -- one element of each line -----------------------------------------------------------------------------------
 
 
-@planned("KthvalueBackward0", outputs=["out", "indices"], dims=["dim"])
-def kthvalue_op(input: Layout, k: int, dim: int, keepdim: bool) -> Prepared:
+@operation("KthvalueBackward0", outputs=["out", "indices"], results=return_type("kthvalue"))
+def kthvalue_op(input: Layout, k: int, dim: Dim = -1, keepdim: bool = False) -> Prepared:
+    """The ``k``-th smallest element along a dimension (``k`` from 1), and its index.
+
+    Unlike PyTorch, which leaves it open, among equal elements the first index is given.
+
+    Raises:
+        RuntimeError, IndexError: there is none.
+    """
+    _check_ordered(input, "kthvalue", dim)
+    length = input.shape[dim] if input.shape else 1
+    if not 1 <= k <= length:
+        raise RuntimeError(
+            f"kthvalue(): selected number k out of range for dimension {dim}: {k} of {length} elements "
+            f"(shape {list(input.shape)})"
+        )
     return picked("kth_axis", input, dim, keepdim, k - 1)
 
 
-@planned("MedianBackward1", outputs=["out", "indices"], dims=["dim"])
-def median_dim(input: Layout, dim: int, keepdim: bool) -> Prepared:
+@planned("MedianBackward1", outputs=["out", "indices"])
+def median_dim(input: Layout, dim: Dim, keepdim: bool) -> Prepared:
     return picked("median_axis", input, dim, keepdim, False)
 
 
-@planned("NanmedianBackward1", outputs=["out", "indices"], dims=["dim"])
-def nanmedian_dim(input: Layout, dim: int, keepdim: bool) -> Prepared:
+@planned("NanmedianBackward1", outputs=["out", "indices"])
+def nanmedian_dim(input: Layout, dim: Dim, keepdim: bool) -> Prepared:
     return picked("median_axis", input, dim, keepdim, True)
 
 
-@planned("ModeBackward0", outputs=["out", "indices"], dims=["dim"])
-def mode_op(input: Layout, dim: int, keepdim: bool) -> Prepared:
+@operation("ModeBackward0", outputs=["out", "indices"], results=return_type("mode"))
+def mode_op(input: Layout, dim: Dim = -1, keepdim: bool = False) -> Prepared:
+    """The most frequent elements along a dimension, of several the smallest, and where they last stand."""
+    refuse_complex_order(input, "mode_cpu")
+    check_not_empty(input, "mode", dim)
     return picked("mode_axis", input, dim, keepdim)
 
 
@@ -168,37 +173,13 @@ def _(grad, indices, input_shape, dim, keepdim):
     return picked_gradient(grad, indices, input_shape, dim, keepdim)
 
 
-def _checked(input: Layout, dim: Any, name: str, bools: bool = False) -> int:
-    """The dimension, if the elements have an order and there are some along it."""
-    dim = one_dim(input, dim, name)
-    _check_ordered(input, name, bools)
-    check_not_empty(input, name, dim)
-    return dim
-
-
-def _check_ordered(input: Layout, name: str, bools: bool = False) -> None:
+def _check_ordered(input: Layout, name: str, dim: int | None = None) -> None:
+    """Raise if the elements have no order, or if there are none along a dimension."""
     refuse_complex_order(input, f"{name}_cpu")
-    if input.type.dtype is bool_ and not bools:
-        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool' (shape {list(input.shape)})")
-
-
-@lookup(results=return_type("kthvalue"))
-def kthvalue(input: Layout, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The ``k``-th smallest element along a dimension (``k`` from 1), and its index.
-
-    Unlike PyTorch, which leaves it open, among equal elements the first index is given.
-
-    Raises:
-        RuntimeError, IndexError: there is none.
-    """
-    dim = _checked(input, dim, "kthvalue")
-    length = input.shape[dim] if input.shape else 1
-    if not 1 <= k <= length:
-        raise RuntimeError(
-            f"kthvalue(): selected number k out of range for dimension {dim}: {k} of {length} elements "
-            f"(shape {list(input.shape)})"
-        )
-    return kthvalue_op, (k, dim, keepdim)
+    if input.type.dtype is bool_:
+        raise not_implemented(f"{name}_cpu", input)
+    if dim is not None:
+        check_not_empty(input, name, dim)
 
 
 def _median_of_all(input: Layout, past_nan: bool) -> Prepared:
@@ -229,6 +210,13 @@ median_all.gradient("input")(shared_evenly)
 nanmedian_all.gradient("input")(shared_evenly)
 
 
+def _median(input: Layout, dim: int | None, keepdim: bool, name: str, over_all: Planned, over_dim: Planned) -> Any:
+    if dim is not None:
+        dim = one_dim(input, dim, name)
+    _check_ordered(input, name, dim)
+    return (over_all, ()) if dim is None else (over_dim, (dim, keepdim))
+
+
 @lookup(results=return_type("median"))
 def median(input: Layout, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median of all elements, or with ``dim`` the medians along it and their indices.
@@ -240,27 +228,15 @@ def median(input: Layout, dim: int | None = None, keepdim: bool = False) -> Any:
     Raises:
         NotImplementedError: the elements are bools or complex.
     """
-    if dim is None:
-        _check_ordered(input, "median")
-        return median_all, ()
-    return median_dim, (_checked(input, dim, "median"), keepdim)
+    return _median(input, dim, keepdim, "median", median_all, median_dim)
 
 
 @lookup(results=return_type("nanmedian"))
 def nanmedian(input: Layout, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median of the elements that are not NaN; see :func:`median`."""
-    if dim is None:
-        _check_ordered(input, "nanmedian")
-        return nanmedian_all, ()
-    return nanmedian_dim, (_checked(input, dim, "nanmedian"), keepdim)
-
-
-@lookup(results=return_type("mode"))
-def mode(input: Layout, dim: int = -1, keepdim: bool = False) -> Any:
-    """The most frequent elements along a dimension, of several the smallest, and where they last stand."""
-    return mode_op, (_checked(input, dim, "mode", bools=True), keepdim)
+    return _median(input, dim, keepdim, "nanmedian", nanmedian_all, nanmedian_dim)
 
 
 public(msort)
-for _function in (sort, argsort, topk, kthvalue, median, nanmedian, mode):
+for _function in (sort, median, nanmedian):
     public(_function, checks=True)

@@ -9,8 +9,10 @@ from ..._layout import Layout, all_dims, layout_of, normal_dims, numel
 from ..._tensor import Tensor
 from ..._types import TensorType, bool_, dtype, int64, tensor_type, to_dtype, uint8
 from ...autograd.grad_mode import TRACED, state
+from ..arguments import ALL, SomeDims
 from ..copying import warn_of_loss
 from ..lookup import lookup
+from ..operation import operation
 from ..planned import planned
 from ..pointwise.arithmetic import div
 from ..shapes.views import expand, expand_op, reshape, sizes_of
@@ -18,7 +20,7 @@ from ..table import attach, public
 from .axes import Prepared, axis_launcher, reduced_shape, restored
 
 __all__ = [
-    "all", "any", "as_real", "folded", "mean", "mean_all", "mean_dims", "mean_gradient", "sum", "sum_all",
+    "all_op", "any_op", "as_real", "folded", "mean", "mean_all", "mean_dims", "mean_gradient", "sum", "sum_all",
     "sum_dims", "sum_to_shape", "summed_type",
 ]
 
@@ -193,39 +195,24 @@ def mean(
     return mean_dims, (normal_dims(dim, len(input.shape)), keepdim, dtype)
 
 
+for _function in (sum, mean):
+    public(_function, checks=True)
+
+
 # -- truth ------------------------------------------------------------------------------------------------------
 
 
-@planned("AnyBackward0", nondifferentiable=["input"], dims=["dims"])
-def any_op(input: Layout, dims: tuple[int, ...], keepdim: bool) -> Prepared:
-    return folded("any", input, dims, keepdim, _truth_type(input))
+@operation("AnyBackward0", nondifferentiable=["input"])
+def any_op(input: Layout, dim: SomeDims = ALL, keepdim: bool = False) -> Prepared:
+    """Whether any element is not 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
+    return folded("any", input, dim, keepdim, _truth_type(input))
 
 
-@planned("AllBackward0", nondifferentiable=["input"], dims=["dims"])
-def all_op(input: Layout, dims: tuple[int, ...], keepdim: bool) -> Prepared:
-    return folded("all", input, dims, keepdim, _truth_type(input))
+@operation("AllBackward0", nondifferentiable=["input"])
+def all_op(input: Layout, dim: SomeDims = ALL, keepdim: bool = False) -> Prepared:
+    """Whether no element is 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
+    return folded("all", input, dim, keepdim, _truth_type(input))
 
 
 def _truth_type(input: Layout) -> TensorType:
     return tensor_type(uint8 if input.type.dtype is uint8 else bool_, input.type.device)
-
-
-def _some_dims(input: Layout, dim: int | Sequence[int] | None) -> tuple[int, ...]:
-    nothing = isinstance(dim, Sequence) and len(dim) == 0  # unlike in a sum, no dimension stands for no dimension
-    return () if nothing else normal_dims(dim, len(input.shape))
-
-
-@lookup
-def any(input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Any:
-    """Whether any element is not 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
-    return any_op, (_some_dims(input, dim), keepdim)
-
-
-@lookup
-def all(input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Any:
-    """Whether no element is 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
-    return all_op, (_some_dims(input, dim), keepdim)
-
-
-for _function in (sum, mean, any, all):
-    public(_function, checks=True)

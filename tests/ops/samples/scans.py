@@ -7,7 +7,7 @@ SHAPES = (((2, 3, 4), 1), ((3, 4), 1), ((0, 3), 0), ((), 0))
 
 
 def _scan(function):
-    def reference(x, dim, backwards=False):
+    def reference(x, dim, dtype=None, backwards=False):
         if x.ndim == 0:
             return x + (x.dtype == bool) * 0
         return np.flip(function(np.flip(x, dim), dim), dim) if backwards else function(x, dim)
@@ -54,8 +54,9 @@ def _recurrence(x, factors, dim, backwards):
 
 for _shape, _dim in SHAPES:
     for _backwards in (False, True):
-        sample("cumsum_op", _scan(np.cumsum), _shape, args=(_dim, _backwards), dtypes=("float32", "float64", "int64"))
-        sample("cumprod_op", _scan(np.cumprod), _shape, args=(_dim, _backwards), dtypes=("float64", "bool"))
+        _how = (_dim, None, _backwards)
+        sample("cumsum_op", _scan(np.cumsum), _shape, args=_how, dtypes=("float32", "float64", "int64"))
+        sample("cumprod_op", _scan(np.cumprod), _shape, args=_how, dtypes=("float64", "bool"))
         if 0 not in _shape:
             sample("shift", _shifted, _shape, args=(_dim, _backwards, 2.0), dtypes=FLOATS)
         sample("linear_recurrence", _recurrence, _shape, _shape, args=(_dim, _backwards), dtypes=("float64",))
