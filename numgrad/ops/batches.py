@@ -9,7 +9,7 @@ that all examples have in common, that too is mapped, without a batch dimension,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -23,9 +23,9 @@ from ..autograd.node import MAYBE, edge_of
 from ..autograd.operations import operations
 
 __all__ = [
-    "DYNAMIC", "Batched", "Mapped", "batch_level", "below", "cut", "empty_beside", "expanded", "is_batched",
-    "is_mapped", "lifted", "like_examples", "mapped", "physical_of", "requires_below", "same_for_all", "take_on",
-    "unmapped", "zeros_beside",
+    "DYNAMIC", "Batched", "Mapped", "aligned", "batch_level", "below", "cut", "empty_beside", "expanded", "is_batched",
+    "is_mapped", "is_shared", "lifted", "like_examples", "like_parts", "mapped", "mapped_to", "physical", "physical_of",
+    "requires_below", "same_for_all", "size_of", "take_on", "unmapped", "zeros_beside",
 ]
 
 _ITEM = (
@@ -236,10 +236,51 @@ def expanded(tensor: Any) -> Tensor:
     from .shapes.views import expand_op, unsqueeze_op
 
     own = tensor._mapped
-    physical = own.tensor
     if own.batched:
-        return physical
-    return expand_op(unsqueeze_op(physical, 0), (own.level.size, *physical._layout.shape))
+        return own.tensor
+    return expand_op(unsqueeze_op(own.tensor, 0), (own.level.size, *own.tensor._layout.shape))
+
+
+def is_shared(tensor: Any) -> bool:
+    """Whether a tensor of the level, or None, is the same for all examples."""
+    return tensor is None or not tensor._mapped.batched
+
+
+def size_of(tensor: Any) -> int:
+    """The number of examples."""
+    return tensor._mapped.level.size
+
+
+def physical(tensor: Any) -> Any:
+    """The physical tensor, with or without a batch dimension; None for None."""
+    return None if tensor is None else tensor._mapped.tensor
+
+
+def aligned(tensor: Tensor, rank: int) -> Tensor:
+    """The physical tensor with dimensions of size 1 put in, so that its examples broadcast to ``rank`` dimensions."""
+    from .shapes.views import reshape
+
+    own = tensor._mapped
+    missing = rank - len(tensor._layout.shape)
+    if not own.batched or missing <= 0:
+        return own.tensor
+    return reshape(own.tensor, (own.level.size, *(1,) * missing, *tensor._layout.shape))
+
+
+def mapped_to(args: Sequence[Any], function: Callable[[Tensor], Any]) -> tuple[Any, ...]:
+    """The arguments with ``function`` of each tensor in its place."""
+    return tuple([
+        function(value) if isinstance(value, Tensor)
+        else like_parts(value, mapped_to(value, function)) if isinstance(value, tuple | list)
+        else value
+        for value in args
+    ])
+
+
+def like_parts(given: Any, parts: tuple[Any, ...]) -> Any:
+    """The parts as a list, tuple or named tuple such as was given."""
+    kind = given.__class__
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
 
 
 def unmapped(level: Batched, tensor: Tensor) -> tuple[Tensor, bool]:
@@ -306,8 +347,8 @@ def _zeros(
         if batched:
             assert isinstance(level, Batched)
             size = level.size
-            physical = _zeros(others, (size, *shape), (extent, *strides), size * extent, type, level.outer)
-            return mapped(level, physical)
+            whole = _zeros(others, (size, *shape), (extent, *strides), size * extent, type, level.outer)
+            return mapped(level, whole)
         level = level.outer
     return strided(devices.zeros((extent,), type), shape, strides, 0, type)
 

@@ -9,7 +9,18 @@ from typing import Any
 from .. import devices
 from ..autograd.grad_mode import LEVELS, WATCHED, state
 from ..autograd.levels import tensors_in
-from .batches import DYNAMIC, Batched, batch_level, below, is_batched, lifted, mapped
+from .batches import (
+    DYNAMIC,
+    Batched,
+    batch_level,
+    below,
+    is_batched,
+    is_shared,
+    lifted,
+    mapped,
+    mapped_to,
+    physical,
+)
 from .transforms import FreeCall, transformed
 
 __all__ = ["check_drawing", "drawn", "dynamic", "each", "free", "refused"]
@@ -135,7 +146,7 @@ def _each(
     level: Batched, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any], draws: bool = False
 ) -> Any:
     """What a function gives for each example; if it draws, for the first, unless each is to have its own numbers."""
-    from .batching.calls import each_example, is_shared, mapped_to, physical
+    from .batching.calls import each_example
     from .shapes.parts import select_op
 
     names, count = tuple(kwargs), len(args)

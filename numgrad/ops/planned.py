@@ -57,11 +57,22 @@ class Planned(Op):
         joint: whether one rule returns the gradients for all inputs that have one, as that of a sequence does.
         linear: whether it is linear in each differentiable input, the others being fixed (a sequence: in all together).
         dims: parameters that are dimensions, counted from the front, or tuples of them, besides those whose
-            annotations say so (``Dim``, ``Dims``); see ``shapes``.
-        shapes: parameters that are shapes.  An operation for which either is given does the same, with these shifted
-            by one and with one more size in front, for inputs with a further dimension in front, one by one.
+            annotations say so (``Dim``, ``Dims``); see Note [Batches of calls].
+        shapes: parameters that are shapes.
+        batch: how many leading dimensions of each input and result are a batch, 1 for those that need just that.
+        shared: inputs in which no examples may stand.
 
     It is called with positional arguments only.
+
+    Note [Batches of calls]
+    ``vmap`` calls an operation once, with all examples, where one of ``dims``, ``shapes``, ``batch`` and ``shared`` is
+    given.  All inputs but those ``shared`` get one more dimension in front, that of the examples: the dimensions are
+    shifted by it, and the shapes have its size in front.  So an operation on any number of leading dimensions needs no
+    more than ``dims=()``.  With ``batch=1`` the dimension of the examples and the first one are made one instead.
+    Where an input that must be ``shared`` differs from example to example, or a tensor without dimensions has a
+    dimension 0, and where nothing is declared, the rule that ``op.batched`` decorates is called; where there is none or
+    it returns NotImplemented, the operation is done for one example after the other.  An operation decorated with
+    ``op.decomposed`` is done as the operations that the function calls.
     """
 
     node_base = RuleNode
@@ -84,6 +95,8 @@ class Planned(Op):
         linear: bool = False,
         dims: Sequence[str] | None = None,
         shapes: Sequence[str] = (),
+        batch: int = 0,
+        shared: Sequence[str] = (),
     ):
         self.outputs = tuple(outputs)
         self.extras = tuple(extras)
@@ -94,7 +107,9 @@ class Planned(Op):
         self.joint = joint or sequence
         self.linear = linear
         self._dims = dims
-        self.shapes = tuple(shapes)
+        self.shapes, self.batch, self.shared = tuple(shapes), batch, tuple(shared)
+        self.batch_rule: Callable[..., Any] | None = None
+        self.decomposition: Callable[..., Any] | None = None
         self.hides_tangents = False  # the view has a tangent of its own, or none
         self.statics: Mapping[str, Any] = {}
         super().__init__(prepare, node, inputs, nondifferentiable)
@@ -116,10 +131,11 @@ class Planned(Op):
 
     @functools.cached_property
     def dims(self) -> tuple[str, ...] | None:
-        """The parameters that are dimensions, if a further dimension in front of the inputs only shifts them."""
+        """The parameters that are dimensions, if it is declared how a batch of calls is done."""
         declared = declared_arguments(self._decides)
         dims = *(self._dims or ()), *[name for name, argument in declared.items() if argument.dimension]
-        return dims if dims or self.shapes or self._dims is not None else None
+        known = dims or self.shapes or self.batch or self.shared or self._dims is not None
+        return dims if known else None
 
     def recorded_as(self, node: str) -> Planned:
         """The same operation, recorded by nodes of another name."""
@@ -140,6 +156,20 @@ class Planned(Op):
         """Decorate the function that decides what a call in place comes to."""
         self.prepare_change = prepare
         return prepare
+
+    def batched(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorate the rule for a batch of calls, where the declaration does not say how these are done.
+
+        It is called below the level of ``vmap`` with the arguments, in which tensors are those of the level (see
+        ``batches``), and returns physical tensors with the dimension of the examples, or NotImplemented.
+        """
+        self.batch_rule = rule
+        return rule
+
+    def decomposed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorate what does the same by other operations, which is done in its place under ``vmap``."""
+        self.decomposition = function
+        return function
 
     def in_place(self, *args: Any) -> Tensor:
         """Overwrite the first input.

@@ -1,8 +1,7 @@
 """Operations under ``vmap``: calls on tensors that stand for examples, done on the physical tensors with all of them.
 
-A pointwise operation is done with the ranks aligned.  An entry of the table that says which of its parameters are
-dimensions and which are shapes (``planned(dims=, shapes=)``) is called with these shifted by the batch dimension;
-others have a rule in the modules beside this one.  What has neither is done for one example after the other.
+A pointwise operation is done with the ranks aligned; another entry of the table as its declaration or its rule says
+(see Note [Batches of calls] in ``planned``), or for one example after the other.
 
 What the physical tensors are in is recorded there, below the level; what the tensors of this level are in is recorded
 here, as ``table`` and ``elementwise`` do it.
@@ -17,7 +16,19 @@ from ..._tensor import Tensor, check_in_place
 from ...autograd.grad_mode import GRAD, state
 from ...autograd.levels import tensors_in
 from ...autograd.views import check_writable, reshaped_in_place, views
-from ..batches import Batched, below, expanded, lifted, mapped, take_on
+from ..batches import (
+    Batched,
+    aligned,
+    below,
+    expanded,
+    is_shared,
+    lifted,
+    like_parts,
+    mapped,
+    mapped_to,
+    physical,
+    take_on,
+)
 from ..copying import convert
 from ..dispatch import connect
 from ..operands import check_target, common_shape, given_of
@@ -28,64 +39,7 @@ from ..shapes.parts import select_op
 from ..shapes.views import reshape
 from ..transforms import ChangeCall, GeneralCall, PointwiseCall, ShapeCall
 
-__all__ = [
-    "aligned", "change", "decomposed", "each_example", "general", "is_shared", "mapped_to", "overwrite", "physical",
-    "pointwise", "reshape_in_place", "rule", "size_of",
-]
-
-#: How an entry is done on physical tensors, where that takes more than shifting dimensions and shapes: called below
-#: the level with the arguments, tensors being those of the level, it returns physical tensors.
-_RULES: dict[Any, Callable[..., Any]] = {}
-
-#: Entries that are done as several other operations, which are batched and recorded themselves.
-_DECOMPOSED: dict[Any, Callable[..., Any]] = {}
-
-
-def rule(*ops: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate the rule for entries of the table."""
-
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        _RULES.update(dict.fromkeys(ops, function))
-        return function
-
-    return register
-
-
-def decomposed(*ops: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate what does the same as an entry, by other operations."""
-
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        _DECOMPOSED.update(dict.fromkeys(ops, function))
-        return function
-
-    return register
-
-
-# -- physical tensors -----------------------------------------------------------------------------------------------
-
-
-def is_shared(tensor: Any) -> bool:
-    """Whether a tensor of the level, or None, is the same for all examples."""
-    return tensor is None or not tensor._mapped.batched
-
-
-def size_of(tensor: Any) -> int:
-    """The number of examples."""
-    return tensor._mapped.level.size
-
-
-def physical(tensor: Any) -> Any:
-    """The physical tensor, with or without a batch dimension; None for None."""
-    return None if tensor is None else tensor._mapped.tensor
-
-
-def aligned(tensor: Tensor, rank: int) -> Tensor:
-    """The physical tensor with dimensions of size 1 put in, so that its examples broadcast to ``rank`` dimensions."""
-    own = tensor._mapped
-    missing = rank - len(tensor._layout.shape)
-    if not own.batched or missing <= 0:
-        return own.tensor
-    return reshape(own.tensor, (own.level.size, *(1,) * missing, *tensor._layout.shape))
+__all__ = ["change", "each_example", "general", "overwrite", "pointwise", "reshape_in_place"]
 
 
 def _all_lifted(level: Batched, args: Sequence[Any]) -> tuple[Any, ...]:
@@ -96,22 +50,6 @@ def _all_lifted(level: Batched, args: Sequence[Any]) -> tuple[Any, ...]:
         else value
         for value in args
     ])
-
-
-def mapped_to(args: Sequence[Any], function: Callable[[Tensor], Any]) -> tuple[Any, ...]:
-    """The arguments with ``function`` of each tensor in its place."""
-    return tuple([
-        function(value) if isinstance(value, Tensor)
-        else _like(value, mapped_to(value, function)) if isinstance(value, tuple | list)
-        else value
-        for value in args
-    ])
-
-
-def _like(given: Any, parts: tuple[Any, ...]) -> Any:
-    """The parts as a list, tuple or named tuple such as was given."""
-    kind = given.__class__
-    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
 
 
 # -- pointwise ------------------------------------------------------------------------------------------------------
@@ -194,9 +132,8 @@ def _count(target: Tensor) -> None:
 def general(call: GeneralCall, level: Batched) -> Any:
     """An entry of the table."""
     op = call.op
-    instead = _DECOMPOSED.get(op)
-    if instead is not None:
-        return instead(*call.args)
+    if op.decomposition is not None:
+        return op.decomposition(*call.args)
     args = _all_lifted(level, call.args)
     done, batched = _done(op, level, args)
     out = (
@@ -224,35 +161,46 @@ def _done(op: Any, level: Batched, args: tuple[Any, ...]) -> tuple[Any, bool]:
     with below(level):
         if all(map(is_shared, tensors_in(args))):
             return op(*mapped_to(args, physical)), False
-        own = _RULES.get(op)
-        if own is not None:
-            return own(*args), True
-        if _may_shift(op, args):
-            return _shifted(op, level, args), True
-        return each_example(op, level, args), True
+        if _is_declared(op, args):
+            return _declared(op, level, args), True
+        done = NotImplemented if op.batch_rule is None else op.batch_rule(*args)
+        return (each_example(op, level, args) if done is NotImplemented else done), True
 
 
-def _may_shift(op: Any, args: tuple[Any, ...]) -> bool:
+def _is_declared(op: Any, args: tuple[Any, ...]) -> bool:
     """Whether an entry has said how to do it, and that holds for these arguments."""
-    if op.dims is None:
+    values = dict(zip(op.parameters, args, strict=False))
+    if op.dims is None or not all(is_shared(values.get(name)) for name in op.shared):
         return False
     if op.view or not op.dims or all(tensor._layout.shape for tensor in tensors_in(args)):
         return True
-    values = dict(zip(op.parameters, args, strict=False))  # tensors without dimensions may have a dimension 0
-    return all(values.get(name) in (None, ()) for name in op.dims)
+    return all(values.get(name) in (None, ()) for name in op.dims)  # a tensor without dimensions may have a dimension 0
 
 
-def _shifted(op: Any, level: Batched, args: tuple[Any, ...]) -> Any:
-    """An entry with its dimensions and shapes shifted by the batch dimension."""
-    values = list(mapped_to(args, expanded))
-    for name in op.dims:
-        place = op.parameters.index(name)
-        dim = values[place]
-        values[place] = tuple([d + 1 for d in dim]) if isinstance(dim, tuple) else dim + 1
-    for name in op.shapes:
-        place = op.parameters.index(name)
-        values[place] = (level.size, *values[place])
-    return op(*values)
+def _declared(op: Any, level: Batched, args: tuple[Any, ...]) -> Any:
+    """An entry called once, with the batch dimension in front of each input, or made one with the first."""
+    values: dict[str, Any] = {}
+    for name, value in zip(op.parameters, args, strict=False):
+        if name in op.shared:
+            values[name] = physical(value)
+        elif name in op.dims and not op.batch:
+            values[name] = tuple([dim + 1 for dim in value]) if isinstance(value, tuple) else value + 1
+        elif name in op.shapes:
+            values[name] = (level.size * value[0], *value[1:]) if op.batch else (level.size, *value)
+        else:
+            values[name] = mapped_to((value,), _merged if op.batch else expanded)[0]
+    done = op(*values.values())
+    if not op.batch:
+        return done
+    first = args[0]._layout.shape[0]
+    return mapped_to((done,), lambda one: reshape(one, (level.size, first, *one._layout.shape[1:])))[0]
+
+
+def _merged(tensor: Tensor) -> Tensor:
+    """The physical tensor with the batch dimension and the first one made one."""
+    whole = expanded(tensor)
+    size, first, *rest = whole._layout.shape
+    return reshape(whole, (size * first, *rest))
 
 
 def each_example(function: Callable[..., Any], level: Batched, args: tuple[Any, ...]) -> Any:
@@ -271,7 +219,7 @@ def each_example(function: Callable[..., Any], level: Batched, args: tuple[Any, 
 
 def _combined(results: list[Any], join: Callable[[tuple[Tensor, ...]], Tensor]) -> Any:
     if isinstance(results[0], tuple | list):
-        return _like(results[0], tuple([_combined(list(rows), join) for rows in zip(*results, strict=True)]))
+        return like_parts(results[0], tuple([_combined(list(rows), join) for rows in zip(*results, strict=True)]))
     return join(tuple(results)) if isinstance(results[0], Tensor) else results[0]
 
 

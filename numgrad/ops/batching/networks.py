@@ -7,8 +7,7 @@ from typing import Any
 
 from ..._tensor import Tensor
 from ...autograd.levels import tensors_in
-from ..batches import expanded
-from ..network.attention import attention_op
+from ..batches import aligned, expanded, is_shared, mapped_to, physical
 from ..network.binary_losses import bce_op, bce_with_logits_op, soft_margin_loss_op
 from ..network.likelihood import nll_loss_2d_backward, nll_loss_backward
 from ..network.normalization import layer_norm_backward, layer_norm_op
@@ -16,8 +15,7 @@ from ..network.regression_losses import huber_loss_op, mse_loss_op, smooth_l1_lo
 from ..pointwise.arithmetic import add, mul
 from ..pointwise.complexes import complex_op, polar_op
 from ..reductions.sums import mean_dims, sum_dims
-from ..shapes.views import reshape
-from .calls import aligned, each_example, is_shared, mapped_to, physical, rule, size_of
+from .calls import each_example
 
 __all__: list[str] = []
 
@@ -32,7 +30,7 @@ def _loss(op: Any, *args: Any) -> Tensor:
 
 
 for _op in (bce_op, bce_with_logits_op, soft_margin_loss_op, mse_loss_op, smooth_l1_loss_op, huber_loss_op):
-    rule(_op)(functools.partial(_loss, _op))
+    _op.batched(functools.partial(_loss, _op))
 
 
 def _of_parts(op: Any, *parts: Tensor) -> Tensor:
@@ -41,10 +39,11 @@ def _of_parts(op: Any, *parts: Tensor) -> Tensor:
 
 
 for _op in (complex_op, polar_op):
-    rule(_op)(functools.partial(_of_parts, _op))
+    _op.batched(functools.partial(_of_parts, _op))
 
 
-@rule(nll_loss_backward, nll_loss_2d_backward)
+@nll_loss_backward.batched
+@nll_loss_2d_backward.batched
 def _(grad_output, target, weight, total_weight, shape, ignored, reduction):
     op = nll_loss_backward if len(shape) < 3 else nll_loss_2d_backward
     args = (grad_output, target, weight, total_weight, shape, ignored, reduction)
@@ -54,7 +53,7 @@ def _(grad_output, target, weight, total_weight, shape, ignored, reduction):
     return mul(aligned(grad_output, len(shape)), slopes)
 
 
-@rule(layer_norm_op)
+@layer_norm_op.batched
 def _(input, weight, bias, shape, eps):
     layer_norm_op.entry((input, weight, bias, shape, eps))  # which checks the examples
     if is_shared(weight) and is_shared(bias):
@@ -67,20 +66,8 @@ def _(input, weight, bias, shape, eps):
     return out, mean, scale
 
 
-@rule(layer_norm_backward)
+@layer_norm_backward.batched
 def _(grad_output, input, mean, scale, weight, shape, eps):
     grads = expanded(grad_output)
     own = [expanded(one) for one in (input, mean, scale)]
-    if is_shared(weight):
-        return layer_norm_backward(grads, *own, physical(weight), shape, eps)
     return layer_norm_backward(mul(grads, aligned(weight, len(input._layout.shape))), *own, None, shape, eps)
-
-
-@rule(attention_op)
-def _(query, key, value, is_causal, scale):
-    merged = [
-        reshape(whole, (whole._layout.shape[0] * whole._layout.shape[1], *whole._layout.shape[2:]))
-        for whole in map(expanded, (query, key, value))
-    ]
-    outer = size_of(query), query._layout.shape[0]
-    return tuple([reshape(one, (*outer, *one._layout.shape[1:])) for one in attention_op(*merged, is_causal, scale)])

@@ -6,7 +6,7 @@ from ... import devices
 from ..._layout import contiguous_strides, numel
 from ..._tensor import Tensor
 from ..._types import int64
-from ..batches import expanded, physical_of
+from ..batches import aligned, expanded, is_shared, physical, physical_of, size_of
 from ..copying import contiguous_op, convert, row_of
 from ..creation.ranges import arange
 from ..indexing.advanced import index_backward, index_op, index_put_op
@@ -25,7 +25,7 @@ from ..matrices.matmul import times
 from ..pointwise.arithmetic import add
 from ..pointwise.comparison import choose, eq, lt
 from ..shapes.views import expand_op, permute_op, reshape, unsqueeze_op
-from .calls import aligned, decomposed, each_example, is_shared, physical, rule, size_of
+from .calls import each_example
 
 __all__: list[str] = []
 
@@ -84,7 +84,7 @@ def _row_major(part: Tensor) -> Tensor:
     return part if part._layout.strides == contiguous_strides(part._layout.shape) else contiguous_op(part)
 
 
-@rule(index_op)
+@index_op.batched
 def _(input, places, dims, distinct):
     shape, rank = input._layout.shape, len(places._layout.shape)
     if is_shared(input):
@@ -100,7 +100,7 @@ def _(input, places, dims, distinct):
     return _row_major(_places_back(part, dims, rank))
 
 
-@rule(index_backward)
+@index_backward.batched
 def _(grad_output, places, shape, dims, distinct):
     order = _order(len(shape), dims)
     wide = (size_of(grad_output), *shape)
@@ -114,7 +114,7 @@ def _(grad_output, places, shape, dims, distinct):
     return permute_op(result, _inverse(order))
 
 
-@rule(index_put_op)
+@index_put_op.batched
 def _(input, places, values, dims, accumulate, distinct):
     shape, rank = input._layout.shape, len(places._layout.shape)
     order = _order(len(shape), dims)
@@ -130,7 +130,7 @@ def _(input, places, values, dims, accumulate, distinct):
     return permute_op(index_put_op(turned, own, given, _indexed(dims), accumulate, distinct), _inverse(order))
 
 
-@decomposed(take_op)
+@take_op.decomposed
 def _(input, index):
     return index_op(reshape(input, (input._layout.size,)), index, (0,), False)
 
@@ -139,7 +139,7 @@ def _as_row(input: Tensor) -> Tensor:
     return input if input._layout.shape else reshape(input, (1,))
 
 
-@decomposed(index_select_op)
+@index_select_op.decomposed
 def _(input, index, dim):
     input_row = _as_row(input)
     _check(index, input_row._layout.shape[dim], False)
@@ -156,35 +156,33 @@ def _written(
     return index_put_op(input, _as_row(index), values, (dim,), accumulate, False)
 
 
-@decomposed(index_add_op)
+@index_add_op.decomposed
 def _(input, index, source, dim, alpha):
     return _written(input, index, times(source, alpha), dim, True)
 
 
-@decomposed(index_copy_op)
+@index_copy_op.decomposed
 def _(input, index, source, dim):
     return _written(input, index, source, dim, False)
 
 
-@decomposed(index_fill_tensor)
+@index_fill_tensor.decomposed
 def _(input, index, value, dim):
     return _written(input, index, value, dim, False, True)
 
 
-@decomposed(index_fill_number)
+@index_fill_number.decomposed
 def _(input, index, dim, value):
     return _written(input, index, number_as(value, input), dim, False, True)
 
 
-@rule(embedding_op)
+@embedding_op.batched
 def _(weight, indices, padding_idx, scale_grad_by_freq):
-    if is_shared(weight):
-        return embedding_op(physical(weight), physical(indices), padding_idx, scale_grad_by_freq)
     count, width = weight._layout.shape
     return index_op(reshape(physical(weight), (-1, width)), _own_places(indices, count, False), (0,), False)
 
 
-@rule(embedding_dense_backward)
+@embedding_dense_backward.batched
 def _(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
     grads, own = expanded(grad_output), _own_places(indices, num_weights)
     size, width = size_of(indices), grads._layout.shape[-1]
@@ -195,19 +193,19 @@ def _(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
     return reshape(result, (size, num_weights, width))
 
 
-@rule(masked_fill_number)
+@masked_fill_number.batched
 def _(input, mask, value):
     rank = max(len(input._layout.shape), len(mask._layout.shape))
     given = aligned(input, rank)
     return masked_fill_number(given if not is_shared(input) else expanded(input), aligned(mask, rank), value)
 
 
-@decomposed(masked_fill_tensor)
+@masked_fill_tensor.decomposed
 def _(input, mask, value):
     return choose(mask, convert(value, input.dtype), input)
 
 
-@rule(masked_select_op)
+@masked_select_op.batched
 def _(input, mask):
     if is_shared(mask):
         return each_example(masked_select_op, input._mapped.level, (input, mask))

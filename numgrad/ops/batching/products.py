@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from ..batches import expanded
+from ..batches import expanded, is_shared, physical, size_of
 from ..matrices import addmm as products
 from ..matrices.matmul import bmm, bmm_op, dot_op, mm, mm_op, mv, mv_op, times, vdot_op
 from ..pointwise.arithmetic import add, conj, mul
 from ..reductions.sums import sum_dims
 from ..shapes.views import reshape, squeeze_dim, t_op, unsqueeze_op
-from .calls import decomposed, is_shared, physical, rule, size_of
 
 __all__: list[str] = []
 
 
-@rule(mm_op)
+@mm_op.batched
 def _(input, mat2):
     left, right = physical(input), physical(mat2)
     if is_shared(mat2):
@@ -22,7 +21,7 @@ def _(input, mat2):
     return bmm(expanded(input), right)
 
 
-@rule(mv_op)
+@mv_op.batched
 def _(input, vec):
     if is_shared(input):
         return mm(physical(vec), t_op(physical(input)))
@@ -32,7 +31,7 @@ def _(input, vec):
     return squeeze_dim(bmm(physical(input), unsqueeze_op(physical(vec), 2)), 2)
 
 
-@rule(dot_op)
+@dot_op.batched
 def _(input, tensor):
     if is_shared(tensor):
         return mv(physical(input), physical(tensor))
@@ -41,18 +40,9 @@ def _(input, tensor):
     return sum_dims(mul(physical(input), physical(tensor)), (1,), False)
 
 
-@rule(vdot_op)
+@vdot_op.batched
 def _(input, other):
     return sum_dims(mul(conj(expanded(input)), expanded(other)), (1,), False)
-
-
-@rule(bmm_op)
-def _(input, mat2):
-    left, right = expanded(input), expanded(mat2)
-    stack = left._layout.shape[:2]
-    count = stack[0] * stack[1]
-    product = bmm(*[reshape(factor, (count, *factor._layout.shape[2:])) for factor in (left, right)])
-    return reshape(product, (*stack, *product._layout.shape[1:]))
 
 
 def _added(input, product, beta, alpha):
@@ -61,26 +51,26 @@ def _added(input, product, beta, alpha):
     return add(times(input, beta), product) if beta != 0 else product
 
 
-@decomposed(products.addmm_op)
+@products.addmm_op.decomposed
 def _(input, mat1, mat2, beta, alpha):
     return _added(input, mm_op(mat1, mat2), beta, alpha)
 
 
-@decomposed(products.addmv_op)
+@products.addmv_op.decomposed
 def _(input, mat, vec, beta, alpha):
     return _added(input, mv_op(mat, vec), beta, alpha)
 
 
-@decomposed(products.addr_op)
+@products.addr_op.decomposed
 def _(input, vec1, vec2, beta, alpha):
     return _added(input, mul(unsqueeze_op(vec1, 1), vec2), beta, alpha)
 
 
-@decomposed(products.baddbmm_op)
+@products.baddbmm_op.decomposed
 def _(input, batch1, batch2, beta, alpha):
     return _added(input, bmm_op(batch1, batch2), beta, alpha)
 
 
-@decomposed(products.addbmm_op)
+@products.addbmm_op.decomposed
 def _(input, batch1, batch2, beta, alpha):
     return _added(input, sum_dims(bmm_op(batch1, batch2), (0,), False), beta, alpha)

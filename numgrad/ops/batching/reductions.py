@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..._tensor import Tensor
+from ..batches import physical, size_of
 from ..reductions.extremes import amax_op, amin_op, max_all, min_all
 from ..reductions.products import prod_all, prod_dim
 from ..reductions.sorting import median_all, median_dim, nanmedian_all, nanmedian_dim
 from ..reductions.sums import mean_all, mean_dims, sum_all, sum_dims
 from ..shapes.views import reshape
-from .calls import physical, rule, size_of
 
 __all__: list[str] = []
 
@@ -22,36 +22,36 @@ def _rows(input: Tensor) -> Tensor:
     return reshape(physical(input), (size_of(input), input._layout.size))
 
 
-@rule(sum_all)
+@sum_all.batched
 def _(input, kind=None):
     return sum_dims(physical(input), _all_dims(input), False, kind)
 
 
-@rule(mean_all)
+@mean_all.batched
 def _(input, kind=None):
     return mean_dims(physical(input), _all_dims(input), False, kind)
 
 
-@rule(prod_all)
+@prod_all.batched
 def _(input, kind=None):
     return prod_dim(_rows(input), 1, False, kind)
 
 
-@rule(max_all)
+@max_all.batched
 def _(input):
     return amax_op(physical(input), _all_dims(input), False)
 
 
-@rule(min_all)
+@min_all.batched
 def _(input):
     return amin_op(physical(input), _all_dims(input), False)
 
 
-@rule(median_all)
+@median_all.batched
 def _(input):
     return median_dim(_rows(input), 1, False)[0]
 
 
-@rule(nanmedian_all)
+@nanmedian_all.batched
 def _(input):
     return nanmedian_dim(_rows(input), 1, False)[0]

@@ -201,7 +201,9 @@ def _broadcast_and_gather(input: Tensor, indices: Tensor, own: Any, wanted: Any,
 # -- whole rows --------------------------------------------------------------------------------------------------
 
 
-@planned("EmbeddingBackward0", inputs=["weight", "indices"], nondifferentiable=["indices"], linear=True)
+@planned(
+    "EmbeddingBackward0", inputs=["weight", "indices"], nondifferentiable=["indices"], linear=True, shared=["weight"]
+)
 def embedding_op(weight: Layout, indices: Layout, padding_idx: int, scale_grad_by_freq: bool) -> Any:
     return picker(weight, indices, (0,), negative=False)
 

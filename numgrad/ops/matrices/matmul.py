@@ -274,7 +274,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     return _called(vdot_op, input, other)
 
 
-@planned("BmmBackward0", inputs=["input", "mat2"], linear=True)
+@planned("BmmBackward0", inputs=["input", "mat2"], linear=True, batch=1)
 def bmm_op(input: Layout, mat2: Layout) -> Any:
     check_stacks(input, mat2)
     check_types(f"expected scalar type {input.type.dtype.legacy} but found {mat2.type.dtype.legacy}", input, mat2)

@@ -99,7 +99,8 @@ def _in_heads(query: Tensor, key: Tensor, value: Tensor) -> bool:
 
 
 @planned(
-    "ScaledDotProductFlashAttentionForCpuBackward0", inputs=["query", "key", "value"], extras=["logsumexp"], joint=True
+    "ScaledDotProductFlashAttentionForCpuBackward0", inputs=["query", "key", "value"], extras=["logsumexp"], joint=True,
+    batch=1,
 )
 def attention_op(query: Layout, key: Layout, value: Layout, is_causal: bool, scale: float) -> Prepared:
     """Attention of (b, h, l, e) queries to (b, h, s, e) keys and values, without a mask or dropout.

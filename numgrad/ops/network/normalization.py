@@ -77,7 +77,7 @@ def _gradients(
 
 @planned(
     "NativeLayerNormBackwardBackward0", inputs=["grad_output", "input", "mean", "scale", "weight"],
-    nondifferentiable=["mean", "scale"],
+    nondifferentiable=["mean", "scale"], shared=["weight"],
 )
 def layer_norm_backward(
     grad_output: Layout, input: Layout, mean: Layout, scale: Layout, weight: Layout | None, shape: tuple[int, ...],
