@@ -9,7 +9,7 @@ from ...autograd.function_tangents import FunctionCall
 from ..batches import Batched
 from ..overwriting import OverwriteCall
 from ..transforms import ChangeCall, GeneralCall, PointwiseCall, ShapeCall
-from . import networks, places, products, reductions, shapes  # noqa: F401 - the rules
+from . import places  # noqa: F401 - the rules
 from .calls import change, general, overwrite, pointwise, reshape_in_place
 from .functions import batched_function
 

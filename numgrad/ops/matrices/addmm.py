@@ -23,9 +23,10 @@ from ..new import filled_of
 from ..numbers import NUMBERS
 from ..one_device import check_one_device
 from ..planned import planned
-from ..pointwise.arithmetic import add, conj
+from ..pointwise.arithmetic import add, conj, mul
 from ..pointwise.integers import logical_and, logical_or
 from ..promotion import result_dtype
+from ..reductions.sums import sum_dims
 from ..shapes.views import (
     expand,
     expand_op,
@@ -158,6 +159,17 @@ def addmm_op(input: Layout, mat1: Layout, mat2: Layout, beta: Any, alpha: Any) -
     return _added(input, layout, multiply, biased)
 
 
+@addmm_op.decomposed
+def _(input, mat1, mat2, beta, alpha):
+    return _combined(input, mm_op(mat1, mat2), beta, alpha)
+
+
+def _combined(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
+    """``beta * input + alpha * product``, by other operations."""
+    product = times(product, alpha)
+    return add(times(input, beta), product) if beta != 0 else product
+
+
 @addmm_op.gradient("input")
 def _(grad, beta):
     return times(grad, conj(beta))
@@ -224,6 +236,11 @@ def addmv_op(input: Layout, mat: Layout, vec: Layout, beta: Any, alpha: Any) -> 
     return _added(input, *mv_op.prepare(mat, vec))
 
 
+@addmv_op.decomposed
+def _(input, mat, vec, beta, alpha):
+    return _combined(input, mv_op(mat, vec), beta, alpha)
+
+
 @addmv_op.gradient("input")
 def _(grad, beta):
     return times(grad, conj(beta))
@@ -264,6 +281,11 @@ def addr_op(input: Layout, vec1: Layout, vec2: Layout, beta: Any, alpha: Any) ->
         return combine(_with_outer)(input, first, second, beta, alpha)
 
     return layout, launch
+
+
+@addr_op.decomposed
+def _(input, vec1, vec2, beta, alpha):
+    return _combined(input, mul(unsqueeze_op(vec1, 1), vec2), beta, alpha)
 
 
 @addr_op.gradient("input")
@@ -324,6 +346,11 @@ def baddbmm_op(input: Layout, batch1: Layout, batch2: Layout, beta: Any, alpha: 
     return _added(input, *bmm_op.prepare(batch1, batch2))
 
 
+@baddbmm_op.decomposed
+def _(input, batch1, batch2, beta, alpha):
+    return _combined(input, bmm_op(batch1, batch2), beta, alpha)
+
+
 @planned("AddbmmBackward0", inputs=["input", "batch1", "batch2"], numbers=["beta", "alpha"])
 def addbmm_op(input: Layout, batch1: Layout, batch2: Layout, beta: Any, alpha: Any) -> Any:
     # The sum over the stack is one longer product: of the first matrices side by side, the second below each other.
@@ -340,6 +367,11 @@ def addbmm_op(input: Layout, batch1: Layout, batch2: Layout, beta: Any, alpha: A
         return multiply(tensor_of(first, row), tensor_of(second, read_other(right)))
 
     return _added(input, layout, multiply_rows)
+
+
+@addbmm_op.decomposed
+def _(input, batch1, batch2, beta, alpha):
+    return _combined(input, sum_dims(bmm_op(batch1, batch2), (0,), False), beta, alpha)
 
 
 @baddbmm_op.gradient("input")

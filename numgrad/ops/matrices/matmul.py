@@ -11,14 +11,17 @@ from ... import devices
 from ..._layout import Layout, broadcast_shapes, layout_of, numel
 from ..._tensor import Tensor, tensor_of
 from ...autograd.grad_mode import GRAD, TRACED, state
+from ..batches import expanded, is_shared, physical, size_of
 from ..copying import contiguous
 from ..dispatch import caller, result_of
 from ..entries import Entries
 from ..planned import planned
 from ..pointwise.arithmetic import conj, conj_physical, mul
+from ..reductions.sums import sum_dims
 from ..shapes.views import (
     expand_op,
     passed_on,
+    reshape,
     reshaped,
     squeeze_dim,
     squeeze_result,
@@ -56,6 +59,15 @@ def mm_op(input: Layout, mat2: Layout) -> Any:
     check_types(f"expected m1 and m2 to have the same dtype, but got: {kinds[0]} != {kinds[1]}", input, mat2)
     refuse_bools("addmm_impl_cpu_", input, mat2)
     return layout_of(input.type, (input.shape[0], mat2.shape[1])), devices.product_launcher(input, mat2)
+
+
+@mm_op.batched
+def _(input, mat2):
+    left, right = physical(input), physical(mat2)
+    if is_shared(mat2):
+        (rows, inner), width = input._layout.shape, mat2._layout.shape[1]
+        return reshape(mm(reshape(left, (size_of(input) * rows, inner)), right), (size_of(input), rows, width))
+    return bmm(expanded(input), right)
 
 
 @mm_op.gradient("input")
@@ -158,6 +170,16 @@ def mv_op(input: Layout, vec: Layout) -> Any:
     return layout_of(input.type, input.shape[:1]), devices.vector_product_launcher(input, vec)
 
 
+@mv_op.batched
+def _(input, vec):
+    if is_shared(input):
+        return mm(physical(vec), t_op(physical(input)))
+    if is_shared(vec):
+        size, (rows, inner) = size_of(input), input._layout.shape
+        return reshape(mv(reshape(physical(input), (size * rows, inner)), physical(vec)), (size, rows))
+    return squeeze_dim(bmm(physical(input), unsqueeze_op(physical(vec), 2)), 2)
+
+
 @mv_op.gradient("input")
 def _(grad, vec):
     return outer_product(grad, conj(vec))
@@ -203,6 +225,15 @@ def dot_op(input: Layout, tensor: Layout) -> Any:
     return layout_of(input.type, ()), devices.vector_product_launcher(input, tensor)
 
 
+@dot_op.batched
+def _(input, tensor):
+    if is_shared(tensor):
+        return mv(physical(input), physical(tensor))
+    if is_shared(input):
+        return mv(physical(tensor), physical(input))
+    return sum_dims(mul(physical(input), physical(tensor)), (1,), False)
+
+
 @dot_op.gradient("input")
 def _(grad, tensor):
     return mul(grad, conj(tensor))
@@ -223,6 +254,11 @@ def vdot_op(input: Layout, other: Layout) -> Any:
     return layout_of(input.type, ()), lambda left, right: product(
         result_of(*conjugate.entry((left,), conjugate.statics)), right
     )
+
+
+@vdot_op.batched
+def _(input, other):
+    return sum_dims(mul(conj(expanded(input)), expanded(other)), (1,), False)
 
 
 @vdot_op.gradient("input")

@@ -10,7 +10,7 @@ from ..planned import planned
 from ..pointwise.arithmetic import log, log_one_plus_exp, mul, neg, sigmoid, sub
 from ..pointwise.comparison import where
 from ..reductions.axes import Prepared
-from .reducing import reduced_loss, spread
+from .reducing import loss_of_examples, reduced_loss, spread
 
 __all__ = ["bce_op", "bce_with_logits_op", "soft_margin_loss_op"]
 
@@ -167,3 +167,7 @@ def soft_margin_loss_op(input: Layout, target: Layout, reduction: str) -> Prepar
 def _(grad, input, target, reduction):
     """``soft_margin_backward(grad, input, target)``, over the number of elements for a mean."""
     return soft_margin_backward(spread(grad, input._layout.shape, reduction), input, target)
+
+
+for _op in (bce_op, bce_with_logits_op, soft_margin_loss_op):
+    _op.batched(loss_of_examples(_op))

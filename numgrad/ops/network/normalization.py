@@ -14,6 +14,7 @@ from ..._tensor import Tensor, tensor_of
 from ..._types import dtype
 from ...autograd.grad_mode import TRACED, state
 from ..arguments import checked
+from ..batches import aligned, expanded, is_shared, physical
 from ..copying import convert, row_reader
 from ..one_device import check_one_device
 from ..planned import planned
@@ -49,6 +50,19 @@ def layer_norm_op(
     return (layout_of(input.type, input.shape), each, each), lambda tensor, factors, terms: compute(
         read(tensor), read_weight(factors), read_bias(terms)
     )
+
+
+@layer_norm_op.batched
+def _(input, weight, bias, shape, eps):
+    layer_norm_op.entry((input, weight, bias, shape, eps))  # which checks the examples
+    if is_shared(weight) and is_shared(bias):
+        return layer_norm_op(*map(physical, (input, weight, bias)), shape, eps)
+    out, mean, scale = layer_norm_op(expanded(input), None, None, shape, eps)
+    rank = len(input._layout.shape)
+    for one, combine in ((weight, mul), (bias, add)):
+        if one is not None:
+            out = combine(out, aligned(one, rank))
+    return out, mean, scale
 
 
 @layer_norm_op.gradient("input", "weight", "bias")
@@ -94,6 +108,13 @@ def layer_norm_backward(
     return layout_of(input.type, input.shape), lambda *tensors: launch(
         *[read(tensor) for read, tensor in zip(readers, tensors, strict=True)]
     )
+
+
+@layer_norm_backward.batched
+def _(grad_output, input, mean, scale, weight, shape, eps):
+    own = [expanded(one) for one in (input, mean, scale)]
+    weighted = mul(expanded(grad_output), aligned(weight, len(input._layout.shape)))
+    return layer_norm_backward(weighted, *own, None, shape, eps)
 
 
 @layer_norm_backward.gradient("grad_output")

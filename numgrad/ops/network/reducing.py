@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..._layout import Layout, numel
 from ..._tensor import Tensor, tensor_of
 from ...autograd.grad_mode import GRAD, state
+from ...autograd.levels import tensors_in
+from ..batches import aligned, mapped_to
 from ..pointwise.arithmetic import div, mul
 from ..reductions.axes import Prepared
-from ..reductions.sums import mean_all, sum_all
+from ..reductions.sums import mean_all, mean_dims, sum_all, sum_dims
 from ..shapes.views import expand
 
-__all__ = ["reduced", "reduced_loss", "refuse_gradient", "spread"]
+__all__ = ["loss_of_examples", "reduced", "reduced_loss", "refuse_gradient", "spread"]
 
 
 def reduced(losses: Tensor, reduction: str) -> Tensor:
@@ -46,6 +49,21 @@ def reduced_loss(
 
 def _or_one(factor: Any) -> Any:
     return 1.0 if factor is None else factor
+
+
+def loss_of_examples(op: Any) -> Callable[..., Tensor]:
+    """The rule of a loss under ``vmap``, ``op`` having a parameter ``reduction``."""
+    position = op.parameters.index("reduction")
+
+    def rule(*args: Any) -> Tensor:
+        rank = max([len(one._layout.shape) for one in tensors_in(args)])
+        values, reduction = mapped_to(args, lambda one: aligned(one, rank)), args[position]
+        losses = op(*values[:position], "none", *values[position + 1 :])
+        if reduction == "none":
+            return losses
+        return (sum_dims if reduction == "sum" else mean_dims)(losses, tuple(range(1, rank + 1)), False)
+
+    return rule
 
 
 def spread(grad: Tensor, shape: tuple[int, ...], reduction: str, weight: Tensor | None = None) -> Tensor:

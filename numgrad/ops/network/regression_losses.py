@@ -13,7 +13,7 @@ from ..planned import planned
 from ..pointwise.arithmetic import abs
 from ..pointwise.comparison import where
 from ..reductions.axes import Prepared
-from .reducing import reduced_loss, spread
+from .reducing import loss_of_examples, reduced_loss, spread
 
 __all__ = ["huber_loss_op", "mse_loss_op", "smooth_l1_loss_op"]
 
@@ -163,3 +163,7 @@ def _(grad, input, target, reduction, delta):
 def _(grad, input, target, reduction, delta):
     """``huber_backward(grad, target, input, delta=delta)``, over the number of elements for a mean."""
     return huber_backward(spread(grad, input._layout.shape, reduction), target, input, delta=delta)
+
+
+for _op in (mse_loss_op, smooth_l1_loss_op, huber_loss_op):
+    _op.batched(loss_of_examples(_op))

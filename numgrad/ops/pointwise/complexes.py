@@ -12,6 +12,7 @@ from ..._layout import Layout, broadcast_shapes, layout_of
 from ..._tensor import Tensor, tensor_of
 from ..._types import complex_of, real_of, tensor_type
 from ..arguments import checked
+from ..batches import aligned
 from ..copying import clone, contiguous
 from ..elementwise import pointwise
 from ..lookup import lookup
@@ -177,6 +178,12 @@ def complex_op(real: Layout, imag: Layout) -> Prepared:
     return _of_parts(real, imag, _real_given, _imag_given)
 
 
+def _of_examples(op: Any, *parts: Tensor) -> Tensor:
+    """The rule of ``complex`` and ``polar`` under ``vmap``."""
+    rank = max([len(one._layout.shape) for one in parts])
+    return op(*[aligned(one, rank) for one in parts])
+
+
 @complex_op.gradient("real")
 def _(grad):
     return real(grad)
@@ -229,6 +236,10 @@ def polar(abs: Layout, angle: Layout) -> Any:
         RuntimeError: the dtypes differ, or are not floating-point ones.
     """
     return polar_op, ()
+
+
+for _op in (complex_op, polar_op):
+    _op.batched(functools.partial(_of_examples, _op))
 
 
 @pointwise("AngleBackward0", real=True, dtypes="c", export=False, inplace=False)

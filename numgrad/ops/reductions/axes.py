@@ -11,13 +11,15 @@ from ... import devices
 from ..._layout import Layout, layout_of, normal_dim, numel
 from ..._tensor import Tensor, fresh, tensor_of
 from ..._types import dtype, int64, tensor_type
+from ..batches import physical, size_of
 from ..copying import row_of, row_reader
 from ..indexing.gathering import scatter_zeros
-from ..shapes.views import passed_on, permute_op, unsqueeze_op
+from ..shapes.views import passed_on, permute_op, reshape, unsqueeze_op
 
 __all__ = [
-    "Prepared", "axis_launcher", "axis_reader", "axis_view", "check_not_empty", "index_tensor",
+    "Prepared", "axis_launcher", "axis_reader", "axis_view", "check_not_empty", "dims_of_examples", "index_tensor",
     "one_dim", "picked", "picked_gradient", "picked_of_shape", "reduced_shape", "restored", "return_type",
+    "rows_of_examples",
 ]
 
 #: What an operation decides: the layout of its result and what computes that, or those of several.
@@ -154,3 +156,16 @@ def one_dim(input: Layout, dim: Any, name: str) -> int:
     if not hasattr(dim, "__index__"):
         raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
     return normal_dim(dim, len(input.shape))
+
+
+# -- of all elements, under ``vmap`` ----------------------------------------------------------------------------
+
+
+def dims_of_examples(input: Tensor) -> tuple[int, ...]:
+    """The physical tensor's dimensions but that of the batch."""
+    return tuple(range(1, len(input._layout.shape) + 1))
+
+
+def rows_of_examples(input: Tensor) -> Tensor:
+    """The physical tensor with the elements of each example as a row."""
+    return reshape(physical(input), (size_of(input), input._layout.size))

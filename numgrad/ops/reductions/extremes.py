@@ -7,6 +7,7 @@ from typing import Any
 
 from ..._layout import Layout, all_dims, layout_of, normal_dims
 from ..._types import bool_, int64, tensor_type
+from ..batches import physical
 from ..copying import convert
 from ..lookup import lookup
 from ..planned import planned
@@ -18,6 +19,7 @@ from .axes import (
     Prepared,
     axis_launcher,
     check_not_empty,
+    dims_of_examples,
     one_dim,
     picked,
     picked_gradient,
@@ -138,6 +140,10 @@ def amax_op(input: Layout, dims: tuple[int, ...], keepdim: bool) -> Prepared:
 @planned("AminBackward0", dims=["dims"])
 def amin_op(input: Layout, dims: tuple[int, ...], keepdim: bool) -> Prepared:
     return folded("min", input, dims, keepdim, input.type)
+
+
+max_all.batched(lambda input: amax_op(physical(input), dims_of_examples(input), False))
+min_all.batched(lambda input: amin_op(physical(input), dims_of_examples(input), False))
 
 
 @amax_op.gradient("input")

@@ -20,7 +20,7 @@ from ..planned import planned
 from ..pointwise.arithmetic import conj, div, mul
 from ..shapes.views import reshape
 from ..table import public
-from .axes import Prepared, axis_launcher, axis_reader, one_dim, restored
+from .axes import Prepared, axis_launcher, axis_reader, one_dim, restored, rows_of_examples
 from .sums import all_op, as_real, folded, summed_type
 
 __all__ = ["linear_recurrence", "prod", "scanned", "shift"]
@@ -51,6 +51,9 @@ def _(grad, input, out):
 @planned("ProdBackward1", dims=["dim"])
 def prod_dim(input: Layout, dim: int, keepdim: bool, kind: dtype | None = None) -> Prepared:
     return _prod(input, (dim,) if input.shape else (), keepdim, kind)
+
+
+prod_all.batched(lambda input, kind=None: prod_dim(rows_of_examples(input), 1, False, kind))
 
 
 @prod_dim.gradient("input")

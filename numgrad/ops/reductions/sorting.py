@@ -25,6 +25,7 @@ from .axes import (
     picked_gradient,
     picked_of_shape,
     return_type,
+    rows_of_examples,
 )
 from .extremes import refuse_complex_order, shared_evenly
 
@@ -204,6 +205,10 @@ def median_all(input: Layout) -> Prepared:
 @planned("NanmedianBackward0")
 def nanmedian_all(input: Layout) -> Prepared:
     return _median_of_all(input, True)
+
+
+median_all.batched(lambda input: median_dim(rows_of_examples(input), 1, False)[0])
+nanmedian_all.batched(lambda input: nanmedian_dim(rows_of_examples(input), 1, False)[0])
 
 
 median_all.gradient("input")(shared_evenly)

@@ -10,6 +10,7 @@ from ..._tensor import Tensor
 from ..._types import TensorType, bool_, dtype, int64, tensor_type, to_dtype, uint8
 from ...autograd.grad_mode import TRACED, state
 from ..arguments import ALL, SomeDims
+from ..batches import physical
 from ..copying import warn_of_loss
 from ..lookup import lookup
 from ..operation import operation
@@ -17,7 +18,7 @@ from ..planned import planned
 from ..pointwise.arithmetic import div
 from ..shapes.views import expand, expand_op, reshape, sizes_of
 from ..table import attach, public
-from .axes import Prepared, axis_launcher, reduced_shape, restored
+from .axes import Prepared, axis_launcher, dims_of_examples, reduced_shape, restored
 
 __all__ = [
     "all_op", "any_op", "as_real", "folded", "mean", "mean_all", "mean_dims", "mean_gradient", "sum", "sum_all",
@@ -74,6 +75,9 @@ def _(grad, input_shape):
 @planned("SumBackward1", linear=True, dims=["dims"])
 def sum_dims(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Prepared:
     return _sum(input, dims, keepdim, kind)
+
+
+sum_all.batched(lambda input, kind=None: sum_dims(physical(input), dims_of_examples(input), False, kind))
 
 
 @sum_dims.gradient("input")
@@ -163,6 +167,9 @@ def _(grad, input_shape):
 @planned("MeanBackward1", linear=True, dims=["dims"])
 def mean_dims(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Prepared:
     return _mean(input, dims, keepdim, kind)
+
+
+mean_all.batched(lambda input, kind=None: mean_dims(physical(input), dims_of_examples(input), False, kind))
 
 
 @mean_dims.gradient("input")

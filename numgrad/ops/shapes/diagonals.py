@@ -134,6 +134,11 @@ def trace_op(input: Layout) -> Any:
     return out, of_part(part, start, launch)
 
 
+@trace_op.decomposed
+def _(input):
+    return sum_all(diagonal_op(input, 0, 0, 1))
+
+
 @trace_op.gradient("input")
 def _(grad, input_shape):
     return diagonal_backward(expand_op(grad, (min(input_shape),)), input_shape, 0, 0, 1)

@@ -10,6 +10,7 @@ from ... import devices
 from ..._layout import Layout, layout_of, normal_dim
 from ..._tensor import Tensor
 from ..._types import tensor_type
+from ..batches import expanded
 from ..copying import STRETCHES_FROM, assembler, convert
 from ..dispatch import caller, perform
 from ..entries import Entries
@@ -76,6 +77,14 @@ def _joiner(tensors: Sequence[Layout], dim: int, out: Layout) -> Callable[..., A
         parts.append(part)
         start += own.shape[dim] if part is not None else 0
     return assembler(out, parts)
+
+
+@cat_op.batched
+def _(tensors, dim, extents):
+    if None in extents:
+        kept = [pair for pair in zip(tensors, extents, strict=True) if pair[1] is not None]
+        tensors, extents = [tuple(part) for part in zip(*kept, strict=True)]
+    return cat_op(tuple(map(expanded, tensors)), dim + 1, extents)
 
 
 @cat_op.gradient("tensors")
@@ -195,6 +204,11 @@ def stack_op(tensors: tuple[Layout, ...], dim: int) -> Any:
     first = tensors[0]
     out = layout_of(tensor_type(kind, first.type.device), (*first.shape[:dim], len(tensors), *first.shape[dim:]))
     return out, _joiner([unsqueeze_op.prepare(layout, dim)[0] for layout in tensors], dim, out)
+
+
+@stack_op.batched
+def _(tensors, dim):
+    return stack_op(tuple(map(expanded, tensors)), dim + 1)
 
 
 @stack_op.gradient("tensors")

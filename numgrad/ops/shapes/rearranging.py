@@ -12,7 +12,7 @@ from ..._device import CPU
 from ..._layout import Layout, layout_of, normal_dim
 from ..._tensor import Tensor, fresh, tensor_of
 from ..._types import int32, int64, tensor_type
-from ..batches import same_for_all
+from ..batches import aligned, physical, same_for_all, size_of
 from ..copying import STRETCHES_FROM, contiguous_op, convert, copier, row_of, writer
 from ..lookup import lookup
 from ..planned import planned
@@ -70,6 +70,14 @@ def _total_shifts(shape: tuple[int, ...], shifts: tuple[int, ...], dims: tuple[i
     for dim, shift in zip(dims, shifts, strict=True):
         totals[dim] = (totals.get(dim, 0) + shift) % max(shape[dim], 1)
     return totals
+
+
+@roll_op.batched
+def _(input, shifts, dims):
+    if dims:
+        return roll_op(physical(input), shifts, tuple([d + 1 for d in dims]))
+    rows = reshape(physical(input), (size_of(input), input._layout.size))
+    return reshape(roll_op(rows, shifts, (1,)), (size_of(input), *input._layout.shape))
 
 
 @roll_op.gradient("input")
@@ -167,6 +175,11 @@ def _with_shape_told(launch: Any, out: Layout) -> Any:
             return launch(tensor)
 
     return run
+
+
+@repeat_op.batched
+def _(input, repeats):
+    return repeat_op(aligned(input, len(repeats)), (1, *repeats))
 
 
 @repeat_op.gradient("input")

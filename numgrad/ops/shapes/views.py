@@ -17,6 +17,7 @@ from ..._layout import (
 from ..._tensor import Tensor, strided
 from ...autograd.grad_mode import TRACED, state
 from ..arguments import checked
+from ..batches import aligned, physical, size_of
 from ..copying import contiguous, row_reader
 from ..lookup import lookup
 from ..planned import planned
@@ -118,6 +119,11 @@ def reshape_alias(input: Layout, shape: tuple[int, ...], strides: tuple[int, ...
     return layout_of(input.type, shape, strides), 0
 
 
+@reshape_alias.batched
+def _(input, shape, strides):
+    return view_as_shape(physical(input), (size_of(input), *shape))
+
+
 @view_as_shape.gradient("input")
 @reshape_alias.gradient("input")
 def _(grad, input_shape):
@@ -125,7 +131,7 @@ def _(grad, input_shape):
     return _restored(grad, input_shape)
 
 
-@planned("UnsafeViewBackward0", linear=True)
+@planned("UnsafeViewBackward0", linear=True, shapes=["shape"])
 def unsafe_view(input: Layout, shape: tuple[int, ...]) -> Any:
     """A reshaped tensor that takes over the memory of a contiguous intermediate result nobody else holds."""
     return layout_of(input.type, shape), row_reader(input)
@@ -191,6 +197,11 @@ def permute_op(input: Layout, dims: tuple[int, ...]) -> tuple[Layout, int]:
     return _chosen(input, dims), 0
 
 
+@permute_op.batched
+def _(input, dims):
+    return permute_op(physical(input), (0, *[d + 1 for d in dims]))
+
+
 def _chosen(input: Layout, dims: Sequence[int]) -> Layout:
     """The layout of some of the dimensions."""
     return layout_of(input.type, tuple([input.shape[d] for d in dims]), tuple([input.strides[d] for d in dims]))
@@ -224,12 +235,10 @@ def permute(input: Layout, *order: Any, dims: Any = None) -> Any:
     return permute_op, (normal,)
 
 
-@planned("TransposeBackward0", view=True)
+@planned("TransposeBackward0", view=True, dims=["dim0", "dim1"])
 def transpose_op(input: Layout, dim0: int, dim1: int) -> tuple[Layout, int]:
-    dims = list(range(len(input.shape)))
-    if dims:
-        dims[dim0], dims[dim1] = dim1, dim0
-    return _chosen(input, dims), 0
+    exchanged = {dim0: dim1, dim1: dim0}  # of no dimensions, too
+    return _chosen(input, [exchanged.get(d, d) for d in range(len(input.shape))]), 0
 
 
 @transpose_op.gradient("input")
@@ -252,6 +261,11 @@ def how_transposed(input: Layout, dim0: int, dim1: int) -> Any:
 @planned("TBackward0", view=True)
 def t_op(input: Layout) -> tuple[Layout, int]:
     return layout_of(input.type, input.shape[::-1], input.strides[::-1]), 0
+
+
+@t_op.batched
+def _(input):
+    return transpose_op(physical(input), 1, max(len(input._layout.shape), 1))
 
 
 @t_op.gradient("input")
@@ -281,7 +295,7 @@ def squeeze_all(input: Layout) -> tuple[Layout, int]:
     return _squeezed(input, range(len(input.shape)))
 
 
-@planned("SqueezeBackward1", view=True)
+@planned("SqueezeBackward1", view=True, dims=["dim"])
 def squeeze_dim(input: Layout, dim: int) -> tuple[Layout, int]:
     return _squeezed(input, (dim,))
 
@@ -291,7 +305,12 @@ def squeeze_dims(input: Layout, dims: tuple[int, ...]) -> tuple[Layout, int]:
     return _squeezed(input, dims)
 
 
-@planned("SqueezeBackward4", linear=True)
+@squeeze_all.batched
+def _(input):
+    return squeeze_dims(physical(input), tuple(range(1, len(input._layout.shape) + 1)))
+
+
+@planned("SqueezeBackward4", linear=True, dims=["dim"])
 def squeeze_result(input: Layout, dim: int) -> Any:
     """A result of one row as a vector: it takes over the memory, as PyTorch's in-place squeeze does."""
     return layout_of(input.type, input.shape[:dim] + input.shape[dim + 1 :]), row_reader(input)
@@ -346,6 +365,11 @@ def expand_op(input: Layout, shape: tuple[int, ...]) -> tuple[Layout, int]:
         if shape[dim] == 1:
             strides[dim] = shape[dim + 1] * strides[dim + 1] if dim + 1 < len(shape) else 1
     return layout_of(input.type, shape, tuple(strides)), 0
+
+
+@expand_op.batched
+def _(input, shape):
+    return expand_op(aligned(input, len(shape)), (size_of(input), *shape))
 
 
 @expand_op.gradient("input")

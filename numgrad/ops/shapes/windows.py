@@ -18,6 +18,7 @@ from typing import Any
 from ... import devices
 from ..._layout import Layout, layout_of, normal_dim, numel, overlaps_itself
 from ..._tensor import Tensor, tensor_of
+from ..batches import physical, size_of
 from ..copying import filling, row_reader
 from ..dispatch import caller
 from ..lookup import lookup
@@ -83,6 +84,13 @@ def _steps_agree(input: Layout, geometry: Geometry) -> bool:
         extent < 2 or step == wanted
         for extent, step, wanted in zip(input.shape, input.strides, geometry[1], strict=True)
     )
+
+
+@as_strided_op.batched
+def _(input, size, stride, start, geometry):
+    whole = physical(input)
+    step = whole._layout.strides[0]
+    return as_strided(whole, (size_of(input), *size), (step, *stride), whole._offset + start)
 
 
 @as_strided_op.gradient("input")
@@ -182,11 +190,11 @@ def strided_arguments(
 # -- sliding windows ----------------------------------------------------------------------------------------------
 
 
-@planned("UnfoldBackward0", view=True)
+@planned("UnfoldBackward0", view=True, dims=["dimension"])
 def unfold_op(input: Layout, dimension: int, size: int, step: int) -> tuple[Layout, int]:
     shape, strides = input.shape, input.strides
-    if not shape:
-        return layout_of(input.type, (size,), (1,)), 0
+    if dimension == len(shape):  # that of a tensor without dimensions
+        return layout_of(input.type, (*shape, size), (*strides, 1)), 0
     count = (shape[dimension] - size) // step + 1
     own = strides[dimension]
     sizes = (*shape[:dimension], count, *shape[dimension + 1 :], size)
@@ -198,7 +206,7 @@ def _(grad, input_shape, dimension, size, step):
     return unfold_backward(grad, input_shape, dimension, size, step)
 
 
-@planned("UnfoldBackwardBackward0", inputs=["grad_output"], linear=True)
+@planned("UnfoldBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dimension"], shapes=["shape"])
 def unfold_backward(grad_output: Layout, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Any:
     """Zeros of ``shape`` with the gradients of the windows added in their places."""
     out = layout_of(grad_output.type, shape)
