@@ -19,6 +19,8 @@ from weakref import WeakSet
 
 import numpy as np
 
+from numgrad_kernels.updates import UPDATES
+
 from .rows import DeviceRow
 
 __all__ = ["Traffic", "array_traffic", "kernel_traffic", "over_rows", "uses"]
@@ -38,7 +40,7 @@ class Traffic(NamedTuple):
 
 def kernel_traffic(kernel: Any, arguments: Sequence[Any]) -> Traffic:
     """What a run of a kernel, for the CPU or a GPU, with these arguments moves."""
-    if kernel.name in _UPDATES:
+    if kernel.name in UPDATES:
         return _update_traffic(kernel, arguments)
     names, read, written = uses(kernel.text)
     given = dict(zip(names, arguments, strict=True))
@@ -290,16 +292,13 @@ def _strided(given: dict[str, Any], names: Iterable[str]) -> dict[str, int]:
     return counts
 
 
-#: The updates of optimizers, which are given the addresses of arrays: how many for each parameter.
-_UPDATES = {"adagrad": 3, "adam": 5, "rmsprop": 5, "sgd": 3, "update": 5}
-
 #: Which operand of an update is the gradient, which it only reads.
 _GRADIENT = 1
 
 
 def _update_traffic(kernel: Any, arguments: Sequence[Any]) -> Traffic:
     addresses, blocks = [row.host() if isinstance(row, DeviceRow) else row for row in arguments[:2]]
-    addresses = addresses.reshape(-1, _UPDATES[kernel.name])
+    addresses = addresses.reshape(-1, len(UPDATES[kernel.name].operands))
     which, _, counts = blocks.reshape(-1, 3).T
     item = 8 if "float64 as T" in kernel.text else 4
     present = addresses != 0

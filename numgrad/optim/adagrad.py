@@ -6,7 +6,7 @@ from typing import Any
 
 from .._tensor import Tensor
 from ..ops.creation.filled import full_like
-from .fused import FusedOptimizer, check_rate, new_step
+from .fused import FusedOptimizer, check_not_negative, check_rate, new_step
 
 __all__ = ["Adagrad"]
 
@@ -36,7 +36,6 @@ class Adagrad(FusedOptimizer):
     """
 
     _kernel = "adagrad"
-    _number_count = 4
 
     def __init__(
         self,
@@ -53,14 +52,10 @@ class Adagrad(FusedOptimizer):
         fused: bool | None = None,
     ):
         check_rate(lr)
-        if not lr_decay >= 0.0:
-            raise ValueError(f"Invalid lr_decay value: {lr_decay}")
-        if not weight_decay >= 0.0:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
-        if not initial_accumulator_value >= 0.0:
-            raise ValueError(f"Invalid initial_accumulator_value value: {initial_accumulator_value}")
-        if not eps >= 0.0:
-            raise ValueError(f"Invalid epsilon value: {eps}")
+        check_not_negative(
+            lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value,
+            epsilon=eps,
+        )
         super().__init__(params, {
             "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
             "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .._tensor import Tensor
-from .fused import FusedOptimizer, buffer, check_rate, new_step
+from .fused import FusedOptimizer, buffer, check_not_negative, check_rate, new_step
 
 __all__ = ["Adam"]
 
@@ -40,7 +40,6 @@ class Adam(FusedOptimizer):
     """
 
     _kernel = "adam"
-    _number_count = 9
 
     def __init__(
         self,
@@ -61,13 +60,11 @@ class Adam(FusedOptimizer):
         if isinstance(lr, Tensor) and foreach and not capturable:
             raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
         check_rate(lr)
-        if not eps >= 0.0:
-            raise ValueError(f"Invalid epsilon value: {eps}")
+        check_not_negative(epsilon=eps)
         for index, beta in enumerate(betas):
             if not 0.0 <= beta < 1.0:
                 raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
-        if not weight_decay >= 0.0:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        check_not_negative(weight_decay=weight_decay)
         if not (all(isinstance(beta, float) for beta in betas) or all(isinstance(beta, Tensor) for beta in betas)):
             raise ValueError("betas must be either both floats or both Tensors")
         super().__init__(params, {

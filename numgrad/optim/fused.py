@@ -20,7 +20,7 @@ from ..ops.creation.filled import zeros_like
 from ..ops.creation.from_data import tensor
 from .optimizer import Optimizer
 
-__all__ = ["FusedOptimizer", "buffer", "check_rate", "new_step"]
+__all__ = ["FusedOptimizer", "buffer", "check_not_negative", "check_rate", "new_step"]
 
 #: One parameter in a step: it, its gradient, its group, and the tensors kept for it (None for one not in use).
 Entry = tuple[Tensor, Tensor, dict[str, Any], tuple[Tensor | None, ...]]
@@ -36,9 +36,8 @@ class FusedOptimizer(Optimizer):
     into the form that the kernel takes.
     """
 
-    #: The kernel, and how many numbers it takes for a parameter.
+    #: The update: see ``numgrad_kernels.updates``.
     _kernel: ClassVar[str]
-    _number_count: ClassVar[int]
 
     def __init__(self, params: Any, defaults: dict[str, Any]):
         self._plans: dict[TensorType, _Plan] = {}
@@ -124,7 +123,7 @@ class FusedOptimizer(Optimizer):
         return plan
 
     def _new_plan(self, entries: Sequence[Entry]) -> _Plan:
-        return _Plan(self._kernel, self._number_count, entries)
+        return _Plan(self._kernel, entries)
 
     def _update(self, plan: _Plan, entries: Sequence[Entry]) -> None:
         lines = plan.table.numbers
@@ -150,7 +149,7 @@ class FusedOptimizer(Optimizer):
 class _Plan:
     """Where the kernel finds the operands of some parameters, for as long as they do not move."""
 
-    def __init__(self, kernel: str, numbers: int, entries: Sequence[Entry]):
+    def __init__(self, kernel: str, entries: Sequence[Entry]):
         params = [entry[0] for entry in entries]
         kind = params[0]._layout.type.dtype
         if not (kind.is_floating_point or kind.is_complex):
@@ -173,9 +172,7 @@ class _Plan:
         self.reusable = not is_inference_mode_enabled() and all(
             one is None or one._flat is not None for tensors in operands for one in tensors
         )
-        self.table = devices.update_table(
-            kernel, params[0]._layout.type, [param._layout.size for param in params], len(columns) + 1, numbers
-        )
+        self.table = devices.update_table(kernel, params[0]._layout.type, [param._layout.size for param in params])
         for number, column in enumerate(columns):
             self.table.place(number + (number > 0), column)
         self.columns = columns  # keeps the rows alive
@@ -220,6 +217,17 @@ def check_rate(lr: Any) -> None:
         raise ValueError("Tensor lr must be 1-element")
     if not lr >= 0.0:
         raise ValueError(f"Invalid learning rate: {lr}")
+
+
+def check_not_negative(**options: Any) -> None:
+    """Raise unless every option is a number of at least 0.
+
+    Raises:
+        ValueError: one is not.
+    """
+    for name, value in options.items():
+        if not value >= 0.0:
+            raise ValueError(f"Invalid {name} value: {value}")
 
 
 def _counts_here(step: Any) -> bool:

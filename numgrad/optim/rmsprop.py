@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._tensor import Tensor
-from .fused import FusedOptimizer, buffer, check_rate, new_step
+from .fused import FusedOptimizer, buffer, check_not_negative, check_rate, new_step
 
 __all__ = ["RMSprop"]
 
@@ -39,7 +39,6 @@ class RMSprop(FusedOptimizer):
     """
 
     _kernel = "rmsprop"
-    _number_count = 7
 
     def __init__(
         self,
@@ -56,14 +55,7 @@ class RMSprop(FusedOptimizer):
         differentiable: bool = False,
     ):
         check_rate(lr)
-        if not eps >= 0.0:
-            raise ValueError(f"Invalid epsilon value: {eps}")
-        if not momentum >= 0.0:
-            raise ValueError(f"Invalid momentum value: {momentum}")
-        if not weight_decay >= 0.0:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
-        if not alpha >= 0.0:
-            raise ValueError(f"Invalid alpha value: {alpha}")
+        check_not_negative(epsilon=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
         super().__init__(params, {
             "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
             "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach, "maximize": maximize,

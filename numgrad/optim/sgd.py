@@ -36,7 +36,6 @@ class SGD(FusedOptimizer):
     """
 
     _kernel = "sgd"
-    _number_count = 6
 
     def __init__(
         self,

@@ -6,8 +6,8 @@ import numba
 import numpy as np
 import pytest
 
-from numgrad_kernels import store
-from numgrad_kernels.cpu import optimizers
+from numgrad_kernels import store, updates
+from numgrad_kernels.cpu.optimizers import update_kernel
 from numgrad_kernels.local import array_at
 from numgrad_kernels.source import module_text
 
@@ -23,7 +23,7 @@ KERNELS = {
 
 
 def compiled(name, dtype):
-    return store.compile_kernel(name, module_text(getattr(optimizers, name), np.dtype(dtype)), TYPES)
+    return store.compile_kernel(name, module_text(update_kernel(name), np.dtype(dtype)), TYPES)
 
 
 def operands(name, dtype, sizes):
@@ -55,9 +55,11 @@ def test_compiled_and_plain_python_agree(name, monkeypatch):
     before, rows, copies = [operands(name, "float64", [70, 3]) for _ in range(3)]
     for given in (rows, copies):
         given[1][KERNELS[name][0] :] = [None] * KERNELS[name][1]
-    monkeypatch.setattr(optimizers, "T", np.float64)
+    function = update_kernel(name)
+    for names in (vars(updates), function.__globals__):
+        monkeypatch.setitem(names, "T", np.float64)
     run(compiled(name, "float64").entry, name, rows, blocks)
-    run(getattr(optimizers, name), name, copies, blocks)
+    run(function, name, copies, blocks)
     for own, other in zip(rows, copies, strict=True):
         for found, expected in zip(own, other, strict=True):
             assert (found is None) == (expected is None)

@@ -86,7 +86,7 @@ def test_an_update_counts_what_lies_behind_its_addresses(cuda, options, read, wr
     for parameter in parameters:
         parameter.grad = torch.ones_like(parameter)
     optimizer.step()
-    assert moved(optimizer.step) == [("update", 35 * 4 * read, 35 * 4 * written)]
+    assert moved(optimizer.step) == [("sgd", 35 * 4 * read, 35 * 4 * written)]
 
 
 def test_results_are_the_same_while_somebody_listens(cuda):

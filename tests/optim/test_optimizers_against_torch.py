@@ -90,6 +90,15 @@ def test_trajectories(case, dtype):
     assert repr(own) == repr(other)
 
 
+@pytest.mark.parametrize("maximize", [False, True])
+def test_weight_decay_is_rounded_once(maximize):
+    ours, theirs = twins([1024])
+    give_gradients(ours, theirs, np.random.default_rng(1))
+    for optimizer in both("SGD", ours, theirs, lr=1.0, momentum=0.5, weight_decay=0.1, maximize=maximize):
+        optimizer.step()
+    np.testing.assert_array_equal(ours[0].detach().numpy(), theirs[0].detach().numpy())
+
+
 @pytest.mark.parametrize("case", OPTIMIZERS, ids=name_of)
 def test_special_numbers(case):
     name, options = case

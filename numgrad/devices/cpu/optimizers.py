@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from numgrad_kernels.cpu import optimizers
+from numgrad_kernels.cpu.optimizers import update_kernel
+from numgrad_kernels.updates import BLOCK, UPDATES
 
 from ..optimizers import UpdateTable, blocks_of
 from .launching import launch
@@ -19,14 +20,15 @@ __all__ = ["address_of", "update_table"]
 class _Table(UpdateTable):
     """See :func:`update_table`."""
 
-    def __init__(self, kernel: str, type: Any, sizes: Sequence[int], operands: int, numbers: int):
-        self._function = getattr(optimizers, kernel)
+    def __init__(self, name: str, type: Any, sizes: Sequence[int]):
+        update = UPDATES[name]
+        self._kernel = update_kernel(name)
         self._compute = type.numpy.type(0).real.dtype  # a complex number is two real ones
         parts = type.numpy.itemsize // self._compute.itemsize
         self._size = sum(sizes) * parts
-        self._blocks = blocks_of(np.array(sizes, np.int64) * parts, optimizers.BLOCK)
-        self._addresses = np.zeros((len(sizes), operands), np.int64)
-        self.numbers = np.zeros((len(sizes), numbers), np.float64)
+        self._blocks = blocks_of(np.array(sizes, np.int64) * parts, BLOCK)
+        self._addresses = np.zeros((len(sizes), len(update.operands)), np.int64)
+        self.numbers = np.zeros((len(sizes), len(update.numbers)), np.float64)
         self._rows = self._addresses.ravel(), self._blocks, self.numbers.ravel()
 
     def place(self, operand: int, rows: Sequence[np.ndarray | None]) -> None:
@@ -36,20 +38,18 @@ class _Table(UpdateTable):
     def run(self) -> None:
         """Update the parameters."""
         if self._size:
-            launch(self._function, self._compute, *self._rows, size=self._size)
+            launch(self._kernel, self._compute, *self._rows, size=self._size)
 
 
-def update_table(kernel: str, type: Any, sizes: Sequence[int], operands: int, numbers: int) -> UpdateTable:
+def update_table(name: str, type: Any, sizes: Sequence[int]) -> UpdateTable:
     """A table of what an optimizer updates.
 
     Args:
-        kernel: the update: "sgd", "adam", "rmsprop" or "adagrad".
+        name: the update: see ``numgrad_kernels.updates``.
         type: the dtype and device of the parameters.
         sizes: how many elements each has.
-        operands: how many tensors belong to one: itself, its gradient, what the optimizer keeps for it.
-        numbers: how many numbers belong to one.
     """
-    return _Table(kernel, type, sizes, operands, numbers)
+    return _Table(name, type, sizes)
 
 
 _byte_of: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer

@@ -1,0 +1,163 @@
+"""The updates of the optimizers: what becomes of one element of a parameter and of what is kept for it.
+
+Each is a function of numbers, which the loops of the CPU's and of the GPU's kernels call (``cpu/optimizers.py`` and
+``cuda/optimizers.py``).  It takes the element ``param`` and its gradient ``grad``, then what the optimizer keeps for
+it, and further numbers, in the order in which the optimizer gives them; it returns the element and what is kept.
+A kernel is compiled once for all options of an optimizer: they are numbers, too.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .scalar import maximum, sqrt
+
+__all__ = ["UPDATES", "Update", "function_of", "update"]
+
+#: Placeholder: the dtype that a kernel computes in.
+T = np.float32
+
+#: The most elements of a block.
+BLOCK = 2048
+
+#: Every update, by its name.
+UPDATES: dict[str, Update] = {}
+
+
+@dataclass(frozen=True)
+class Update:
+    """The ``rule`` for one element, and the names of what is ``kept`` for it.
+
+    A parameter of the rule called ``has_NAME`` is whether there is anything in what is kept under that name; where
+    there is not, the rule gets any number for it.
+    """
+
+    rule: Callable[..., Any]
+    kept: tuple[str, ...]
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        return tuple(inspect.signature(self.rule).parameters)
+
+    @cached_property
+    def operands(self) -> tuple[str, ...]:
+        """The parameters of which there is one for each element, the gradient being the second."""
+        return self.parameters[: 2 + len(self.kept)]
+
+    @cached_property
+    def optional(self) -> tuple[str, ...]:
+        """The operands that a parameter may do without."""
+        return tuple([name for name in self.kept if f"has_{name}" in self.parameters])
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """The parameters that are the same for all elements."""
+        return tuple([name for name in self.parameters[len(self.operands) :] if not name.startswith("has_")])
+
+    def unpacked(self) -> list[str]:
+        """The statements that find what belongs to the parameter ``which``: addresses, as ``NAME_at``, and numbers."""
+        count, width = len(self.operands), len(self.numbers)
+        return [
+            *[f"{name}_at = addresses[{count} * which + {i}]" for i, name in enumerate(self.operands)],
+            *[f"has_{name} = {name}_at != 0" for name in self.optional],
+            *[f"{name} = T(numbers[{width} * which + {i}])" for i, name in enumerate(self.numbers)],
+        ]
+
+    def call(self, lane: str = "", without: Collection[str] = ()) -> str:
+        """The statement that updates one element, in variables whose names end in ``lane``."""
+        given = {name: f"{name}{lane}" if name in self.operands else name for name in self.parameters}
+        given.update({f"has_{name}": "False" for name in without}, **dict.fromkeys(without, "T(0)"))
+        return f"{', '.join(f'{name}{lane}' for name in ('param', *self.kept))} = rule({', '.join(given.values())})"
+
+
+def update(*kept: str) -> Callable[[Callable[..., Any]], Update]:
+    """Decorator: a rule for one element, whose further operands are called so."""
+
+    def declared(rule: Callable[..., Any]) -> Update:
+        UPDATES[rule.__name__] = found = Update(rule, kept)
+        return found
+
+    return declared
+
+
+def function_of(update: Update, lines: Iterable[str], names: Mapping[str, Any]) -> Callable[..., None]:
+    """The kernel of an update that consists of these statements, which use ``names`` and call the ``rule``."""
+    name = update.rule.__name__
+    text = "\n".join([f"def {name}(addresses, blocks, numbers):", *indented(lines)]) + "\n"
+    source = f"<{names['__name__']}: {name}>"
+    linecache.cache[source] = (len(text), None, text.splitlines(keepends=True), source)
+    namespace = {**names, "rule": update.rule}
+    exec(compile(text, source, "exec"), namespace)
+    return namespace[name]
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+def descent(param, grad, sign, decay):
+    """``sign * grad + decay * param``, the gradient of the loss with the penalty of weight decay."""
+    slope = grad if sign > T(0) else -grad
+    return slope + decay * (param if decay != T(0) else T(-0.0))  # what is infinite adds nothing without decay
+
+
+def approach(average, weight, target):
+    """``(1 - weight) * average + weight * target``."""
+    return average + weight * (target - average) if weight < T(0.5) else target - (target - average) * (T(1) - weight)
+
+
+@update("velocity")
+def sgd(param, grad, velocity, has_velocity, sign, decay, rate, momentum, share, nesterov):
+    """Stochastic gradient descent; ``share`` is that of the gradient in the velocity."""
+    slope = descent(param, grad, sign, decay)
+    velocity = momentum * velocity + share * slope
+    ahead = slope + momentum * velocity if nesterov != T(0) else velocity
+    step = ahead if has_velocity else slope
+    return param - rate * step, velocity
+
+
+@update("first", "second", "largest")
+def adam(
+    param, grad, first, second, largest, has_largest, sign, decay, keep, weight, kept, taken, rate, correction, epsilon
+):
+    """Adam and, with decoupled weight decay, AdamW.
+
+    ``keep`` is the factor of the parameter (decoupled weight decay), ``weight`` is 1 - beta1, ``kept`` and ``taken``
+    are beta2 and 1 - beta2, ``rate`` is the step size and ``correction`` is 1 / sqrt(1 - beta2^t).
+    """
+    slope = descent(param, grad, sign, decay)
+    first = approach(first, weight, slope)
+    second = kept * second + taken * slope * slope
+    largest = maximum(largest, second)
+    scale = largest if has_largest else second
+    return keep * param - rate * first / (sqrt(scale) * correction + epsilon), first, second, largest
+
+
+@update("square", "mean", "velocity")
+def rmsprop(
+    param, grad, square, mean, velocity, has_mean, has_velocity, sign, decay, kept, taken, epsilon, rate, momentum
+):
+    """RMSprop, centered where there is a mean of the gradients; ``kept`` and ``taken`` are alpha and 1 - alpha."""
+    slope = descent(param, grad, sign, decay)
+    square = kept * square + taken * slope * slope
+    mean = approach(mean, taken, slope)
+    variance = square - mean * mean if has_mean else square
+    step = slope / (sqrt(variance) + epsilon)
+    velocity = momentum * velocity + step
+    step = velocity if has_velocity else step
+    return param - rate * step, square, mean, velocity
+
+
+@update("total")
+def adagrad(param, grad, total, sign, decay, rate, epsilon):
+    """Adagrad; ``total`` is the sum of the squared gradients."""
+    slope = descent(param, grad, sign, decay)
+    total = total + slope * slope
+    return param - rate * slope / (sqrt(total) + epsilon), total
