@@ -36,6 +36,7 @@ def operation(
     node: str,
     *,
     internal: Sequence[str] = (),
+    export: bool = True,
     method: bool = True,
     outside: Callable[..., Exception] | None = None,
     results: Any = None,
@@ -46,6 +47,7 @@ def operation(
     Args:
         node: name of the node class.
         internal: parameters, the last ones, that users do not give.
+        export: whether ``numgrad`` has the public function; ``nn.functional`` may, too.
         method: whether there is a method of Tensor, too.
         outside, results: see ``lookup``.
         declared: see ``Planned``.
@@ -54,10 +56,9 @@ def operation(
     def decorate(decide: Callable[..., Any]) -> Operation:
         op = Operation(decide, node, **declared)
         op.prepare = _by_position(decide)
-        op.public = public(
-            lookup(_resolver(op, decide, internal), outside=outside, results=results),
-            name=op.name.removesuffix("_op"), method=method, checks=True,
-        )
+        op.public = lookup(_resolver(op, decide, internal), outside=outside, results=results)
+        if export:
+            public(op.public, method=method, checks=True)
         return op
 
     return decorate

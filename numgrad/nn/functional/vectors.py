@@ -78,12 +78,12 @@ def embedding(
         padding_idx %= rows
     if max_norm is not None:
         _limit_norms(weight, input, max_norm, norm_type)
-    return gathering.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
+    return gathering.embedding_op.public(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
 def _limit_norms(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
     """Scale the rows at the indices down to a norm of at most ``max_norm``, in place."""
     with no_grad():
-        rows = gathering.embedding(weight, indices.reshape(-1))
+        rows = gathering.embedding_op.public(weight, indices.reshape(-1))
         norms = rows.norm(norm_type, 1, keepdim=True)
         weight[indices.reshape(-1)] = where(norms > max_norm, rows * (max_norm / (norms + 1e-7)), rows)

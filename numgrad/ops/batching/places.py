@@ -177,7 +177,7 @@ def _(input, index, dim, value):
 
 
 @embedding_op.batched
-def _(weight, indices, padding_idx, scale_grad_by_freq):
+def _(weight, indices, padding_idx, scale_grad_by_freq, sparse=False):
     count, width = weight._layout.shape
     return index_op(reshape(physical(weight), (-1, width)), _own_places(indices, count, False), (0,), False)
 

@@ -14,6 +14,7 @@ from ..copying import filling, row_reader, writer
 from ..examples import each
 from ..lookup import lookup
 from ..one_device import check_one_device
+from ..operation import operation
 from ..planned import planned
 from ..pointwise.arithmetic import mul, reciprocal
 from ..pointwise.comparison import eq, where
@@ -24,7 +25,7 @@ from .places import index_reader, picker
 from .updating import number_row
 
 __all__ = [
-    "beyond", "check_index_dtype", "embedding", "embedding_dense_backward", "gather", "gather_op", "scatter_zeros",
+    "beyond", "check_index_dtype", "embedding_dense_backward", "gather", "gather_op", "scatter_zeros",
     "scatterer", "take_along_dim",
 ]
 
@@ -201,10 +202,37 @@ def _broadcast_and_gather(input: Tensor, indices: Tensor, own: Any, wanted: Any,
 # -- whole rows --------------------------------------------------------------------------------------------------
 
 
-@planned(
-    "EmbeddingBackward0", inputs=["weight", "indices"], nondifferentiable=["indices"], linear=True, shared=["weight"]
+def _not_embedded(found: devices.OutOfBoundsError, weight: Tensor, *others: Any, **names: Any) -> IndexError:
+    return IndexError(f"index out of range in self: {found.index}, of a weight of shape {list(weight.shape)}")
+
+
+@operation(
+    "EmbeddingBackward0", inputs=["weight", "indices"], nondifferentiable=["indices"], linear=True,
+    shared=["weight"], outside=_not_embedded, method=False,
 )
-def embedding_op(weight: Layout, indices: Layout, padding_idx: int, scale_grad_by_freq: bool) -> Any:
+def embedding_op(
+    weight: Layout, indices: Layout, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Any:
+    """Rows of ``weight``: ``out[i, j] = weight[indices[i, j]]``.
+
+    Args:
+        weight: of shape (rows, columns).
+        indices: int64 or int32, of any shape; the output has one dimension more.
+        padding_idx: a row that gets no gradient; -1 for none.
+        scale_grad_by_freq: whether a row's gradient is divided by the number of its indices.
+        sparse: ignored: gradients are dense.
+
+    Raises:
+        IndexError: an index is not in [0, rows).
+        RuntimeError: the weight is no matrix, or the indices have another dtype.
+    """
+    if len(weight.shape) != 2:
+        raise RuntimeError(f"'weight' must be 2-D, not of shape {list(weight.shape)}")
+    if indices.type.dtype not in (int32, int64):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"{indices.type.name} instead (while checking arguments for embedding)"
+        )
     return picker(weight, indices, (0,), negative=False)
 
 
@@ -260,37 +288,5 @@ def _weights(indices: Layout, count: int, type: TensorType) -> tuple[Layout, Cal
     return column, lambda indices: invert(tensor_of(counts, devices.counts(read(indices), count)))
 
 
-def _not_embedded(found: devices.OutOfBoundsError, weight: Tensor, *others: Any, **names: Any) -> IndexError:
-    return IndexError(f"index out of range in self: {found.index}, of a weight of shape {list(weight.shape)}")
-
-
-@lookup(outside=_not_embedded)
-def embedding(
-    weight: Layout, indices: Layout, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
-) -> Any:
-    """Rows of ``weight``: ``out[i, j] = weight[indices[i, j]]``.
-
-    Args:
-        weight: of shape (rows, columns).
-        indices: int64 or int32, of any shape; the output has one dimension more.
-        padding_idx: a row that gets no gradient; -1 for none.
-        scale_grad_by_freq: whether a row's gradient is divided by the number of its indices.
-        sparse: ignored: gradients are dense.
-
-    Raises:
-        IndexError: an index is not in [0, rows).
-        RuntimeError: the weight is no matrix, or the indices have another dtype.
-    """
-    if len(weight.shape) != 2:
-        raise RuntimeError(f"'weight' must be 2-D, not of shape {list(weight.shape)}")
-    if indices.type.dtype not in (int32, int64):
-        raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"{indices.type.name} instead (while checking arguments for embedding)"
-        )
-    return embedding_op, (padding_idx, scale_grad_by_freq)
-
-
-public(embedding, method=False)
 public(gather, checks=True)
 public(take_along_dim, checks=True)

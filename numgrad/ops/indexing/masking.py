@@ -17,6 +17,7 @@ from ..examples import dynamic
 from ..lookup import lookup
 from ..new import zeros_of
 from ..numbers import check_fits
+from ..operation import operation
 from ..planned import planned
 from ..pointwise.comparison import choose
 from ..promotion import result_dtype
@@ -26,7 +27,7 @@ from ..table import attach, check_tensors, public, public_functions
 from .places import expanded_layout, finder, picker, putter
 from .updating import as_number, in_place, number_as, number_in, updating
 
-__all__ = ["argwhere", "masked_fill", "masked_scatter", "masked_select", "nonzero"]
+__all__ = ["argwhere", "masked_fill", "masked_scatter", "nonzero"]
 
 # -- filling ------------------------------------------------------------------------------------------------------
 
@@ -124,8 +125,15 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 # -- reading and writing ------------------------------------------------------------------------------------------
 
 
-@planned("MaskedSelectBackward0", inputs=["input", "mask"], nondifferentiable=["mask"], linear=True)
+@operation("MaskedSelectBackward0", inputs=["input", "mask"], nondifferentiable=["mask"], linear=True)
 def masked_select_op(input: Layout, mask: Layout) -> Any:
+    """The elements where ``mask`` holds, as a row; the two are broadcast.
+
+    Raises:
+        TypeError, RuntimeError: the mask is no bool tensor, or the shapes do not fit.
+    """
+    if mask.type.dtype is not bool_:
+        raise RuntimeError(f"masked_select: expected BoolTensor for mask, not {mask.type.dtype}")
     shape = broadcast_shapes(input.shape, mask.shape)
     wide, find = expanded_layout(input, shape), finder(expanded_layout(mask, shape))
     picker_of = functools.lru_cache(64)(lambda places: picker(wide, places, all_dims(shape)))
@@ -202,18 +210,6 @@ def _(grad, mask, grad_output_shape):
     """``masked_scatter(zeros(grad_output_shape), mask, grad)``."""
     zeros = zeros_of(grad_output_shape, grad._layout.type)
     return masked_scatter_op(zeros, mask, grad)
-
-
-@lookup
-def masked_select(input: Layout, mask: Layout) -> Any:
-    """The elements where ``mask`` holds, as a row; the two are broadcast.
-
-    Raises:
-        TypeError, RuntimeError: the mask is no bool tensor, or the shapes do not fit.
-    """
-    if mask.type.dtype is not bool_:
-        raise RuntimeError(f"masked_select: expected BoolTensor for mask, not {mask.type.dtype}")
-    return masked_select_op, ()
 
 
 def _scattered_shape(input: Layout, mask: Layout, source: Layout) -> tuple[int, ...]:
@@ -344,8 +340,7 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
 
 for _function in (masked_fill, nonzero, argwhere):
     public(_function)
-for _function in (masked_select, masked_scatter):
-    public(_function, checks=True)
+public(masked_scatter, checks=True)
 public(tril_indices, method=False)
 public(triu_indices, method=False)
 for _method in (masked_fill_, masked_scatter_):

@@ -15,6 +15,7 @@ from ..batches import is_mapped
 from ..copying import repeated_zero, row_of, row_reader
 from ..lookup import lookup
 from ..new import zeros_of
+from ..operation import operation
 from ..planned import planned
 from ..pointwise.arithmetic import conj, mul
 from ..pointwise.comparison import choose, ne
@@ -25,7 +26,7 @@ from .gathering import beyond, check_index_dtype
 from .places import picker, putter
 from .updating import as_number, check_held, in_place, number_in, updating
 
-__all__ = ["index_add", "index_copy", "index_fill", "index_select", "take"]
+__all__ = ["index_add", "index_copy", "index_fill", "index_select"]
 
 # -- the entries: ``dim`` is not negative, the index is a checked vector, or 0-d for a 0-d tensor ----------------------
 
@@ -132,8 +133,18 @@ def _(grad, dim, index):
     return index_fill_number(grad, index, dim, 0)
 
 
-@planned("TakeBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True)
+def _not_flat(found: devices.OutOfBoundsError, *others: Any, **names: Any) -> IndexError:
+    return IndexError(f"out of range: tried to access index {found.index} on a tensor of {found.size} elements.")
+
+
+@operation("TakeBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True, outside=_not_flat)
 def take_op(input: Layout, index: Layout) -> Any:
+    """The elements at the indices, of any shape, of the flattened tensor.
+
+    Raises:
+        IndexError, RuntimeError: the index is not int64, or one of it is not in [-count, count).
+    """
+    _check_flat_index(input, index, "take")
     return picker(input, index, all_dims(input.shape))
 
 
@@ -356,21 +367,6 @@ def _check_flat_index(input: Layout, index: Layout, name: str) -> None:
         raise IndexError(f"{name}(): tried to {'put elements into' if name == 'put_' else 'take from'} an empty tensor")
 
 
-def _not_flat(found: devices.OutOfBoundsError, *others: Any, **names: Any) -> IndexError:
-    return IndexError(f"out of range: tried to access index {found.index} on a tensor of {found.size} elements.")
-
-
-@lookup(outside=_not_flat)
-def take(input: Layout, index: Layout) -> Any:
-    """The elements at the indices, of any shape, of the flattened tensor.
-
-    Raises:
-        IndexError, RuntimeError: the index is not int64, or one of it is not in [-count, count).
-    """
-    _check_flat_index(input, index, "take")
-    return take_op, ()
-
-
 def _put(op: Any, input: Layout, index: Layout, source: Layout, accumulate: bool) -> Any:
     _check_flat_index(input, index, "put_")
     if source.size != index.size:
@@ -404,7 +400,7 @@ def put_(input: Layout, index: Layout, source: Layout, accumulate: bool = False)
 
 
 public(index_fill)
-for _function in (index_add, index_copy, index_select, put, take):
+for _function in (index_add, index_copy, index_select, put):
     public(_function, checks=True)
 for _method in (index_add_, index_copy_, index_fill_, put_):
     attach(_method.__name__, _method)

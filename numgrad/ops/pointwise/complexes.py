@@ -15,11 +15,10 @@ from ..arguments import checked
 from ..batches import aligned
 from ..copying import clone, contiguous
 from ..elementwise import pointwise
-from ..lookup import lookup
 from ..new import filled_of
 from ..one_device import check_one_device
+from ..operation import operation
 from ..overwriting import copy_
-from ..planned import planned
 from ..reductions.axes import Prepared
 from ..shapes.parts import select_op
 from ..shapes.views import passed_on
@@ -27,11 +26,19 @@ from ..table import attach, parameters, public
 from .arithmetic import conj, mul
 from .comparison import eq, ne, where
 
-__all__ = ["angle", "complex", "imag", "polar", "real", "view_as_complex", "view_as_real"]
+__all__ = ["angle", "imag", "real", "view_as_complex_op", "view_as_real_op"]
 
 
-@planned("ViewAsRealBackward0", view=True, dims=())
+@operation("ViewAsRealBackward0", view=True, dims=(), method=False)
 def view_as_real_op(input: Layout) -> Prepared:
+    """The real and imaginary parts of a complex tensor as a last dimension of size 2, on the same memory.
+
+    Raises:
+        RuntimeError: the tensor is not complex.
+    """
+    kind = input.type.dtype
+    if not kind.is_complex:
+        raise RuntimeError(f"view_as_real is only supported for complex tensors, not {kind} {list(input.shape)}")
     type = tensor_type(real_of(input.type.dtype), input.type.device)
     out = layout_of(type, (*input.shape, 2), (*[2 * step for step in input.strides], 1))
     return out, lambda tensor: (tensor._storage.view(type.numpy), 2 * tensor._offset)
@@ -44,40 +51,8 @@ def _(grad):
     return passed_on(view_as_complex_op, clone(pairs) if pairs._offset % 2 else pairs)
 
 
-@planned("ViewAsComplexBackward0", view=True, dims=())
+@operation("ViewAsComplexBackward0", view=True, dims=(), method=False)
 def view_as_complex_op(input: Layout) -> Prepared:
-    type = tensor_type(complex_of(input.type.dtype), input.type.device)
-    steps = input.strides[:-1]
-
-    def pairs(tensor: Tensor) -> tuple[Any, int]:
-        if tensor._offset % 2:
-            raise RuntimeError(f"Tensor must have a storage_offset divisible by 2, not {tensor._offset}")
-        row = tensor._storage
-        return (row[:-1] if row.size % 2 else row).view(type.numpy), tensor._offset // 2
-
-    return layout_of(type, input.shape[:-1], tuple([step // 2 for step in steps])), pairs
-
-
-@view_as_complex_op.gradient("input")
-def _(grad):
-    return passed_on(view_as_real_op, grad)
-
-
-@lookup
-def view_as_real(input: Layout) -> Any:
-    """The real and imaginary parts of a complex tensor as a last dimension of size 2, on the same memory.
-
-    Raises:
-        RuntimeError: the tensor is not complex.
-    """
-    kind = input.type.dtype
-    if not kind.is_complex:
-        raise RuntimeError(f"view_as_real is only supported for complex tensors, not {kind} {list(input.shape)}")
-    return view_as_real_op, ()
-
-
-@lookup
-def view_as_complex(input: Layout) -> Any:
     """Pairs of real numbers, in a last dimension of size 2, as complex numbers on the same memory.
 
     Raises:
@@ -99,7 +74,21 @@ def view_as_complex(input: Layout) -> Any:
         raise RuntimeError(
             f"Tensor must have a stride divisible by 2 for all but last dimension, not strides {list(input.strides)}"
         )
-    return view_as_complex_op, ()
+    type = tensor_type(complex_of(input.type.dtype), input.type.device)
+    steps = input.strides[:-1]
+
+    def pairs(tensor: Tensor) -> tuple[Any, int]:
+        if tensor._offset % 2:
+            raise RuntimeError(f"Tensor must have a storage_offset divisible by 2, not {tensor._offset}")
+        row = tensor._storage
+        return (row[:-1] if row.size % 2 else row).view(type.numpy), tensor._offset // 2
+
+    return layout_of(type, input.shape[:-1], tuple([step // 2 for step in steps])), pairs
+
+
+@view_as_complex_op.gradient("input")
+def _(grad):
+    return passed_on(view_as_real_op, grad)
 
 
 def _part(input: Tensor, place: int) -> Tensor:
@@ -173,8 +162,13 @@ def _imag_given(real, imag):
     return imag
 
 
-@planned("ComplexBackward0", inputs=["real", "imag"])
+@operation("ComplexBackward0", inputs=["real", "imag"], method=False)
 def complex_op(real: Layout, imag: Layout) -> Prepared:
+    """Complex numbers from their real and imaginary parts, which have one floating-point dtype and broadcast.
+
+    Raises:
+        RuntimeError: the dtypes differ, or are not floating-point ones.
+    """
     return _of_parts(real, imag, _real_given, _imag_given)
 
 
@@ -194,16 +188,6 @@ def _(grad):
     return imag(grad)
 
 
-@lookup
-def complex(real: Layout, imag: Layout) -> Any:
-    """Complex numbers from their real and imaginary parts, which have one floating-point dtype and broadcast.
-
-    Raises:
-        RuntimeError: the dtypes differ, or are not floating-point ones.
-    """
-    return complex_op, ()
-
-
 def _cosine_part(abs, angle):
     return abs * scalar.cos(angle)
 
@@ -212,8 +196,13 @@ def _sine_part(abs, angle):
     return abs * scalar.sin(angle)
 
 
-@planned("PolarBackward0", inputs=["abs", "angle"])
+@operation("PolarBackward0", inputs=["abs", "angle"], method=False)
 def polar_op(abs: Layout, angle: Layout) -> Prepared:
+    """Complex numbers of this magnitude and angle, ``abs * cos(angle) + abs * sin(angle) * 1j``.
+
+    Raises:
+        RuntimeError: the dtypes differ, or are not floating-point ones.
+    """
     return _of_parts(abs, angle, _cosine_part, _sine_part)
 
 
@@ -226,16 +215,6 @@ def _(grad, angle):
 @polar_op.gradient("angle")
 def _(grad, out):
     return real(mul(conj(grad), mul(out, 1j)))
-
-
-@lookup
-def polar(abs: Layout, angle: Layout) -> Any:
-    """Complex numbers of this magnitude and angle, ``abs * cos(angle) + abs * sin(angle) * 1j``.
-
-    Raises:
-        RuntimeError: the dtypes differ, or are not floating-point ones.
-    """
-    return polar_op, ()
 
 
 for _op in (complex_op, polar_op):
@@ -292,8 +271,6 @@ def is_neg(input: Tensor) -> bool:
 
 public(checked(real), method=False)
 public(checked(imag), method=False)
-for _function in (complex, polar, view_as_real, view_as_complex):
-    public(_function, method=False)
 for _function in (isreal, resolve_conj, is_conj, resolve_neg, is_neg):
     public(_function)
 attach("real", property(real, _set_real))

@@ -16,7 +16,7 @@ from ..overloads import undifferentiated
 from ..table import attach, check_tensors, public
 from . import arithmetic as p
 from .comparison import isfinite, where
-from .complexes import view_as_complex, view_as_real
+from .complexes import view_as_complex_op, view_as_real_op
 from .integers import check_divisor, floor_quotient
 
 __all__ = ["copysign", "div", "fmod", "heaviside", "nan_to_num", "round", "true_divide"]
@@ -117,8 +117,8 @@ def _replaced(inplace: bool, input: Tensor, nan: float | None, posinf: float | N
     kind = input._layout.type.dtype
     limit = _LARGEST.get(kind)
     if kind.is_complex:
-        parts = _replaced(inplace, view_as_real(input), nan, posinf, neginf)
-        return input if inplace else view_as_complex(parts)
+        parts = _replaced(inplace, view_as_real_op(input), nan, posinf, neginf)
+        return input if inplace else view_as_complex_op(parts)
     if limit is None:
         return (nan_to_num_op.inplace if inplace else nan_to_num_op)(input)
     nan = 0.0 if nan is None else nan
