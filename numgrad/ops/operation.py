@@ -19,6 +19,7 @@ from inspect import signature
 from typing import Any
 
 from .arguments import bind, declared_arguments
+from .entries import Entry
 from .lookup import lookup
 from .planned import Planned
 from .table import parameters, public
@@ -30,6 +31,11 @@ class Operation(Planned):
     """An operation with the public function that follows from its declaration, ``public``."""
 
     public: Callable[..., Any]
+
+    def prepared(self, args: Sequence[Any], in_place: bool = False) -> Entry:
+        if self.dims and len(args) <= max(map(self.parameters.index, self.dims)):
+            raise TypeError(f"{self.name} must be given its dimensions {self.dims}")  # which defaults do not count so
+        return super().prepared(args, in_place)
 
 
 def operation(

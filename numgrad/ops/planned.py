@@ -54,7 +54,8 @@ class Planned(Op):
         view: whether the outputs share the input's memory.
         connected: whether autograd knows a view as one; else it takes it for a copy.
         sequence: whether the one input is a tuple of tensors; its rule returns a list.
-        joint: whether one rule returns the gradients for all inputs that have one, as that of a sequence does.
+        joint: whether one rule returns the gradients for all inputs that have one, as that of a sequence does; where
+            it asks for ``needed``, it is told which of them are, and may return None for the others.
         linear: whether it is linear in each differentiable input, the others being fixed (a sequence: in all together).
         dims: parameters that are dimensions, counted from the front, or tuples of them, besides those whose
             annotations say so (``Dim``, ``Dims``); see Note [Batches of calls].
@@ -245,6 +246,7 @@ class Planned(Op):
         known: dict[str, Any] = {**defaults(self._decides), **dict(given)}
         operands = [self.parameters[position] for position in self.operand_positions]
         results = (*self.outputs, *self.extras)
+        known["needed"] = tuple([bool(needed >> number & 1) for number in range(len(self.differentiable))])
         for name, value in tuple(known.items()):
             if isinstance(value, Layout):
                 known[f"{name}_shape"], known[f"{name}_layout"] = value.shape, value

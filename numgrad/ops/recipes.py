@@ -77,7 +77,8 @@ class RuleRecipe(Recipe):
         self, node_class: type[Any], saved: Mapping[str, int], constants: Mapping[str, Any],
         rules: Sequence[tuple[Any, Sequence[str]] | None],
     ):
-        shown = {name: value for name, value in constants.items() if not isinstance(value, Layout)}
+        hidden = [name for name, value in constants.items() if name == "needed" or isinstance(value, Layout)]
+        shown = {name: value for name, value in constants.items() if name not in hidden}
         super().__init__(node_class, list(saved), list(saved.values()), shown)
         order = ["grad", *saved, *constants]
         self.known = tuple(constants.values())
