@@ -7,10 +7,10 @@ makes the public function, the method, the node class and, for pointwise operati
 A rule's parameter names say what the node keeps for it: ``grad`` is the gradient of the output, an input's name
 the input, ``out`` the output (or an output's name, if there are several), another parameter's name its value,
 ``input_shape`` an input's shape alone and, where the operation is planned, ``input_layout`` its layout.  A joint rule
-may ask which gradients are ``needed``.  Rules call operations of this table, so a second derivative is recorded like any
-other computation.  An input has a rule or is declared non-differentiable.  That of a pointwise operation may return the
-number 0 where the operation is constant in the input: then the gradient is 0 for an infinite ``grad``, too, of which
-``grad * 0`` would make NaN.  No rule undoes broadcasting: the engine does, once for all.
+may ask which gradients are ``needed``.  Rules call operations of this table, so a second derivative is recorded like
+any other computation.  An input has a rule or is declared non-differentiable.  That of a pointwise operation may
+return the number 0 where the operation is constant in the input: then the gradient is 0 for an infinite ``grad``, too,
+of which ``grad * 0`` would make NaN.  No rule undoes broadcasting: the engine does, once for all.
 """
 
 from __future__ import annotations
