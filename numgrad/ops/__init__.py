@@ -8,7 +8,18 @@ operations it needs.
 from .. import _interchange, _numpy
 from . import aliases, copying, moving, operators, overloads, overwriting, promotion, protocol
 from .creation import filled, from_data, multinomial, random_states, random_tensors, ranges
-from .indexing import advanced, gathering, masking, one_hot, places, scattering, selecting, subscript, updating
+from .indexing import (
+    advanced,
+    gathering,
+    masking,
+    one_hot,
+    picking,
+    places,
+    scattering,
+    selecting,
+    subscript,
+    updating,
+)
 from .matrices import addmm, checks, contractions, einsum, matmul
 from .network import (
     attention,

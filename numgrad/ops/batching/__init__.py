@@ -1,1 +1,1 @@
-"""Operations under ``vmap``: how each call is done for all examples at once, and the rules of those that need one."""
+"""Operations under ``vmap``: how each call is done for all examples at once; rules stand beside the operations."""

@@ -1,4 +1,4 @@
-"""Which function does a call under ``vmap``, by its kind; the rules of the operations are imported with it."""
+"""Which function does a call under ``vmap``, by its kind."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from ...autograd.function_tangents import FunctionCall
 from ..batches import Batched
 from ..overwriting import OverwriteCall
 from ..transforms import ChangeCall, GeneralCall, PointwiseCall, ShapeCall
-from . import places  # noqa: F401 - the rules
 from .calls import change, general, overwrite, pointwise, reshape_in_place
 from .functions import batched_function
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ... import devices
 from ..._device import CPU
-from ..._layout import Layout, all_dims, broadcast_shapes, broadcasts, layout_of
+from ..._layout import Layout, all_dims, broadcast_shapes, layout_of
 from ..._tensor import Tensor, check_in_place, fresh, tensor_of
 from ..._types import bool_, int32, int64, tensor_type, uint8
 from ...autograd.grad_mode import ORDINARY, state
@@ -22,89 +22,18 @@ from ..dispatch import caller, change
 from ..entries import Entries
 from ..examples import refused
 from ..moving import placed
-from ..new import zeros_of
 from ..one_device import check_one_device
-from ..planned import planned
 from ..pointwise.arithmetic import add, mul
 from ..pointwise.comparison import choose, lt
 from ..sharing import check_apart
 from ..table import public
-from .places import expanded_layout, finder, index_reader, part_shape, picker, putter
-from .updating import check_held, updating
+from .picking import index_op, index_put_op
+from .places import expanded_layout, finder, index_reader
+from .updating import check_held
 
-__all__ = ["index_backward", "index_op", "index_put_op", "indexed", "mask_places", "only_tensors", "write_selected"]
+__all__ = ["indexed", "mask_places", "only_tensors", "write_selected"]
 
 Ints = tuple[int, ...]
-
-
-@planned("IndexBackward0", inputs=["input", "places"], nondifferentiable=["places"], linear=True)
-def index_op(input: Layout, places: Layout, dims: Ints, distinct: bool) -> Any:
-    return picker(input, places, dims)
-
-
-@index_op.gradient("input")
-def _(grad, places, input_shape, dims, distinct):
-    return index_backward(grad, places, input_shape, dims, distinct)
-
-
-def _saved_indices(node: Any) -> tuple[Tensor | None, ...]:
-    """The places as an index for each dimension, None for one that has none: what PyTorch's node saves.
-
-    Raises:
-        RuntimeError: they were freed by an earlier backward.
-    """
-    saved = {**node.constants, **node.unpack()}
-    places, dims = saved["places"], saved["dims"]
-    if len(dims) == 1:
-        return (*[None] * dims[0], places)
-    indices: list[Tensor | None] = [None] * (dims[-1] + 1 if dims else 0)
-    for dim in reversed(dims):
-        extent = saved["input_shape"][dim]
-        indices[dim] = places % extent
-        places = places // extent
-    return tuple(indices)
-
-
-index_op.node_class._saved_indices = property(_saved_indices)  # type: ignore[attr-defined]
-
-
-@planned("IndexPutImplBackward0", inputs=["grad_output", "places"], nondifferentiable=["places"], linear=True)
-def index_backward(grad_output: Layout, places: Layout, shape: Ints, dims: Ints, distinct: bool) -> Any:
-    """Zeros of ``shape`` with the gradient added at the places."""
-    layout = layout_of(grad_output.type, shape)
-    put = putter(layout, places, dims, grad_output, not distinct, distinct)
-
-    def launch(grad_output: Tensor, places: Tensor) -> Any:
-        memory = devices.zeros(shape, layout.type)
-        put(tensor_of(layout, memory), places, grad_output)
-        return memory
-
-    return layout, launch
-
-
-@index_backward.gradient("grad_output")
-def _(grad, places, dims, distinct):
-    return index_op(grad, places, dims, distinct)
-
-
-@updating("IndexPutBackward0", inputs=["input", "places", "values"], nondifferentiable=["places"], kept=True)
-def index_put_op(
-    input: Layout, places: Layout, values: Layout, dims: Ints, accumulate: bool, distinct: bool
-) -> Any:
-    _check_shape(input, places, values, dims)
-    put = putter(input, places, dims, values, accumulate, distinct)
-    return lambda input, places, values, target: put(target, places, values)
-
-
-@index_put_op.gradient("input")
-def _(grad, places, dims, accumulate, distinct):
-    """``index_put(grad, places, 0)``; ``grad`` itself where values were added."""
-    return grad if accumulate else index_put_op(grad, places, zeros_of((), grad._layout.type), dims, False, distinct)
-
-
-@index_put_op.gradient("values")
-def _(grad, places, dims, distinct):
-    return index_op(grad, places, dims, distinct)  # the engine sums over what was repeated
 
 
 class Selection(NamedTuple):
@@ -369,16 +298,6 @@ def _checked_values(input: Tensor, indices: Sequence[Tensor | None], selection: 
             check_one_device(input, values)
         values = placed(values, layout.type.device)
     return values
-
-
-def _check_shape(input: Layout, places: Layout, values: Layout, dims: Ints) -> None:
-    """Raise unless values broadcast to the part at the places."""
-    part = part_shape(input.shape, dims, places.shape)
-    if not broadcasts(values.shape, part):
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
-            f"shape {list(part)}"
-        )
 
 
 def write_selected(

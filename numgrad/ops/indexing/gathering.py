@@ -10,6 +10,7 @@ from ..._layout import Layout, broadcast_shapes, layout_of, normal_dim, numel
 from ..._tensor import Tensor, tensor_of
 from ..._types import TensorType, int32, int64, tensor_type
 from ...autograd.grad_mode import state
+from ..batches import aligned, expanded, physical, size_of
 from ..copying import filling, row_reader, writer
 from ..examples import each
 from ..lookup import lookup
@@ -20,7 +21,7 @@ from ..pointwise.arithmetic import mul, reciprocal
 from ..pointwise.comparison import eq, where
 from ..shapes.views import expand_op, reshape, unsqueeze_op
 from ..table import public
-from .advanced import index_backward, index_op
+from .picking import index_backward, index_op, own_places
 from .places import index_reader, picker
 from .updating import number_row
 
@@ -236,6 +237,12 @@ def embedding_op(
     return picker(weight, indices, (0,), negative=False)
 
 
+@embedding_op.batched
+def _(weight, indices, padding_idx, scale_grad_by_freq, sparse=False):
+    count, width = weight._layout.shape
+    return index_op(reshape(physical(weight), (-1, width)), own_places(indices, count, False), (0,), False)
+
+
 @embedding_op.gradient("weight")
 def _(grad, indices, weight_shape, padding_idx, scale_grad_by_freq):
     return embedding_dense_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
@@ -262,6 +269,17 @@ def embedding_dense_backward(
         return memory
 
     return out, launch
+
+
+@embedding_dense_backward.batched
+def _(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
+    grads, own = expanded(grad_output), own_places(indices, num_weights)
+    size, width = size_of(indices), grads._layout.shape[-1]
+    if padding_idx >= 0:
+        padding = eq(aligned(indices, len(indices._layout.shape)), padding_idx)
+        grads = where(unsqueeze_op(padding, len(padding._layout.shape)), 0, grads)
+    result = embedding_dense_backward(grads, own, size * num_weights, -1, scale_grad_by_freq)
+    return reshape(result, (size, num_weights, width))
 
 
 @embedding_dense_backward.gradient("grad_output")

@@ -12,6 +12,7 @@ from ..._layout import Layout, all_dims, broadcast_shapes, layout_of, outgrown
 from ..._tensor import Tensor, fresh, strided, tensor_of
 from ..._types import bool_, int32, int64, tensor_type, to_device, to_dtype, uint8
 from ..arguments import checked
+from ..batches import aligned, expanded, is_shared
 from ..copying import convert, row_of, row_reader, write
 from ..examples import dynamic
 from ..lookup import lookup
@@ -38,10 +39,22 @@ def masked_fill_number(input: Layout, mask: Layout, value: type) -> Any:
     return out, _filler(input, mask, value, out, False)
 
 
+@masked_fill_number.batched
+def _(input, mask, value):
+    rank = max(len(input._layout.shape), len(mask._layout.shape))
+    given = expanded(input) if is_shared(input) else aligned(input, rank)
+    return masked_fill_number(given, aligned(mask, rank), value)
+
+
 @planned("MaskedFillBackward1", inputs=["input", "mask", "value"], nondifferentiable=["mask"])
 def masked_fill_tensor(input: Layout, mask: Layout, value: Layout) -> Any:
     out = layout_of(input.type, broadcast_shapes(input.shape, mask.shape))
     return out, _filler(input, mask, value, out, False)
+
+
+@masked_fill_tensor.decomposed
+def _(input, mask, value):
+    return choose(mask, convert(value, input.dtype), input)
 
 
 @masked_fill_number.changing
@@ -144,6 +157,16 @@ def masked_select_op(input: Layout, mask: Layout) -> Any:
         return layout, pick(input, places)
 
     return None, launch
+
+
+@masked_select_op.batched
+def _(input, mask):
+    if is_shared(mask):
+        return NotImplemented
+    raise RuntimeError(
+        "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for "
+        "each batch this would return a differently shaped Tensor. Use where() to keep the shape."
+    )
 
 
 @masked_select_op.gradient("input")

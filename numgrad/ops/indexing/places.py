@@ -22,12 +22,12 @@ from ..copying import row_reader
 from ..one_device import check_one_device
 from .updating import number_row
 
-__all__ = ["expanded_layout", "finder", "index_reader", "part_shape", "picker", "putter"]
+__all__ = ["expanded_layout", "finder", "index_reader", "part_shape", "picker", "places_begin", "putter"]
 
 Ints = tuple[int, ...]
 
 
-def _first(dims: Ints) -> int:
+def places_begin(dims: Ints) -> int:
     """Where in the part the dimensions of the places begin."""
     return dims[0] if dims and dims[-1] - dims[0] + 1 == len(dims) else 0
 
@@ -35,7 +35,7 @@ def _first(dims: Ints) -> int:
 def part_shape(shape: Ints, dims: Ints, places: Ints) -> Ints:
     """The shape of the part at places of shape ``places``."""
     rest = tuple([extent for d, extent in enumerate(shape) if d not in dims])
-    first = _first(dims)
+    first = places_begin(dims)
     return rest[:first] + places + rest[first:]
 
 
@@ -63,7 +63,7 @@ class _Walk(NamedTuple):
 @functools.lru_cache(maxsize=4096)
 def _walk(shape: Ints, strides: Ints, dims: Ints, places: Ints, new: bool) -> _Walk:
     """How to go through a part: in the order of a new tensor's memory if ``new``, else in row-major order."""
-    first = _first(dims)
+    first = places_begin(dims)
     rest = [step for d, step in enumerate(strides) if d not in dims]
     extents = part_shape(shape, dims, places)
     steps = [*rest[:first], *[0] * len(places), *rest[first:]]

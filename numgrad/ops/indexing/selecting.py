@@ -14,6 +14,7 @@ from ..arguments import checked
 from ..batches import is_mapped
 from ..copying import repeated_zero, row_of, row_reader
 from ..lookup import lookup
+from ..matrices.matmul import times
 from ..new import zeros_of
 from ..operation import operation
 from ..planned import planned
@@ -23,8 +24,9 @@ from ..shapes.views import reshape
 from ..sharing import check_apart
 from ..table import attach, public, public_functions
 from .gathering import beyond, check_index_dtype
+from .picking import check_places, index_op, index_put_op
 from .places import picker, putter
-from .updating import as_number, check_held, in_place, number_in, updating
+from .updating import as_number, check_held, in_place, number_as, number_in, updating
 
 __all__ = ["index_add", "index_copy", "index_fill", "index_select"]
 
@@ -39,6 +41,28 @@ def _dims(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
 def index_select_op(input: Layout, index: Layout, dim: int) -> Any:
     shape = (index.size,) if input.shape else ()
     return picker(input, index, _dims(input.shape, dim), shape, negative=False, row_major=True)
+
+
+@index_select_op.decomposed
+def _(input, index, dim):
+    row = _as_row(input)
+    check_places(index, row._layout.shape[dim], False)
+    found = index_op(row, _as_row(index), (dim,), False)
+    return found if input._layout.shape else reshape(found, ())
+
+
+def _as_row(input: Tensor) -> Tensor:
+    return input if input._layout.shape else reshape(input, (1,))
+
+
+def _written(
+    input: Tensor, index: Tensor, values: Tensor, dim: int, accumulate: bool, negative: bool = False
+) -> Tensor:
+    """The input with values written, or added, at the indices of a dimension: by operations."""
+    if not input._layout.shape:
+        return reshape(_written(_as_row(input), index, values, 0, accumulate, negative), ())
+    check_places(index, input._layout.shape[dim], negative)
+    return index_put_op(input, _as_row(index), values, (dim,), accumulate, False)
 
 
 @index_select_op.gradient("input")
@@ -66,6 +90,11 @@ def index_add_op(input: Layout, index: Layout, source: Layout, dim: int, alpha: 
     return lambda input, index, source, target: write(input, index, tensor_of(scaled, scale(source, factor)), target)
 
 
+@index_add_op.decomposed
+def _(input, index, source, dim, alpha):
+    return _written(input, index, times(source, alpha), dim, True)
+
+
 @index_add_op.gradient("input")
 def _(grad):
     return grad
@@ -83,6 +112,11 @@ def index_copy_op(input: Layout, index: Layout, source: Layout, dim: int) -> Any
     return _writer(input, index, source, dim)
 
 
+@index_copy_op.decomposed
+def _(input, index, source, dim):
+    return _written(input, index, source, dim, False)
+
+
 @index_copy_op.gradient("source")
 def _(grad, dim, index):
     return index_select_op(grad, index, dim)
@@ -91,6 +125,11 @@ def _(grad, dim, index):
 @updating("IndexFillBackward0", inputs=["input", "index"], nondifferentiable=["index"], numbers=["value"], kept=True)
 def index_fill_number(input: Layout, index: Layout, dim: int, value: Any) -> Any:
     return _filler(input, index, None, dim)
+
+
+@index_fill_number.decomposed
+def _(input, index, dim, value):
+    return _written(input, index, number_as(value, input), dim, False, True)
 
 
 @updating("IndexFillBackward1", inputs=["input", "index", "value"], nondifferentiable=["index"], kept=True)
@@ -102,6 +141,11 @@ def index_fill_tensor(input: Layout, index: Layout, value: Layout, dim: int) -> 
         fill(input, index, value, target)
 
     return launch
+
+
+@index_fill_tensor.decomposed
+def _(input, index, value, dim):
+    return _written(input, index, value, dim, False, True)
 
 
 def _filler(input: Layout, index: Layout, value: Layout | None, dim: int) -> Callable[..., None]:
@@ -146,6 +190,11 @@ def take_op(input: Layout, index: Layout) -> Any:
     """
     _check_flat_index(input, index, "take")
     return picker(input, index, all_dims(input.shape))
+
+
+@take_op.decomposed
+def _(input, index):
+    return index_op(reshape(input, (input._layout.size,)), index, (0,), False)
 
 
 @take_op.gradient("input")

@@ -9,12 +9,12 @@ from ..._layout import Layout, layout_of, numel
 from ..._tensor import Tensor, tensor_of
 from ...autograd.grad_mode import GRAD, LEVELS, state
 from ...autograd.origins import UNRECORDED
-from ..batches import is_batched, physical_of
+from ..batches import aligned, is_batched, is_shared, physical, physical_of
 from ..copying import convert, row_of, row_reader
 from ..dispatch import perform
 from ..entries import Entry
-from ..indexing.advanced import index_op
 from ..indexing.gathering import gather_op
+from ..indexing.picking import index_op
 from ..one_device import check_one_device
 from ..planned import Planned, planned
 from ..pointwise.arithmetic import div, mul, neg
@@ -158,6 +158,14 @@ def _operations(name: str, node: str) -> tuple[Planned, Planned]:
     def _(grad, target, weight, total_weight, ignored, reduction):
         """``-grad[target] * weight[target]``, over the total weight for a mean."""
         return _averaged(grad, target, weight, total_weight, ignored, reduction)
+
+    @nll_loss_backward.batched
+    def _(grad_output, target, weight, total_weight, shape, ignored, reduction):
+        if grad_output._layout.shape or not all(map(is_shared, (target, weight, total_weight))):
+            return NotImplemented
+        one, shared = physical(grad_output).new_ones(()), map(physical, (target, weight, total_weight))
+        slopes = nll_loss_backward(one, *shared, shape, ignored, reduction)  # it is linear
+        return mul(aligned(grad_output, len(shape)), slopes)
 
     return op, nll_loss_backward
 

@@ -1,0 +1,205 @@
+"""Reading and writing at places, which count elements along some dimensions together: the entries of the table.
+
+Under ``vmap`` the batch becomes one more dimension that the places count along.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import devices
+from ..._layout import Layout, broadcasts, contiguous_strides, layout_of, numel
+from ..._tensor import Tensor, tensor_of
+from ..._types import int64
+from ..batches import aligned, expanded, is_shared, physical, physical_of, size_of
+from ..copying import contiguous_op, convert, row_of
+from ..creation.ranges import arange
+from ..new import zeros_of
+from ..planned import planned
+from ..pointwise.arithmetic import add
+from ..pointwise.comparison import choose, lt
+from ..shapes.views import expand_op, permute_op, reshape, unsqueeze_op
+from .places import part_shape, picker, places_begin, putter
+from .updating import updating
+
+__all__ = ["check_places", "index_backward", "index_op", "index_put_op", "own_places"]
+
+Ints = tuple[int, ...]
+
+
+@planned("IndexBackward0", inputs=["input", "places"], nondifferentiable=["places"], linear=True)
+def index_op(input: Layout, places: Layout, dims: Ints, distinct: bool) -> Any:
+    return picker(input, places, dims)
+
+
+@index_op.batched
+def _(input, places, dims, distinct):
+    shape, rank = input._layout.shape, len(places._layout.shape)
+    if is_shared(input):
+        part = index_op(physical(input), physical(places), dims, False)
+        first = places_begin(dims)
+        return _row_major(permute_op(part, (first, *[d for d in range(len(part._layout.shape)) if d != first])))
+    turned = permute_op(expanded(input), _order(len(shape), dims))
+    part = index_op(turned, *_turned_places(places, shape, dims), distinct)
+    return _row_major(permute_op(part, _inverse(_places_first(part, dims, rank))))
+
+
+@index_op.gradient("input")
+def _(grad, places, input_shape, dims, distinct):
+    return index_backward(grad, places, input_shape, dims, distinct)
+
+
+def _saved_indices(node: Any) -> tuple[Tensor | None, ...]:
+    """The places as an index for each dimension, None for one that has none: what PyTorch's node saves.
+
+    Raises:
+        RuntimeError: they were freed by an earlier backward.
+    """
+    saved = {**node.constants, **node.unpack()}
+    places, dims = saved["places"], saved["dims"]
+    if len(dims) == 1:
+        return (*[None] * dims[0], places)
+    indices: list[Tensor | None] = [None] * (dims[-1] + 1 if dims else 0)
+    for dim in reversed(dims):
+        extent = saved["input_shape"][dim]
+        indices[dim] = places % extent
+        places = places // extent
+    return tuple(indices)
+
+
+index_op.node_class._saved_indices = property(_saved_indices)  # type: ignore[attr-defined]
+
+
+@planned("IndexPutImplBackward0", inputs=["grad_output", "places"], nondifferentiable=["places"], linear=True)
+def index_backward(grad_output: Layout, places: Layout, shape: Ints, dims: Ints, distinct: bool) -> Any:
+    """Zeros of ``shape`` with the gradient added at the places."""
+    layout = layout_of(grad_output.type, shape)
+    put = putter(layout, places, dims, grad_output, not distinct, distinct)
+
+    def launch(grad_output: Tensor, places: Tensor) -> Any:
+        memory = devices.zeros(shape, layout.type)
+        put(tensor_of(layout, memory), places, grad_output)
+        return memory
+
+    return layout, launch
+
+
+@index_backward.batched
+def _(grad_output, places, shape, dims, distinct):
+    order = _order(len(shape), dims)
+    wide, grads = (size_of(grad_output), *shape), expanded(grad_output)
+    grads = permute_op(grads, _places_first(grads, dims, len(places._layout.shape)))
+    own, along = _turned_places(places, shape, dims)
+    return permute_op(index_backward(grads, own, tuple([wide[d] for d in order]), along, distinct), _inverse(order))
+
+
+@index_backward.gradient("grad_output")
+def _(grad, places, dims, distinct):
+    return index_op(grad, places, dims, distinct)
+
+
+@updating("IndexPutBackward0", inputs=["input", "places", "values"], nondifferentiable=["places"], kept=True)
+def index_put_op(
+    input: Layout, places: Layout, values: Layout, dims: Ints, accumulate: bool, distinct: bool
+) -> Any:
+    _check_shape(input, places, values, dims)
+    put = putter(input, places, dims, values, accumulate, distinct)
+    return lambda input, places, values, target: put(target, places, values)
+
+
+def _check_shape(input: Layout, places: Layout, values: Layout, dims: Ints) -> None:
+    """Raise unless values broadcast to the part at the places."""
+    part = part_shape(input.shape, dims, places.shape)
+    if not broadcasts(values.shape, part):
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+            f"shape {list(part)}"
+        )
+
+
+@index_put_op.batched
+def _(input, places, values, dims, accumulate, distinct):
+    shape, rank = input._layout.shape, len(places._layout.shape)
+    order = _order(len(shape), dims)
+    part = part_shape(shape, dims, places._layout.shape)
+    given = aligned(values, len(part))
+    if is_shared(values):
+        given = unsqueeze_op(given, 0)
+    given = expand_op(given, (size_of(input), *part))
+    given = permute_op(given, _places_first(given, dims, rank))
+    own, turned = own_places(places, _count(shape, dims)), permute_op(expanded(input), order)
+    return permute_op(index_put_op(turned, own, given, _indexed(dims), accumulate, distinct), _inverse(order))
+
+
+@index_put_op.gradient("input")
+def _(grad, places, dims, accumulate, distinct):
+    """``index_put(grad, places, 0)``; ``grad`` itself where values were added."""
+    return grad if accumulate else index_put_op(grad, places, zeros_of((), grad._layout.type), dims, False, distinct)
+
+
+@index_put_op.gradient("values")
+def _(grad, places, dims, distinct):
+    return index_op(grad, places, dims, distinct)  # the engine sums over what was repeated
+
+
+# -- under ``vmap`` -----------------------------------------------------------------------------------------------
+
+
+def _order(rank: int, dims: Ints) -> Ints:
+    """The order of a physical tensor's dimensions in which ``dims`` of the examples come first after the batch."""
+    return (0, *[d + 1 for d in dims], *[d + 1 for d in range(rank) if d not in dims])
+
+
+def _inverse(order: Ints) -> Ints:
+    return tuple([order.index(d) for d in range(len(order))])
+
+
+def _places_first(part: Tensor, dims: Ints, rank: int) -> Ints:
+    """The order of a physical part's dimensions in which those of the places, ``rank`` many, follow the batch."""
+    first = places_begin(dims)
+    return _order(len(part._layout.shape) - 1, tuple(range(first, first + rank)))
+
+
+def _turned_places(places: Tensor, shape: Ints, dims: Ints) -> tuple[Tensor, Ints]:
+    """The places in a physical tensor whose ``dims`` follow the batch, and the dimensions that they count along."""
+    if is_shared(places):
+        return physical(places), tuple(range(1, len(dims) + 1))
+    return own_places(places, _count(shape, dims)), _indexed(dims)
+
+
+def _count(shape: Ints, dims: Ints) -> int:
+    return numel(tuple([shape[d] for d in dims]))
+
+
+def own_places(places: Tensor, count: int, negative: bool = True) -> Tensor:
+    """The places of all examples, each of ``count`` elements, as places among those of all examples.
+
+    Raises:
+        OutOfBoundsError: one leads outside of its example, or is below 0 and may not be ``negative``.
+    """
+    found = expanded(places)
+    check_places(places, count, negative)
+    found = choose(lt(found, 0), add(found, count), found)  # indices may be negative
+    starts = arange(found._layout.shape[0], device=found.device) * count
+    return add(found, reshape(starts, (found._layout.shape[0], *(1,) * len(places._layout.shape))))
+
+
+def check_places(index: Tensor, size: int, negative: bool) -> None:
+    """Raise unless all lie within ``size``, counted from the end if they may be ``negative``.
+
+    Raises:
+        OutOfBoundsError: one does not.
+    """
+    wrong = devices.outside(row_of(convert(physical_of(index), int64)), -size if negative else 0, size)
+    if wrong is not None:
+        raise devices.OutOfBoundsError(wrong, size)
+
+
+def _indexed(dims: Ints) -> Ints:
+    """The batch dimension and those of the places, which follow it."""
+    return tuple(range(len(dims) + 1))
+
+
+def _row_major(part: Tensor) -> Tensor:
+    """A physical part that lies as it would without ``vmap``: what follows may be a view of its memory."""
+    return part if part._layout.strides == contiguous_strides(part._layout.shape) else contiguous_op(part)
