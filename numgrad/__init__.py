@@ -70,7 +70,7 @@ cfloat, cdouble = complex64, complex128
 __all__ = [
     "Generator", "OutOfMemoryError", "Size", "Tensor", "accelerator", "are_deterministic_algorithms_enabled",
     "autograd", "bool", "cdouble", "cfloat", "complex64", "complex128", "contiguous_format", "cuda", "data",
-    "default_generator", "device", "double", "dtype", "e", "enable_grad", "explain", "finfo", "float", "float32",
+    "default_generator", "device", "double", "dtype", "e", "enable_grad", "explain", "fft", "finfo", "float", "float32",
     "float64", "from_dlpack", "func", "get_default_device", "get_default_dtype", "iinfo", "inf", "inference_mode",
     "initial_seed", "inspect", "int", "int8", "int16", "int32", "int64", "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled", "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled",
@@ -85,13 +85,13 @@ __all__ = [
 #: or that has it.
 _LATER = {
     "OutOfMemoryError": "cuda", "accelerator": "accelerator", "cuda": "cuda", "data": "data", "explain": "_explain",
-    "func": "func", "inspect": "_inspect", "linalg": "linalg", "load": "serialization", "nn": "nn", "optim": "optim",
-    "profiler": "profiler", "save": "serialization", "serialization": "serialization", "special": "special",
-    "utils": "utils", "viz": "viz", "vmap": "func", "_vmap_internals": "_vmap_internals",
+    "fft": "fft", "func": "func", "inspect": "_inspect", "linalg": "linalg", "load": "serialization", "nn": "nn",
+    "optim": "optim", "profiler": "profiler", "save": "serialization", "serialization": "serialization",
+    "special": "special", "utils": "utils", "viz": "viz", "vmap": "func", "_vmap_internals": "_vmap_internals",
 }
 
 if TYPE_CHECKING:
-    from . import accelerator, cuda, data, func, linalg, nn, optim, profiler, special, utils, viz
+    from . import accelerator, cuda, data, fft, func, linalg, nn, optim, profiler, special, utils, viz
     from . import serialization as serialization
     from ._explain import explain
     from ._inspect import inspect

@@ -1,4 +1,4 @@
-"""Norms, under the names of PyTorch's ``torch.linalg``."""
+"""Norms and systems of linear equations, under the names of PyTorch's ``torch.linalg``."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ from ._layout import normal_dim as _normal_dim
 from ._missing import found_later as _found_later
 from ._tensor import Tensor
 from ._types import to_dtype as _to_dtype
+from .devices import LinAlgError
 from .ops.arguments import checked as _checked
 from .ops.copying import convert as _convert
+from .ops.matrices.solving import linalg_solve_op as _solve_op
 from .ops.pointwise.arithmetic import abs as _abs
 from .ops.reductions.extremes import amax as _amax
 from .ops.reductions.extremes import amin as _amin
 from .ops.reductions.norms import vector_norm
 from .ops.reductions.sums import sum as _sum
 
-__all__ = ["matrix_norm", "norm", "vector_norm"]
+__all__ = ["LinAlgError", "matrix_norm", "norm", "solve", "vector_norm"]
+
+solve = _solve_op.public
 
 
 @_checked

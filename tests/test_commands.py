@@ -103,6 +103,10 @@ def test_the_table_of_operations(run):
     ]
     assert "gradient of other: grad * conj(input)" in result.stdout
     assert "softmax(input, dim)  SoftmaxBackward0" in result.stdout
+    assert run("ops", "linalg_solve").stdout.splitlines()[:2] == [
+        "linalg_solve(A, B, left=True)  LinalgSolveExBackward0", "    on the host: numpy.linalg.solve",
+    ]
+    assert "on the host" not in result.stdout
     assert "Unlike PyTorch, which leaves it open" in run("ops", "topk").stdout
     everything = run("ops")
     assert everything.returncode == 0, everything.stderr

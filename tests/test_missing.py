@@ -14,8 +14,8 @@ import numgrad
 
 #: Modules that only gather names, and those that have code of their own as well.
 GATHERING = [
-    "", "accelerator", "autograd", "cuda", "data", "func", "linalg", "nn", "nn.functional", "nn.utils", "optim",
-    "optim.lr_scheduler", "special", "utils", "utils.checkpoint", "utils.data", "viz",
+    "", "accelerator", "autograd", "cuda", "data", "fft", "func", "linalg", "nn", "nn.functional", "nn.utils",
+    "optim", "optim.lr_scheduler", "special", "utils", "utils.checkpoint", "utils.data", "viz",
 ]
 LISTING = [*GATHERING, "nn.init"]
 

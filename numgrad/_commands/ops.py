@@ -50,6 +50,8 @@ def entry(op: Op) -> Iterator[str]:
     yield f"{_signature(public_name(op), op.function)}  {op.node_class.__name__}"
     if isinstance(op, Pointwise):
         yield f"    = {formula(op.function)}"
+    if op.host is not None:
+        yield f"    on the host: {op.host.library}"
     for name in op.inputs:
         rule = op.rules.get(name)
         yield f"    gradient of {name}: {'none' if rule is None else rule_formula(rule)}"

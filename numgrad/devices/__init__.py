@@ -21,6 +21,7 @@ from .compiling import kernel_listeners as kernel_listeners
 from .cpu import *  # noqa: F403
 from .cuda_text import cuda_text as cuda_text
 from .cuda_text import ptx as ptx
+from .host_functions import *  # noqa: F403
 from .memory import check_countable as check_countable
 from .memory import from_numpy as from_numpy
 from .memory import out_of_memory as out_of_memory

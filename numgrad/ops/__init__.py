@@ -20,7 +20,7 @@ from .indexing import (
     subscript,
     updating,
 )
-from .matrices import addmm, checks, contractions, einsum, matmul
+from .matrices import addmm, checks, contractions, einsum, matmul, solving
 from .network import (
     attention,
     binary_losses,
@@ -75,6 +75,7 @@ from .shapes import (
     windows,
     written_parts,
 )
+from .spectral import fourier
 from .table import ops, public_functions
 
 __all__ = ["ops", "public_functions"]

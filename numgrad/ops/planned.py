@@ -28,6 +28,7 @@ from typing import Any
 from .._layout import Layout
 from .._tensor import Tensor, check_in_place
 from ..autograd.grad_mode import TRANSFORMED, state
+from ..devices.host import HostFunction
 from .arguments import declared_arguments, defaults
 from .dispatch import change, perform, result_of
 from .entries import Entries, Entry
@@ -62,6 +63,7 @@ class Planned(Op):
         shapes: parameters that are shapes.
         batch: how many leading dimensions of each input and result are a batch, 1 for those that need just that.
         shared: inputs in which no examples may stand.
+        host: what launches it, where no kernel does: then ``prepare`` returns the layout alone.
 
     It is called with positional arguments only.
 
@@ -98,6 +100,7 @@ class Planned(Op):
         shapes: Sequence[str] = (),
         batch: int = 0,
         shared: Sequence[str] = (),
+        host: HostFunction | None = None,
     ):
         self.outputs = tuple(outputs)
         self.extras = tuple(extras)
@@ -115,6 +118,7 @@ class Planned(Op):
         self.statics: Mapping[str, Any] = {}
         super().__init__(prepare, node, inputs, nondifferentiable)
         self._decides = self.prepare = prepare
+        self.host = host
         self.function = functools.update_wrapper(functools.partial(self.unrecorded), prepare)
         #: The positions among the arguments of what ``launch`` is given.
         self.operand_positions = tuple([self.parameters.index(name) for name in (*self.inputs, *numbers)])
@@ -209,7 +213,13 @@ class Planned(Op):
         for position in self.operand_positions:
             if given[position].__class__ in NUMBERS and not self.view:
                 given[position] = given[position].__class__
-        layout, launch = (given[0], self.prepare_change(*given)) if in_place else self.prepare(*given)
+        if in_place:
+            layout, launch = given[0], self.prepare_change(*given)
+        elif self.host is None:
+            layout, launch = self.prepare(*given)
+        else:
+            layout = self.prepare(*given)
+            launch = self.host.launcher(layout, given, self.operand_positions)
         several = layout.__class__ is tuple
         outputs = layout if several else (layout or given[0],)
         recorded = bool(self.rules) and any(own.type.dtype.differentiable for own in outputs)

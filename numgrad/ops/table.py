@@ -22,6 +22,7 @@ from typing import Any
 from .._tensor import Tensor
 from ..autograd.node import Node
 from ..autograd.operations import operations
+from ..devices.host import HostFunction
 from .arguments import check_arguments, checked, wrong_kind
 from .nodes import OpNode, show_saved
 
@@ -56,6 +57,7 @@ class Op:
         joint: whether one rule returns the gradients for all inputs.
         extras: the names of results, after the others, that have no gradient.
         graded: how many of the results may have one; None for all.
+        host: the library's function that computes it on the CPU, on any device, where there is no kernel.
     """
 
     node_base: type[OpNode]
@@ -63,6 +65,7 @@ class Op:
     joint = False
     extras: tuple[str, ...] = ()
     graded: int | None = None
+    host: HostFunction | None = None
 
     def __init__(self, function: Callable[..., Any], node: str, inputs: Sequence[str], fixed: Sequence[str]):
         self.name = function.__name__

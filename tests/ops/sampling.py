@@ -197,8 +197,8 @@ class Sample:
     refused: tuple[str, ...]
     #: The dtype of the outputs, where it does not follow from the inputs'.
     dtype: str | None
-    #: How the outputs lie in memory: "contiguous", "kept" (as the inputs), "view" (as NumPy's view does), or "taken"
-    #: (the memory of the input, which must be contiguous).
+    #: How the outputs lie in memory: "contiguous", "kept" (as the inputs), "reference" (as the reference's outputs),
+    #: "view" (as NumPy's view does), or "taken" (the memory of the input, which must be contiguous).
     memory: str
     args: tuple = ()
     statics: dict = field(default_factory=dict)

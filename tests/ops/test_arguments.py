@@ -9,18 +9,19 @@ from typing import get_args, get_origin, get_type_hints
 import pytest
 
 import numgrad
-from numgrad import Tensor, linalg, nn, special, tensor
+from numgrad import Tensor, fft, linalg, nn, special, tensor
 from numgrad.ops.elementwise import Pointwise
 from numgrad.ops.table import public_functions
 
-MODULES = {"": numgrad, "nn.functional.": nn.functional, "linalg.": linalg, "special.": special}
+MODULES = {"": numgrad, "nn.functional.": nn.functional, "fft.": fft, "linalg.": linalg, "special.": special}
 
 
 def functions():
     """All public functions and methods of which something is declared, by name."""
     found = {name: function for name, function in public_functions.items() if inspect.isfunction(function)}
     for prefix, module in MODULES.items():
-        found |= {prefix + name: getattr(module, name) for name in module.__all__ if prefix}
+        own = {prefix + name: getattr(module, name) for name in module.__all__ if prefix}
+        found |= {name: function for name, function in own.items() if not isinstance(function, type)}
     for name in dir(Tensor):
         method = inspect.getattr_static(Tensor, name)
         if inspect.isfunction(method) and method.__module__.startswith("numgrad.ops") and not name.startswith("_"):

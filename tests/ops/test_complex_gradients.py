@@ -23,7 +23,7 @@ _REAL = """
 REAL = set(_REAL.split())
 
 #: Entries that make complex numbers of real ones.
-MAKING = {"complex_op", "polar_op", "view_as_complex_op"}
+MAKING = {"complex_op", "fft_r2c", "polar_op", "view_as_complex_op"}
 
 
 def takes_complex(op):

@@ -74,7 +74,7 @@ def names_for(op):
     if isinstance(op, Pointwise):
         return {"grad", "out", *op.inputs, *op.statics}
     inputs = [f"{name}_{what}" for name in op.inputs for what in ("shape", "layout")]
-    return {"grad", *op.outputs, *op.extras, *op.parameters, *inputs}
+    return {"grad", *op.outputs, *op.extras, *op.parameters, *inputs, *(["needed"] if op.joint else [])}
 
 
 @pytest.mark.parametrize("op", [op for op in ops.values() if op.rules], ids=lambda op: op.name)

@@ -3,10 +3,11 @@
 import warnings
 
 import numpy as np
+import pytest
 
 import numgrad
 
-__all__ = ["assert_same", "randoms"]
+__all__ = ["assert_same", "messages", "randoms"]
 
 RELATIVE = {"float32": 5e-6, "float64": 2e-14}
 
@@ -27,6 +28,18 @@ def randoms(*shapes, seed=0, dtype="float64", layout="contiguous", low=-2.0, hig
             values = wide[..., ::2]
         arrays.append(values)
     return arrays
+
+
+def messages(program, *inputs):
+    """The errors that PyTorch and numgrad raise for a program that both refuse; ``inputs`` are arrays."""
+    import torch
+
+    found = []
+    for module in (torch, numgrad):
+        with pytest.raises(Exception) as error:  # noqa: PT011 - the caller compares the classes
+            program(module, *[module.tensor(array) for array in inputs])
+        found.append(error.value)
+    return found
 
 
 def assert_same(program, *inputs, requires_grad=True, graph=True):

@@ -1,0 +1,1 @@
+"""Transforms between signals and their spectra."""

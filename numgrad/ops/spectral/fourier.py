@@ -1,0 +1,144 @@
+"""Discrete Fourier transforms along one dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import devices
+from ..._layout import Layout, all_dims, contiguous_strides, layout_of, normal_dim
+from ..._tensor import Tensor
+from ..._types import complex_of, dtype, get_default_dtype, real_of, tensor_type
+from ..copying import convert
+from ..lookup import lookup
+from ..planned import planned
+from ..pointwise.arithmetic import add
+from ..pointwise.complexes import real
+from ..shapes.padding import constant_pad
+from ..shapes.parts import slice_backward, slice_op
+
+__all__ = ["fft_irfft", "fft_rfft"]
+
+
+def _transformed(input: Layout, dim: int, length: int, kind: dtype) -> Layout:
+    """The layout of transforms: each lies in one piece, and these one after another as they lie in the input."""
+    others = [*all_dims(input.shape)]
+    others[dim] = others[-1]  # which decides about equal strides as PyTorch does
+    order = [*sorted(others[:-1], key=lambda d: -input.strides[d]), dim]
+    shape = (*input.shape[:dim], length, *input.shape[dim + 1 :])
+    steps = dict(zip(order, contiguous_strides(tuple([shape[d] for d in order])), strict=True))
+    return layout_of(tensor_type(kind, input.type.device), shape, tuple([steps[d] for d in range(len(shape))]))
+
+
+@planned("FftR2CBackward0", linear=True, dims=["dims"], host=devices.fft_r2c)
+def fft_r2c(input: Layout, dims: tuple[int, ...], normalization: int, onesided: bool) -> Any:
+    length = input.shape[dims[0]]
+    return _transformed(input, dims[0], length // 2 + 1 if onesided else length, complex_of(input.type.dtype))
+
+
+@fft_r2c.gradient("input")
+def _(grad, input_shape, dims, normalization, onesided):
+    """``real(fft_c2c(resized(grad, input_shape), dims, normalization, False))``."""
+    return real(fft_c2c(_resized(grad, dims[0], input_shape[dims[0]]), dims, normalization, False))
+
+
+@planned("FftC2CBackward0", linear=True, dims=["dims"], host=devices.fft_c2c)
+def fft_c2c(input: Layout, dims: tuple[int, ...], normalization: int, forward: bool) -> Any:
+    return _transformed(input, dims[0], input.shape[dims[0]], input.type.dtype)
+
+
+@fft_c2c.gradient("input")
+def _(grad, dims, normalization, forward):
+    return fft_c2c(grad, dims, normalization, not forward)
+
+
+@planned("FftC2RBackward0", linear=True, dims=["dims"], host=devices.fft_c2r)
+def fft_c2r(input: Layout, dims: tuple[int, ...], normalization: int, last_dim_size: int) -> Any:
+    return _transformed(input, dims[0], last_dim_size, real_of(input.type.dtype))
+
+
+@fft_c2r.gradient("input")
+def _(grad, dims, normalization):
+    """``fft_r2c(grad, dims, normalization, True)``, twice that where a number stands for its conjugate, too."""
+    half = fft_r2c(grad, dims, normalization, True)
+    shape, (dim,) = half._layout.shape, dims
+    stop = 1 + grad._layout.shape[dim] - shape[dim]
+    return add(half, slice_backward(slice_op(half, dim, 1, stop, 1), shape, dim, 1, stop, 1))
+
+
+# -- public functions -------------------------------------------------------------------------------------------------
+
+
+def _resized(input: Tensor, dim: int, length: int) -> Tensor:
+    """The first elements along a dimension, with zeros after them if there are too few."""
+    missing, rank = length - input._layout.shape[dim], len(input._layout.shape)
+    if missing > 0:
+        return constant_pad(input, ((0, 0) * (rank - 1 - dim) + (0, missing) + (0, 0) * dim), 0)
+    return slice_op(input, dim, 0, length, 1) if missing else input
+
+
+#: How forward transforms are normalized: by 1, by the root of the number of data points, by this number.
+_NORMALIZATIONS = {None: 0, "backward": 0, "ortho": 1, "forward": 2}
+
+
+def _normalization(norm: str | None) -> int:
+    if norm not in _NORMALIZATIONS:
+        raise RuntimeError(f'Invalid normalization mode: "{norm}"')
+    return _NORMALIZATIONS[norm]
+
+
+def _along(input: Layout, dim: int, length: int | None) -> tuple[int, int]:
+    """The dimension, counted from the front, and the number of data points; None stands for all that there are."""
+    if not input.shape:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    dim = normal_dim(dim, len(input.shape))
+    length = input.shape[dim] if length is None else length
+    if length < 1:
+        raise RuntimeError(f"Invalid number of data points ({length}) specified (shape {list(input.shape)})")
+    return dim, length
+
+
+def _rfft(input: Tensor, dim: int, length: int, normalization: int) -> Tensor:
+    kind = input._layout.type.dtype
+    own = convert(input, kind if kind.differentiable else get_default_dtype())
+    return fft_r2c(_resized(own, dim, length), (dim,), normalization, True)
+
+
+@lookup
+def fft_rfft(input: Layout, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+    """The discrete Fourier transform of real numbers along a dimension: its first half, as the rest is its conjugate.
+
+    Of ``n`` data points, to which the dimension is cut, or filled up with zeros, there are ``n // 2 + 1`` complex
+    numbers.  Integers and bools are taken as the default dtype.  The transform is divided by 1 (``norm`` "backward"),
+    by the root of ``n`` ("ortho") or by ``n`` ("forward").
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: the elements are complex, ``n`` is less than 1, or there is no such ``norm``.
+    """
+    if input.type.dtype.is_complex:
+        raise RuntimeError(
+            f"rfft expects a real input tensor, but got {input.type.dtype.legacy} (shape {list(input.shape)})"
+        )
+    return _rfft, (*_along(input, dim, n), _normalization(norm))
+
+
+def _irfft(input: Tensor, dim: int, length: int, normalization: int) -> Tensor:
+    kind = input._layout.type.dtype
+    own = convert(input, kind if kind.is_complex else complex_of(kind if kind.differentiable else get_default_dtype()))
+    return fft_c2r(_resized(own, dim, length // 2 + 1), (dim,), normalization, length)
+
+
+@lookup
+def fft_irfft(input: Layout, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+    """The inverse of ``rfft``: ``n`` real numbers, by default ``2 * (m - 1)`` of the ``m`` along the dimension.
+
+    It takes ``n // 2 + 1`` of these, and zeros for those that are missing.  What is made is divided by ``n`` (``norm``
+    "backward"), by its root ("ortho") or by 1 ("forward").
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: ``n`` is less than 1, or there is no such ``norm``.
+    """
+    if n is None and input.shape:
+        n = 2 * (input.shape[normal_dim(dim, len(input.shape))] - 1)
+    return _irfft, (*_along(input, dim, n), 2 - _normalization(norm))

@@ -1,0 +1,72 @@
+"""Host functions: NumPy in the place of a kernel, on the memory of tensors, in the layouts that operations decide."""
+
+import numpy as np
+import pytest
+
+import numgrad
+from numgrad._layout import layout_of
+from numgrad._types import CPU, float32, tensor_type
+from numgrad.devices import cpu, launches
+from numgrad.devices.host import host
+
+SINGLE = tensor_type(float32, CPU)
+
+
+def test_a_host_function_works_on_the_memory_of_tensors():
+    seen = []
+
+    @host("numpy.multiply")
+    def scaled(input, number, other):
+        seen.extend([input, other])
+        return input * number
+
+    given, x = layout_of(SINGLE, (2, 3), (1, 2)), numgrad.arange(6.0).view(3, 2).t()
+    launch = scaled.launcher(given, (given, float, None), (0, 1, 2))
+    row = launch(x, 2.0, None)
+    assert np.shares_memory(seen[0], x.numpy())
+    assert seen[0].strides == (4, 8)
+    assert seen[1] is None
+    assert row.tolist() == [0, 2, 4, 6, 8, 10]
+
+
+@pytest.mark.parametrize(("strides", "shared"), [((3, 1), True), ((1, 2), False)])
+def test_a_result_is_laid_out_as_the_operation_decides(strides, shared):
+    made = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+    @host("numpy.arange")
+    def numbers():
+        return made
+
+    row = numbers.launcher(layout_of(SINGLE, (2, 3), strides), (), ())()
+    assert row.shape == (6,)
+    assert np.shares_memory(row, made) == shared
+    assert np.lib.stride_tricks.as_strided(row, (2, 3), [4 * step for step in strides]).tolist() == made.tolist()
+
+
+def test_several_results_of_other_dtypes():
+    @host("numpy.divmod")
+    def parts(x):
+        return np.divmod(x, 2.0)
+
+    outs = layout_of(SINGLE, (3,)), layout_of(tensor_type(numgrad.int64, CPU), (3,))
+    whole, rest = parts.launcher(outs, (outs[1],), (0,))(numgrad.tensor([3, 4, 5]))
+    assert (whole.tolist(), whole.dtype) == ([1, 2, 2], np.float32)
+    assert (rest.tolist(), rest.dtype) == ([1, 0, 1], np.int64)
+
+
+def test_listeners_are_told_of_the_librarys_function():
+    told = []
+    with launches.listening(told.append):
+        numgrad.linalg.solve(numgrad.eye(2), numgrad.ones(2))
+    (launch,) = [launch for launch in told if launch.kernel is None]
+    assert (launch.name, launch.device) == ("numpy.linalg.solve", "cpu")
+    assert (launch.read, launch.written) == (6 * 4, 2 * 4)
+
+
+def test_a_kernel_takes_its_place_where_the_device_has_one(monkeypatch):
+    def linalg_solve(out, A, B, left):
+        assert (out.shape, A.shape, B.shape, left) == ((7, 2), (7, 7), (7, 2), True)
+        return lambda A, B: np.full(14, 5, np.float32)
+
+    monkeypatch.setattr(cpu, "linalg_solve", linalg_solve, raising=False)
+    assert numgrad.linalg.solve(numgrad.eye(7), numgrad.ones(7, 2)).tolist() == [[5, 5]] * 7

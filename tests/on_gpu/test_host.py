@@ -1,0 +1,41 @@
+"""Host functions for tensors on a GPU: by way of the host, unless the GPU has a kernel."""
+
+import numpy as np
+import pytest
+from on_gpu.comparison import check, on_device
+
+import numgrad
+from numgrad import fft, linalg
+from numgrad.devices import begin_cuda, launches
+
+pytestmark = pytest.mark.gpu
+
+
+def test_parts_of_tensors_go_to_the_host_and_the_result_comes_back():
+    A = numgrad.arange(50.0).view(5, 10)[1:4, ::3].t()[:3] + 10 * numgrad.eye(3)
+    wide = numgrad.arange(40.0).view(4, 10)
+    for function in (lambda A, wide: linalg.solve(A, wide[:3, 2::4]), lambda A, wide: fft.rfft(wide.t()[2:9], 6, 0)):
+        expected = function(A, wide)
+        result = function(on_device(A), on_device(wide))
+        assert result.is_cuda
+        assert result.stride() == expected.stride()
+        check(result, expected, 1e-6, 1e-6)
+
+
+def test_it_is_told_as_what_the_host_does():
+    told = []
+    x = numgrad.ones(2, 4).cuda()
+    with launches.listening(told.append):
+        fft.rfft(x)
+    assert [(launch.name, launch.device) for launch in told] == [("numpy.fft.rfft", "cpu")]
+
+
+def test_a_kernel_takes_its_place_where_the_gpu_has_one(monkeypatch):
+    cuda = begin_cuda()
+
+    def linalg_solve(out, A, B, left):
+        return lambda A, B: cuda.row_from(np.full(out.size, 5, np.float32), out.type.device.index)
+
+    monkeypatch.setattr(cuda, "linalg_solve", linalg_solve, raising=False)
+    assert linalg.solve(numgrad.eye(6).cuda(), numgrad.ones(6, 2).cuda()).tolist() == [[5, 5]] * 6
+    assert linalg.solve(numgrad.eye(6), numgrad.ones(6, 2)).tolist() == [[1, 1]] * 6

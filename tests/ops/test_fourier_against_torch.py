@@ -1,0 +1,73 @@
+"""Discrete Fourier transforms beside PyTorch: values, strides, gradients, nodes, errors."""
+
+import itertools
+
+import numpy as np
+import pytest
+from ops.torch_comparison import assert_same, messages, randoms
+
+pytestmark = pytest.mark.torch
+
+NORMS = (None, "backward", "ortho", "forward")
+
+
+@pytest.mark.parametrize("shape", [(6,), (5, 4), (2, 1, 3), (3, 4, 5)], ids=str)
+@pytest.mark.parametrize(("name", "kinds"), [
+    ("rfft", ("float64", "float32")), ("irfft", ("complex128", "complex64", "float64")),
+])
+def test_transforms_and_their_gradients(name, kinds, shape):
+    def transform(**options):
+        return lambda m, x: getattr(m.fft, name)(x, **options)
+
+    for layout, dim in itertools.product(("contiguous", "transposed", "stepped"), range(-1, len(shape) - 1)):
+        if name == "rfft" or shape[dim] > 1:
+            assert_same(transform(dim=dim), *randoms(shape, layout=layout, dtype=kinds[0]))
+    for kind, norm in itertools.product(kinds, NORMS):
+        assert_same(transform(norm=norm), *randoms(shape, dtype=kind))
+    for n in (1, 2, 3, 7, 8):
+        assert_same(transform(n=n, dim=0), *randoms(shape, dtype=kinds[0]))
+
+
+@pytest.mark.parametrize(("name", "kind", "n"), [
+    ("rfft", "float64", None), ("rfft", "float64", 3), ("irfft", "complex128", 5), ("irfft", "complex128", 8),
+])
+def test_second_derivatives(name, kind, n):
+    def gradient(m, x):
+        z = getattr(m.fft, name)(x, n, norm="ortho")
+        return m.autograd.grad((z * z * z.abs()).abs().sum(), x, create_graph=True)
+
+    assert_same(gradient, *randoms((2, 4), dtype=kind), graph=False)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "bool"])
+def test_integers_are_taken_as_the_default_dtype(dtype):
+    for name in ("rfft", "irfft"):
+        assert_same(lambda m, x, name=name: getattr(m.fft, name)(x, 4), np.array([[3, 1, 0], [2, 2, 1]]).astype(dtype))
+
+
+def test_batches():
+    for expression in (
+        lambda m, x: m.func.vmap(m.fft.rfft)(x), lambda m, x: m.func.vmap(lambda y: m.fft.rfft(y, 6, 0), 1)(x),
+        lambda m, x: m.func.vmap(lambda y: m.fft.irfft(m.fft.rfft(y), 3))(x),
+    ):
+        assert_same(expression, *randoms((3, 4, 5)), graph=False)
+
+
+def test_into_a_tensor():
+    for shape in ((0,), (2, 3)):
+        assert_same(lambda m, x, shape=shape: m.fft.rfft(x, out=m.empty(shape, dtype=m.complex128)),
+                    *randoms((2, 4)), requires_grad=False)
+
+
+@pytest.mark.parametrize("call", [
+    lambda m: m.fft.rfft(m.ones(3, dtype=m.complex64)), lambda m: m.fft.rfft(m.tensor(1.0)),
+    lambda m: m.fft.rfft(m.ones(3), 0), lambda m: m.fft.rfft(m.ones(3), -1), lambda m: m.fft.rfft(m.ones(2, 3), dim=2),
+    lambda m: m.fft.rfft(m.ones(3), norm="a"), lambda m: m.fft.rfft(m.ones(3, 0)), lambda m: m.fft.rfft(2.0),
+    lambda m: m.fft.rfft(m.ones(3), 2.5), lambda m: m.fft.rfft(m.ones(3), norm=2), lambda m: m.fft.irfft(m.ones(1)),
+    lambda m: m.fft.irfft(m.ones(2, 3), 0), lambda m: m.fft.irfft(m.ones(3), norm="b"),
+    lambda m: m.fft.irfft(m.tensor(1.0)), lambda m: m.fft.irfft(m.ones(3), dim=-2),
+])
+def test_what_is_refused(call):
+    (theirs, own) = messages(call)
+    assert type(own) is type(theirs)
+    assert str(own).startswith(str(theirs).partition("\n")[0])
