@@ -85,6 +85,19 @@ def test_autograd_knows_no_operation_and_no_device(layer):
     assert violations("numgrad", lambda module, name: within(module, "numgrad.autograd") and within(name, layer)) == []
 
 
+def test_batching_is_made_of_a_few_operations_and_knows_no_other():
+    families = {path.name for path in (PACKAGES["numgrad"] / "ops").iterdir() if path.is_dir()} - {"batching"}
+    imported = {
+        name.removeprefix("numgrad.ops.")
+        for module, names in modules("numgrad") if within(module, "numgrad.ops.batching")
+        for name in names if name.split(".")[2:3] and name.split(".")[2] in families
+    }
+    assert imported == {
+        "reductions.sums.sum_dims", "shapes.dimensions.movedim", "shapes.joining.stack_op", "shapes.parts.select_op",
+        "shapes.views.reshape",
+    }
+
+
 def in_subprocess(program, **environment):
     path = os.pathsep.join([*dict.fromkeys(str(root.parent) for root in PACKAGES.values())])
     complete = {**os.environ, "PYTHONPATH": path, **environment}

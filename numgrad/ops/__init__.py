@@ -58,6 +58,7 @@ from .reductions import (
     sorting,
     statistics,
     sums,
+    ties,
 )
 from .shapes import (
     diagonals,

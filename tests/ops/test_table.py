@@ -1,6 +1,7 @@
 """The table is complete and consistent: samples, rules, names."""
 
 import builtins
+import copy
 import dis
 import inspect
 import re
@@ -58,6 +59,38 @@ def test_a_rule_for_what_is_no_differentiable_input_is_refused():
         ops["mm_op"].gradient("other")(lambda grad: grad)
     with pytest.raises(ValueError, match="choose has no differentiable input 'condition'"):
         ops["choose"].gradient("condition")(lambda grad: grad)
+
+
+def declared_elsewhere(op):
+    """The parts of a declaration that are in another file than the function that it decorates.
+
+    What several files of a family have in common may be in one that declares no operation.
+    """
+    parts = {f"the rule for {name}": rule for name, rule in op.rules.items()}
+    for name in ("batch_rule", "decomposition", "prepare_change"):
+        if getattr(op, name, None) is not None:
+            parts[name] = getattr(op, name)
+    own = op.function.__module__
+    declaring = {other.function.__module__ for other in ops.values()}
+    return [
+        (op.name, name, module) for name, part in parts.items()
+        if (module := getattr(part, "func", part).__module__) != own
+        and (module in declaring or module.rpartition(".")[0] != own.rpartition(".")[0])
+    ]
+
+
+def test_an_op_is_declared_in_one_file():
+    assert [found for op in ops.values() for found in declared_elsewhere(op)] == []
+
+
+def test_an_op_declared_in_two_files_is_noticed():
+    stranger = copy.copy(ops["mm_op"])
+    stranger.rules = {**stranger.rules, "mat2": ops["sum_all"].rules["input"]}
+    stranger.batch_rule = ops["t_op"].batch_rule
+    assert declared_elsewhere(stranger) == [
+        ("mm_op", "the rule for mat2", "numgrad.ops.reductions.sums"),
+        ("mm_op", "batch_rule", "numgrad.ops.shapes.views"),
+    ]
 
 
 def test_a_name_stands_for_one_op():

@@ -8,12 +8,9 @@ from typing import Any
 from ..._layout import Layout, all_dims, layout_of, normal_dims
 from ..._types import bool_, int64, tensor_type
 from ..batches import physical
-from ..copying import convert
 from ..lookup import lookup
 from ..planned import planned
-from ..pointwise.arithmetic import div, mul
-from ..pointwise.comparison import eq, isnan, maximum, minimum, where
-from ..shapes.views import expand
+from ..pointwise.comparison import maximum, minimum
 from ..table import public
 from .axes import (
     Prepared,
@@ -24,13 +21,13 @@ from .axes import (
     picked,
     picked_gradient,
     reduced_shape,
-    restored,
     return_type,
 )
-from .sums import folded, sum_all, sum_dims
+from .sums import folded
+from .ties import shared_evenly, shared_evenly_over
 
 __all__ = [
-    "amax", "amin", "aminmax", "argmax", "argmin", "max", "max_dim", "min", "refuse_complex_order", "shared_evenly",
+    "amax", "amin", "aminmax", "argmax", "argmin", "max", "max_dim", "min", "refuse_complex_order",
 ]
 
 
@@ -78,12 +75,8 @@ def min_all(input: Layout) -> Prepared:
     return folded("min", input, all_dims(input.shape), False, input.type)
 
 
-@max_all.gradient("input")
-@min_all.gradient("input")
-def shared_evenly(grad, input, out):
-    """The gradient of one element picked from all, shared among those that equal it; a NaN equals a NaN."""
-    mask = where(expand(isnan(out), input._layout.shape), isnan(input), eq(input, out))
-    return where(mask, div(grad, sum_all(convert(mask, input.dtype))), 0)
+max_all.gradient("input")(shared_evenly)
+min_all.gradient("input")(shared_evenly)
 
 
 @lookup(results=return_type("max"))
@@ -146,12 +139,8 @@ max_all.batched(lambda input: amax_op(physical(input), dims_of_examples(input), 
 min_all.batched(lambda input: amin_op(physical(input), dims_of_examples(input), False))
 
 
-@amax_op.gradient("input")
-@amin_op.gradient("input")
-def _shared_evenly_over(grad, input, out, dims, keepdim):
-    """The gradient shared among the elements that equal the one picked; where none does, it was a NaN, it is NaN."""
-    mask = convert(eq(input, restored(out, dims, keepdim)), input.dtype)
-    return mul(mask, div(restored(grad, dims, keepdim), sum_dims(mask, dims, True)))
+amax_op.gradient("input")(shared_evenly_over)
+amin_op.gradient("input")(shared_evenly_over)
 
 
 @lookup
@@ -194,7 +183,7 @@ def aminmax_op(input: Layout, dims: tuple[int, ...], keepdim: bool) -> Prepared:
 def _(grad, input, min, max, dims, keepdim):
     """``(input == min) * grad[0] / sum(input == min) + (input == max) * grad[1] / sum(input == max)``."""
     parts = [
-        _shared_evenly_over(part, input, out, dims, keepdim)
+        shared_evenly_over(part, input, out, dims, keepdim)
         for part, out in zip(grad, (min, max), strict=True) if part is not None
     ]
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
