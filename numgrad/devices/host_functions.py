@@ -10,7 +10,7 @@ __all__ = ["LinAlgError", "fft_c2c", "fft_c2r", "fft_r2c", "linalg_solve"]
 
 
 class LinAlgError(RuntimeError):
-    """A system of linear equations, or another problem with matrices, has no solution that can be computed."""
+    """A problem with matrices, such as a system of linear equations, has no solution that can be computed."""
 
 
 @host("numpy.linalg.solve")
@@ -21,12 +21,10 @@ def linalg_solve(A, B, left):
     try:
         result = np.linalg.solve(matrices, values)
     except np.linalg.LinAlgError:
-        number = np.flatnonzero(np.linalg.slogdet(matrices).sign == 0)[0]
-        which = f"(Batch element {number}): " if A.ndim > 2 else ""
-        raise LinAlgError(
-            f"torch.linalg.solve: {which}The solver failed because the input matrix is singular. (shapes "
-            f"{list(A.shape)}, {list(B.shape)})"
-        ) from None
+        first = np.flatnonzero(np.linalg.slogdet(matrices).sign == 0)[0]
+        which = f"(Batch element {first}): " if A.ndim > 2 else ""
+        said = f"torch.linalg.solve: {which}The solver failed because the input matrix is singular."
+        raise LinAlgError(said) from None
     return result[..., 0] if vectors else result if left else result.mT
 
 

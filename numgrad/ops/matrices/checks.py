@@ -6,7 +6,10 @@ from ..._layout import Layout
 from ..._types import bool_, dtype
 from ..one_device import check_one_device
 
-__all__ = ["check_matrices", "check_stacks", "check_types", "refuse_bools", "scalar_name", "shapes_text"]
+__all__ = [
+    "check_matrices", "check_rank", "check_square", "check_stacks", "check_types", "refuse_bools", "scalar_name",
+    "shapes_text",
+]
 
 _SCALARS = {
     "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
@@ -79,4 +82,36 @@ def check_stacks(left: Layout, right: Layout) -> None:
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: {expected} but got: "
             f"{list(second[:2])}."
+        )
+
+
+def check_rank(function: str, parameter: str, shape: tuple[int, ...]) -> None:
+    """Raise unless this is the shape of a matrix, or of a batch of them.
+
+    Raises:
+        RuntimeError: it has fewer dimensions.
+    """
+    if len(shape) < 2:
+        raise RuntimeError(
+            f"{function}: The input tensor {parameter} must have at least 2 dimensions. (shape {list(shape)})"
+        )
+
+
+def check_square(function: str, A: Layout) -> None:
+    """Raise unless a tensor is a square matrix, or a batch of them, of floating-point or complex numbers.
+
+    Raises:
+        RuntimeError: it is not.
+    """
+    kind = A.type.dtype
+    if not kind.differentiable:
+        raise RuntimeError(
+            f"{function}: Expected a floating point or complex tensor as input. Got {kind.legacy} {shapes_text(A)}"
+        )
+    check_rank(function, "A", A.shape)
+    rows, columns = A.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(
+            f"{function}: A must be batches of square matrices, but they are {rows} by {columns} matrices "
+            f"{shapes_text(A)}"
         )

@@ -6,13 +6,12 @@ from typing import Any
 
 from ... import devices
 from ..._layout import Layout, broadcast_shapes, contiguous_strides, layout_of
-from ..._tensor import Tensor
 from ..batches import expanded
 from ..operation import operation
 from ..pointwise.arithmetic import neg
 from ..shapes.dimensions import adjoint
-from ..shapes.views import expand_op, reshape, unsqueeze
-from .checks import check_types, shapes_text
+from ..shapes.views import unsqueeze
+from .checks import check_rank, check_square, check_types, shapes_text
 from .matmul import matmul
 
 __all__ = ["linalg_solve_op"]
@@ -30,34 +29,24 @@ def linalg_solve_op(A: Layout, B: Layout, *, left: bool = True) -> Any:
         LinAlgError: a matrix is singular.
         RuntimeError: the shapes do not fit, the dtypes differ, or are not floating-point or complex.
     """
-    own, other = A.type.dtype.legacy, B.type.dtype.legacy
-    if not A.type.dtype.differentiable:
-        raise _refused(f"Expected a floating point or complex tensor as input. Got {own}", A, B)
-    check_types(
-        f"linalg.solve: Expected A and B to have the same dtype, but found A of type {own} and B of type {other} "
-        "instead", A, B,
-    )
     vectors = _are_vectors(A, B)
     shape = (*B.shape, 1) if vectors else B.shape
-    for name, extents in (("A", A.shape), ("B", shape)):
-        if len(extents) < 2:
-            raise _refused(f"The input tensor {name} must have at least 2 dimensions.", A, B)
-    *_, n, m = A.shape
-    *batch, rows, columns = shape
-    if n != m:
-        raise _refused(f"A must be batches of square matrices, but they are {n} by {m} matrices", A, B)
+    check_square("linalg.solve", A)
+    check_rank("linalg.solve", "B", shape)
+    found = f"A of type {A.type.dtype.legacy} and B of type {B.type.dtype.legacy}"
+    check_types(f"linalg.solve: Expected A and B to have the same dtype, but found {found} instead", A, B)
+    n, (*batch, rows, columns) = A.shape[-1], shape
     if n != (rows if left else columns):
-        equation = "AX = B" if left else "XA = B"
-        raise _refused(
-            f"Incompatible shapes of A and B for the equation {equation} ({n}x{n} and {rows}x{columns})", A, B
-        )
+        equation = f"{'AX = B' if left else 'XA = B'} ({n}x{n} and {rows}x{columns})"
+        raise RuntimeError(f"linalg.solve: Incompatible shapes of A and B for the equation {equation}")
     if vectors and not left:
-        raise _refused(
-            "Vector broadcasting of the left hand side is not supported for left=False. In this case linalg.solve is "
-            "equivalent to B / A.squeeze(-1)", A, B,
+        raise RuntimeError(
+            "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case "
+            f"linalg.solve is equivalent to B / A.squeeze(-1) {shapes_text(A, B)}"
         )
-    out = (*broadcast_shapes(tuple(batch), A.shape[:-2]), *((n,) if vectors else (rows, columns)))
-    return layout_of(A.type, out, _column_major(out) if left else None)
+    out = (*broadcast_shapes(tuple(batch), A.shape[:-2]), *(B.shape[-1:] if vectors else B.shape[-2:]))
+    turned = contiguous_strides((*out[:-2], *out[:-3:-1]))  # PyTorch's solutions lie column by column
+    return layout_of(A.type, out, (*turned[:-2], *turned[:-3:-1]) if left else None)
 
 
 @linalg_solve_op.gradient("A", "B")
@@ -73,28 +62,11 @@ def _(grad, A, out, left, needed):
 
 @linalg_solve_op.batched
 def _(A, B, left):
-    vectors = _are_vectors(A._layout, B._layout)
-    rank = max(len(A._layout.shape), len(B._layout.shape) + vectors)
-    matrices, values = _of_rank(rank, expanded(A)), _of_rank(rank - vectors, expanded(B))
-    return linalg_solve_op(matrices, expand_op(values, matrices._layout.shape[:-1]) if vectors else values, left)
-
-
-def _of_rank(rank: int, examples: Tensor) -> Tensor:
-    """Examples with dimensions of size 1 in front of each of them, so that it has ``rank`` dimensions."""
-    size, *shape = examples._layout.shape
-    return reshape(examples, (size, *(1,) * (rank - len(shape)), *shape))
+    if len(A._layout.shape) != len(B._layout.shape) + _are_vectors(A._layout, B._layout):
+        return NotImplemented  # the examples' own batches are broadcast
+    return linalg_solve_op(expanded(A), expanded(B), left)
 
 
 def _are_vectors(A: Layout, B: Layout) -> bool:
     """Whether the right-hand sides are a vector, or as many as there are matrices."""
     return len(B.shape) == 1 or B.shape == A.shape[:-1]
-
-
-def _column_major(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of matrices that lie column by column."""
-    strides = contiguous_strides((*shape[:-2], *shape[:-3:-1]))
-    return (*strides[:-2], *strides[:-3:-1])
-
-
-def _refused(message: str, A: Layout, B: Layout) -> RuntimeError:
-    return RuntimeError(f"linalg.solve: {message} {shapes_text(A, B)}")

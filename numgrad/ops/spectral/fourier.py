@@ -76,31 +76,32 @@ def _resized(input: Tensor, dim: int, length: int) -> Tensor:
     return slice_op(input, dim, 0, length, 1) if missing else input
 
 
+def _transform(input: Tensor, op: Any, kind: dtype, dim: int, length: int, *how: Any) -> Tensor:
+    return op(_resized(convert(input, kind), dim, length), (dim,), *how)
+
+
 #: How forward transforms are normalized: by 1, by the root of the number of data points, by this number.
 _NORMALIZATIONS = {None: 0, "backward": 0, "ortho": 1, "forward": 2}
 
 
-def _normalization(norm: str | None) -> int:
-    if norm not in _NORMALIZATIONS:
-        raise RuntimeError(f'Invalid normalization mode: "{norm}"')
-    return _NORMALIZATIONS[norm]
+def _resolved(input: Layout, n: int | None, dim: int, norm: str | None, inverse: bool = False) -> tuple[Any, ...]:
+    """The dtype of real numbers, the dimension, the number of data points, and how a forward transform is normalized.
 
-
-def _along(input: Layout, dim: int, length: int | None) -> tuple[int, int]:
-    """The dimension, counted from the front, and the number of data points; None stands for all that there are."""
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: there are no data points, or there is no such normalization.
+    """
     if not input.shape:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = normal_dim(dim, len(input.shape))
-    length = input.shape[dim] if length is None else length
-    if length < 1:
-        raise RuntimeError(f"Invalid number of data points ({length}) specified (shape {list(input.shape)})")
-    return dim, length
-
-
-def _rfft(input: Tensor, dim: int, length: int, normalization: int) -> Tensor:
-    kind = input._layout.type.dtype
-    own = convert(input, kind if kind.differentiable else get_default_dtype())
-    return fft_r2c(_resized(own, dim, length), (dim,), normalization, True)
+    if n is None:
+        n = 2 * (input.shape[dim] - 1) if inverse else input.shape[dim]
+    if n < 1:
+        raise RuntimeError(f"Invalid number of data points ({n}) specified (shape {list(input.shape)})")
+    if norm not in _NORMALIZATIONS:
+        raise RuntimeError(f'Invalid normalization mode: "{norm}"')
+    own = input.type.dtype
+    return real_of(own) if own.differentiable else get_default_dtype(), dim, n, _NORMALIZATIONS[norm]
 
 
 @lookup
@@ -115,17 +116,10 @@ def fft_rfft(input: Layout, n: int | None = None, dim: int = -1, norm: str | Non
         IndexError: there is no such dimension.
         RuntimeError: the elements are complex, ``n`` is less than 1, or there is no such ``norm``.
     """
-    if input.type.dtype.is_complex:
-        raise RuntimeError(
-            f"rfft expects a real input tensor, but got {input.type.dtype.legacy} (shape {list(input.shape)})"
-        )
-    return _rfft, (*_along(input, dim, n), _normalization(norm))
-
-
-def _irfft(input: Tensor, dim: int, length: int, normalization: int) -> Tensor:
-    kind = input._layout.type.dtype
-    own = convert(input, kind if kind.is_complex else complex_of(kind if kind.differentiable else get_default_dtype()))
-    return fft_c2r(_resized(own, dim, length // 2 + 1), (dim,), normalization, length)
+    own = input.type.dtype
+    if own.is_complex:
+        raise RuntimeError(f"rfft expects a real input tensor, but got {own.legacy} (shape {list(input.shape)})")
+    return _transform, (fft_r2c, *_resolved(input, n, dim, norm), True)
 
 
 @lookup
@@ -139,6 +133,5 @@ def fft_irfft(input: Layout, n: int | None = None, dim: int = -1, norm: str | No
         IndexError: there is no such dimension.
         RuntimeError: ``n`` is less than 1, or there is no such ``norm``.
     """
-    if n is None and input.shape:
-        n = 2 * (input.shape[normal_dim(dim, len(input.shape))] - 1)
-    return _irfft, (*_along(input, dim, n), 2 - _normalization(norm))
+    kind, dim, n, normalization = _resolved(input, n, dim, norm, True)
+    return _transform, (fft_c2r, complex_of(kind), dim, n // 2 + 1, 2 - normalization, n)
