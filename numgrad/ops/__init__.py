@@ -24,6 +24,8 @@ from .matrices import addmm, checks, contractions, einsum, matmul, solving
 from .network import (
     attention,
     binary_losses,
+    convolution,
+    correlation,
     distances,
     dropout,
     likelihood,

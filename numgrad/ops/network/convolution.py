@@ -1,0 +1,243 @@
+"""Convolutions: products of filters with the windows of images, as matrices.
+
+An image has ``channels`` and one to three further dimensions.  All three operations, the convolution and its gradients
+for the images and the filters, are linear in each of their two tensors, and the rules of each are the other two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..._layout import Layout, layout_of
+from ..._tensor import Tensor
+from ..._types import bool_
+from ..copying import copier, row_reader
+from ..lookup import lookup
+from ..one_device import check_one_device
+from ..operands import not_implemented
+from ..planned import planned
+from ..pointwise.arithmetic import conj
+from ..reductions.axes import Prepared
+from ..reductions.sums import sum_dims
+from ..shapes.padding import pad
+from ..shapes.parts import of_part
+from ..shapes.views import sizes_of, squeeze_dim, unsqueeze_op
+from ..table import public
+from .correlation import Ints, correlator, spread, window_products
+
+__all__ = ["conv1d", "conv2d", "conv3d", "convolution_input", "convolution_op", "convolution_weight"]
+
+
+@planned(
+    "ConvolutionBackward0", inputs=["input", "weight", "bias"], joint=True, batch=1, shared=["weight", "bias"]
+)
+def convolution_op(
+    input: Layout, weight: Layout, bias: Layout | None, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Prepared:
+    """``out[n, o] = bias[o] + sum(weight[o, c, k] * input[n, c, k * dilation + stride * position - padding])``.
+
+    Images are (n, c, ...), filters (o, c / groups, ...).
+    """
+    kernel = weight.shape[2:]
+    sizes = [size + 2 * extra for size, extra in zip(input.shape[2:], padding, strict=True)]
+    extents = [(size - d * (k - 1) - 1) // s + 1 for size, k, s, d in zip(sizes, kernel, stride, dilation, strict=True)]
+    out = layout_of(input.type, (input.shape[0], weight.shape[0], *extents))
+    padded, place = spread(input, sizes, padding)
+    correlate = correlator(padded, out, kernel, stride, dilation, groups, bias)
+    read = row_reader(weight)
+    return out, lambda input, weight, bias: correlate(place(input), read(weight), bias)
+
+
+@convolution_op.gradient("input", "weight", "bias")
+def _(grad, input, weight, needed, stride, padding, dilation, groups):
+    """The gradients by ``convolution_input`` and ``convolution_weight``, and the sum over images and positions."""
+    shape, how = input._layout.shape, (stride, padding, dilation, groups)
+    return [
+        convolution_input(grad, conj(weight), shape[2:], *how) if needed[0] else None,
+        convolution_weight(grad, conj(input), weight._layout.shape[2:], *how) if needed[1] else None,
+        sum_dims(grad, (0, *range(2, len(shape))), False) if needed[2] else None,
+    ]
+
+
+@planned(
+    "ConvolutionBackwardBackward0", inputs=["grad_output", "weight"], linear=True, batch=1, shared=["weight"]
+)
+def convolution_input(
+    grad_output: Layout, weight: Layout, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Prepared:
+    """The gradient for the images: gradients ``stride`` apart, convolved with the filters turned round."""
+    steps, (filters, channels, *kernel) = weight.strides, weight.shape
+    filters //= groups
+    reach = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
+    sizes = [extent + more for extent, more in zip(size, reach, strict=True)]
+    low = [more - extra for more, extra in zip(reach, padding, strict=True)]
+    out = layout_of(grad_output.type, (grad_output.shape[0], groups * channels, *size))
+    image, place = spread(grad_output, sizes, low, stride)
+    ones = (1,) * len(kernel)
+    correlate = correlator(image, out, tuple(kernel), ones, dilation, groups, None)
+    backwards = layout_of(
+        weight.type, (groups, channels, filters, *kernel),
+        (filters * steps[0], steps[1], steps[0], *[-step for step in steps[2:]]),
+    )
+    last = sum([(k - 1) * step for k, step in zip(kernel, steps[2:], strict=True)])
+    turned = of_part(backwards, last, copier(backwards, layout_of(weight.type, backwards.shape)))
+    return out, lambda grad, weight: correlate(place(grad), turned(weight), None)
+
+
+@planned("ConvolutionBackwardBackward0", inputs=["grad_output", "input"], linear=True)
+def convolution_weight(
+    grad_output: Layout, input: Layout, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Prepared:
+    """The gradient for the filters: products of the gradients with the windows of the images."""
+    sizes = [size + 2 * extra for size, extra in zip(input.shape[2:], padding, strict=True)]
+    padded, place = spread(input, sizes, padding)
+    out = layout_of(input.type, (grad_output.shape[1], input.shape[1] // groups, *kernel))
+    multiply = window_products(padded, grad_output, out, stride, dilation, groups)
+    return out, lambda grad, input: multiply(place(input), grad)
+
+
+@convolution_input.gradient("grad_output")
+def _(grad, weight, stride, padding, dilation, groups):
+    return convolution_op(grad, conj(weight), None, stride, padding, dilation, groups)
+
+
+@convolution_input.gradient("weight")
+def _(grad, grad_output, weight_shape, stride, padding, dilation, groups):
+    return convolution_weight(conj(grad_output), grad, weight_shape[2:], stride, padding, dilation, groups)
+
+
+@convolution_weight.gradient("grad_output")
+def _(grad, input, stride, padding, dilation, groups):
+    return convolution_op(conj(input), grad, None, stride, padding, dilation, groups)
+
+
+@convolution_weight.gradient("input")
+def _(grad, grad_output, input_shape, stride, padding, dilation, groups):
+    return convolution_input(conj(grad_output), grad, input_shape[2:], stride, padding, dilation, groups)
+
+
+# -- the public functions -----------------------------------------------------------------------------------------
+
+
+def _each(name: str, value: Any, rank: int) -> Ints:
+    """A number for each dimension, of one for all or one for each."""
+    given = sizes_of((), value if isinstance(value, tuple | list) else (value,), f"argument '{name}'")
+    if len(given) not in (1, rank):
+        raise RuntimeError(
+            f"expected {name} to be a single integer value or a list of {rank} values to match the convolution "
+            f"dimensions, but got {name}={list(given)}"
+        )
+    least = 0 if name == "padding" else 1
+    if min(given) < least:
+        raise RuntimeError(f"{'non-positive' if least else 'negative'} {name} is not supported")
+    return given * rank if len(given) == 1 else given
+
+
+def _check(input: Layout, weight: Layout, bias: Layout | None, sizes: Ints, reach: Ints, groups: int) -> None:
+    """Raise unless images, with padding of these sizes, and filters that reach so far go together.
+
+    Raises:
+        RuntimeError: the shapes or dtypes do not fit.
+    """
+    filters, channels = weight.shape[:2]
+    told = f"weight of size {list(weight.shape)}"
+    if groups < 1:
+        raise RuntimeError("non-positive groups is not supported")
+    if filters < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got {told} instead"
+        )
+    if filters % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got {told} instead"
+        )
+    if input.shape[1] != groups * channels:
+        raise RuntimeError(
+            f"Given groups={groups}, {told}, expected input{list(input.shape)} to have {groups * channels} channels, "
+            f"but got {input.shape[1]} channels instead"
+        )
+    if bias is not None and bias.shape != (filters,):
+        raise RuntimeError(
+            f"Given {told}, expected bias to be 1-dimensional with {filters} elements, but got bias of size "
+            f"{list(bias.shape)} instead"
+        )
+    if any(extent > size for extent, size in zip(reach, sizes, strict=True)):
+        padded, extents = [f"({' x '.join(map(str, each))})" for each in (sizes, reach)]
+        raise RuntimeError(
+            f"Calculated padded input size per channel: {padded}. Kernel size: {extents}. Kernel size can't be greater "
+            "than actual input size"
+        )
+    check_one_device(input, weight, bias)
+    for name, other in (("weight", weight), ("bias", bias)):
+        if other is not None and other.type is not input.type:
+            kinds = input.type.dtype, other.type.dtype
+            raise RuntimeError(f"Input type ({kinds[0]}) and {name} type ({kinds[1]}) should be the same")
+    if input.type.dtype is bool_:
+        raise not_implemented("slow_conv2d_cpu", input)
+
+
+def _convolution(rank: int) -> Any:
+    """The public function for images of so many dimensions."""
+    name = f"conv{rank}d"
+
+    def resolve(
+        input: Layout, weight: Layout, bias: Layout | None = None, stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] | str = 0, dilation: int | Sequence[int] = 1, groups: int = 1,
+    ) -> Any:
+        if len(input.shape) not in (rank + 1, rank + 2):
+            raise RuntimeError(
+                f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {name}, but got input of size: "
+                f"{list(input.shape)}"
+            )
+        image = layout_of(input.type, (1,) * (rank + 2 - len(input.shape)) + input.shape)
+        steps, gaps = _each("stride", stride, rank), _each("dilation", dilation, rank)
+        reach = tuple([gap * (size - 1) + 1 for gap, size in zip(gaps, weight.shape[2:], strict=True)])
+        if isinstance(padding, str):
+            if padding == "same" and max(steps) > 1:
+                raise RuntimeError("padding='same' is not supported for strided convolutions")
+            if padding not in ("same", "valid"):
+                raise RuntimeError(f"Invalid padding string: '{padding}'")
+            totals = [extent - 1 if padding == "same" else 0 for extent in reach]
+        else:
+            totals = [2 * extra for extra in _each("padding", padding, rank)]
+        sizes = tuple([size + total for size, total in zip(image.shape[2:], totals, strict=True)])
+        _check(image, weight, bias, sizes, reach, groups)
+        uneven = [total % 2 for total in totals]
+        how = steps, tuple([total // 2 for total in totals]), gaps, groups
+        if image.shape == input.shape and not any(uneven):
+            return convolution_op, (input, weight, bias, *how)
+
+        def call(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+            images = input if image.shape == input._layout.shape else unsqueeze_op(input, 0)
+            if any(uneven):  # one more behind than in front
+                images = pad(images, [width for extra in reversed(uneven) for width in (0, extra)])
+            out = convolution_op(images, weight, bias, *how)
+            return out if images is input or len(input._layout.shape) > rank + 1 else squeeze_dim(out, 0)
+
+        return call, ()
+
+    resolve.__name__ = resolve.__qualname__ = name
+    resolve.__doc__ = f"""The convolution of images of {rank} dimensions with filters.
+
+    Args:
+        input: of shape (n, channels, ...) or (channels, ...).
+        weight: the filters, of shape (filters, channels / groups, ...).
+        bias: of shape (filters,), added to all that a filter gives.
+        stride: by how many elements windows lie apart.
+        padding: how many zeros there are before and behind each dimension; "same" for as many as leave the size as it
+            is, "valid" for none.
+        dilation: by how many elements of an image those of a filter lie apart.
+        groups: of channels and filters; each filter sees the channels of its group.
+
+    Returns:
+        A tensor of shape (n, filters, ...) or (filters, ...).
+
+    Raises:
+        RuntimeError: the shapes or dtypes do not fit.
+        NotImplementedError: the images are of bools.
+    """
+    return public(lookup(resolve), method=False, checks=True)
+
+
+conv1d, conv2d, conv3d = [_convolution(rank) for rank in (1, 2, 3)]

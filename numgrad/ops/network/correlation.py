@@ -1,0 +1,173 @@
+"""Products of matrices with the windows of images, for as many windows at a time as a cache holds.
+
+An image of ``channels`` is cut into windows, one for each position of a filter.  The windows of some images, or of some
+rows of one, are copied side by side as the columns of a matrix, which BLAS multiplies with the filters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ... import devices
+from ..._layout import Layout, layout_of, numel
+from ..._tensor import Tensor, tensor_of
+from ..copying import assembler, copier, writer
+from ..pointwise.arithmetic import add
+
+__all__ = ["correlator", "spread", "window_products"]
+
+Ints = tuple[int, ...]
+
+#: Bytes of windows that are multiplied at a time, about.
+BYTES = 1 << 21
+
+
+def spread(
+    input: Layout, sizes: Sequence[int], low: Sequence[int], step: Sequence[int] = ()
+) -> tuple[Layout, Callable[[Tensor], Tensor]]:
+    """What puts images into zeros of these ``sizes``: the first element at ``low``, the next one ``step`` later.
+
+    Elements that would lie outside are left out.  Returned are the layout of the result, and what makes it.
+    """
+    step = step or (1,) * len(sizes)
+    if tuple(sizes) == input.shape[2:] and not any(low):
+        return input, lambda tensor: tensor
+    out = layout_of(input.type, (*input.shape[:2], *sizes))
+    first = [max(0, -(start // each)) for start, each in zip(low, step, strict=True)]
+    begin = [start + each * skipped for start, each, skipped in zip(low, step, first, strict=True)]
+    counts = [
+        max(0, min(extent - skipped, -((start - size) // each)))
+        for extent, skipped, start, size, each in zip(input.shape[2:], first, begin, sizes, step, strict=True)
+    ]
+    shape = (*input.shape[:2], *counts)
+    source = layout_of(input.type, shape, input.strides)
+    wide = [each * stride for each, stride in zip(step, out.strides[2:], strict=True)]
+    target = layout_of(input.type, shape, (*out.strides[:2], *wide))
+    skipped, start = _offset(first, input.strides[2:]), _offset(begin, out.strides[2:])
+    fill = assembler(out, [(source, target, start)] if source.size else [], zeroed=True)
+
+    def place(tensor: Tensor) -> Tensor:
+        part = (tensor_of(source, tensor._storage, tensor._offset + skipped),) if source.size else ()
+        return tensor_of(out, fill(*part))
+
+    return out, place
+
+
+def _offset(indices: Sequence[int], strides: Sequence[int]) -> int:
+    return sum([index * stride for index, stride in zip(indices, strides, strict=True)])
+
+
+class _Tile(NamedTuple):
+    """Some windows of some images, of one group of channels after the other."""
+
+    image: int  # where they begin in the images
+    out: int  # where their results begin
+    windows: Layout  # (groups, channels, *kernel, images, *positions), where they lie
+    columns: Layout  # (groups, channels * kernel, images * positions), copied
+    part: Layout  # (groups, filters, images, *positions), where their results lie
+
+
+def _tiles(
+    image: Layout, out: Layout, kernel: Ints, stride: Ints, dilation: Ints, groups: int
+) -> Iterator[_Tile]:
+    """Tiles that hold all windows of the images, the results of which have the layout ``out``."""
+    (count, filters, rows, *rest), (out_image, out_channel, *out_steps) = out.shape, out.strides
+    (image_step, channel_step, *steps), channels = image.strides, image.shape[1] // groups
+    filters //= groups
+    height = channels * numel(kernel)
+    row_bytes = max(groups * height * numel(tuple(rest)) * image.type.numpy.itemsize, 1)
+    images, tall = max(BYTES // (row_bytes * max(rows, 1)), 1), min(max(BYTES // row_bytes, 1), rows)
+    wide = [each * step for each, step in zip(stride, steps, strict=True)]
+    before = channels * channel_step, channel_step, *[each * step for each, step in zip(dilation, steps, strict=True)]
+    for first in range(0, count, images):
+        for row in range(0, rows, tall):
+            positions = min(images, count - first), min(tall, rows - row), *rest
+            yield _Tile(
+                first * image_step + row * wide[0],
+                first * out_image + row * out_steps[0],
+                layout_of(image.type, (groups, channels, *kernel, *positions), (*before, image_step, *wide)),
+                layout_of(image.type, (groups, height, numel(positions))),
+                layout_of(
+                    out.type, (groups, filters, *positions), (filters * out_channel, out_channel, out_image, *out_steps)
+                ),
+            )
+
+
+def _packed(layout: Layout) -> Layout:
+    """The layout of a contiguous copy."""
+    return layout_of(layout.type, layout.shape)
+
+
+class _Unfolded(NamedTuple):
+    """What is made of tiles of one size."""
+
+    copy: Callable[[Tensor], Any]  # memory of the columns
+    beside: Layout  # of an element for each filter, repeated for each position
+    multiply: Callable[..., Any]
+    write: Callable[..., Any]
+
+
+def correlator(
+    image: Layout, out: Layout, kernel: Ints, stride: Ints, dilation: Ints, groups: int, bias: Layout | None
+) -> Callable[[Tensor, Any, Tensor | None], Any]:
+    """What multiplies filters with the windows of images: ``launch(images, filters, bias)`` returns memory for ``out``.
+
+    ``filters`` is a row, of (groups, filters / groups, channels / groups * kernel) elements.
+    """
+    matrices = layout_of(image.type, (groups, out.shape[1] // groups, image.shape[1] // groups * numel(kernel)))
+    (step,) = (0,) if bias is None else bias.strides
+    made: dict[Layout, _Unfolded] = {}
+    tiles = list(_tiles(image, out, kernel, stride, dilation, groups))
+    for tile in tiles:
+        if tile.columns not in made:
+            product, strides = _packed(tile.part), (matrices.shape[1] * step, step, *(0,) * (len(kernel) + 1))
+            beside = layout_of(image.type, product.shape, strides)
+            write = writer(product, tile.part) if bias is None else add.op.launcher([product, beside], tile.part, True)
+            multiply = devices.product_launcher(matrices, tile.columns)
+            made[tile.columns] = _Unfolded(copier(tile.windows, _packed(tile.windows)), beside, multiply, write)
+    new = devices.memory_launcher(out, False)
+
+    def launch(images: Tensor, filters: Any, bias: Tensor | None) -> Any:
+        memory, matrix = new(), tensor_of(matrices, filters)
+        for tile in tiles:
+            copy, beside, multiply, write = made[tile.columns]
+            columns = copy(tensor_of(tile.windows, images._storage, images._offset + tile.image))
+            product = tensor_of(_packed(tile.part), multiply(matrix, tensor_of(tile.columns, columns)))
+            added = () if bias is None else (tensor_of(beside, bias._storage, bias._offset),)
+            write(product, *added, tensor_of(tile.part, memory, tile.out))
+        return memory
+
+    return launch
+
+
+def window_products(
+    image: Layout, grad: Layout, out: Layout, stride: Ints, dilation: Ints, groups: int
+) -> Callable[[Tensor, Tensor], Any]:
+    """What multiplies gradients with the windows of images: ``launch(images, grad)`` returns memory for ``out``.
+
+    That is the sum over all windows, for each filter and element of a window.
+    """
+    height = image.shape[1] // groups * numel(out.shape[2:])
+    products = layout_of(out.type, (groups, grad.shape[1] // groups, height))
+    accumulate = add.op.launcher([products, products], products, into=True)
+    new = devices.memory_launcher(out, True)
+    made: dict[Layout, tuple[Any, Any, Layout, Any]] = {}
+    tiles = list(_tiles(image, grad, out.shape[2:], stride, dilation, groups))
+    for tile in tiles:
+        if tile.columns not in made:
+            rows = layout_of(grad.type, (*products.shape[:2], tile.columns.shape[2]))
+            copies = copier(tile.windows, _packed(tile.windows)), copier(tile.part, _packed(tile.part))
+            made[tile.columns] = *copies, rows, devices.product_launcher(rows, tile.columns, (False, True))
+
+    def launch(images: Tensor, grads: Tensor) -> Any:
+        total = tensor_of(products, new())
+        for tile in tiles:
+            copy, copy_grads, rows, multiply = made[tile.columns]
+            columns = copy(tensor_of(tile.windows, images._storage, images._offset + tile.image))
+            given = copy_grads(tensor_of(tile.part, grads._storage, grads._offset + tile.out))
+            product = multiply(tensor_of(rows, given), tensor_of(tile.columns, columns))
+            accumulate(total, tensor_of(products, product), total)
+        return total._storage
+
+    return launch
