@@ -6,6 +6,7 @@ from ..._missing import found_later as _found_later
 from ...ops.indexing.one_hot import one_hot
 from ...ops.matrices.addmm import linear
 from ...ops.network.attention import scaled_dot_product_attention
+from ...ops.network.convolution import conv1d, conv2d, conv3d
 from ...ops.network.distances import cosine_similarity, pairwise_distance
 from ...ops.pointwise.activation import (
     celu,
@@ -64,8 +65,9 @@ from .vectors import embedding, normalize
 
 __all__ = [
     "alpha_dropout", "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu", "celu_",
-    "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d",
-    "elu", "elu_", "embedding", "feature_alpha_dropout", "gaussian_nll_loss", "gelu", "glu", "gumbel_softmax",
+    "conv1d", "conv2d", "conv3d", "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "dropout",
+    "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "embedding", "feature_alpha_dropout", "gaussian_nll_loss",
+    "gelu", "glu", "gumbel_softmax",
     "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "hinge_embedding_loss", "huber_loss", "kl_div",
     "l1_loss", "layer_norm", "leaky_relu", "leaky_relu_", "linear", "log_softmax", "logsigmoid",
     "margin_ranking_loss", "mish", "mse_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance",

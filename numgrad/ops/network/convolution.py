@@ -51,7 +51,7 @@ def convolution_op(
 
 @convolution_op.gradient("input", "weight", "bias")
 def _(grad, input, weight, needed, stride, padding, dilation, groups):
-    """The gradients by ``convolution_input`` and ``convolution_weight``, and the sum over images and positions."""
+    """``(convolution_input(grad, conj(weight)), convolution_weight(grad, conj(input)), sum(grad))``, what is needed."""
     shape, how = input._layout.shape, (stride, padding, dilation, groups)
     return [
         convolution_input(grad, conj(weight), shape[2:], *how) if needed[0] else None,
@@ -150,7 +150,8 @@ def _check(input: Layout, weight: Layout, bias: Layout | None, sizes: Ints, reac
         )
     if filters % groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got {told} instead"
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
+            f"[{list(weight.shape)}] instead"
         )
     if input.shape[1] != groups * channels:
         raise RuntimeError(

@@ -1,0 +1,62 @@
+"""Convolutions: what samples of a few elements do not show."""
+
+import numpy as np
+import pytest
+
+import numgrad
+
+
+def _assert_close(found, wanted):
+    np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy(), 1e-10, 1e-10)
+
+
+def _randoms(*shapes):
+    random = np.random.default_rng(0)
+    return [numgrad.from_numpy(random.standard_normal(shape)).requires_grad_() for shape in shapes]
+
+
+@pytest.mark.parametrize(("images", "filters"), [((5, 8, 60, 60), (4, 8, 3, 3)), ((2, 16, 120, 120), (2, 16, 5, 5))])
+def test_more_windows_than_are_multiplied_at_a_time(images, filters):
+    """Tiles of several images, and of rows of one: the same as image by image, and as the two halves."""
+    x, w = _randoms(images, filters)
+    out = numgrad.conv2d(x, w, stride=(2, 1))
+    each = numgrad.stack([numgrad.conv2d(image[:, :49], w, stride=(2, 1)) for image in x])
+    _assert_close(out[:, :, : each.shape[2]], each)
+    cotangent = numgrad.ones_like(out).cos_()
+    (whole,) = numgrad.autograd.grad(out, w, cotangent, retain_graph=True)
+    halves = [numgrad.conv2d(part, w, stride=(2, 1)) for part in (x[:1], x[1:])]
+    parts = [numgrad.autograd.grad(h, w, c)[0] for h, c in zip(halves, (cotangent[:1], cotangent[1:]), strict=True)]
+    _assert_close(whole, parts[0] + parts[1])
+
+
+def test_nothing_to_add_up():
+    out = numgrad.conv2d(numgrad.zeros(2, 0, 5, 5), numgrad.zeros(3, 0, 3, 3), numgrad.arange(3.0))
+    assert numgrad.equal(out, numgrad.arange(3.0).reshape(3, 1, 1).expand(2, 3, 3, 3))
+
+
+def test_gradients_of_each_example():
+    x, w = _randoms((3, 2, 5, 5), (4, 2, 3, 3))
+
+    def loss(filters, image):
+        return numgrad.conv2d(image, filters, padding=1).square().sum()
+
+    found = numgrad.vmap(numgrad.func.grad(loss), in_dims=(None, 0))(w.detach(), x.detach())
+    wanted = [numgrad.autograd.grad(loss(w, image), w)[0] for image in x.detach()]
+    _assert_close(found, numgrad.stack(wanted))
+
+
+def test_only_gradients_that_are_needed_are_computed():
+    x, w = _randoms((1, 1, 4, 4), (1, 1, 2, 2))
+    with numgrad.profiler.profile() as profiled:
+        numgrad.conv2d(x.detach(), w).sum().backward()
+    with numgrad.profiler.profile() as both:
+        numgrad.conv2d(x, w).sum().backward()
+    assert len(profiled.events()) < len(both.events())
+
+
+def test_what_a_node_shows():
+    x, w = _randoms((1, 1, 4, 4), (1, 1, 2, 2))
+    node = numgrad.conv2d(x, w, padding=1).grad_fn
+    assert node.name() == "ConvolutionBackward0"
+    assert (node._saved_stride, node._saved_padding, node._saved_groups) == ((1, 1), (1, 1), 1)
+    assert "_saved_needed" not in dir(node)

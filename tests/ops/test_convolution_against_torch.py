@@ -1,0 +1,66 @@
+"""Convolutions beside PyTorch's: values, gradients, and what is refused."""
+
+
+import numpy as np
+import pytest
+from ops.torch_comparison import assert_same, randoms
+
+pytestmark = pytest.mark.torch
+
+#: Shapes of images, filters and bias, and further arguments.
+CALLS = [
+    ((2, 4, 7), (6, 2, 3), (6,), {"stride": 2, "padding": 1, "groups": 2}),
+    ((2, 4, 7), (3, 4, 2), None, {"padding": "same"}),
+    ((2, 3, 6, 7), (4, 3, 3, 2), (4,), {}),
+    ((3, 6, 7), (4, 2, 3, 3), None, {"stride": (2, 1), "padding": (1, 2), "dilation": (1, 2), "groups": 2}),
+    ((2, 3, 8, 8), (3, 1, 3, 3), (3,), {"padding": "same", "dilation": 2, "groups": 3}),
+    ((0, 3, 6, 6), (4, 3, 3, 3), (4,), {"padding": 1}),
+    ((2, 2, 4, 5, 4), (2, 2, 2, 3, 2), (2,), {"stride": 2, "padding": (0, 1, 1)}),
+]
+
+
+@pytest.mark.parametrize(("images", "filters", "bias", "options"), CALLS)
+@pytest.mark.parametrize("layout", ["contiguous", "stepped"])
+def test_values_and_gradients(images, filters, bias, options, layout):
+    name, shapes = f"conv{len(filters) - 2}d", [shape for shape in (images, filters, bias) if shape is not None]
+    assert_same(lambda m, *given: getattr(m, name)(*given, **options), *randoms(*shapes, layout=layout), graph=False)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_dtypes(dtype):
+    arrays = randoms((2, 2, 5, 5), (4, 1, 3, 3), (4,), dtype=dtype)
+    assert_same(lambda m, x, w, b: m.conv2d(x, w, b, padding=1, groups=2), *arrays, graph=False)
+
+
+def test_the_node():
+    arrays = randoms((2, 2, 5, 5), (4, 1, 3, 3), (4,))
+    assert_same(lambda m, x, w, b: m.nn.functional.conv2d(x, w, b, groups=2), *arrays)
+
+
+WRONG = [
+    ({}, (6, 2, 3, 3)), ({"groups": 3}, (6, 2, 3, 3)), ({"groups": 2}, (5, 2, 3, 3)), ({"groups": 2}, (1, 2, 3, 3)),
+    ({"groups": 0}, (6, 2, 3, 3)), ({"stride": 0}, (6, 4, 3, 3)), ({"padding": -1}, (6, 4, 3, 3)),
+    ({"dilation": 0}, (6, 4, 3, 3)), ({"dilation": 5}, (6, 4, 3, 3)), ({"stride": (1, 2, 3)}, (6, 4, 3, 3)),
+    ({"padding": "same", "stride": 2}, (6, 4, 3, 3)), ({"padding": "much"}, (6, 4, 3, 3)),
+]
+
+
+@pytest.mark.parametrize(("options", "filters"), WRONG)
+def test_what_is_refused_is_told_in_pytorchs_words(options, filters):
+    import torch
+
+    import numgrad
+
+    told = []
+    for module in (torch, numgrad):
+        with pytest.raises(RuntimeError) as caught:
+            module.conv2d(module.zeros(2, 4, 5, 6), module.zeros(filters), **options)
+        told.append(str(caught.value))
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_other_dtypes_are_refused(which):
+    arrays = randoms((2, 2, 5, 5), (4, 2, 3, 3), (4,))
+    arrays[which] = arrays[which].astype(np.float32)
+    assert_same(lambda m, *tensors: m.conv2d(*tensors), *arrays)
