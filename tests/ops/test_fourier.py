@@ -1,4 +1,4 @@
-"""``fft.rfft`` and ``fft.irfft`` through their public names, beside NumPy's."""
+"""The functions of ``numgrad.fft`` through their public names, beside NumPy's."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,10 @@ from numgrad import fft
 NORMS = (None, "backward", "ortho", "forward")
 
 
-@pytest.mark.parametrize(("function", "kind"), [("rfft", "float32"), ("rfft", "float64"), ("irfft", "complex64")])
+@pytest.mark.parametrize(("function", "kind"), [
+    ("rfft", "float32"), ("rfft", "float64"), ("irfft", "complex64"), ("fft", "complex64"), ("fft", "float32"),
+    ("ifft", "complex64"), ("ifft", "float64"),
+])
 def test_lengths_dimensions_and_normalizations(function, kind):
     x = np.random.default_rng(0).normal(size=(3, 4)).astype(kind)
     for n, dim, norm in ((None, -1, None), (3, 0, "ortho"), (6, 1, "forward"), (7, -2, "backward"), (1, 0, None)):

@@ -13,14 +13,15 @@ NORMS = (None, "backward", "ortho", "forward")
 
 @pytest.mark.parametrize("shape", [(6,), (5, 4), (2, 1, 3), (3, 4, 5)], ids=str)
 @pytest.mark.parametrize(("name", "kinds"), [
-    ("rfft", ("float64", "float32")), ("irfft", ("complex128", "complex64", "float64")),
+    ("rfft", ("float64", "float32")), ("fft", ("complex128", "complex64", "float64")),
+    ("ifft", ("complex128", "complex64", "float64")), ("irfft", ("complex128", "complex64", "float64")),
 ])
 def test_transforms_and_their_gradients(name, kinds, shape):
     def transform(**options):
         return lambda m, x: getattr(m.fft, name)(x, **options)
 
     for layout, dim in itertools.product(("contiguous", "transposed", "stepped"), range(-1, len(shape) - 1)):
-        if name == "rfft" or shape[dim] > 1:
+        if name != "irfft" or shape[dim] > 1:
             assert_same(transform(dim=dim), *randoms(shape, layout=layout, dtype=kinds[0]))
     for kind, norm in itertools.product(kinds, NORMS):
         assert_same(transform(norm=norm), *randoms(shape, dtype=kind))
@@ -30,6 +31,7 @@ def test_transforms_and_their_gradients(name, kinds, shape):
 
 @pytest.mark.parametrize(("name", "kind", "n"), [
     ("rfft", "float64", None), ("rfft", "float64", 3), ("irfft", "complex128", 5), ("irfft", "complex128", 8),
+    ("fft", "complex128", 3), ("fft", "float64", None), ("ifft", "complex128", 5), ("ifft", "float64", None),
 ])
 def test_second_derivatives(name, kind, n):
     def gradient(m, x):
@@ -41,7 +43,7 @@ def test_second_derivatives(name, kind, n):
 
 @pytest.mark.parametrize("dtype", ["int64", "uint8", "bool"])
 def test_integers_are_taken_as_the_default_dtype(dtype):
-    for name in ("rfft", "irfft"):
+    for name in ("fft", "ifft", "rfft", "irfft"):
         assert_same(lambda m, x, name=name: getattr(m.fft, name)(x, 4), np.array([[3, 1, 0], [2, 2, 1]]).astype(dtype))
 
 
@@ -66,6 +68,7 @@ def test_into_a_tensor():
     lambda m: m.fft.rfft(m.ones(3), 2.5), lambda m: m.fft.rfft(m.ones(3), norm=2), lambda m: m.fft.irfft(m.ones(1)),
     lambda m: m.fft.irfft(m.ones(2, 3), 0), lambda m: m.fft.irfft(m.ones(3), norm="b"),
     lambda m: m.fft.irfft(m.tensor(1.0)), lambda m: m.fft.irfft(m.ones(3), dim=-2),
+    lambda m: m.fft.fft(m.ones(3), 0), lambda m: m.fft.ifft(m.ones(3), norm="c"),
 ])
 def test_what_is_refused(call):
     (theirs, own) = messages(call)

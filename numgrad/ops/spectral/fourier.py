@@ -11,12 +11,12 @@ from ..._types import complex_of, dtype, get_default_dtype, real_of, tensor_type
 from ..copying import convert
 from ..lookup import lookup
 from ..planned import planned
-from ..pointwise.arithmetic import add
+from ..pointwise.arithmetic import add, conj
 from ..pointwise.complexes import real
 from ..shapes.padding import constant_pad
 from ..shapes.parts import slice_backward, slice_op
 
-__all__ = ["fft_irfft", "fft_rfft"]
+__all__ = ["fft_fft", "fft_ifft", "fft_irfft", "fft_rfft"]
 
 
 def _transformed(input: Layout, dim: int, length: int, kind: dtype) -> Layout:
@@ -102,6 +102,34 @@ def _resolved(input: Layout, n: int | None, dim: int, norm: str | None, inverse:
         raise RuntimeError(f'Invalid normalization mode: "{norm}"')
     own = input.type.dtype
     return real_of(own) if own.differentiable else get_default_dtype(), dim, n, _NORMALIZATIONS[norm]
+
+
+@lookup
+def fft_fft(input: Layout, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+    """The discrete Fourier transform along a dimension: see ``rfft``, but of any numbers, and all ``n`` of it.
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: ``n`` is less than 1, or there is no such ``norm``.
+    """
+    kind, *where = _resolved(input, n, dim, norm)
+    if input.type.dtype.is_complex:
+        return _transform, (fft_c2c, complex_of(kind), *where, True)
+    return _transform, (fft_r2c, kind, *where, False)
+
+
+@lookup
+def fft_ifft(input: Layout, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+    """The inverse of ``fft``: divided by ``n`` (``norm`` "backward"), by its root ("ortho") or by 1 ("forward").
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: ``n`` is less than 1, or there is no such ``norm``.
+    """
+    kind, dim, n, normalization = _resolved(input, n, dim, norm)
+    if input.type.dtype.is_complex:
+        return _transform, (fft_c2c, complex_of(kind), dim, n, 2 - normalization, False)
+    return lambda input: conj(_transform(input, fft_r2c, kind, dim, n, 2 - normalization, False)), ()
 
 
 @lookup
