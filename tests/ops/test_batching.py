@@ -5,8 +5,11 @@ import pytest
 from ops.samples import SAMPLES
 
 import numgrad
+from numgrad._layout import layout_of
 from numgrad.func import jvp, vjp, vmap
+from numgrad.ops.copying import row_reader
 from numgrad.ops.elementwise import Pointwise
+from numgrad.ops.planned import planned
 
 #: Whose results differ in shape from example to example, or that take memory which examples do not have.
 WITHOUT_BATCHES = {"masked_select_op", "masked_scatter_backward"}
@@ -198,3 +201,21 @@ def test_an_index_does_not_lead_to_the_next_example(call):
     x, index = numgrad.ones(2, 4, 3), numgrad.tensor([[0, 4], [1, 2]])
     with pytest.raises((IndexError, RuntimeError), match=r"index 4 .* size 4|id=4 axis_dim=4|self: 4|index 12"):
         numgrad.vmap(call)(x, index)
+
+
+def test_examples_join_the_batch_that_an_operation_has(monkeypatch):
+    monkeypatch.setattr("numgrad.ops.table.ops", {})
+    seen = []
+
+    @planned("FoldBackward0", inputs=["input", "weight"], shapes=["shape"], batch=1, shared=["weight"])
+    def fold(input, weight, shape):
+        seen.append((input.shape, weight.shape, shape))
+        return layout_of(input.type, shape), lambda tensor, weight: row_reader(input)(tensor)
+
+    images, weights = numgrad.arange(24.0).reshape(4, 2, 3), numgrad.ones(4, 5)
+    found = vmap(lambda image: fold(image, weights[0], (2, 3, 1)))(images)
+    assert (found == images.unsqueeze(3)).all()
+    assert seen == [((2, 3), (5,), (2, 3, 1)), ((8, 3), (5,), (8, 3, 1))]  # an example, and all
+    found = vmap(lambda image, weight: fold(image, weight, (2, 3, 1)))(images, weights)  # one after the other
+    assert (found == images.unsqueeze(3)).all()
+    assert {shapes[0] for shapes in seen[2:]} <= {(2, 3)}

@@ -169,31 +169,33 @@ def _done(op: Any, level: Batched, args: tuple[Any, ...]) -> tuple[Any, bool]:
 
 def _is_declared(op: Any, args: tuple[Any, ...]) -> bool:
     """Whether an entry has said how to do it, and that holds for these arguments."""
-    values = dict(zip(op.parameters, args, strict=False))
-    if op.dims is None or not all(is_shared(values.get(name)) for name in op.shared):
+    if op.dims is None or not all(is_shared(args[op.parameters.index(name)]) for name in op.shared):
         return False
     if op.view or not op.dims or all(tensor._layout.shape for tensor in tensors_in(args)):
         return True
+    values = dict(zip(op.parameters, args, strict=False))
     return all(values.get(name) in (None, ()) for name in op.dims)  # a tensor without dimensions may have a dimension 0
 
 
 def _declared(op: Any, level: Batched, args: tuple[Any, ...]) -> Any:
     """An entry called once, with the batch dimension in front of each input, or made one with the first."""
-    values: dict[str, Any] = {}
-    for name, value in zip(op.parameters, args, strict=False):
-        if name in op.shared:
-            values[name] = physical(value)
-        elif name in op.dims and not op.batch:
-            values[name] = tuple([dim + 1 for dim in value]) if isinstance(value, tuple) else value + 1
-        elif name in op.shapes:
-            values[name] = (level.size * value[0], *value[1:]) if op.batch else (level.size, *value)
-        else:
-            values[name] = mapped_to((value,), _merged if op.batch else expanded)[0]
-    done = op(*values.values())
-    if not op.batch:
-        return done
-    first = args[0]._layout.shape[0]
-    return mapped_to((done,), lambda one: reshape(one, (level.size, first, *one._layout.shape[1:])))[0]
+    kept = [op.parameters.index(name) for name in op.shared]
+    given = [None if position in kept else value for position, value in enumerate(args)] if kept else args
+    values = list(mapped_to(given, _merged if op.batch else expanded))
+    for position in kept:
+        values[position] = physical(args[position])
+    for name in op.shapes:
+        position = op.parameters.index(name)
+        shape = values[position]
+        values[position] = (level.size * shape[0], *shape[1:]) if op.batch else (level.size, *shape)
+    if op.batch:
+        first = args[0]._layout.shape[0]
+        return mapped_to((op(*values),), lambda one: reshape(one, (level.size, first, *one._layout.shape[1:])))[0]
+    for name in op.dims:
+        position = op.parameters.index(name)
+        dim = values[position]
+        values[position] = tuple([d + 1 for d in dim]) if isinstance(dim, tuple) else dim + 1
+    return op(*values)
 
 
 def _merged(tensor: Tensor) -> Tensor:

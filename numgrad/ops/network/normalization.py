@@ -14,7 +14,7 @@ from ..._tensor import Tensor, tensor_of
 from ..._types import dtype
 from ...autograd.grad_mode import TRACED, state
 from ..arguments import checked
-from ..batches import aligned, expanded, is_shared, physical
+from ..batches import aligned, expanded
 from ..copying import convert, row_reader
 from ..one_device import check_one_device
 from ..planned import planned
@@ -27,7 +27,10 @@ from ..table import public
 __all__ = ["layer_norm", "rms_norm"]
 
 
-@planned("NativeLayerNormBackward0", inputs=["input", "weight", "bias"], extras=["mean", "scale"], joint=True)
+@planned(
+    "NativeLayerNormBackward0", inputs=["input", "weight", "bias"], extras=["mean", "scale"], joint=True,
+    shared=["weight", "bias"],
+)
 def layer_norm_op(
     input: Layout, weight: Layout | None, bias: Layout | None, shape: tuple[int, ...], eps: float
 ) -> Prepared:
@@ -54,9 +57,6 @@ def layer_norm_op(
 
 @layer_norm_op.batched
 def _(input, weight, bias, shape, eps):
-    layer_norm_op.entry((input, weight, bias, shape, eps))  # which checks the examples
-    if is_shared(weight) and is_shared(bias):
-        return layer_norm_op(*map(physical, (input, weight, bias)), shape, eps)
     out, mean, scale = layer_norm_op(expanded(input), None, None, shape, eps)
     rank = len(input._layout.shape)
     for one, combine in ((weight, mul), (bias, add)):
