@@ -17,7 +17,7 @@ from ...ops.copying import convert, row_of
 from ...ops.dispatch import perform
 from ...ops.entries import Entries
 from ...ops.network import likelihood
-from ...ops.network.binary_losses import bce_op, bce_with_logits_op
+from ...ops.network.binary_losses import bce, logit_loss
 from ...ops.network.reducing import reduced, refuse_gradient
 from ...ops.network.softmax import log_softmax, log_softmax_op
 from ...ops.one_device import check_one_device
@@ -285,7 +285,7 @@ def binary_cross_entropy(
         message = f"all elements of {name} should be between 0 and 1"
         if devices.improbable(row_of(physical_of(tensor).detach()), message):
             raise RuntimeError(f"{message} (shape {list(tensor.shape)})")
-    return bce_op(input, target, weight if weight is None else expand(weight, input._layout.shape), reduction)
+    return bce(input, target, weight if weight is None else expand(weight, input._layout.shape), reduction)
 
 
 @tensors_checked
@@ -323,7 +323,7 @@ def binary_cross_entropy_with_logits(
         raise RuntimeError(
             f"result type {input.dtype.legacy} can't be cast to the desired output type {target.dtype.legacy}"
         )
-    return bce_with_logits_op(input, target, weight, pos_weight, reduction)
+    return logit_loss(input, target, weight, pos_weight, reduction)
 
 
 @tensors_checked

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..._tensor import Tensor
 from ...ops.arguments import tensors_checked
-from ...ops.network.binary_losses import soft_margin_loss_op
+from ...ops.network.binary_losses import soft_margin
 from ...ops.network.distances import pairwise_distance
 from ...ops.network.reducing import reduced, refuse_gradient
 from ...ops.pointwise.comparison import minimum, where
@@ -46,7 +46,7 @@ def soft_margin_loss(
         raise RuntimeError(
             f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(pair[0].shape)}"
         )
-    return soft_margin_loss_op(*pair, reduction)
+    return soft_margin(*pair, reduction)
 
 
 @tensors_checked

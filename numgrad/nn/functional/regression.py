@@ -8,7 +8,7 @@ from ..._tensor import Tensor
 from ...autograd.grad_mode import no_grad
 from ...ops.arguments import tensors_checked
 from ...ops.network.reducing import reduced
-from ...ops.network.regression_losses import huber_loss_op, mse_loss_op, smooth_l1_loss_op
+from ...ops.network.regression_losses import huber, mse, smooth_l1
 from ...ops.one_device import check_one_device
 from ...ops.shapes.dimensions import broadcast_tensors
 from ...ops.table import check_tensors
@@ -61,7 +61,7 @@ def mse_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     pair = _alike(input, target)
     if weight is None:
-        return mse_loss_op(*pair, reduction)
+        return mse(*pair, reduction)
     _check_loss_weight(weight, input)
     return _weighted((pair[0] - pair[1]) ** 2, weight, reduction)
 
@@ -114,7 +114,7 @@ def smooth_l1_loss(
     pair = _alike(input, target)
     if beta == 0:
         return reduced((pair[0] - pair[1]).abs(), reduction)
-    return smooth_l1_loss_op(*pair, reduction, float(beta))
+    return smooth_l1(*pair, reduction, float(beta))
 
 
 @tensors_checked
@@ -143,8 +143,8 @@ def huber_loss(
     pair = _alike(input, target)
     if weight is not None:
         _check_loss_weight(weight, input)
-        return reduced(huber_loss_op(*pair, "none", float(delta)) * weight, reduction)
-    return huber_loss_op(*pair, reduction, float(delta))
+        return reduced(huber(*pair, "none", float(delta)) * weight, reduction)
+    return huber(*pair, reduction, float(delta))
 
 
 @tensors_checked

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from numgrad_kernels import scalar
 
-from ..._layout import Layout
-from ..elementwise import pointwise
-from ..planned import planned
 from ..pointwise.arithmetic import log, log_one_plus_exp, mul, neg, sigmoid, sub
 from ..pointwise.comparison import where
-from ..reductions.axes import Prepared
-from .reducing import loss_of_examples, reduced_loss, spread
+from .reducing import loss, spread
 
-__all__ = ["bce_op", "bce_with_logits_op", "soft_margin_loss_op"]
+__all__ = ["bce", "logit_loss", "soft_margin"]
 
 # -- of probabilities -------------------------------------------------------------------------------------------
 
 
-@pointwise(
-    "BinaryCrossEntropyBackward0", dtypes="f", nondifferentiable=["input", "target"], export=False, inplace=False
-)
+@loss("BinaryCrossEntropyBackward0", name="bce_op", weighted=True, nondifferentiable=["weight"])
 def bce(input, target):
     """``-(target * log(input) + (1 - target) * log(1 - input))``, no logarithm counting for less than -100."""
     yes = scalar.maximum(scalar.log(input), -100)
@@ -27,7 +21,7 @@ def bce(input, target):
     return (target - 1) * no - target * yes
 
 
-@pointwise("BinaryCrossEntropyBackwardBackward0", dtypes="f", export=False, inplace=False)
+@bce.derivative("BinaryCrossEntropyBackwardBackward0")
 def bce_backward(grad_output, input, target):
     """``grad_output * (input - target) / (input * (1 - input))``, the divisor being at least 1e-12."""
     return grad_output * (input - target) / scalar.maximum((1 - input) * input, 1e-12)
@@ -49,18 +43,7 @@ def _(grad, grad_output, input):
     return -grad * grad_output / where((1 - input) * input > 1e-12, (1 - input) * input, 1e-12)
 
 
-@planned("BinaryCrossEntropyBackward0", inputs=["input", "target", "weight"], nondifferentiable=["weight"])
-def bce_op(input: Layout, target: Layout, weight: Layout | None, reduction: str) -> Prepared:
-    return reduced_loss(bce, reduction, input, target, weight)
-
-
-@bce_op.gradient("input")
-def _(grad, input, target, weight, reduction):
-    """``bce_backward(grad * weight, input, target)``."""
-    return bce_backward(spread(grad, input._layout.shape, reduction, weight), input, target)
-
-
-@bce_op.gradient("target")
+@bce.gradient("target")
 def _(grad, input, weight, reduction):
     """``grad * weight * (log(1 - input) - log(input))``."""
     return mul(spread(grad, input._layout.shape, reduction, weight), sub(log(sub(1, input)), log(input)))
@@ -69,44 +52,17 @@ def _(grad, input, weight, reduction):
 # -- of logits --------------------------------------------------------------------------------------------------
 
 
-@pointwise(
-    "LogitLossBackward0", dtypes="f", nondifferentiable=["input", "target", "positive"],
-    export=False, inplace=False,
+@loss(
+    "BinaryCrossEntropyWithLogitsBackward0", name="bce_with_logits_op", weighted=True,
+    nondifferentiable=["weight", "pos_weight"],
 )
-def logit_loss(input, target, positive):
-    """``-(positive * target * log(sigmoid(input)) + (1 - target) * log(1 - sigmoid(input)))``."""
-    weight = 1 + (positive - 1) * target
+def logit_loss(input, target, pos_weight):
+    """``-(pos_weight * target * log(sigmoid(input)) + (1 - target) * log(1 - sigmoid(input)))``."""
+    weight = 1 + (pos_weight - 1) * target
     return (1 - target) * input + weight * log_one_plus_exp(-input)
 
 
-@planned(
-    "BinaryCrossEntropyWithLogitsBackward0",
-    inputs=["input", "target", "weight", "pos_weight"],
-    nondifferentiable=["weight", "pos_weight"],
-)
-def bce_with_logits_op(
-    input: Layout, target: Layout, weight: Layout | None, pos_weight: Layout | None, reduction: str
-) -> Prepared:
-    return reduced_loss(logit_loss, reduction, input, target, weight, pos_weight)
-
-
-@bce_with_logits_op.gradient("input")
-def _(grad, input, target, weight, pos_weight, reduction):
-    """``grad * weight * ((pos_weight * target + 1 - target) * sigmoid(input) - pos_weight * target)``."""
-    each = spread(grad, input._layout.shape, reduction, weight)
-    return logit_loss_gradient(each, input, target, 1.0 if pos_weight is None else pos_weight)
-
-
-@bce_with_logits_op.gradient("target")
-def _(grad, input, weight, pos_weight, reduction):
-    """``grad * weight * ((pos_weight - 1) * log(1 + exp(-input)) - input)``."""
-    each = spread(grad, input._layout.shape, reduction, weight)
-    if pos_weight is None:
-        return neg(mul(each, input))
-    return mul(each, sub(mul(sub(pos_weight, 1), log_one_plus_exp(neg(input))), input))
-
-
-@pointwise("LogitLossGradientBackward0", dtypes="f", export=False, inplace=False)
+@logit_loss.derivative("LogitLossGradientBackward0")
 def logit_loss_gradient(grad_output, input, target, positive):
     """The gradient of :func:`logit_loss` for its input."""
     return grad_output * ((1 - target) - (1 + (positive - 1) * target) * sigmoid(-input))
@@ -132,16 +88,25 @@ def _(grad, grad_output, input, target):
     return -grad * grad_output * (target * sigmoid(-input))
 
 
+@logit_loss.gradient("target")
+def _(grad, input, weight, pos_weight, reduction):
+    """``grad * weight * ((pos_weight - 1) * log(1 + exp(-input)) - input)``."""
+    each = spread(grad, input._layout.shape, reduction, weight)
+    if pos_weight is None:
+        return neg(mul(each, input))
+    return mul(each, sub(mul(sub(pos_weight, 1), log_one_plus_exp(neg(input))), input))
+
+
 # -- of scores of either sign -----------------------------------------------------------------------------------
 
 
-@pointwise("SoftMarginLossBackward0", dtypes="f", nondifferentiable=["input", "target"], export=False, inplace=False)
+@loss("SoftMarginLossBackward0", nondifferentiable=["target"])
 def soft_margin(input, target):
     """``log(1 + exp(-target * input))``."""
     return log_one_plus_exp(-target * input)
 
 
-@pointwise("SoftMarginLossBackwardBackward0", dtypes="f", nondifferentiable=["target"], export=False, inplace=False)
+@soft_margin.derivative("SoftMarginLossBackwardBackward0")
 def soft_margin_backward(grad_output, input, target):
     """``-grad_output * target / (1 + exp(target * input))``."""
     return -grad_output * target * sigmoid(-target * input)
@@ -155,19 +120,3 @@ def _(grad, input, target):
 @soft_margin_backward.gradient("input")
 def _(grad, grad_output, input, target):
     return grad * grad_output * (target * target * sigmoid(target * input) * sigmoid(-target * input))
-
-
-@planned("SoftMarginLossBackward0", inputs=["input", "target"], nondifferentiable=["target"])
-def soft_margin_loss_op(input: Layout, target: Layout, reduction: str) -> Prepared:
-    """The mean or sum of :func:`soft_margin`."""
-    return reduced_loss(soft_margin, reduction, input, target)
-
-
-@soft_margin_loss_op.gradient("input")
-def _(grad, input, target, reduction):
-    """``soft_margin_backward(grad, input, target)``, over the number of elements for a mean."""
-    return soft_margin_backward(spread(grad, input._layout.shape, reduction), input, target)
-
-
-for _op in (bce_op, bce_with_logits_op, soft_margin_loss_op):
-    _op.batched(loss_of_examples(_op))

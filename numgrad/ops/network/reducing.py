@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..._layout import Layout, numel
@@ -10,12 +11,15 @@ from ..._tensor import Tensor, tensor_of
 from ...autograd.grad_mode import GRAD, state
 from ...autograd.levels import tensors_in
 from ..batches import aligned, mapped_to
+from ..elementwise import pointwise
+from ..planned import Planned
 from ..pointwise.arithmetic import div, mul
 from ..reductions.axes import Prepared
 from ..reductions.sums import mean_all, mean_dims, sum_all, sum_dims
 from ..shapes.views import expand
+from ..table import parameters
 
-__all__ = ["loss_of_examples", "reduced", "reduced_loss", "refuse_gradient", "spread"]
+__all__ = ["Loss", "loss", "reduced", "refuse_gradient", "spread"]
 
 
 def reduced(losses: Tensor, reduction: str) -> Tensor:
@@ -25,24 +29,108 @@ def reduced(losses: Tensor, reduction: str) -> Tensor:
     return sum_all(losses) if reduction == "sum" else mean_all(losses)
 
 
-def reduced_loss(
-    losses: Any, reduction: str, input: Layout, target: Layout, weight: Layout | None = None,
-    *factors: Layout | None, **numbers: float,
+class Loss(Planned):
+    """A loss: what a formula gives for each element, times its weight, and the mean or sum of that.
+
+    Its arguments are the tensors of the formula, after the first two of them the ``weight`` if there is one,
+    ``reduction``, and the numbers of the formula.  A weight or tensor that is None stands for 1.
+
+    Args:
+        formula: of scalars, as that of a pointwise operation.
+        node: name of the node class.
+        name: of the entry of the table; by default ``<formula>_loss_op``.
+        weighted: whether it takes weights.
+        nondifferentiable: tensors that have no gradient.
+        symmetric: whether the gradient of the target is that of the input, the two having changed their roles.
+    """
+
+    def __init__(
+        self, formula: Callable[..., Any], node: str, *, name: str = "", weighted: bool = False,
+        nondifferentiable: Sequence[str] = (), symmetric: bool = False,
+    ):
+        self.each, self.symmetric = _each(formula, node), symmetric
+        first, second, *factors = operands = self.each.op.inputs
+        tensors = [first, second, *["weight"] * weighted, *factors]
+        numbers = ", ".join([f"{number}={number}" for number in self.each.op.statics])
+        decides = _function(
+            name or f"{formula.__name__}_loss_op", [*tensors, "reduction", *self.each.op.statics],
+            [f"return decided([{', '.join(operands)}], {'weight' if weighted else None}, reduction, {numbers})"],
+            decided=functools.partial(_decided, self.each.op, weighted),
+        )
+        decides.__doc__ = formula.__doc__
+        super().__init__(decides, node, inputs=tensors, nondifferentiable=nondifferentiable)
+        self.batched(self._of_examples)
+
+    def derivative(self, node: str) -> Callable[[Callable[..., Any]], Any]:
+        """Decorate the gradient of the input: a formula of that of an element's loss, its tensors and numbers.
+
+        It becomes a pointwise operation, recorded by nodes of this name, which has gradients of its own.
+        """
+
+        def declared(formula: Callable[..., Any]) -> Any:
+            backward = _each(formula, node, [name for name in parameters(formula) if name in self.nondifferentiable])
+            self._add_rule("input", backward, ("input", "target"))
+            if self.symmetric:
+                self._add_rule("target", backward, ("target", "input"))
+            return backward
+
+        return declared
+
+    def _add_rule(self, name: str, backward: Any, roles: tuple[str, str]) -> None:
+        """Declare that a gradient is what ``backward`` makes of those of the elements' losses."""
+        factors, weight = self.each.op.inputs[2:], "weight" if "weight" in self.inputs else None
+        numbers = [f"{number}={number}" for number in self.each.op.statics]
+        rest = [*[f"1.0 if {factor} is None else {factor}" for factor in factors], *numbers]
+        rule = _function(
+            name, ["grad", *self.parameters],
+            [f"each = spread(grad, input._layout.shape, reduction, {weight})",
+             f"return backward({', '.join(['each', *roles, *rest])})"],
+            spread=spread, backward=backward,
+        )
+        given = ", ".join([f"grad * {weight}" if weight else "grad", *roles, *factors, *numbers])
+        divided = "" if weight else ", over the number of elements for a mean"
+        rule.__doc__ = f"``{backward.op.name}({given})``{divided}."
+        self.gradient(name)(rule)
+
+    def _of_examples(self, *args: Any) -> Tensor:
+        """The rule for a batch of calls."""
+        rank = max([len(one._layout.shape) for one in tensors_in(args)])
+        given = dict(zip(self.parameters, mapped_to(args, lambda one: aligned(one, rank)), strict=True))
+        reduction, given["reduction"] = given["reduction"], "none"
+        losses = self(*given.values())
+        if reduction == "none":
+            return losses
+        return (sum_dims if reduction == "sum" else mean_dims)(losses, tuple(range(1, rank + 1)), False)
+
+
+def loss(node: str, **options: Any) -> Callable[[Callable[..., Any]], Loss]:
+    """Decorate the formula of a loss; the arguments are those of :class:`Loss`."""
+    return lambda formula: Loss(formula, node, **options)
+
+
+def _each(formula: Callable[..., Any], node: str, nondifferentiable: Sequence[str] | None = None) -> Any:
+    """The pointwise operation of a formula; by default without gradients."""
+    fixed = parameters(formula) if nondifferentiable is None else nondifferentiable
+    return pointwise(node, dtypes="f", nondifferentiable=fixed, export=False, inplace=False)(formula)
+
+
+def _decided(
+    op: Any, weighted: bool, operands: list[Layout | None], weight: Layout | None, reduction: str, **numbers: float
 ) -> Prepared:
     """What a pointwise operation makes of operands of these layouts, each times its weight, :func:`reduced`.
 
-    It is launched with as many tensors.  The operation takes the ``factors`` after the target, 1 for None.
+    If the loss may be ``weighted``, it is launched with the weight, or None, after the first two operands.
     """
-    layout, compute = losses.op.decided((input, target, *[_or_one(one) for one in factors]), **numbers)
-    weighted, times = (layout, None) if weight is None else mul.op.decided((layout, weight))
+    layout, compute = op.decided([_or_one(one) for one in operands], **numbers)
+    product, times = (layout, None) if weight is None else mul.op.decided((layout, weight))
     if reduction == "none":
-        out, reduce = weighted, lambda tensor: tensor._storage
+        out, reduce = product, lambda tensor: tensor._storage
     else:
-        out, reduce = (sum_all if reduction == "sum" else mean_all).prepare(weighted)
+        out, reduce = (sum_all if reduction == "sum" else mean_all).prepare(product)
 
-    def launch(input: Tensor, target: Tensor, weight: Any = None, *factors: Any) -> Any:
-        each = tensor_of(layout, compute(input, target, *[_or_one(one) for one in factors]))
-        return reduce(each if times is None else tensor_of(weighted, times(each, weight)))
+    def launch(input: Tensor, target: Tensor, *others: Any) -> Any:
+        each = tensor_of(layout, compute(input, target, *[_or_one(one) for one in others[weighted:]]))
+        return reduce(each if times is None else tensor_of(product, times(each, others[0])))
 
     return out, launch
 
@@ -51,19 +139,11 @@ def _or_one(factor: Any) -> Any:
     return 1.0 if factor is None else factor
 
 
-def loss_of_examples(op: Any) -> Callable[..., Tensor]:
-    """The rule of a loss under ``vmap``, ``op`` having a parameter ``reduction``."""
-    position = op.parameters.index("reduction")
-
-    def rule(*args: Any) -> Tensor:
-        rank = max([len(one._layout.shape) for one in tensors_in(args)])
-        values, reduction = mapped_to(args, lambda one: aligned(one, rank)), args[position]
-        losses = op(*values[:position], "none", *values[position + 1 :])
-        if reduction == "none":
-            return losses
-        return (sum_dims if reduction == "sum" else mean_dims)(losses, tuple(range(1, rank + 1)), False)
-
-    return rule
+def _function(name: str, parameters: Iterable[str], statements: Iterable[str], **names: Any) -> Any:
+    """The function of these statements, which use these names: its parameters differ from loss to loss."""
+    text = "\n    ".join([f"def {name}({', '.join(parameters)}):", *statements])
+    exec(text, names)
+    return names[name]
 
 
 def spread(grad: Tensor, shape: tuple[int, ...], reduction: str, weight: Tensor | None = None) -> Tensor:
