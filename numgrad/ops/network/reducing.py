@@ -1,4 +1,8 @@
-"""How a loss of each element becomes the loss of all: kept, summed up or averaged."""
+"""How a loss of each element becomes the loss of all: kept, summed up or averaged.
+
+``@loss(...)`` decorates the formula of an element's loss, and ``.derivative(...)`` that of its gradient; from these come
+the operation with its ``reduction``, its rules, and what ``vmap`` does.
+"""
 
 from __future__ import annotations
 
@@ -48,14 +52,14 @@ class Loss(Planned):
         self, formula: Callable[..., Any], node: str, *, name: str = "", weighted: bool = False,
         nondifferentiable: Sequence[str] = (), symmetric: bool = False,
     ):
-        self.each, self.symmetric = _each(formula, node), symmetric
-        first, second, *factors = operands = self.each.op.inputs
-        tensors = [first, second, *["weight"] * weighted, *factors]
+        operands = parameters(formula)[: formula.__code__.co_argcount]
+        self.each, self.symmetric = _each(formula, node, operands), symmetric
+        tensors = [*operands[:2], *["weight"] * weighted, *operands[2:]]
         numbers = ", ".join([f"{number}={number}" for number in self.each.op.statics])
         decides = _function(
             name or f"{formula.__name__}_loss_op", [*tensors, "reduction", *self.each.op.statics],
             [f"return decided([{', '.join(operands)}], {'weight' if weighted else None}, reduction, {numbers})"],
-            decided=functools.partial(_decided, self.each.op, weighted),
+            decided=functools.partial(_decided, self.each.op, weighted), __name__=formula.__module__,
         )
         decides.__doc__ = formula.__doc__
         super().__init__(decides, node, inputs=tensors, nondifferentiable=nondifferentiable)
@@ -85,7 +89,7 @@ class Loss(Planned):
             name, ["grad", *self.parameters],
             [f"each = spread(grad, input._layout.shape, reduction, {weight})",
              f"return backward({', '.join(['each', *roles, *rest])})"],
-            spread=spread, backward=backward,
+            spread=spread, backward=backward, __name__=self.function.__module__,
         )
         given = ", ".join([f"grad * {weight}" if weight else "grad", *roles, *factors, *numbers])
         divided = "" if weight else ", over the number of elements for a mean"
@@ -108,10 +112,9 @@ def loss(node: str, **options: Any) -> Callable[[Callable[..., Any]], Loss]:
     return lambda formula: Loss(formula, node, **options)
 
 
-def _each(formula: Callable[..., Any], node: str, nondifferentiable: Sequence[str] | None = None) -> Any:
-    """The pointwise operation of a formula; by default without gradients."""
-    fixed = parameters(formula) if nondifferentiable is None else nondifferentiable
-    return pointwise(node, dtypes="f", nondifferentiable=fixed, export=False, inplace=False)(formula)
+def _each(formula: Callable[..., Any], node: str, nondifferentiable: Sequence[str]) -> Any:
+    """The pointwise operation of a formula."""
+    return pointwise(node, dtypes="f", nondifferentiable=nondifferentiable, export=False, inplace=False)(formula)
 
 
 def _decided(
@@ -140,7 +143,7 @@ def _or_one(factor: Any) -> Any:
 
 
 def _function(name: str, parameters: Iterable[str], statements: Iterable[str], **names: Any) -> Any:
-    """The function of these statements, which use these names: its parameters differ from loss to loss."""
+    """The function of these statements, which use these ``names``: its parameters differ from loss to loss."""
     text = "\n    ".join([f"def {name}({', '.join(parameters)}):", *statements])
     exec(text, names)
     return names[name]
