@@ -74,23 +74,10 @@ def _projections(grad, weight, x, mean, start, length):
     return shift, slope
 
 
-def layer_norm_backward_rows(grad, x, means, scales, length, weight, out):
-    """``scale * (g - mean(g) - y * mean(g * y))`` with ``g = grad * weight`` and ``y`` the normalized row."""
-    for row in prange(means.size):
-        start = np.uint64(row * length)
-        mean = means[row]
-        scale = scales[row]
-        shift, slope = _projections(grad, weight, x, mean, start, length)
-        shift /= T(length)
-        slope *= scale / T(length)
-        for j in range(length):
-            place = start + np.uint64(j)
-            out[place] = scale * (grad[place] * weight[j] - shift - (x[place] - mean) * scale * slope)
-
-
 def layer_norm_gradients(grad, x, means, scales, length, weight, rows, out, parts):
-    """What ``layer_norm_backward_rows`` computes, and the gradients for weight and bias over pieces of ``rows`` rows.
+    """``out = scale * (g - mean(g) - y * mean(g * y))`` with ``g = grad * weight`` and ``y`` the normalized row.
 
+    The gradients for weight and bias are summed over pieces of ``rows`` rows:
     ``parts[p, 0]`` becomes the sum of ``grad * y`` over piece ``p``, ``parts[p, 1]`` that of ``grad``.
     """
     for piece in prange(parts.size // (2 * length)):

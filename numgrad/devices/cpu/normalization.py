@@ -14,7 +14,7 @@ from ..memory import LARGE, empty_row
 from .launching import kernel_for
 from .reductions import fold_axis
 
-__all__ = ["layer_norm_backward_launcher", "layer_norm_gradients_launcher", "layer_norm_launcher"]
+__all__ = ["layer_norm_gradients_launcher", "layer_norm_launcher"]
 
 #: How much work an element is, in additions: see Note [When threads pay].
 WEIGHT = 4
@@ -53,26 +53,12 @@ def _repeated(number: int, length: int, kind: np.dtype) -> np.ndarray:
     return np.full(length, number, kind)
 
 
-def layer_norm_backward_launcher(type: Any, size: int, length: int) -> Callable[..., np.ndarray]:
-    """What computes the gradient for what is normalized: ``launch(grad, flat, means, scales, weight)``."""
-    kind, ones = type.numpy, _repeated(1, length, type.numpy)
-    kinds = (kind, kind, kind, kind, int, kind, kind)
-    kernel = kernel_for(normalization.layer_norm_backward_rows, kind, kinds, WEIGHT * size)
-
-    def launch(grad: Any, flat: Any, means: Any, scales: Any, weight: Any) -> np.ndarray:
-        out = empty_row(size, kind)
-        kernel().entry(grad, flat, means, scales, length, ones if weight is None else weight, out)
-        return out
-
-    return launch
-
-
 def layer_norm_gradients_launcher(
     type: Any, size: int, length: int, count: int
 ) -> Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """What computes the gradients for what is normalized, ``count`` rows, for the weight and for the bias.
 
-    It is called like that of :func:`layer_norm_backward_launcher`.
+    It is called as ``launch(grad, flat, means, scales, weight)``.
     """
     kind, ones = type.numpy, _repeated(1, length, type.numpy)
     rows = min(ROWS, max(-(-count // PIECES), PIECE // max(length, 1), LEAST))

@@ -150,8 +150,8 @@ def _check(input: Layout, weight: Layout, bias: Layout | None, sizes: Ints, reac
         )
     if filters % groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
-            f"[{list(weight.shape)}] instead"
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
+            f"size [{list(weight.shape)}] instead"
         )
     if input.shape[1] != groups * channels:
         raise RuntimeError(

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from ... import devices
 from ..._layout import Layout, layout_of, numel
-from ..._tensor import Tensor, tensor_of
+from ..._tensor import Tensor
 from ..._types import dtype
-from ...autograd.grad_mode import TRACED, state
 from ..arguments import checked
 from ..batches import aligned, expanded
 from ..copying import convert, row_reader
@@ -21,7 +19,8 @@ from ..planned import planned
 from ..pointwise.arithmetic import add, div, mul, neg, sub
 from ..pointwise.powers import pow, sqrt
 from ..reductions.axes import Prepared
-from ..reductions.sums import mean_dims, sum_to_shape
+from ..reductions.sums import mean_dims, sum_dims, sum_to_shape
+from ..shapes.views import expand_op
 from ..table import public
 
 __all__ = ["layer_norm", "rms_norm"]
@@ -70,83 +69,73 @@ def _(grad, input, weight, mean, scale, shape, eps):
     """``y = (input - mean) * scale; g = grad * weight; (scale * (g - mean(g) - y * mean(g * y)), sum(grad * y),
     sum(grad))``.
     """
-    if state.mode & TRACED:
-        normal = layer_norm_op(input, None, None, shape, eps)[0]
-        of_input = layer_norm_backward(grad, input, mean, scale, weight, shape, eps)
-        return [of_input, sum_to_shape(mul(grad, normal), shape), sum_to_shape(grad, shape)]
-    given = grad, input, mean, scale, weight
-    layouts, readers, launch = _gradients(*[None if one is None else one._layout for one in given], shape)
-    rows = launch(*[read(one) for read, one in zip(readers, given, strict=True)])
-    return [tensor_of(layout, row) for layout, row in zip(layouts, rows, strict=True)]
-
-
-@functools.lru_cache(maxsize=1024)
-def _gradients(
-    grad: Layout, input: Layout, mean: Layout, scale: Layout, weight: Layout | None, shape: tuple[int, ...]
-) -> tuple[list[Layout], list[Any], Any]:
-    launch = devices.layer_norm_gradients_launcher(input.type, input.size, numel(shape), mean.size)
-    layouts = [layout_of(input.type, own) for own in (input.shape, shape, shape)]
-    return layouts, [row_reader(one) for one in (grad, input, mean, scale, weight)], launch
+    return layer_norm_backward(grad, input, mean, scale, weight, shape, eps)
 
 
 @planned(
     "NativeLayerNormBackwardBackward0", inputs=["grad_output", "input", "mean", "scale", "weight"],
-    nondifferentiable=["mean", "scale"], shared=["weight"],
+    nondifferentiable=["mean", "scale"], outputs=["of_input", "of_weight", "of_bias"], joint=True,
 )
 def layer_norm_backward(
     grad_output: Layout, input: Layout, mean: Layout, scale: Layout, weight: Layout | None, shape: tuple[int, ...],
     eps: float,
-) -> Any:
-    """``(g - mean(g) - y * mean(g * y)) * scale``, the gradient for the input.
+) -> Prepared:
+    """The gradients for the input, the weight and the bias.
 
-    Here ``g = grad_output * weight`` and ``y`` is the normalized input.  Mean and scale are functions of the input,
-    and the rules know that.
+    Mean and scale are functions of the input, and the rules know that.
     """
     check_one_device(grad_output, input, mean, scale, weight)
-    launch = devices.layer_norm_backward_launcher(input.type, input.size, numel(shape))
+    compute = devices.layer_norm_gradients_launcher(input.type, input.size, numel(shape), mean.size)
     readers = [row_reader(one) for one in (grad_output, input, mean, scale, weight)]
-    return layout_of(input.type, input.shape), lambda *tensors: launch(
-        *[read(tensor) for read, tensor in zip(readers, tensors, strict=True)]
-    )
+    layouts = tuple([layout_of(input.type, own) for own in (input.shape, shape, shape)])
+    return layouts, lambda *tensors: compute(*[read(one) for read, one in zip(readers, tensors, strict=True)])
 
 
 @layer_norm_backward.batched
 def _(grad_output, input, mean, scale, weight, shape, eps):
-    own = [expanded(one) for one in (input, mean, scale)]
-    weighted = mul(expanded(grad_output), aligned(weight, len(input._layout.shape)))
-    return layer_norm_backward(weighted, *own, None, shape, eps)
+    grads, *own = [expanded(one) for one in (grad_output, input, mean, scale)]
+    rank = len(input._layout.shape)
+    weighted = grads if weight is None else mul(grads, aligned(weight, rank))
+    dims = tuple(range(1, rank - len(shape) + 1))
+    normal = layer_norm_op(own[0], None, None, shape, eps)[0]  # which depends on the input, as mean and scale do
+    sums = [sum_dims(one, dims, False) for one in (mul(grads, normal), grads)]
+    return layer_norm_backward(weighted, *own, None, shape, eps)[0], *sums
 
 
-@layer_norm_backward.gradient("grad_output")
-def _(grad, input, mean, scale, weight, shape, eps):
-    """``g = grad * scale; y = (input - mean) * scale; weight * (g - mean(g) - y * mean(g * y))``."""
-    projected = layer_norm_backward(grad, input, mean, scale, None, shape, eps)
-    return projected if weight is None else mul(projected, weight)
-
-
-@layer_norm_backward.gradient("weight")
-def _(grad, grad_output, input, mean, scale, shape, eps):
-    return sum_to_shape(mul(grad_output, layer_norm_backward(grad, input, mean, scale, None, shape, eps)), shape)
-
-
-@layer_norm_backward.gradient("input")
+@layer_norm_backward.gradient("grad_output", "input", "weight")
 def _(grad, grad_output, input, mean, scale, weight, shape, eps):
-    """``-(y * mean(P(c) * g) + P(c) * mean(g * y) + P(g) * mean(c * y)) * scale ** 2``."""
-    # With P(v) = v - mean(v) - y * mean(v * y), which projects, the gradient is P(g) / s, of which the derivative is
-    # -(y * mean(P(c) * g) + P(c) * mean(g * y) + P(g) * mean(c * y)) / s^2, c being the incoming gradient.  The
-    # divisor s is computed anew, as a function of the input, lest further derivatives miss a part.
+    """``(weight * P(c) * scale + y * cw + cb, P(grad_output * cw) * scale - (y * mean(P(c) * g) + P(c) * mean(g * y) +
+    P(g) * mean(c * y)) * scale ** 2, sum(grad_output * P(c) * scale))``.
+    """
+    # The incoming gradients are c, cw and cb; P(v) = v - mean(v) - y * mean(v * y) projects, and g is the weighted
+    # grad_output.  The first of the outputs is P(g) / s, whose derivative by the input is the sum that is divided by
+    # s^2.  The divisor s is computed anew, as a function of the input, lest further derivatives miss a part.
+    of_input, of_weight, of_bias = grad
     dims = tuple(range(len(input._layout.shape) - len(shape), len(input._layout.shape)))
+
+    def projected(values: Tensor, factor: Tensor | None = None) -> Tensor:
+        return layer_norm_backward(values, input, mean, scale, factor, shape, eps)[0]
+
     centred = sub(input, mean_dims(input, dims, True))
     divisor = sqrt(add(mean_dims(mul(centred, centred), dims, True), eps))
     normal = div(centred, divisor)
-    scaled = grad_output if weight is None else mul(grad_output, weight)
-    outer, inner = [mean_dims(mul(v, normal), dims, True) for v in (grad, scaled)]
-    project_grad, project_scaled = [
-        mul(layer_norm_backward(v, input, mean, scale, None, shape, eps), divisor) for v in (grad, scaled)
-    ]
-    curved = mul(normal, mean_dims(mul(project_grad, scaled), dims, True))
-    total = add(curved, add(mul(project_grad, inner), mul(project_scaled, outer)))
-    return neg(div(total, mul(divisor, divisor)))
+    for_grad, for_input, for_weight = [], [], None
+    if of_input is not None:
+        scaled = grad_output if weight is None else mul(grad_output, weight)
+        slope = projected(of_input)
+        outer, inner = [mean_dims(mul(v, normal), dims, True) for v in (of_input, scaled)]
+        project_grad, project_scaled = mul(slope, divisor), mul(projected(scaled), divisor)
+        curved = mul(normal, mean_dims(mul(project_grad, scaled), dims, True))
+        total = add(curved, add(mul(project_grad, inner), mul(project_scaled, outer)))
+        for_grad.append(slope if weight is None else mul(slope, weight))
+        for_input.append(neg(div(total, mul(divisor, divisor))))
+        for_weight = sum_to_shape(mul(grad_output, slope), shape)
+    if of_weight is not None:
+        for_grad.append(mul(normal, of_weight))
+        for_input.append(projected(grad_output, of_weight))
+    if of_bias is not None:
+        for_grad.append(expand_op(of_bias, grad_output._layout.shape))
+    return functools.reduce(add, for_grad), functools.reduce(add, for_input) if for_input else None, for_weight
 
 
 @functools.lru_cache(maxsize=1024)

@@ -27,7 +27,9 @@ def _layer_norm(x, weight, bias, shape, eps):
 def _layer_norm_backward(grad, x, weight, shape, eps):
     y, scale, dims = _normalized(x, shape, eps)
     g = grad if weight is None else grad * weight
-    return scale * (g - g.mean(dims, keepdims=True) - y * (g * y).mean(dims, keepdims=True))
+    rows = tuple(range(x.ndim - len(shape)))
+    of_input = scale * (g - g.mean(dims, keepdims=True) - y * (g * y).mean(dims, keepdims=True))
+    return of_input, (grad * y).sum(rows), grad.sum(rows)
 
 
 def _call(x, weight, bias, shape, eps):
@@ -35,7 +37,7 @@ def _call(x, weight, bias, shape, eps):
 
 
 def _call_backward(grad, x, weight, shape, eps):
-    """The gradient for the input, given the mean and the scale that belong to it."""
+    """The gradients, given the mean and the scale that belong to the input."""
     dims = tuple(range(x.ndim - len(shape), x.ndim))
     variance, mean = numgrad.var_mean(x.detach(), dims, correction=0, keepdim=True)
     return layer_norm_backward(grad, x, mean, (variance + eps).rsqrt(), weight, shape, eps)
