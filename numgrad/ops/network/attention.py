@@ -9,15 +9,19 @@ from ... import devices
 from ..._layout import Layout, layout_of
 from ..._tensor import Tensor, tensor_of
 from ..._types import bool_
-from ...autograd.grad_mode import TRACED, no_grad, state
+from ...autograd.grad_mode import no_grad
 from ..arguments import checked
-from ..copying import contiguous_op, kept_layout
+from ..copying import contiguous_op, copier, kept_layout
 from ..creation.filled import ones
 from ..matrices.matmul import matmul
+from ..new import filled_of
 from ..one_device import check_one_device
 from ..planned import planned
+from ..pointwise.arithmetic import add, mul, sub
 from ..pointwise.comparison import where
 from ..reductions.axes import Prepared
+from ..reductions.sums import sum_dims
+from ..shapes.views import transpose_op
 from .dropout import dropout
 from .softmax import safe_softmax, softmax_backward
 
@@ -137,22 +141,75 @@ def _(grad, query, key, value, out, logsumexp, is_causal, scale):
     """``P = exp(scale * query @ transpose(key) - logsumexp); S = scale * P * (grad @ transpose(value) - sum(grad * out,
     -1)); (S @ key, transpose(S) @ query, transpose(P) @ grad)``.
     """
-    if state.mode & TRACED or not _has_kernel(query._layout, key._layout):
-        return _gradients(grad, query, key, value, is_causal, scale)
-    layouts = [_like(x._layout) for x in (query, key, value)]
-    grads = [tensor_of(layout, devices.empty(layout.shape, layout.type)) for layout in layouts]
-    tensors = [_in_rows(x) for x in (query, key, value, out, grad)]
-    devices.attention_backward(tensors, grads, logsumexp, is_causal, scale)
-    return grads
+    return attention_backward(grad, query, key, value, out, logsumexp, is_causal, scale)
 
 
-def _gradients(
-    grad: Tensor, query: Tensor, key: Tensor, value: Tensor, is_causal: bool, scale: float
-) -> list[Tensor]:
-    """The gradients for query, key and value by operations that can be recorded."""
+@planned(
+    "ScaledDotProductFlashAttentionForCpuBackwardBackward0",
+    inputs=["grad_output", "query", "key", "value", "out", "logsumexp"], nondifferentiable=["out", "logsumexp"],
+    outputs=["of_query", "of_key", "of_value"], joint=True, batch=1,
+)
+def attention_backward(
+    grad_output: Layout, query: Layout, key: Layout, value: Layout, out: Layout, logsumexp: Layout, is_causal: bool,
+    scale: float,
+) -> Prepared:
+    """The gradients for query, key and value.
+
+    The result and ``logsumexp`` are functions of these, and the rule knows that.
+    """
+    layouts = tuple([_like(one) for one in (query, key, value)])
+    news = [devices.memory_launcher(layout, False) for layout in layouts]
+
+    def by_operations(grad: Tensor, query: Tensor, key: Tensor, value: Tensor, *known: Tensor) -> list[Any]:
+        with no_grad():
+            weights = _weights(query, key, _causal_mask(query, key) if is_causal else None, scale)
+            slopes = mul(softmax_backward(matmul(grad, _turned(value)), weights, 3), scale)
+            products = matmul(slopes, key), matmul(_turned(slopes), query), matmul(_turned(weights), grad)
+            return [copy(one) for copy, one in zip(copies, products, strict=True)]
+
+    def launch(grad: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, logsumexp: Tensor) -> list[Any]:
+        rows = [new() for new in news]
+        tensors = [_in_rows(one) for one in (query, key, value, out, grad)]
+        grads = [tensor_of(layout, row) for layout, row in zip(layouts, rows, strict=True)]
+        devices.attention_backward(tensors, grads, logsumexp, is_causal, scale)
+        return rows
+
+    copies = [copier(layout_of(layout.type, layout.shape), layout) for layout in layouts]
+    return layouts, launch if _has_kernel(query, key) else by_operations
+
+
+@attention_backward.gradient("grad_output", "query", "key", "value")
+def _(grad, grad_output, query, key, value, is_causal, scale):
+    """``W = a @ t(key) + query @ t(b); U = S(W); Z = S(W * (D - sum(D * P)) - D * sum(W * P) + grad_output @ t(c));
+    (U @ value + P @ c, Z @ key + S(D) @ b, t(Z) @ query + t(S(D)) @ a, t(U) @ grad_output)``.
+    """
+    # The incoming gradients are a, b and c.  P are the weights, D = grad_output @ t(value) is their gradient, and
+    # S(D) = scale * P * (D - sum(D * P)) is that of the products of queries and keys.
+    shapes = [one._layout.shape for one in (query, key, value)]
+    a, b, c = [
+        filled_of(shape, 0, query._layout.type) if one is None else one for one, shape in zip(grad, shapes, strict=True)
+    ]
     weights = _weights(query, key, _causal_mask(query, key) if is_causal else None, scale)
-    slopes = softmax_backward(matmul(grad, value.transpose(-2, -1)), weights, 3) * scale
-    return [matmul(slopes, key), matmul(slopes.transpose(-2, -1), query), matmul(weights.transpose(-2, -1), grad)]
+    of_weights = matmul(grad_output, _turned(value))
+
+    def through_softmax(values: Tensor) -> Tensor:
+        return mul(softmax_backward(values, weights, 3), scale)
+
+    slopes = through_softmax(of_weights)
+    wanted = add(matmul(a, _turned(key)), matmul(query, _turned(b)))
+    inner, outer = [sum_dims(mul(one, weights), (3,), True) for one in (of_weights, wanted)]
+    curved = mul(sub(mul(wanted, sub(of_weights, inner)), mul(of_weights, outer)), scale)
+    steps, back = through_softmax(wanted), through_softmax(add(curved, matmul(grad_output, _turned(c))))
+    return [
+        add(matmul(steps, value), matmul(weights, c)),
+        add(matmul(back, key), matmul(slopes, b)),
+        add(matmul(_turned(back), query), matmul(_turned(slopes), a)),
+        matmul(_turned(steps), grad_output),
+    ]
+
+
+def _turned(heads: Tensor) -> Tensor:
+    return transpose_op(heads, 2, 3)
 
 
 def _has_kernel(query: Layout, key: Layout) -> bool:
