@@ -1,7 +1,7 @@
 """How a loss of each element becomes the loss of all: kept, summed up or averaged.
 
-``@loss(...)`` decorates the formula of an element's loss, and ``.derivative(...)`` that of its gradient; from these come
-the operation with its ``reduction``, its rules, and what ``vmap`` does.
+``@loss(...)`` decorates the formula of an element's loss, and ``.derivative(...)`` that of its gradient; from these
+come the operation with its ``reduction``, its rules, and what ``vmap`` does.
 """
 
 from __future__ import annotations
