@@ -77,7 +77,8 @@ __all__ = [
     "is_inference_mode_enabled", "layout", "linalg", "load", "long", "manual_seed", "memory_format", "nan", "newaxis",
     "nn", "no_grad", "optim", "pi", "preserve_format", "profiler", "random", "save", "seed", "set_anomaly_enabled",
     "set_default_device", "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "special", "strided",
-    "to_dlpack", "uint8", "use_deterministic_algorithms", "utils", "viz", "vmap",
+    "to_dlpack", "uint8", "use_deterministic_algorithms", "utils", "vectorize", "viz",
+    "vmap",
     *_public_functions,
 ]
 
@@ -87,7 +88,8 @@ _LATER = {
     "OutOfMemoryError": "cuda", "accelerator": "accelerator", "cuda": "cuda", "data": "data", "explain": "_explain",
     "fft": "fft", "func": "func", "inspect": "_inspect", "linalg": "linalg", "load": "serialization", "nn": "nn",
     "optim": "optim", "profiler": "profiler", "save": "serialization", "serialization": "serialization",
-    "special": "special", "utils": "utils", "viz": "viz", "vmap": "func", "_vmap_internals": "_vmap_internals",
+    "special": "special", "utils": "utils", "vectorize": "_vectorize", "viz": "viz", "vmap": "func",
+    "_vmap_internals": "_vmap_internals",
 }
 
 if TYPE_CHECKING:
@@ -95,6 +97,7 @@ if TYPE_CHECKING:
     from . import serialization as serialization
     from ._explain import explain
     from ._inspect import inspect
+    from ._vectorize import vectorize
     from .cuda import OutOfMemoryError
     from .serialization import load, save
 

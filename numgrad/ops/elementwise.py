@@ -48,7 +48,7 @@ from .operands import (
     static_number,
 )
 from .promotion import meeting_dtype, number_dtype
-from .table import Op, attach, public
+from .table import Op, attach, enter, public
 from .transforms import PointwiseCall, transformed
 
 __all__ = ["Pointwise", "pointwise"]
@@ -334,7 +334,7 @@ class Pointwise(Op):
         for position, own in self.numbers.items():
             if given[position].__class__ is not Layout:
                 node_class = own
-        recorded = bool(self.rules) and out.type.dtype.differentiable
+        recorded = self.has_gradient and out.type.dtype.differentiable
         positions = None if len(passed) == len(self.statics) else (
             *range(len(given)), *[len(given) + n for n, name in enumerate(self.statics) if name in passed]
         )
@@ -380,6 +380,7 @@ def pointwise(
     complex: Any = None,
     inplace: bool | None = None,
     export: bool = True,
+    entered: bool = True,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a function of scalars to make it an operation on tensors.
 
@@ -398,6 +399,7 @@ def pointwise(
         complex: the operation that does it for complex numbers, where they have formulas of their own.
         inplace: whether there is an in-place method, too; by default unless the result is bool.
         export: whether ``numgrad`` exports the function and Tensor has the method.
+        entered: whether the operation is one of the table, and not a user's own.
 
     The result is the public function.  It has ``gradient``, to declare rules with, ``op``, the table's entry, and
     ``scalar_function``, the text of which goes into kernels of other operations that call it.
@@ -408,6 +410,8 @@ def pointwise(
             function, node, nondifferentiable, result, real, dtypes, conditions, baked or {}, refused or {},
             refused_operands or {}, check_integers, numbers or {}, None if complex is None else complex.op,
         )
+        if entered:
+            enter(op)
         call: Any = function_of(op)
         call.__doc__ = function.__doc__
         call.op = op

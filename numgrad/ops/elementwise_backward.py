@@ -37,7 +37,7 @@ class Rules:
     def __init__(self, op: Pointwise, needed: tuple[bool, ...], statics: Mapping[str, Any]):
         self.op = op
         self.constants = constants = op.constants(statics)
-        rules = {i: op.rules[name] for i, name in enumerate(op.inputs) if needed[i]}
+        rules = {i: op.rule(name) for i, name in enumerate(op.inputs) if needed[i]}
         passed = [i for i, rule in rules.items() if _hands_on(rule, statics, constants)]
         self.computed = {i: rule for i, rule in rules.items() if i not in passed}
         self.pattern = tuple([

@@ -83,9 +83,9 @@ def _pointwise_tangent(
 ) -> Tensor | None:
     op = call.op
     wanted = [
-        (op.rules[name], tangent)
+        (op.rule(name), tangent)
         for name, tangent in zip(op.inputs, tangents, strict=True)
-        if tangent is not None and name in op.rules and type.dtype.differentiable
+        if tangent is not None and name not in op.nondifferentiable and type.dtype.differentiable
     ]
     if not wanted:
         return None

@@ -54,6 +54,7 @@ def of_tensors(call: Any) -> Callable[[Any, Any], Tensor]:
     for function, own_name in ((checked, name), (of_tensors_in_place, f"{name}_")):
         function.__name__ = function.__qualname__ = own_name
     checked.__doc__ = call.__doc__
+    checked.scalar_function = call.scalar_function  # type: ignore[attr-defined]
     public(checked, checks=True)
     if hasattr(call, "inplace"):
         of_tensors_in_place.__doc__ = call.inplace.__doc__

@@ -34,7 +34,7 @@ from .dispatch import change, perform, result_of
 from .entries import Entries, Entry
 from .numbers import NUMBERS
 from .recipes import OUTPUT, RuleNode, RuleRecipe
-from .table import Op, parameters
+from .table import Op, enter, parameters
 from .transforms import ChangeCall, GeneralCall, transformed
 
 __all__ = ["Planned", "planned"]
@@ -129,6 +129,7 @@ class Planned(Op):
         #: What gives for the arguments of a call the key of its entry, and the operands.
         self.keyed = _keying(len(self.parameters), self.operand_positions, len(numbers), sequence, key)
         self._have_entries()
+        enter(self)
 
     def _have_entries(self) -> None:
         self.entries, self.entries_in_place = Entries(), Entries()
@@ -222,7 +223,7 @@ class Planned(Op):
             launch = self.host.launcher(layout, given, self.operand_positions)
         several = layout.__class__ is tuple
         outputs = layout if several else (layout or given[0],)
-        recorded = bool(self.rules) and any(own.type.dtype.differentiable for own in outputs)
+        recorded = self.has_gradient and any(own.type.dtype.differentiable for own in outputs)
         moved = self.view and not callable(launch)
         entry = Entry(self, None if moved else launch, layout, recorded, tuple(given))
         if moved:

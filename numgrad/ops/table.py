@@ -27,7 +27,7 @@ from .arguments import check_arguments, checked, wrong_kind
 from .nodes import OpNode, show_saved
 
 __all__ = [
-    "Op", "Rule", "attach", "check_tensors", "ops", "parameters", "public", "public_functions",
+    "Op", "Rule", "attach", "check_tensors", "enter", "ops", "parameters", "public", "public_functions",
 ]
 
 #: Every operation by its key (its function's name).
@@ -75,9 +75,24 @@ class Op:
         self.nondifferentiable = frozenset(fixed)
         self.rules: dict[str, Rule] = {}
         self.node_class: type[Node] = self.make_node_class(node)
-        if self.name in ops:
-            raise ValueError(f"the table has an op '{self.name}' already")
-        ops[self.name] = self
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether any of its inputs may have a gradient."""
+        return not self.nondifferentiable.issuperset(self.inputs)
+
+    def rule(self, name: str) -> Rule:
+        """The gradient rule of an input.
+
+        Raises:
+            RuntimeError: there is none, in an operation of a user's.
+        """
+        if name not in self.rules:
+            raise RuntimeError(
+                f"{self.name} has no rule for the gradient of '{name}': decorate one with @{self.name}.gradient("
+                f"'{name}'), or declare nondifferentiable=['{name}']"
+            )
+        return self.rules[name]
 
     def saveable(self) -> set[str]:
         """The names of all that nodes may save, depending on which gradients are needed."""
@@ -108,6 +123,17 @@ class Op:
             return rule
 
         return register
+
+
+def enter(op: Op) -> None:
+    """Put an operation into the table.
+
+    Raises:
+        ValueError: there is one of its name.
+    """
+    if op.name in ops:
+        raise ValueError(f"the table has an op '{op.name}' already")
+    ops[op.name] = op
 
 
 def attach(name: str, function: Any) -> None:

@@ -14,10 +14,12 @@ __all__ = ["of_operation", "of_overwriting"]
 
 #: Operations whose names are not those of their nodes.
 _OTHERWISE = {
+    "fft_c2c": "_fft_c2c", "fft_c2r": "_fft_c2r", "fft_r2c": "_fft_r2c",
     "index_put_impl": "index_put", "log_softmax_backward_data": "_log_softmax_backward_data",
     "prelu_kernel_backward": "_prelu_kernel_backward", "reshape_alias": "_reshape_alias",
     "safe_softmax": "_safe_softmax",
     "scaled_dot_product_flash_attention_for_cpu": "scaled_dot_product_attention",
+    "scaled_dot_product_flash_attention_for_cpu_backward": "_scaled_dot_product_flash_attention_for_cpu_backward",
     "softmax_backward_data": "_softmax_backward_data", "to_copy": "to", "unsafe_view": "_unsafe_view",
 }
 

@@ -313,6 +313,7 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     return where(condition, self, other)
 
 
+where.scalar_function = choose.scalar_function  # type: ignore[attr-defined]
 public(where, method=False)
 attach("where", _where_method)
 

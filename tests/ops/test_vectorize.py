@@ -1,0 +1,116 @@
+"""Pointwise operations of a user's own."""
+
+import numpy as np
+import pytest
+
+import numgrad
+from numgrad.autograd import gradcheck, gradgradcheck
+
+
+def softclip_with(*names):
+    """``x / (1 + |x| / limit) + max(y, 0)``, with rules for the operands ``names``."""
+
+    @numgrad.vectorize
+    def softclip(x, y, *, limit=1.0):
+        return x / (1 + numgrad.abs(x) / limit) + numgrad.maximum(y, 0)
+
+    def of_x(grad, x, limit):
+        scale = 1 + numgrad.abs(x) / limit
+        return grad / (scale * scale)
+
+    def of_y(grad, y):
+        return numgrad.where(y > 0, grad, 0)
+
+    for name in names:
+        softclip.gradient(name)({"x": of_x, "y": of_y}[name])
+    return softclip
+
+
+X, Y = [-1.5, 0.25, 3.0], [0.5, -2.0, 1.0]
+
+
+def leaves():
+    return [numgrad.tensor(values, dtype=numgrad.float64, requires_grad=True) for values in (X, Y)]
+
+
+def test_values_and_the_node():
+    softclip = softclip_with("x", "y")
+    out = softclip(*leaves(), limit=2.0)
+    np.testing.assert_allclose(out.detach(), np.array(X) / (1 + np.abs(X) / 2) + np.maximum(Y, 0), rtol=1e-15)
+    assert out.grad_fn.name() == "SoftclipBackward0"
+    assert softclip(numgrad.ones(2, 1), 1).shape == (2, 1)
+    assert softclip(numgrad.ones(2), numgrad.ones(2, dtype=numgrad.float64)).dtype == numgrad.float64
+    assert softclip(numgrad.ones(2), -1, out=numgrad.empty(2)).tolist() == [0.5, 0.5]
+
+
+def test_derivatives_are_those_of_the_rules():
+    softclip = softclip_with("x", "y")
+    assert gradcheck(lambda x, y: softclip(x, y, limit=0.5), leaves(), check_forward_ad=True, check_batched_grad=True)
+    assert gradgradcheck(softclip, leaves())
+
+
+def test_a_gradient_without_a_rule_is_refused():
+    softclip = softclip_with("x")
+    x, y = leaves()
+    softclip(x, y.detach()).sum().backward()
+    with pytest.raises(RuntimeError, match=r"softclip has no rule for .* 'y': .* declare nondifferentiable=\['y'\]"):
+        softclip(x.detach(), y)
+    with pytest.raises(RuntimeError, match="has no rule"):
+        numgrad.func.jvp(softclip, (x.detach(), y.detach()), (x.detach(), y.detach()))
+
+
+def test_operands_without_a_gradient():
+    @numgrad.vectorize(nondifferentiable=["count"])
+    def scaled(x, count):
+        return x * count
+
+    @scaled.gradient("x")
+    def _(grad, count):
+        return grad * count
+
+    x, count = leaves()
+    scaled(x, count).sum().backward()
+    assert x.grad.tolist() == Y
+    assert count.grad is None
+
+
+def test_the_dtype_of_the_result():
+    @numgrad.vectorize(result="bool")
+    def near(a, b):
+        return numgrad.abs(a - b) < 0.5
+
+    @numgrad.vectorize(result="float", dtypes="if")
+    def half(a):
+        return a / 2
+
+    x, _ = leaves()
+    assert near(x, 0).tolist() == [False, True, False]
+    assert half(numgrad.tensor([1, 2])).tolist() == [0.5, 1]
+    with pytest.raises(RuntimeError, match="Bool"):
+        half(numgrad.tensor([True]))
+
+
+def test_an_operation_may_be_made_of_others_and_defined_again():
+    def shifted_by(factor):
+        @numgrad.vectorize
+        def times(x):
+            return factor * x
+
+        @numgrad.vectorize
+        def shifted(x):
+            return times(x) + 1
+
+        return shifted
+
+    assert shifted_by(2.0)(numgrad.ones(2)).tolist() == [3, 3]
+    assert shifted_by(3.0)(numgrad.ones(2)).tolist() == [4, 4]
+    assert "shifted" not in numgrad.ops.ops
+
+
+def test_what_has_no_meaning_in_a_kernel_is_refused():
+    @numgrad.vectorize
+    def loud(x):
+        return print(x)
+
+    with pytest.raises(TypeError, match=r"loud .*'print' cannot be called in a kernel"):
+        loud(numgrad.ones(2))
