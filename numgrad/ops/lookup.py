@@ -28,6 +28,7 @@ from .arguments import bind, check_arguments
 from .dispatch import caller
 from .entries import Entries
 from .planned import Planned
+from .table import public
 
 __all__ = ["lookup"]
 
@@ -36,19 +37,28 @@ _OF_NUMPY = {"axis": "dim", "keepdims": "keepdim"}
 
 
 def lookup(
-    resolve: Callable[..., Any] | None = None, *, outside: Callable[..., Exception] | None = None, results: Any = None
+    resolve: Callable[..., Any] | None = None,
+    *,
+    outside: Callable[..., Exception] | None = None,
+    results: Any = None,
+    export: bool = True,
+    method: bool = True,
 ) -> Any:
     """Decorate the function that says which operation a call is.
 
-    ``outside(error, *args, **keywords)`` returns what is raised where an index leads outside of its dimension;
-    ``results`` is the class of named tuple in which several results come.
+    Args:
+        outside: ``outside(error, *args, **keywords)`` returns what is raised where an index leads outside of its
+            dimension.
+        results: the class of named tuple in which several results come.
+        export: whether ``numgrad`` has the function.
+        method: whether there is a method of Tensor, too.
     """
     if resolve is None:
-        return functools.partial(lookup, outside=outside, results=results)
+        return functools.partial(lookup, outside=outside, results=results, export=export, method=method)
     entries = Entries()
     call = _looked_up(resolve, entries, False, outside, results)
     call.method = _looked_up(resolve, entries, True, outside, results)
-    return call
+    return public(call, method=method, checks=True) if export else call
 
 
 def _looked_up(

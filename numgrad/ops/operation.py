@@ -22,7 +22,7 @@ from .arguments import bind, declared_arguments
 from .entries import Entry
 from .lookup import lookup
 from .planned import Planned
-from .table import parameters, public
+from .table import parameters
 
 __all__ = ["Operation", "operation"]
 
@@ -62,9 +62,8 @@ def operation(
     def decorate(decide: Callable[..., Any]) -> Operation:
         op = Operation(decide, node, **declared)
         op.prepare = _by_position(decide)
-        op.public = lookup(_resolver(op, decide, internal), outside=outside, results=results)
-        if export:
-            public(op.public, method=method, checks=True)
+        resolve = _resolver(op, decide, internal)
+        op.public = lookup(resolve, outside=outside, results=results, export=export, method=method)
         return op
 
     return decorate

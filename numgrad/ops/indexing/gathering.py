@@ -20,7 +20,6 @@ from ..planned import planned
 from ..pointwise.arithmetic import mul, reciprocal
 from ..pointwise.comparison import eq, where
 from ..shapes.views import expand_op, reshape, unsqueeze_op
-from ..table import public
 from .picking import index_backward, index_op, own_places
 from .places import index_reader, picker
 from .updating import number_row
@@ -304,7 +303,3 @@ def _weights(indices: Layout, count: int, type: TensorType) -> tuple[Layout, Cal
     column, counts = [layout_of(own, (count, 1)) for own in (type, tensor_type(int64, type.device))]
     invert, read = reciprocal.op.launcher([counts], column, compute=type.dtype), index_reader(indices)
     return column, lambda indices: invert(tensor_of(counts, devices.counts(read(indices), count)))
-
-
-public(gather, checks=True)
-public(take_along_dim, checks=True)

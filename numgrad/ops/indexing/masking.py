@@ -259,7 +259,7 @@ def masked_scatter(input: Layout, mask: Layout, source: Layout) -> Any:
     return masked_scatter_op, ()
 
 
-@lookup
+@lookup(export=False)
 def masked_scatter_(self: Layout, mask: Layout, source: Layout) -> Any:
     """:func:`masked_scatter` in place: overwrites the tensor and returns it."""
     shape = _scattered_shape(self, mask, source)
@@ -364,7 +364,6 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
 
 for _function in (masked_fill, nonzero, argwhere):
     public(_function)
-public(masked_scatter, checks=True)
 public(tril_indices, method=False)
 public(triu_indices, method=False)
 for _method in (masked_fill_, masked_scatter_):

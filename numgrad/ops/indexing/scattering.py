@@ -280,7 +280,7 @@ def _run(op: Any, input: Tensor, index: Tensor, *others: Any) -> Tensor:
         raise beyond(found, input, others[0] if others[0].__class__ is int else others[1]) from None
 
 
-@lookup(outside=beyond)
+@lookup(outside=beyond, export=False)
 def _scattered(input: Layout, dim: int, index: Layout, src: Layout) -> Any:
     return _resolved(scatter_op, "scatter", input, dim, index, src)
 
@@ -329,7 +329,7 @@ def scatter_add(input: Layout, dim: int, index: Layout, src: Layout) -> Any:
     return _resolved(scatter_add_op, "scatter_add", input, dim, index, src)
 
 
-@lookup(outside=beyond)
+@lookup(outside=beyond, export=False)
 def scatter_add_(self: Layout, dim: int, index: Layout, src: Layout) -> Any:
     """:func:`scatter_add` in place: overwrites the tensor and returns it."""
     return _resolved(in_place(scatter_add_op), "scatter_add_", self, dim, index, src)
@@ -368,7 +368,7 @@ def scatter_reduce(
     return _resolved(scatter_reduce_op, "scatter_reduce", input, dim, index, src, reduce, include_self)
 
 
-@lookup(outside=beyond)
+@lookup(outside=beyond, export=False)
 def scatter_reduce_(
     self: Layout, dim: int, index: Layout, src: Layout, reduce: str, *, include_self: bool = True
 ) -> Any:
@@ -378,7 +378,5 @@ def scatter_reduce_(
 
 
 public(scatter)
-public(scatter_add, checks=True)
-public(scatter_reduce, checks=True)
 for _method in (scatter_, scatter_add_, scatter_reduce_):
     attach(_method.__name__, _method)

@@ -309,7 +309,7 @@ def index_add(input: Layout, dim: int, index: Layout, source: Layout, *, alpha: 
     return _added(index_add_op, input, dim, index, source, alpha)
 
 
-@lookup(outside=_not_added)
+@lookup(outside=_not_added, export=False)
 def index_add_(input: Layout, dim: int, index: Layout, source: Layout, *, alpha: Any = 1) -> Any:
     """:func:`index_add` in place: overwrites the tensor and returns it."""
     return _added(in_place(index_add_op), input, dim, index, source, alpha)
@@ -357,7 +357,7 @@ def index_copy(input: Layout, dim: int, index: Layout, source: Layout) -> Any:
     return _copied(index_copy_op, input, dim, index, source)
 
 
-@lookup(outside=_not_copied)
+@lookup(outside=_not_copied, export=False)
 def index_copy_(input: Layout, dim: int, index: Layout, source: Layout) -> Any:
     """:func:`index_copy` in place: overwrites the tensor and returns it."""
     return _copied(in_place(index_copy_op), input, dim, index, source)
@@ -442,14 +442,12 @@ def put(input: Layout, index: Layout, source: Layout, accumulate: bool = False) 
     return _put(put_op, input, index, source, accumulate)
 
 
-@lookup(outside=_not_flat)
+@lookup(outside=_not_flat, export=False)
 def put_(input: Layout, index: Layout, source: Layout, accumulate: bool = False) -> Any:
     """``put`` in place: overwrites the tensor and returns it."""
     return _put(in_place(put_op), input, index, source, accumulate)
 
 
 public(index_fill)
-for _function in (index_add, index_copy, index_select, put):
-    public(_function, checks=True)
 for _method in (index_add_, index_copy_, index_fill_, put_):
     attach(_method.__name__, _method)

@@ -232,7 +232,6 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 
 
 public(inner)
-public(outer, checks=True)
 public(cross)
 public(matrix_power)
 public(outer, name="ger", checks=True)

@@ -23,7 +23,6 @@ from ..reductions.sums import sum_dims
 from ..shapes.padding import pad
 from ..shapes.parts import of_part
 from ..shapes.views import sizes_of, squeeze_dim, unsqueeze_op
-from ..table import public
 from .correlation import Ints, correlator, spread, window_products
 
 __all__ = ["conv1d", "conv2d", "conv3d", "convolution_input", "convolution_op", "convolution_weight"]
@@ -238,7 +237,7 @@ def _convolution(rank: int) -> Any:
         RuntimeError: the shapes or dtypes do not fit.
         NotImplementedError: the images are of bools.
     """
-    return public(lookup(resolve), method=False, checks=True)
+    return lookup(resolve, method=False)
 
 
 conv1d, conv2d, conv3d = [_convolution(rank) for rank in (1, 2, 3)]

@@ -102,7 +102,7 @@ def _(grad, out, dim):
 def _along_dim(op: Any, name: str) -> Any:
     """The lookup of a call along one dimension."""
 
-    @lookup
+    @lookup(export=False)
     def call(input: Layout, dim: Any) -> Any:
         if not hasattr(dim, "__index__"):
             raise TypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")

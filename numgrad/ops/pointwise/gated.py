@@ -178,7 +178,7 @@ def _(grad, input, dim):
     return cat((passed, mul(mul(passed, value), 1 - step)), dim)
 
 
-@lookup
+@lookup(export=False)
 def glu(input: Layout, dim: int = -1) -> Any:
     """The first half of dimension ``dim`` times the sigmoid of the second.
 

@@ -11,7 +11,6 @@ from ..batches import physical
 from ..lookup import lookup
 from ..planned import planned
 from ..pointwise.comparison import maximum, minimum
-from ..table import public
 from .axes import (
     Prepared,
     axis_launcher,
@@ -248,7 +247,3 @@ def _dims_of_place(input: Layout, dim: int | None, name: str) -> tuple[int, ...]
         dim = one_dim(input, dim, name)
     check_not_empty(input, name, dim)
     return normal_dims(dim, len(input.shape))
-
-
-for _function in (max, min, amax, amin, aminmax, argmax, argmin):
-    public(_function, checks=True)

@@ -14,7 +14,6 @@ from ..planned import planned
 from ..pointwise.arithmetic import abs, abs_complex, div, mul, sgn, sign
 from ..pointwise.comparison import eq, isnan, where
 from ..pointwise.powers import pow
-from ..table import public
 from .axes import Prepared, axis_launcher, reduced_shape, restored
 from .sums import sum_dims
 
@@ -59,7 +58,7 @@ def _(grad, input, out, order, dims, keepdim):
     return mul(powers, where(nothing, 0, div(grad, pow(out, order - 1))))
 
 
-@lookup
+@lookup(export=False)
 def vector_norm(
     x: Layout, ord: float = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
@@ -128,6 +127,3 @@ def norm(
             f"linalg.matrix_norm: Order {p} not supported: numgrad has 'fro' and numbers (shape {list(input.shape)})"
         )
     return _resolved(input, p, dim, keepdim, dtype)
-
-
-public(norm, checks=True)

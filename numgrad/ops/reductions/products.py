@@ -19,7 +19,6 @@ from ..operation import operation
 from ..planned import planned
 from ..pointwise.arithmetic import conj, div, mul
 from ..shapes.views import reshape
-from ..table import public
 from .axes import Prepared, axis_launcher, axis_reader, one_dim, restored, rows_of_examples
 from .sums import all_op, as_real, folded, summed_type
 
@@ -163,6 +162,3 @@ def _(grad, factors, dim, backwards):
 def _(grad, factors, out, dim, backwards):
     """``linear_recurrence(grad, next(factors), dim, not backwards) * previous(conj(out))``."""
     return mul(_through_recurrence(grad, factors, dim, backwards), conj(shift(out, dim, backwards, 0)))
-
-
-public(prod, checks=True)

@@ -158,7 +158,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 
 
 @each
-@lookup
+@lookup(export=False)
 def searchsorted(
     sorted_sequence: Layout, input: Layout | Any, *, out_int32: bool = False, right: bool = False,
     side: str | None = None, sorter: Layout | None = None,

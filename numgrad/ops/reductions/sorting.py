@@ -244,5 +244,3 @@ def nanmedian(input: Layout, dim: int | None = None, keepdim: bool = False) -> A
 
 
 public(msort)
-for _function in (sort, median, nanmedian):
-    public(_function, checks=True)

@@ -21,7 +21,6 @@ from ..operation import operation
 from ..planned import Planned, planned
 from ..pointwise.arithmetic import add, div, exp, mul, sub
 from ..pointwise.comparison import eq, where
-from ..table import public
 from .axes import Prepared, axis_launcher, reduced_shape, restored
 from .sums import folded, mean_dims, mean_gradient, sum_dims, summed_type
 
@@ -178,7 +177,7 @@ def _moments(op: Planned, text: str) -> Any:
 
     resolve.__name__ = resolve.__qualname__ = name
     resolve.__doc__ = f"{text}\n\n    Raises:\n        RuntimeError: the elements are integers or bools.\n    "
-    return lookup(resolve)
+    return lookup(resolve, method=op in (var_op, std_op))
 
 
 var = _moments(
@@ -264,9 +263,3 @@ def count_nonzero_op(input: Layout, dim: Dims = ALL) -> Prepared:
     type = tensor_type(int64, input.type.device)
     layout = layout_of(type, reduced_shape(input.shape, dim, False))
     return layout, axis_launcher("fold_axis", input, dim, "nonzero", type)
-
-
-for _function in (var, std, nanmean):
-    public(_function, checks=True)
-public(var_mean, method=False, checks=True)
-public(std_mean, method=False, checks=True)

@@ -17,7 +17,7 @@ from ..operation import operation
 from ..planned import planned
 from ..pointwise.arithmetic import div
 from ..shapes.views import expand, expand_op, reshape, sizes_of
-from ..table import attach, public
+from ..table import attach
 from .axes import Prepared, axis_launcher, dims_of_examples, reduced_shape, restored
 
 __all__ = [
@@ -202,8 +202,6 @@ def mean(
     return mean_dims, (normal_dims(dim, len(input.shape)), keepdim, dtype)
 
 
-for _function in (sum, mean):
-    public(_function, checks=True)
 
 
 # -- truth ------------------------------------------------------------------------------------------------------

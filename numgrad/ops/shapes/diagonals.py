@@ -256,8 +256,6 @@ def fill_diagonal_(input: Tensor, fill_value: Any, wrap: bool = False) -> Tensor
     return input
 
 
-for _function in (diagonal, diag, diag_embed, trace, tril, triu):
-    public(_function, checks=True)
 public(diagflat)
 attach("fill_diagonal_", fill_diagonal_)
 attach("tril_", tril_)

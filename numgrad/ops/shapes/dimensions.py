@@ -132,7 +132,7 @@ def swapdims(input: Layout, dim0: int, dim1: int) -> Any:
 # -- transposes ---------------------------------------------------------------------------------------------------
 
 
-@lookup
+@lookup(export=False)
 def _reversed(self: Layout) -> Any:
     """The dimensions in reverse order."""
     return permute_op, (tuple(range(len(self.shape)))[::-1],)
@@ -145,7 +145,7 @@ def _check_matrices(input: Layout, name: str) -> None:
         )
 
 
-@lookup
+@lookup(export=False)
 def _matrix_transposed(self: Layout) -> Any:
     """The last two dimensions exchanged."""
     _check_matrices(self, "mT")
@@ -299,8 +299,6 @@ def ndimension(self: Tensor) -> int:
     return len(self._layout.shape)
 
 
-for _function in (flatten, unflatten, movedim, ravel, swapaxes, swapdims):
-    public(_function, checks=True)
 for _function in (adjoint, is_nonzero, is_same_size):
     public(_function)
 public(broadcast_to)

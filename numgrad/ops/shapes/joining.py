@@ -261,7 +261,6 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     return hstack([t if len(t._layout.shape) > 1 else reshape(t, (t.numel(), 1)) for t in given])
 
 
-public(unbind, checks=True)
 for _function in (cat, stack, hstack, vstack, dstack, column_stack):
     public(_function, method=False)
 public(cat, name="concat", method=False)

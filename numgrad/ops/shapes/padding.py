@@ -148,7 +148,7 @@ def _check_extents(input: Layout, widths: tuple[int, ...], mode: str) -> None:
         raise RuntimeError(f"input ({', '.join(given)}) is too small. Calculated output {' '.join(left)}")
 
 
-@lookup
+@lookup(export=False)
 def pad(input: Layout, pad: Any, mode: str = "constant", value: Layout | Any = None) -> Any:
     """The tensor with elements added, or taken away, at the ends of its last dimensions.
 

@@ -238,5 +238,3 @@ attach("__reversed__", _reversed_rows)
 
 for _function in (select, narrow):
     public(_function)
-for _function in (flip, fliplr, flipud):
-    public(_function, checks=True)

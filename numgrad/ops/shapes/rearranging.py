@@ -204,7 +204,7 @@ def _how_repeated(input: Layout, given: tuple[int, ...]) -> Any:
     return repeat_op, (given,)
 
 
-@lookup
+@lookup(export=False)
 def repeat(input: Layout, *counts: Any, repeats: Any = None) -> Any:
     """Copies of the tensor side by side, so many along each dimension; further dimensions are added in front.
 
@@ -285,7 +285,5 @@ def _repeated_indices(repeats: Tensor, output_size: int | None) -> Tensor:
     return convert(fresh(row, (row.size,), tensor_type(int64, repeats._layout.type.device)), repeats.dtype)
 
 
-for _function in (roll, rot90, tile):
-    public(_function, checks=True)
 public(repeat_interleave)
 attach("repeat", repeat)

@@ -134,7 +134,7 @@ def _split(tensor: Layout, size: Any, dim: int) -> Any:
     return split_op, (size, _checked_size(tensor, size, dim))
 
 
-@lookup
+@lookup(method=False)
 def split(tensor: Layout, split_size_or_sections: Any, dim: int = 0) -> Any:
     """Pieces of one size, the last of which may be smaller, or of the sizes given.
 
@@ -266,10 +266,7 @@ def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
     return _split_along(input, indices_or_sections, 2, "dsplit", 3)
 
 
-public(split, method=False, checks=True)
 _split_method.__name__ = "split"
-attach("split", lookup(_split_method))
-for _function in (split_with_sizes, chunk, unsafe_split, unsafe_split_with_sizes):
-    public(_function, checks=True)
+attach("split", lookup(_split_method, export=False))
 for _function in (unsafe_chunk, tensor_split, hsplit, vsplit, dsplit):
     public(_function)

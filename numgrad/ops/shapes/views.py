@@ -21,7 +21,7 @@ from ..batches import aligned, physical, size_of
 from ..copying import contiguous, row_reader
 from ..lookup import lookup
 from ..planned import planned
-from ..table import attach, public
+from ..table import attach
 
 __all__ = [
     "expand", "expand_as", "expand_op", "how_reshaped", "how_transposed", "passed_on", "permute", "permute_op",
@@ -143,7 +143,7 @@ def _(grad, input_shape):
     return _restored(grad, input_shape)
 
 
-@lookup
+@lookup(export=False)
 def view(input: Layout, *shape: Any, size: Any = None) -> Any:
     """The same elements in another shape, on the same memory; one size may be -1.
 
@@ -154,7 +154,7 @@ def view(input: Layout, *shape: Any, size: Any = None) -> Any:
     return view_as_shape, (_inferred(sizes, input.size),)
 
 
-@lookup
+@lookup(export=False)
 def view_as(input: Layout, other: Layout) -> Any:
     """The same elements in the shape of ``other``, on the same memory."""
     return view_as_shape, (_inferred(other.shape, input.size),)
@@ -377,7 +377,7 @@ def _(grad):
     return grad  # the engine sums over what was repeated
 
 
-@lookup
+@lookup(export=False)
 def expand(input: Layout, *sizes: Any, size: Any = None) -> Any:
     """The tensor repeated along dimensions of size 1 (or new ones in front) without copying; -1 keeps a size.
 
@@ -415,8 +415,6 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
     return expand(input, other._layout.shape)
 
 
-for _method in (reshape, permute, transpose, t, squeeze, unsqueeze):
-    public(_method, checks=True)
 for _name, _function in {
     "view": view, "view_as": view_as, "reshape_as": reshape_as, "expand": expand, "expand_as": expand_as,
 }.items():

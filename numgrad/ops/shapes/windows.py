@@ -24,7 +24,7 @@ from ..dispatch import caller
 from ..lookup import lookup
 from ..planned import planned
 from ..pointwise.arithmetic import add, div
-from ..table import attach, public
+from ..table import attach
 
 __all__ = ["as_strided", "as_strided_op", "strided_arguments", "unfold"]
 
@@ -226,7 +226,7 @@ def _(grad, dimension, size, step):
     return unfold_op(grad, dimension, size, step)
 
 
-@lookup
+@lookup(export=False)
 def unfold(self: Layout, dimension: int, size: int, step: int) -> Any:
     """The windows of ``size`` indices of a dimension, ``step`` apart, as a last dimension; a view.
 
@@ -245,5 +245,4 @@ def unfold(self: Layout, dimension: int, size: int, step: int) -> Any:
     return unfold_op, (dim, size, step)
 
 
-public(as_strided, checks=True)
 attach("unfold", unfold)

@@ -11,7 +11,6 @@ from ..copying import repeated_zero, writer
 from ..indexing.updating import updating
 from ..lookup import lookup
 from ..planned import Planned
-from ..table import public
 from .diagonals import diagonal_op, two_dims
 from .parts import select_op, slice_op
 
@@ -133,7 +132,3 @@ def diagonal_scatter(input: Layout, src: Layout, offset: int = 0, dim1: int = 0,
         RuntimeError: the two are the same, or ``src`` has another shape.
     """
     return diagonal_scatter_op, (offset, *two_dims(dim1, dim2, len(input.shape)))
-
-
-for _function in (select_scatter, slice_scatter, diagonal_scatter):
-    public(_function, checks=True)

@@ -104,7 +104,7 @@ def _resolved(input: Layout, n: int | None, dim: int, norm: str | None, inverse:
     return real_of(own) if own.differentiable else get_default_dtype(), dim, n, _NORMALIZATIONS[norm]
 
 
-@lookup
+@lookup(export=False)
 def fft_fft(input: Layout, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The discrete Fourier transform along a dimension: see ``rfft``, but of any numbers, and all ``n`` of it.
 
@@ -118,7 +118,7 @@ def fft_fft(input: Layout, n: int | None = None, dim: int = -1, norm: str | None
     return _transform, (fft_r2c, kind, *where, False)
 
 
-@lookup
+@lookup(export=False)
 def fft_ifft(input: Layout, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The inverse of ``fft``: divided by ``n`` (``norm`` "backward"), by its root ("ortho") or by 1 ("forward").
 
@@ -132,7 +132,7 @@ def fft_ifft(input: Layout, n: int | None = None, dim: int = -1, norm: str | Non
     return lambda input: conj(_transform(input, fft_r2c, kind, dim, n, 2 - normalization, False)), ()
 
 
-@lookup
+@lookup(export=False)
 def fft_rfft(input: Layout, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The discrete Fourier transform of real numbers along a dimension: its first half, as the rest is its conjugate.
 
@@ -150,7 +150,7 @@ def fft_rfft(input: Layout, n: int | None = None, dim: int = -1, norm: str | Non
     return _transform, (fft_r2c, *_resolved(input, n, dim, norm), True)
 
 
-@lookup
+@lookup(export=False)
 def fft_irfft(input: Layout, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The inverse of ``rfft``: ``n`` real numbers, by default ``2 * (m - 1)`` of the ``m`` along the dimension.
 
