@@ -21,6 +21,7 @@ from ...ops.network.binary_losses import bce, logit_loss
 from ...ops.network.reducing import reduced, refuse_gradient
 from ...ops.network.softmax import log_softmax, log_softmax_op
 from ...ops.one_device import check_one_device
+from ...ops.operands import not_implemented
 from ...ops.pointwise.arithmetic import add, div, exp, mul, neg, sub
 from ...ops.pointwise.comparison import eq
 from ...ops.pointwise.special import xlogy
@@ -114,7 +115,7 @@ def _nll_shapes(
             f"Expected target size {list(given[:1] + given[2:])}, got {list(wanted)} (input of shape {list(given)})"
         )
     if not kind.is_floating_point:
-        raise NotImplementedError(f"\"nll_loss_out_frame\" not implemented for '{kind.legacy}' (shape {list(given)})")
+        raise not_implemented("nll_loss_out_frame", input)
     classes = given[min(1, len(given) - 1)]
     _check_weight(weight, classes, "")
     if weight is not None and weight.type is not input.type:
@@ -278,9 +279,7 @@ def binary_cross_entropy(
                 f"{list(input.shape)})"
             )
     if not input.is_floating_point():
-        raise NotImplementedError(
-            f"\"binary_cross_entropy\" not implemented for '{input.dtype.legacy}' (shape {list(input.shape)})"
-        )
+        raise not_implemented("binary_cross_entropy", input._layout)
     for name, tensor in (("input", input), ("target", target)):
         message = f"all elements of {name} should be between 0 and 1"
         if devices.improbable(row_of(physical_of(tensor).detach()), message):
@@ -316,9 +315,7 @@ def binary_cross_entropy_with_logits(
     refuse_gradient("binary_cross_entropy_with_logits", "weight", weight)
     refuse_gradient("binary_cross_entropy_with_logits", "pos_weight", pos_weight)
     if not input.is_floating_point():
-        raise NotImplementedError(
-            f"\"log_sigmoid_cpu\" not implemented for '{input.dtype.legacy}' (shape {list(input.shape)})"
-        )
+        raise not_implemented("log_sigmoid_cpu", input._layout)
     if not target.is_floating_point():
         raise RuntimeError(
             f"result type {input.dtype.legacy} can't be cast to the desired output type {target.dtype.legacy}"

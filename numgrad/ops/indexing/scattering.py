@@ -18,6 +18,7 @@ from ..copying import convert
 from ..examples import each
 from ..lookup import lookup
 from ..new import filled_of
+from ..operands import not_implemented
 from ..pointwise.arithmetic import conj, div, mul
 from ..pointwise.comparison import eq, where
 from ..pointwise.integers import floor_quotient
@@ -340,10 +341,7 @@ def _check_reduction(input: Layout, reduce: str) -> None:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     kind = input.type.dtype
     if (reduce == "mean" and kind is bool_) or (reduce in ("amax", "amin") and kind.is_complex):
-        raise NotImplementedError(
-            f"\"scatter_gather_tensor_cpu_reduce_{reduce}\" not implemented for '{kind.legacy}' "
-            f"(shape {list(input.shape)})"
-        )
+        raise not_implemented(f"scatter_gather_tensor_cpu_reduce_{reduce}", input)
 
 
 @lookup(outside=beyond)

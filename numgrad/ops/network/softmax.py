@@ -13,6 +13,7 @@ from ..copying import convert, row_reader
 from ..indexing.gathering import along
 from ..lookup import lookup
 from ..one_device import check_one_device
+from ..operands import not_implemented
 from ..planned import planned
 from ..pointwise.arithmetic import exp, mul, neg, sub
 from ..reductions.sums import sum_dims
@@ -109,9 +110,7 @@ def _along_dim(op: Any, name: str) -> Any:
         dim = normal_dim(dim, len(input.shape))
         if not input.type.dtype.is_floating_point:
             kernel = f"{name}{'_lastdim' if dim >= len(input.shape) - 1 else ''}_kernel_impl"
-            raise NotImplementedError(
-                f"\"{kernel}\" not implemented for '{input.type.dtype.legacy}' (shape {list(input.shape)})"
-            )
+            raise not_implemented(kernel, input)
         return op, (dim,)
 
     return call

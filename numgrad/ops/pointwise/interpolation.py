@@ -9,6 +9,7 @@ from numgrad_kernels import scalar
 from ..._tensor import Tensor
 from ..elementwise import pointwise
 from ..numbers import check_fits
+from ..operands import not_implemented
 from ..table import attach, check_tensors, public
 from .arithmetic import conj
 from .comparison import where
@@ -56,9 +57,7 @@ def _check_lerp(input: Tensor, end: Any, weight: Any) -> None:
     if isinstance(weight, complex) and not input.is_complex():
         check_fits(weight, input.dtype)
     if input.dtype.kind in "bi":
-        raise NotImplementedError(
-            f"\"lerp_cpu\" not implemented for '{input.dtype.legacy}' (shape {list(input.shape)})"
-        )
+        raise not_implemented("lerp_cpu", input._layout)
 
 
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:

@@ -9,6 +9,7 @@ from ..._layout import Layout, all_dims, layout_of, normal_dims
 from ..._types import bool_, int64, tensor_type
 from ..batches import physical
 from ..lookup import lookup
+from ..operands import not_implemented
 from ..planned import planned
 from ..pointwise.comparison import maximum, minimum
 from .axes import (
@@ -37,9 +38,7 @@ def refuse_complex_order(input: Layout, kernel: str) -> None:
         NotImplementedError: it is.
     """
     if input.type.dtype.is_complex:
-        raise NotImplementedError(
-            f"\"{kernel}\" not implemented for '{input.type.dtype.legacy}' (shape {list(input.shape)})"
-        )
+        raise not_implemented(kernel, input)
 
 
 # -- along one dimension, with indices --------------------------------------------------------------------------

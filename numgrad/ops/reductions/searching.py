@@ -14,6 +14,7 @@ from ..copying import convert, row_of, row_reader
 from ..creation.from_data import tensor
 from ..examples import dynamic, each
 from ..lookup import lookup
+from ..operands import not_implemented
 from ..promotion import promote_types
 from ..table import public
 from .axes import axis_view, index_tensor, one_dim
@@ -104,9 +105,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         RuntimeError: the input is not one row of non-negative integers, or the weights do not fit it.
         NotImplementedError: its elements are no integers.
     """
-    kind = input._layout.type.dtype
-    if kind.category != int64.category:
-        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{kind.legacy}' (shape {list(input.shape)})")
+    if input._layout.type.dtype.category != int64.category:
+        raise not_implemented("bincount_cpu", input._layout)
     if minlength < 0:
         raise RuntimeError(f"minlength should be >= 0, not {minlength}")
     counted, row = None, None
@@ -136,9 +136,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         RuntimeError: there are no bins, or the range is empty or not finite.
         NotImplementedError: the elements are not floating-point numbers.
     """
-    kind = input._layout.type.dtype
-    if not kind.is_floating_point:
-        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{kind.legacy}' (shape {list(input.shape)})")
+    if not input.is_floating_point():
+        raise not_implemented("histogram_cpu", input._layout)
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     row = row_of(input.detach())

@@ -12,6 +12,7 @@ from ..._types import bool_
 from ..arguments import checked
 from ..copying import copier
 from ..lookup import lookup
+from ..operands import not_implemented
 from ..overwriting import fill_
 from ..planned import Planned, planned
 from ..reductions.sums import sum_all
@@ -156,7 +157,7 @@ def trace(input: Layout) -> Any:
             f"trace: expected a matrix, but got tensor with dim {len(input.shape)} (shape {list(input.shape)})"
         )
     if input.type.dtype is bool_:
-        raise NotImplementedError(f"\"trace\" not implemented for 'Bool' (shape {list(input.shape)})")
+        raise not_implemented("trace", input)
     return trace_op, ()
 
 
