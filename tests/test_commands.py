@@ -11,6 +11,7 @@ from environments import python_with
 from numgrad.__main__ import main
 from numgrad.data import digits, load_digits
 from numgrad.ops import ops
+from numgrad.ops.table import composites
 
 
 @pytest.fixture
@@ -110,7 +111,7 @@ def test_the_table_of_operations(run):
     assert "Unlike PyTorch, which leaves it open" in run("ops", "topk").stdout
     everything = run("ops")
     assert everything.returncode == 0, everything.stderr
-    assert everything.stdout.splitlines()[-1] == f"{len(ops)} operations"
+    assert everything.stdout.splitlines()[-1] == f"{len(ops)} operations, {len(composites)} made of them"
     assert len(re.findall(r"^\w+\(.*\)  \w+Backward\d\w*$", everything.stdout, re.MULTILINE)) == len(ops)
     assert run("ops", "bce").stdout.count("  BinaryCrossEntropyBackward0\n") == 2  # of each element, and reduced
     served = run("ops", "sum")

@@ -9,7 +9,7 @@ from typing import Any
 from numgrad.ops import ops, public_functions
 from numgrad.ops.elementwise import Pointwise
 from numgrad.ops.formulas import KINDS, formula, rule_formula
-from numgrad.ops.table import Op
+from numgrad.ops.table import Op, composites
 
 __all__ = ["entry", "print_ops"]
 
@@ -25,18 +25,20 @@ def print_ops(names: list[str]) -> bool:
     known: dict[str, list[Op]] = {}
     for op in ops.values():
         known.setdefault(public_name(op), []).append(op)  # there may be an entry and its "_op"
-    for name in names if names else sorted(known):
+    for name in names or sorted({*known, *composites}):
         for op in known.get(name, ()):
             print("\n".join(entry(op)))
         if name not in known and name in public_functions:
             function = public_functions[name]
             print(f"{_signature(name, function)}\n    {(inspect.getdoc(function) or '').partition(chr(10))[0]}")
+            if name in composites:
+                print("    made of other operations")
             for op in [op for kind in KINDS for op in known.get(f"{name}_{kind}", ())]:
                 print("\n".join(entry(op)))
         elif name not in known:
             print(f"{name}: the table has no such operation")
     if not names:
-        print(f"{len(ops)} operations")
+        print(f"{len(ops)} operations, {len(composites)} made of them")
     return {*known, *public_functions} >= set(names)
 
 

@@ -27,7 +27,8 @@ from .arguments import check_arguments, checked, wrong_kind
 from .nodes import OpNode, show_saved
 
 __all__ = [
-    "Op", "Rule", "attach", "check_tensors", "enter", "ops", "parameters", "public", "public_functions",
+    "Op", "Rule", "attach", "check_tensors", "composite", "composites", "enter", "ops", "parameters", "public",
+    "public_functions",
 ]
 
 #: Every operation by its key (its function's name).
@@ -35,6 +36,9 @@ ops: dict[str, Op] = {}
 
 #: What ``numgrad`` exports: functions by public name.
 public_functions: dict[str, Callable[..., Any]] = {}
+
+#: Public functions that are made of operations, by name.
+composites: dict[str, Callable[..., Any]] = {}
 
 Rule = Callable[..., Any]
 
@@ -159,6 +163,20 @@ def public(
         public_functions[name] = checked(function.unchecked, name) if hasattr(function, "unchecked") else function
     if method:
         attach(name, function)
+    return function
+
+
+def composite(function: Any = None, *, method: bool = True, names: Sequence[str] = ()) -> Any:
+    """Decorate a public function that is made of operations of the table: it is exported, and listed with them.
+
+    ``names`` are others that it has.
+    """
+    if function is None:
+        return functools.partial(composite, method=method, names=names)
+    function = checked(function)
+    for name in (function.__name__, *names):
+        public(function, name=name, method=method)
+    composites[function.__name__] = function
     return function
 
 

@@ -8,7 +8,6 @@ from typing import Any
 from ..._layout import Layout, layout_of, normal_dim, numel
 from ..._tensor import Tensor, tensor_of
 from ...autograd.grad_mode import GRAD, ORDINARY, state
-from ..arguments import checked
 from ..copying import clone, contiguous
 from ..creation.filled import eye
 from ..lookup import lookup
@@ -17,7 +16,7 @@ from ..pointwise.arithmetic import mul, sub
 from ..reductions.sums import sum as sum_of
 from ..shapes.rearranging import roll
 from ..shapes.views import expand, permute_op, reshape, unsafe_view, view
-from ..table import check_tensors, public
+from ..table import check_tensors, composite, public
 from .checks import shapes_text
 from .matmul import dot, matmul, mm
 
@@ -40,7 +39,7 @@ def _axes(dims: Any, ranks: tuple[int, int]) -> tuple[list[int], list[int]]:
     return first, second
 
 
-@checked
+@composite(method=False)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """The sum of products over pairs of dimensions: the last ``dims`` of one tensor and the first of the other, or
     those in the two sequences given.  What is left are the other dimensions of the first, then of the second.
@@ -81,6 +80,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     return reshape(mm(left, right), shape)
 
 
+@composite
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """The sum of products over the last dimensions; of numbers the product with a tensor.
 
@@ -123,6 +123,7 @@ def _outer(input: Tensor, vec2: Tensor, column: Layout) -> Tensor:
     return mul(tensor_of(column, input._storage, input._offset), vec2)
 
 
+@composite
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: the second tensor, times each element of the first, in that element's place."""
     check_tensors("kron", input=input, other=other)
@@ -134,7 +135,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     return unsafe_view(contiguous(product), tuple([x * y for x, y in zip(*own, strict=True)]))
 
 
-@checked
+@composite(method=False)
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of several matrices, in the order of multiplications that takes the fewest.
 
@@ -184,6 +185,7 @@ def _best_product(matrices: Sequence[Tensor], splits: dict[tuple[int, int], int]
     return product(0, len(matrices) - 1)
 
 
+@composite
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross product of vectors of three elements in a dimension, by default the first of size 3.
 
@@ -209,6 +211,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     return sub(mul(after, roll(other, 1, dim)), mul(before, roll(other, -1, dim)))
 
 
+@composite
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """The product of ``n`` times a square matrix (or each of several), by repeated squaring; for 0 the unit matrix.
 
@@ -231,10 +234,4 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     return clone(result) if result is input else result
 
 
-public(inner)
-public(cross)
-public(matrix_power)
 public(outer, name="ger", checks=True)
-public(kron)
-public(tensordot, method=False)
-public(chain_matmul, method=False)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from ..._layout import broadcast_shapes, normal_dim
 from ..._tensor import Tensor
 from ...autograd.grad_mode import no_grad
-from ..arguments import checked
 from ..copying import clone, convert
 from ..promotion import promote_types
 from ..shapes.views import expand_op
-from ..table import check_tensors, public
+from ..table import check_tensors, composite
 
 __all__ = ["cdist", "cosine_similarity", "dist", "pairwise_distance"]
 
 
-@checked
+@composite(method=False)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
     """``sum(x1 * x2) / (norm(x1) * norm(x2))`` along a dimension, which goes; no norm counts for less than ``eps``.
 
@@ -48,7 +47,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) 
     return (units[0] * units[1]).sum(dim)
 
 
-@checked
+@composite(method=False)
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> Tensor:
     """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension, which goes unless it is kept.
 
@@ -63,7 +62,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06
     return (x1 - x2 + eps).norm(p, last, keepdim)
 
 
-@checked
+@composite
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The ``p``-norm of ``input - other``, whose shapes broadcast, as one number.
 
@@ -74,7 +73,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     return (input - other).norm(p)
 
 
-@checked
+@composite(method=False)
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
     """The ``p``-norms of the differences of all rows of ``x1`` (..., P, M) from all rows of ``x2`` (..., R, M).
 
@@ -91,9 +90,3 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
             f"X1 and X2 must have the same number of columns. X1: {x1._layout.shape[-1]} X2: {x2._layout.shape[-1]}"
         )
     return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
-
-
-public(cosine_similarity, method=False)
-public(pairwise_distance, method=False)
-public(dist)
-public(cdist, method=False)

@@ -21,7 +21,7 @@ from ..pointwise.powers import pow, sqrt
 from ..reductions.axes import Prepared
 from ..reductions.sums import mean_dims, sum_dims, sum_to_shape
 from ..shapes.views import expand_op
-from ..table import public
+from ..table import composite, public
 
 __all__ = ["layer_norm", "rms_norm"]
 
@@ -200,7 +200,7 @@ def _epsilon(kind: dtype) -> float:
     return float(np.finfo(kind.numpy).eps)
 
 
-@checked
+@composite(method=False)
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
@@ -227,4 +227,3 @@ def rms_norm(
 
 
 public(layer_norm, method=False)
-public(rms_norm, method=False)

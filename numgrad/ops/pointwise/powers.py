@@ -8,12 +8,12 @@ from numgrad_kernels import scalar
 
 from ..._tensor import Tensor
 from ..._types import bool_, get_default_dtype, int64
-from ..arguments import checked, wrong_kind
+from ..arguments import wrong_kind
 from ..copying import convert
 from ..dispatch import unary
 from ..elementwise import pointwise
 from ..outputs import write_out
-from ..table import attach, public
+from ..table import attach, composite, public
 from .arithmetic import abs, conj, log, mul
 from .comparison import where
 
@@ -139,10 +139,7 @@ def _(grad, out):
     return grad / (2 * conj(out))
 
 
-@checked
+@composite
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """``input * 2**other``."""
     return mul(input, pow(2.0, other))
-
-
-public(ldexp)

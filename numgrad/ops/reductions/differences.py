@@ -5,13 +5,12 @@ from __future__ import annotations
 from ..._layout import normal_dim
 from ..._tensor import Tensor
 from ..._types import bool_
-from ..arguments import checked
 from ..overwriting import copy_
 from ..pointwise.arithmetic import add, mul, sub
 from ..pointwise.comparison import ne
 from ..shapes.joining import cat
 from ..shapes.parts import narrow
-from ..table import public, public_functions
+from ..table import composite, public_functions
 from .scans import cumsum_op
 from .sums import sum as sum_of
 
@@ -24,7 +23,7 @@ def _neighbours(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     return narrow(input, dim, input._layout.shape[dim] - count, count), narrow(input, dim, 0, count)
 
 
-@checked
+@composite
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
@@ -51,7 +50,7 @@ def diff(
     return result
 
 
-@checked
+@composite(method=False, names=["trapz"])
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
     """The integral over a dimension by the trapezoidal rule, at points ``x`` or ``dx`` apart.
 
@@ -65,7 +64,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
     return mul(sum_of(_areas(y, x, dx, dim), dim), 0.5)
 
 
-@checked
+@composite(method=False)
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
     """:func:`trapezoid` up to each point but the first.
 
@@ -86,7 +85,3 @@ def _areas(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:
     return mul(both, diff(x).reshape((-1, *following)) if len(x._layout.shape) == 1 else diff(x, dim=dim))
 
 
-public(diff)
-for _name in ("trapezoid", "trapz"):
-    public(trapezoid, name=_name, method=False)
-public(cumulative_trapezoid, method=False)
