@@ -30,6 +30,7 @@ from .network import (
     dropout,
     likelihood,
     normalization,
+    pooling,
     reducing,
     regression_losses,
     softmax,

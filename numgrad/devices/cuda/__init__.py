@@ -13,6 +13,7 @@ from .normalization import *  # noqa: F403
 from .optimizers import *  # noqa: F403
 from .places import *  # noqa: F403
 from .pointwise import *  # noqa: F403
+from .pooling import *  # noqa: F403
 from .products import *  # noqa: F403
 from .random import *  # noqa: F403
 from .ranges import *  # noqa: F403
