@@ -3,8 +3,9 @@
 ``@lookup`` decorates a function that says which operation a call is: given the arguments, with layouts in the place of
 tensors, it returns the operation of the table and the arguments of that which are no tensors, in their order, or all of
 them.  The tensors among the arguments are the operation's, in the order in which they were given; to an operation on
-one tensor the others only gave their layouts.  Defaults, dimensions counted from the end, NumPy's names and mistakes
-are its business; it runs once for arguments like these.
+one tensor the others only gave their layouts.  Where the operation is to have other tensors, a third result makes them
+of those that were given.  Defaults, dimensions counted from the end, NumPy's names and mistakes are its business; it
+runs once for arguments like these.
 
 Where a call is no one operation, it returns in the place of the operation a function, which is called with the tensors
 and those arguments.  Tensors in the place of numbers, whose parameters are not annotated with Layout, are read.
@@ -28,9 +29,10 @@ from .arguments import bind, check_arguments
 from .dispatch import caller
 from .entries import Entries
 from .planned import Planned
-from .table import public
+from .sharing import check_apart
+from .table import attach, public
 
-__all__ = ["lookup"]
+__all__ = ["lookup", "overwriting"]
 
 #: The names that parameters have in NumPy, and here: a call may use either.
 _OF_NUMPY = {"axis": "dim", "keepdims": "keepdim"}
@@ -43,6 +45,7 @@ def lookup(
     results: Any = None,
     export: bool = True,
     method: bool = True,
+    in_place: bool = False,
 ) -> Any:
     """Decorate the function that says which operation a call is.
 
@@ -52,20 +55,29 @@ def lookup(
         results: the class of named tuple in which several results come.
         export: whether ``numgrad`` has the function.
         method: whether there is a method of Tensor, too.
+        in_place: whether there is one that overwrites the tensor, whose name ends with an underscore.
     """
     if resolve is None:
-        return functools.partial(lookup, outside=outside, results=results, export=export, method=method)
+        return functools.partial(
+            lookup, outside=outside, results=results, export=export, method=method, in_place=in_place
+        )
     entries = Entries()
     call = _looked_up(resolve, entries, False, outside, results)
     call.method = _looked_up(resolve, entries, True, outside, results)
+    if in_place:
+        change = _looked_up(resolve, Entries(), True, outside, results, True)
+        change.__name__ = change.__qualname__ = f"{resolve.__name__}_"
+        change.__doc__ = f":func:`{resolve.__name__}` in place: overwrites the tensor and returns it."
+        attach(change.__name__, change)
     return public(call, method=method, checks=True) if export else call
 
 
 def _looked_up(
-    resolve: Callable[..., Any], entries: Entries, method: bool, outside: Callable[..., Exception] | None, results: Any
+    resolve: Callable[..., Any], entries: Entries, method: bool, outside: Callable[..., Exception] | None,
+    results: Any, in_place: bool = False,
 ) -> Any:
     recent, new = entries.recent, tuple.__new__
-    name = resolve.__name__
+    name = resolve.__name__ + "_" * in_place
 
     @functools.wraps(resolve)
     def call(input: Any = None, /, *others: Any, **keywords: Any) -> Any:
@@ -181,13 +193,17 @@ def _looked_up(
 
     def found(args: Any, keywords: Any, operands: Sequence[Any]) -> Any:
         keywords = renamed(keywords)
-        if any(isinstance(value, float | np.floating) for value in (*args, *keywords.values())):
+        if in_place or any(isinstance(value, float | np.floating) for value in (*args, *keywords.values())):
             # One that is taken for an int would be in what a rule's operation keeps for the int that it is equal to.
             check_arguments(resolve, name, args, keywords, method=method)
         try:
-            op, rest = resolve(
+            op, rest, *adapt = resolve(
                 *map(_described, args), **{keyword: _described(value) for keyword, value in keywords.items()}
             )
+            if in_place:
+                op, rest = overwriting(op), [value for value in rest if value.__class__ is not Layout]
+            if adapt:
+                return lambda *tensors: op(*adapt[0](*tensors), *rest)
             if not isinstance(op, Planned):
                 return (lambda *tensors: op(*tensors, *rest)) if rest else op
             if any(value.__class__ is Layout for value in rest):
@@ -202,6 +218,19 @@ def _looked_up(
         except Exception:
             check_arguments(resolve, name, args, keywords, method=method)
             raise
+
+    return call
+
+
+def overwriting(op: Planned) -> Callable[..., Tensor]:
+    """The call of an operation in place, with other tensors that no element of the first one lies in."""
+    others = len(op.inputs) - 1
+
+    def call(target: Tensor, *arguments: Any) -> Tensor:
+        for other in arguments[:others]:
+            if other._storage is target._storage:
+                check_apart(target, other)
+        return op.in_place(target, *arguments)
 
     return call
 

@@ -42,8 +42,10 @@ def operation(
     node: str,
     *,
     internal: Sequence[str] = (),
+    order: Sequence[str] = (),
     export: bool = True,
     method: bool = True,
+    in_place: bool = False,
     outside: Callable[..., Exception] | None = None,
     results: Any = None,
     **declared: Any,
@@ -54,16 +56,19 @@ def operation(
         node: name of the node class.
         internal: parameters, the last ones, that users do not give.
         export: whether ``numgrad`` has the public function; ``nn.functional`` may, too.
+        order: the parameters as users give them, where that is not the order in which rules do.
         method: whether there is a method of Tensor, too.
-        outside, results: see ``lookup``.
+        in_place, outside, results: see ``lookup``.
         declared: see ``Planned``.
     """
 
     def decorate(decide: Callable[..., Any]) -> Operation:
         op = Operation(decide, node, **declared)
         op.prepare = _by_position(decide)
-        resolve = _resolver(op, decide, internal)
-        op.public = lookup(resolve, outside=outside, results=results, export=export, method=method)
+        resolve = _resolver(op, decide, [name for name in order or op.parameters if name not in internal])
+        op.public = lookup(
+            resolve, outside=outside, results=results, export=export, method=method, in_place=in_place
+        )
         return op
 
     return decorate
@@ -78,8 +83,8 @@ def _by_position(decide: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args: decide(*args[:count], **dict(zip(named, args[count:], strict=False)))
 
 
-def _resolver(op: Operation, decide: Callable[..., Any], internal: Sequence[str]) -> Callable[..., Any]:
-    """What says for what users give which arguments of the operation that is."""
+def _resolver(op: Operation, decide: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
+    """What says for what users give, by parameters of these names, which arguments of the operation that is."""
 
     @wraps(decide)
     def resolve(*args: Any, **keywords: Any) -> tuple[Operation, tuple[Any, ...]]:
@@ -90,11 +95,9 @@ def _resolver(op: Operation, decide: Callable[..., Any], internal: Sequence[str]
             if given[name] is None and bound.signature.parameters[name].default is not None:
                 raise TypeError  # of which ``lookup`` says more
             given[name] = argument.normal(given[name], rank)
-        return op, tuple(given.values())
+        return op, tuple([given[name] for name in op.parameters if name in given])
 
     resolve.__name__ = resolve.__qualname__ = op.name.removesuffix("_op")
-    if internal:
-        own = signature(decide)
-        kept = [parameter for name, parameter in own.parameters.items() if name not in internal]
-        resolve.__signature__ = own.replace(parameters=kept)  # type: ignore[attr-defined]
+    own = signature(decide)
+    resolve.__signature__ = own.replace(parameters=[own.parameters[name] for name in names])  # type: ignore[attr-defined]
     return resolve

@@ -15,7 +15,7 @@ from ..arguments import checked
 from ..batches import aligned, expanded, is_shared
 from ..copying import convert, row_of, row_reader, write
 from ..examples import dynamic
-from ..lookup import lookup
+from ..lookup import lookup, overwriting
 from ..new import zeros_of
 from ..numbers import check_fits
 from ..operation import operation
@@ -26,7 +26,7 @@ from ..shapes.views import expand
 from ..sharing import check_apart
 from ..table import attach, check_tensors, public, public_functions
 from .places import expanded_layout, finder, picker, putter
-from .updating import as_number, in_place, number_as, number_in, updating
+from .updating import as_number, number_as, number_in, updating
 
 __all__ = ["argwhere", "masked_fill", "masked_scatter", "nonzero"]
 
@@ -255,7 +255,7 @@ def masked_scatter(input: Layout, mask: Layout, source: Layout) -> Any:
     """
     shape = _scattered_shape(input, mask, source)
     if shape != input.shape:
-        return lambda input, mask, source: masked_scatter_op(expand(input, shape), mask, source), ()
+        return masked_scatter_op, (), lambda input, *others: (expand(input, shape), *others)
     return masked_scatter_op, ()
 
 
@@ -265,7 +265,7 @@ def masked_scatter_(self: Layout, mask: Layout, source: Layout) -> Any:
     shape = _scattered_shape(self, mask, source)
     if shape != self.shape:
         raise outgrown(self.shape, shape)
-    return in_place(masked_scatter_op), ()
+    return overwriting(masked_scatter_op), ()
 
 
 # -- choosing -----------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from ..shapes.parts import slice_op
 from ..sharing import check_apart
 from ..table import attach, public
 from .gathering import beyond, check_index_dtype, gather_op, scatter_zeros, scatterer
-from .updating import as_number, in_place, number_in, updating
+from .updating import as_number, number_in, updating
 
 __all__ = ["scatter", "scatter_add", "scatter_reduce"]
 
@@ -194,17 +194,17 @@ def _shares(
 
 
 @functools.lru_cache(maxsize=4096, typed=True)
-def _check(name: str, input: Layout, dim: int, index: Layout, src: Layout | None) -> int:
+def _check(input: Layout, dim: int, index: Layout, src: Layout | None) -> int:
     """The dimension counted from the front, for tensors that go together.
 
     Raises:
         RuntimeError: dtypes or shapes do not fit.
     """
-    check_index_dtype(index, name)
+    check_index_dtype(index, "scatter")
     dim = normal_dim(dim, len(input.shape))
     own, kind = input.type.dtype, None if src is None else src.type.dtype
     if kind not in (None, own):
-        raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype ({own} and {kind})")
+        raise RuntimeError(f"scatter(): Expected self.dtype to be equal to src.dtype ({own} and {kind})")
     for which, layout in (("self", input), ("src", src)):
         if layout is not None and max(len(layout.shape), 1) != max(len(index.shape), 1):
             raise RuntimeError(
@@ -222,18 +222,16 @@ def _check(name: str, input: Layout, dim: int, index: Layout, src: Layout | None
     return dim
 
 
-def _resolved(
-    op: Callable[..., Any], name: str, input: Layout, dim: int, index: Layout, src: Layout, *arguments: Any
-) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+def _resolved(op: Callable[..., Any], input: Layout, dim: int, index: Layout, src: Layout, *arguments: Any) -> Any:
     """The call of an operation with the part of the source that the index reaches.
 
     Raises:
         RuntimeError: dtypes or shapes do not fit.
     """
-    arguments = _check(name, input, dim, index, src), *arguments
+    arguments = _check(input, dim, index, src), *arguments
     if src.shape == index.shape:
         return op, arguments
-    return lambda input, index, src: op(input, index, _reached(src, index), *arguments), ()
+    return op, arguments, lambda input, index, src: (input, index, _reached(src, index))
 
 
 def _reached(src: Tensor, index: Tensor) -> Tensor:
@@ -245,14 +243,14 @@ def _reached(src: Tensor, index: Tensor) -> Tensor:
 
 
 def _scatter_call(
-    name: str, input: Tensor, dim: int, index: Tensor, src: Any, value: Any, reduce: str | None
+    input: Tensor, dim: int, index: Tensor, src: Any, value: Any, reduce: str | None
 ) -> tuple[Any, tuple[Any, ...]]:
     """The entry that ``scatter`` stands for, and its checked arguments."""
     if reduce not in (None, "add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
     given = value if src is None else src
     if not isinstance(given, Tensor):
-        dim = _check(name, input._layout, dim, index._layout, None)
+        dim = _check(input._layout, dim, index._layout, None)
         if reduce is None:
             return scatter_value, (input, index, dim, as_number(given))
         src = filled_of(index._layout.shape, number_in(given, input._layout.type), input._layout.type)
@@ -264,7 +262,7 @@ def _scatter_call(
                 UserWarning,
                 stacklevel=4,
             )
-        dim = _check(name, input._layout, dim, index._layout, given._layout)
+        dim = _check(input._layout, dim, index._layout, given._layout)
         src = _reached(given, index)
     if reduce is None:
         return scatter_op, (input, index, src, dim)
@@ -283,7 +281,7 @@ def _run(op: Any, input: Tensor, index: Tensor, *others: Any) -> Tensor:
 
 @lookup(outside=beyond, export=False)
 def _scattered(input: Layout, dim: int, index: Layout, src: Layout) -> Any:
-    return _resolved(scatter_op, "scatter", input, dim, index, src)
+    return _resolved(scatter_op, input, dim, index, src)
 
 
 @checked
@@ -304,7 +302,7 @@ def scatter(
     """
     if src.__class__ is Tensor and reduce is None:
         return _scattered(input, dim, index, src)
-    op, arguments = _scatter_call("scatter", input, dim, index, src, value, reduce)
+    op, arguments = _scatter_call(input, dim, index, src, value, reduce)
     return _run(op, *arguments)
 
 
@@ -313,12 +311,12 @@ def scatter_(
     self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Tensor:
     """:func:`scatter` in place: overwrites the tensor and returns it."""
-    op, arguments = _scatter_call("scatter_", self, dim, index, src, value, reduce)
+    op, arguments = _scatter_call(self, dim, index, src, value, reduce)
     check_apart(self, *[argument for argument in arguments[1:] if isinstance(argument, Tensor)])
     return _run(op.in_place, *arguments)
 
 
-@lookup(outside=beyond)
+@lookup(outside=beyond, in_place=True)
 def scatter_add(input: Layout, dim: int, index: Layout, src: Layout) -> Any:
     """A copy with ``src`` added at ``index``: ``out[i, index[i, j]] += src[i, j]`` for ``dim=1``.
 
@@ -327,24 +325,10 @@ def scatter_add(input: Layout, dim: int, index: Layout, src: Layout) -> Any:
     Raises:
         RuntimeError: dtypes or shapes do not fit, or an index is not in [0, size).
     """
-    return _resolved(scatter_add_op, "scatter_add", input, dim, index, src)
+    return _resolved(scatter_add_op, input, dim, index, src)
 
 
-@lookup(outside=beyond, export=False)
-def scatter_add_(self: Layout, dim: int, index: Layout, src: Layout) -> Any:
-    """:func:`scatter_add` in place: overwrites the tensor and returns it."""
-    return _resolved(in_place(scatter_add_op), "scatter_add_", self, dim, index, src)
-
-
-def _check_reduction(input: Layout, reduce: str) -> None:
-    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
-        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    kind = input.type.dtype
-    if (reduce == "mean" and kind is bool_) or (reduce in ("amax", "amin") and kind.is_complex):
-        raise not_implemented(f"scatter_gather_tensor_cpu_reduce_{reduce}", input)
-
-
-@lookup(outside=beyond)
+@lookup(outside=beyond, in_place=True)
 def scatter_reduce(
     input: Layout, dim: int, index: Layout, src: Layout, reduce: str, *, include_self: bool = True
 ) -> Any:
@@ -362,19 +346,13 @@ def scatter_reduce(
     Raises:
         RuntimeError: dtypes or shapes do not fit, or an index is not in [0, size).
     """
-    _check_reduction(input, reduce)
-    return _resolved(scatter_reduce_op, "scatter_reduce", input, dim, index, src, reduce, include_self)
-
-
-@lookup(outside=beyond, export=False)
-def scatter_reduce_(
-    self: Layout, dim: int, index: Layout, src: Layout, reduce: str, *, include_self: bool = True
-) -> Any:
-    """:func:`scatter_reduce` in place: overwrites the tensor and returns it."""
-    _check_reduction(self, reduce)
-    return _resolved(in_place(scatter_reduce_op), "scatter_reduce_", self, dim, index, src, reduce, include_self)
+    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    kind = input.type.dtype
+    if (reduce == "mean" and kind is bool_) or (reduce in ("amax", "amin") and kind.is_complex):
+        raise not_implemented(f"scatter_gather_tensor_cpu_reduce_{reduce}", input)
+    return _resolved(scatter_reduce_op, input, dim, index, src, reduce, include_self)
 
 
 public(scatter)
-for _method in (scatter_, scatter_add_, scatter_reduce_):
-    attach(_method.__name__, _method)
+attach("scatter_", scatter_)

@@ -26,7 +26,7 @@ from ..table import attach, public, public_functions
 from .gathering import beyond, check_index_dtype
 from .picking import check_places, index_op, index_put_op
 from .places import picker, putter
-from .updating import as_number, check_held, in_place, number_as, number_in, updating
+from .updating import as_number, check_held, number_as, number_in, updating
 
 __all__ = ["index_add", "index_copy", "index_fill", "index_select"]
 
@@ -181,6 +181,13 @@ def _not_flat(found: devices.OutOfBoundsError, *others: Any, **names: Any) -> In
     return IndexError(f"out of range: tried to access index {found.index} on a tensor of {found.size} elements.")
 
 
+def _check_flat_index(input: Layout, index: Layout, name: str) -> None:
+    if index.type.dtype is not int64:
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {index.type.dtype.legacy}")
+    if not input.size and index.size:
+        raise IndexError(f"{name}(): tried to {'put elements into' if name == 'put_' else 'take from'} an empty tensor")
+
+
 @operation("TakeBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True, outside=_not_flat)
 def take_op(input: Layout, index: Layout) -> Any:
     """The elements at the indices, of any shape, of the flattened tensor.
@@ -203,11 +210,29 @@ def _(grad, index, input_shape):
     return put_op(repeated_zero(input_shape, grad._layout.type), index, grad, True)
 
 
-@updating("PutBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"], kept=True)
-def put_op(input: Layout, index: Layout, source: Layout, accumulate: bool) -> Any:
-    row = layout_of(source.type, index.shape)
+@updating(
+    "PutBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"], kept=True, export=True,
+    outside=_not_flat,
+)
+def put_op(input: Layout, index: Layout, source: Layout, accumulate: bool = False) -> Any:
+    """A copy with the elements of ``source`` at the indices of the flattened tensor, or added there.
+
+    Raises:
+        IndexError, RuntimeError: the index does not fit, or the source has another dtype or number of elements.
+    """
+    _check_flat_index(input, index, "put_")
     if source.size != index.size:
-        raise RuntimeError(f"shape mismatch: {source.size} values at {index.size} indices")
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.size}, index.numel() = {index.size}"
+        )
+    own, given = input.type.dtype, source.type.dtype
+    if given is not own:
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {own} and "
+            f"source.dtype = {given}"
+        )
+    row = layout_of(source.type, index.shape)
     read = row_reader(source)
     put = putter(input, index, all_dims(input.shape), row, accumulate, False)
     return lambda input, index, source, target: put(target, index, tensor_of(row, read(source)))
@@ -261,16 +286,28 @@ def index_select(input: Layout, dim: int, index: Layout) -> Any:
 
 def _with_part(
     op: Callable[..., Any], input: Layout, index: Layout, source: Layout, dim: int, *arguments: Any
-) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+) -> Any:
     """The call of an operation with a source of the part's shape: without, or with, a dimension of size 1."""
     own = input.shape
     shape = (*own[:dim], index.size, *own[dim + 1 :]) if own else ()
     if source.shape == shape:
         return op, (dim, *arguments)
-    return lambda input, index, source: op(input, index, reshape(source, shape), dim, *arguments), ()
+    return op, (dim, *arguments), lambda input, index, source: (input, index, reshape(source, shape))
 
 
-def _added(op: Any, input: Layout, dim: int, index: Layout, source: Layout, alpha: Any) -> Any:
+def _not_added(found: devices.OutOfBoundsError, *others: Any, **names: Any) -> IndexError:
+    return IndexError(f"index out of range in self: {found.index}")
+
+
+@lookup(outside=_not_added, in_place=True)
+def index_add(input: Layout, dim: int, index: Layout, source: Layout, *, alpha: Any = 1) -> Any:
+    """A copy with ``alpha * source`` added at the indices of one dimension: ``out[index[i]] += alpha * source[i]``.
+
+    What is added to one element is added in the order of the indices.
+
+    Raises:
+        IndexError, RuntimeError: the index is no vector of int64 or int32 in [0, size), or the source does not fit.
+    """
     check_index_dtype(index, "index_add_")
     dim = normal_dim(dim, len(input.shape))
     _vector(input, index, "index_add_(): Index is supposed to be a vector")
@@ -290,32 +327,22 @@ def _added(op: Any, input: Layout, dim: int, index: Layout, source: Layout, alph
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(input.shape)} source.shape = {list(source.shape)}"
         )
-    return _with_part(op, input, index, source, dim, alpha)
+    return _with_part(index_add_op, input, index, source, dim, alpha)
 
 
-def _not_added(found: devices.OutOfBoundsError, *others: Any, **names: Any) -> IndexError:
-    return IndexError(f"index out of range in self: {found.index}")
+def _not_copied(found: devices.OutOfBoundsError, *others: Any, **names: Any) -> IndexError:
+    return IndexError(f"index_copy_(): {beyond(found, *others, **names)}")
 
 
-@lookup(outside=_not_added)
-def index_add(input: Layout, dim: int, index: Layout, source: Layout, *, alpha: Any = 1) -> Any:
-    """A copy with ``alpha * source`` added at the indices of one dimension: ``out[index[i]] += alpha * source[i]``.
+@lookup(outside=_not_copied, in_place=True)
+def index_copy(input: Layout, dim: int, index: Layout, source: Layout) -> Any:
+    """A copy with ``source`` in place of what is at the indices of one dimension: ``out[index[i]] = source[i]``.
 
-    What is added to one element is added in the order of the indices.
+    Of several for one element the last one counts.
 
     Raises:
-        IndexError, RuntimeError: the index is no vector of int64 or int32 in [0, size), or the source does not fit.
+        IndexError, RuntimeError: the index is no int64 vector in [0, size), or the source does not fit.
     """
-    return _added(index_add_op, input, dim, index, source, alpha)
-
-
-@lookup(outside=_not_added, export=False)
-def index_add_(input: Layout, dim: int, index: Layout, source: Layout, *, alpha: Any = 1) -> Any:
-    """:func:`index_add` in place: overwrites the tensor and returns it."""
-    return _added(in_place(index_add_op), input, dim, index, source, alpha)
-
-
-def _copied(op: Any, input: Layout, dim: int, index: Layout, source: Layout) -> Any:
     if index.type.dtype is not int64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.type.dtype.legacy}")
     if source.type.dtype is not input.type.dtype:
@@ -338,29 +365,7 @@ def _copied(op: Any, input: Layout, dim: int, index: Layout, source: Layout) -> 
         raise IndexError(
             f"index_copy_(): Number of indices ({count}) should be equal to source.size(dim) ({extent})"
         )
-    return _with_part(op, input, index, source, dim)
-
-
-def _not_copied(found: devices.OutOfBoundsError, *others: Any, **names: Any) -> IndexError:
-    return IndexError(f"index_copy_(): {beyond(found, *others, **names)}")
-
-
-@lookup(outside=_not_copied)
-def index_copy(input: Layout, dim: int, index: Layout, source: Layout) -> Any:
-    """A copy with ``source`` in place of what is at the indices of one dimension: ``out[index[i]] = source[i]``.
-
-    Of several for one element the last one counts.
-
-    Raises:
-        IndexError, RuntimeError: the index is no int64 vector in [0, size), or the source does not fit.
-    """
-    return _copied(index_copy_op, input, dim, index, source)
-
-
-@lookup(outside=_not_copied, export=False)
-def index_copy_(input: Layout, dim: int, index: Layout, source: Layout) -> Any:
-    """:func:`index_copy` in place: overwrites the tensor and returns it."""
-    return _copied(in_place(index_copy_op), input, dim, index, source)
+    return _with_part(index_copy_op, input, index, source, dim)
 
 
 def _filled(input: Tensor, dim: int, index: Tensor, value: Any) -> tuple[Any, tuple[Any, ...]]:
@@ -409,45 +414,5 @@ def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return _run(op.in_place, arguments, dim)
 
 
-def _check_flat_index(input: Layout, index: Layout, name: str) -> None:
-    if index.type.dtype is not int64:
-        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {index.type.dtype.legacy}")
-    if not input.size and index.size:
-        raise IndexError(f"{name}(): tried to {'put elements into' if name == 'put_' else 'take from'} an empty tensor")
-
-
-def _put(op: Any, input: Layout, index: Layout, source: Layout, accumulate: bool) -> Any:
-    _check_flat_index(input, index, "put_")
-    if source.size != index.size:
-        raise IndexError(
-            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-            f"{source.size}, index.numel() = {index.size}"
-        )
-    own, given = input.type.dtype, source.type.dtype
-    if given is not own:
-        raise RuntimeError(
-            f"put_(): self and source expected to have the same dtype, but got self.dtype = {own} and "
-            f"source.dtype = {given}"
-        )
-    return op, (accumulate,)
-
-
-@lookup(outside=_not_flat)
-def put(input: Layout, index: Layout, source: Layout, accumulate: bool = False) -> Any:
-    """A copy with the elements of ``source`` at the indices of the flattened tensor, or added there.
-
-    Raises:
-        IndexError, RuntimeError: the index does not fit, or the source has another dtype or number of elements.
-    """
-    return _put(put_op, input, index, source, accumulate)
-
-
-@lookup(outside=_not_flat, export=False)
-def put_(input: Layout, index: Layout, source: Layout, accumulate: bool = False) -> Any:
-    """``put`` in place: overwrites the tensor and returns it."""
-    return _put(in_place(put_op), input, index, source, accumulate)
-
-
 public(index_fill)
-for _method in (index_add_, index_copy_, index_fill_, put_):
-    attach(_method.__name__, _method)
+attach("index_fill_", index_fill_)

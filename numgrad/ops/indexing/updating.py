@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,29 +16,25 @@ from ..batches import is_mapped
 from ..copying import copier, kept_layout
 from ..new import empty_of, filled_of
 from ..numbers import NUMBERS, check_fits, plain_number
+from ..operation import operation
 from ..overwriting import fill_
 from ..planned import Planned, planned
-from ..sharing import check_apart
 
-__all__ = ["as_number", "check_held", "in_place", "number_as", "number_in", "number_row", "updating"]
+__all__ = ["as_number", "check_held", "number_as", "number_in", "number_row", "updating"]
 
 
 def updating(
-    node: str,
-    *,
-    inputs: Sequence[str] = ("input",),
-    nondifferentiable: Sequence[str] = (),
-    numbers: Sequence[str] = (),
-    kept: bool = False,
-    dims: Sequence[str] | None = None,
+    node: str, *, kept: bool = False, export: bool = False, **declared: Any
 ) -> Callable[[Callable[..., Any]], Planned]:
     """Decorate the function that decides how a part of the first input is changed: see ``Planned.changing``.
 
-    Called, the operation changes a copy, row-major or with the strides ``kept``.
+    Called, the operation changes a copy, row-major or with the strides ``kept``.  One to ``export`` has a public
+    function and a method in place, which follow from its declaration: see ``operation``.
     """
 
     def decorate(decide: Callable[..., Any]) -> Planned:
-        op = planned(node, inputs=inputs, nondifferentiable=nondifferentiable, numbers=numbers, dims=dims)(decide)
+        made = operation(node, in_place=True, **declared) if export else planned(node, **declared)
+        op: Planned = made(decide)
 
         def on_copy(input: Layout, *others: Any) -> Any:
             layout = kept_layout(input) if kept else layout_of(input.type, input.shape)
@@ -55,19 +51,6 @@ def updating(
         return op
 
     return decorate
-
-
-def in_place(op: Planned) -> Callable[..., Tensor]:
-    """The call of an operation in place, with other tensors that no element of the first one lies in."""
-    others = len(op.inputs) - 1
-
-    def call(target: Tensor, *arguments: Any) -> Tensor:
-        for other in arguments[:others]:
-            if other._storage is target._storage:
-                check_apart(target, other)
-        return op.in_place(target, *arguments)
-
-    return call
 
 
 def check_held(value: Tensor, kind: dtype) -> None:
