@@ -141,7 +141,7 @@ class Planned(Op):
         declared = declared_arguments(self._decides)
         dims = *(self._dims or ()), *[name for name, argument in declared.items() if argument.dimension]
         known = dims or self.shapes or self.batch or self.shared or self._dims is not None
-        return dims if known else None
+        return dims if known and self.decomposition is None else None
 
     def recorded_as(self, node: str) -> Planned:
         """The same operation, recorded by nodes of another name."""

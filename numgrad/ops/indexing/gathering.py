@@ -10,6 +10,7 @@ from ..._layout import Layout, broadcast_shapes, layout_of, normal_dim, numel
 from ..._tensor import Tensor, tensor_of
 from ..._types import TensorType, int32, int64, tensor_type
 from ...autograd.grad_mode import state
+from ..arguments import Dim
 from ..batches import aligned, expanded, physical, size_of
 from ..copying import filling, row_reader, writer
 from ..examples import each
@@ -25,7 +26,7 @@ from .places import index_reader, picker
 from .updating import number_row
 
 __all__ = [
-    "beyond", "check_index_dtype", "embedding_dense_backward", "gather", "gather_op", "scatter_zeros",
+    "beyond", "check_index_dtype", "embedding_dense_backward", "gather_op", "scatter_zeros",
     "scatterer", "take_along_dim",
 ]
 
@@ -51,8 +52,49 @@ def _sizes(part: Layout, index: Layout, dim: int) -> tuple[int, int, int]:
     return length, along(index.shape, dim)[0], inner
 
 
-@planned("GatherBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True, dims=["dim"])
-def gather_op(input: Layout, index: Layout, dim: int) -> Any:
+def check_index_dtype(index: Layout, name: str) -> None:
+    """Raise unless the index is of int32 or int64.
+
+    Raises:
+        RuntimeError: it is not.
+    """
+    if index.type.dtype not in (int32, int64):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index, not {index.type.dtype}")
+
+
+def beyond(found: devices.OutOfBoundsError, input: Tensor, dim: int, *others: Any, **names: Any) -> RuntimeError:
+    """What is said of an index that leads outside of a dimension."""
+    dim = normal_dim(dim, len(input._layout.shape))
+    return RuntimeError(f"index {found.index} is out of bounds for dimension {dim} with size {found.size}")
+
+
+@operation(
+    "GatherBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True, outside=beyond,
+    order=["input", "dim", "index", "sparse_grad"],
+)
+def gather_op(input: Layout, index: Layout, dim: Dim, *, sparse_grad: bool = False) -> Any:
+    """The elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``, and so on.
+
+    Args:
+        index: int32 or int64, of the input's number of dimensions, no larger outside ``dim``; the output has its
+            shape.
+        sparse_grad: ignored: gradients are dense.
+
+    Raises:
+        RuntimeError: the index has another dtype or shape, or one of it is not in [0, size).
+    """
+    check_index_dtype(index, "gather")
+    if max(len(index.shape), 1) != max(len(input.shape), 1):
+        raise RuntimeError(
+            "Index tensor must have the same number of dimensions as input tensor "
+            f"(index {list(index.shape)}, input {list(input.shape)})"
+        )
+    for other, extent in enumerate(index.shape):
+        if other != dim and extent > input.shape[other]:
+            raise RuntimeError(
+                f"Size does not match at dimension {other} expected index {list(index.shape)} to be no larger than "
+                f"self {list(input.shape)} apart from dimension {dim}"
+            )
     check_one_device(input, index)
     part = _part(input, index.shape, dim)
     sizes = _sizes(part, index, dim)
@@ -119,51 +161,6 @@ def scatterer(
     return scatter
 
 
-def check_index_dtype(index: Layout, name: str) -> None:
-    """Raise unless the index is of int32 or int64.
-
-    Raises:
-        RuntimeError: it is not.
-    """
-    if index.type.dtype not in (int32, int64):
-        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index, not {index.type.dtype}")
-
-
-def beyond(found: devices.OutOfBoundsError, input: Tensor, dim: int, *others: Any, **names: Any) -> RuntimeError:
-    """What is said of an index that leads outside of a dimension."""
-    dim = normal_dim(dim, len(input._layout.shape))
-    return RuntimeError(f"index {found.index} is out of bounds for dimension {dim} with size {found.size}")
-
-
-@lookup(outside=beyond)
-def gather(input: Layout, dim: int, index: Layout, *, sparse_grad: bool = False) -> Any:
-    """The elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``, and so on.
-
-    Args:
-        index: int32 or int64, of the input's number of dimensions, no larger outside ``dim``; the output has its
-            shape.
-        sparse_grad: ignored: gradients are dense.
-
-    Raises:
-        RuntimeError: the index has another dtype or shape, or one of it is not in [0, size).
-    """
-    check_index_dtype(index, "gather")
-    rank = len(input.shape)
-    dim = normal_dim(dim, rank)
-    if max(len(index.shape), 1) != max(rank, 1):
-        raise RuntimeError(
-            "Index tensor must have the same number of dimensions as input tensor "
-            f"(index {list(index.shape)}, input {list(input.shape)})"
-        )
-    for other, extent in enumerate(index.shape):
-        if other != dim and extent > input.shape[other]:
-            raise RuntimeError(
-                f"Size does not match at dimension {other} expected index {list(index.shape)} to be no larger than "
-                f"self {list(input.shape)} apart from dimension {dim}"
-            )
-    return gather_op, (dim,)
-
-
 @lookup
 def take_along_dim(input: Layout, indices: Layout, dim: int | None = None) -> Any:
     """The elements at ``indices`` along ``dim``, the two broadcast against each other in the other dimensions.
@@ -178,7 +175,7 @@ def take_along_dim(input: Layout, indices: Layout, dim: int | None = None) -> An
             f"torch.take_along_dim(): dtype of indices should be Long but got {indices.type.dtype.legacy}"
         )
     if dim is None:
-        return lambda input, indices: gather(reshape(input, -1), 0, reshape(indices, -1)), ()
+        return gather_op.public, (), lambda input, indices: (reshape(input, -1), 0, reshape(indices, -1))
     own, wanted = input.shape, indices.shape
     rank = len(own)
     if len(wanted) != rank:
@@ -196,7 +193,7 @@ def take_along_dim(input: Layout, indices: Layout, dim: int | None = None) -> An
 def _broadcast_and_gather(input: Tensor, indices: Tensor, own: Any, wanted: Any, dim: int) -> Tensor:
     if own != input._layout.shape or (state.mode and input._requires_grad):  # PyTorch expands what has the shape, too
         input = expand_op(input, own)
-    return gather(input, dim, indices if wanted == indices._layout.shape else expand_op(indices, wanted))
+    return gather_op.public(input, dim, indices if wanted == indices._layout.shape else expand_op(indices, wanted))
 
 
 # -- whole rows --------------------------------------------------------------------------------------------------

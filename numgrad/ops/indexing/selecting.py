@@ -10,14 +10,13 @@ from ..._device import CPU
 from ..._layout import Layout, all_dims, layout_of, normal_dim
 from ..._tensor import Tensor, fresh, tensor_of
 from ..._types import int64
-from ..arguments import checked
+from ..arguments import Dim, checked
 from ..batches import is_mapped
 from ..copying import repeated_zero, row_of, row_reader
 from ..lookup import lookup
 from ..matrices.matmul import times
 from ..new import zeros_of
 from ..operation import operation
-from ..planned import planned
 from ..pointwise.arithmetic import conj, mul
 from ..pointwise.comparison import choose, ne
 from ..shapes.views import reshape
@@ -28,7 +27,7 @@ from .picking import check_places, index_op, index_put_op
 from .places import picker, putter
 from .updating import as_number, check_held, number_as, number_in, updating
 
-__all__ = ["index_add", "index_copy", "index_fill", "index_select"]
+__all__ = ["index_add", "index_copy", "index_fill", "index_select_op"]
 
 # -- the entries: ``dim`` is not negative, the index is a checked vector, or 0-d for a 0-d tensor ----------------------
 
@@ -37,8 +36,33 @@ def _dims(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
     return (dim,) if shape else ()
 
 
-@planned("IndexSelectBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True)
-def index_select_op(input: Layout, index: Layout, dim: int) -> Any:
+def _vector(input: Layout, index: Layout, message: str) -> None:
+    """Raise unless an index has one dimension at most, and one element for a 0-d tensor."""
+    if len(index.shape) > 1:
+        raise IndexError(f"{message} (shape {list(index.shape)})")
+    if not input.shape and index.size != 1:
+        raise RuntimeError(
+            f"Index to scalar can have only 1 value, got {index.size} value(s) (shape {list(index.shape)})"
+        )
+
+
+@operation(
+    "IndexSelectBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True,
+    order=["input", "dim", "index"], outside=lambda found, *args, **names: RuntimeError(
+        f"INDICES element is out of DATA bounds, id={found.index} axis_dim={found.size}"
+    ),
+)
+def index_select_op(input: Layout, index: Layout, dim: Dim) -> Any:
+    """The tensor at the indices of one dimension, in their order; a copy.
+
+    Args:
+        index: a vector of int64 or int32.
+
+    Raises:
+        IndexError, RuntimeError: the index is no vector, or one of it is not in [0, size).
+    """
+    check_index_dtype(index, "index_select")
+    _vector(input, index, "index_select(): Index is supposed to be a vector")
     shape = (index.size,) if input.shape else ()
     return picker(input, index, _dims(input.shape, dim), shape, negative=False, row_major=True)
 
@@ -252,36 +276,8 @@ def _(grad, index, input_shape):
 # -- the public functions -----------------------------------------------------------------------------------------
 
 
-def _vector(input: Layout, index: Layout, message: str) -> None:
-    """Raise unless an index has one dimension at most, and one element for a 0-d tensor."""
-    if len(index.shape) > 1:
-        raise IndexError(f"{message} (shape {list(index.shape)})")
-    if not input.shape and index.size != 1:
-        raise RuntimeError(
-            f"Index to scalar can have only 1 value, got {index.size} value(s) (shape {list(index.shape)})"
-        )
-
-
 def _extent(input: Layout, dim: int) -> int:
     return input.shape[dim] if input.shape else 1
-
-
-@lookup(outside=lambda found, *args, **names: RuntimeError(
-    f"INDICES element is out of DATA bounds, id={found.index} axis_dim={found.size}"
-))
-def index_select(input: Layout, dim: int, index: Layout) -> Any:
-    """The tensor at the indices of one dimension, in their order; a copy.
-
-    Args:
-        index: a vector of int64 or int32.
-
-    Raises:
-        IndexError, RuntimeError: the index is no vector, or one of it is not in [0, size).
-    """
-    check_index_dtype(index, "index_select")
-    dim = normal_dim(dim, len(input.shape))
-    _vector(input, index, "index_select(): Index is supposed to be a vector")
-    return index_select_op, (dim,)
 
 
 def _with_part(

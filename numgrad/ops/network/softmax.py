@@ -6,14 +6,15 @@ import math
 from typing import Any
 
 from ... import devices
-from ..._layout import Layout, layout_of, normal_dim
+from ..._layout import Layout, layout_of
 from ..._tensor import Tensor
 from ..._types import to_dtype
+from ..arguments import Dim
 from ..copying import convert, row_reader
 from ..indexing.gathering import along
-from ..lookup import lookup
 from ..one_device import check_one_device
 from ..operands import not_implemented
+from ..operation import operation
 from ..planned import planned
 from ..pointwise.arithmetic import exp, mul, neg, sub
 from ..reductions.sums import sum_dims
@@ -23,6 +24,9 @@ __all__ = ["log_softmax", "log_softmax_op", "safe_softmax", "softmax", "softmax_
 
 
 def _forward(input: Layout, dim: int, floor: float | None) -> Any:
+    if not input.type.dtype.is_floating_point:
+        name = "log_softmax" if floor is None else "softmax"
+        raise not_implemented(f"{name}{'_lastdim' if dim >= len(input.shape) - 1 else ''}_kernel_impl", input)
     read, out = row_reader(input), layout_of(input.type, input.shape)
     compute = devices.softmax_launcher(input.type, input.size, *along(input.shape, dim), floor)
     return out, lambda tensor: compute(read(tensor))
@@ -35,8 +39,8 @@ def _backward(grad_output: Layout, output: Layout, dim: int, logarithm: bool) ->
     return layout_of(output.type, output.shape), lambda grad, out: compute(read(grad), read_output(out))
 
 
-@planned("SoftmaxBackward0", dims=["dim"])
-def softmax_op(input: Layout, dim: int) -> Any:
+@operation("SoftmaxBackward0", export=False)
+def softmax_op(input: Layout, dim: Dim) -> Any:
     return _forward(input, dim, -math.inf)
 
 
@@ -63,8 +67,8 @@ def _(grad, grad_output, output, dim):
     return sub(mul(grad, sub(grad_output, inner)), mul(grad_output, outer))
 
 
-@planned("LogSoftmaxBackward0", dims=["dim"])
-def log_softmax_op(input: Layout, dim: int) -> Any:
+@operation("LogSoftmaxBackward0", export=False)
+def log_softmax_op(input: Layout, dim: Dim) -> Any:
     return _forward(input, dim, None)
 
 
@@ -100,25 +104,6 @@ def _(grad, out, dim):
     return softmax_backward(grad, out, dim)
 
 
-def _along_dim(op: Any, name: str) -> Any:
-    """The lookup of a call along one dimension."""
-
-    @lookup(export=False)
-    def call(input: Layout, dim: Any) -> Any:
-        if not hasattr(dim, "__index__"):
-            raise TypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
-        dim = normal_dim(dim, len(input.shape))
-        if not input.type.dtype.is_floating_point:
-            kernel = f"{name}{'_lastdim' if dim >= len(input.shape) - 1 else ''}_kernel_impl"
-            raise not_implemented(kernel, input)
-        return op, (dim,)
-
-    return call
-
-
-_softmax, _log_softmax = _along_dim(softmax_op, "softmax"), _along_dim(log_softmax_op, "log_softmax")
-
-
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """``exp(input)`` divided by its sum along ``dim``.
 
@@ -131,12 +116,12 @@ def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
         IndexError: there is no such dimension.
         NotImplementedError: the input is not of floating-point numbers.
     """
-    return _softmax(input if dtype is None else convert(input, to_dtype(dtype)), dim)
+    return softmax_op.public(input if dtype is None else convert(input, to_dtype(dtype)), dim)
 
 
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """The logarithm of :func:`softmax`, without its rounding: ``input - log(sum(exp(input)))``."""
-    return _log_softmax(input if dtype is None else convert(input, to_dtype(dtype)), dim)
+    return log_softmax_op.public(input if dtype is None else convert(input, to_dtype(dtype)), dim)
 
 
 public(softmax)

@@ -13,8 +13,9 @@ from ..arguments import checked
 from ..copying import copier
 from ..lookup import lookup
 from ..operands import not_implemented
+from ..operation import Operation, operation
 from ..overwriting import fill_
-from ..planned import Planned, planned
+from ..planned import planned
 from ..reductions.sums import sum_all
 from ..table import attach, public
 from .dimensions import ravel
@@ -22,7 +23,7 @@ from .parts import narrow, of_part, part_written
 from .views import expand_op
 from .windows import as_strided
 
-__all__ = ["diag", "diag_embed", "diagflat", "diagonal", "diagonal_op", "trace", "tril", "triu", "two_dims"]
+__all__ = ["diag", "diag_embed", "diagflat", "diagonal", "diagonal_op", "tril_op", "triu_op", "two_dims"]
 
 
 @planned("DiagonalBackward0", view=True, dims=["dim1", "dim2"])
@@ -128,8 +129,19 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return diag_embed_op(ravel(input), operator.index(offset), 0, 1)
 
 
-@planned("TraceBackward0", linear=True)
+@operation("TraceBackward0", linear=True)
 def trace_op(input: Layout) -> Any:
+    """The sum of a matrix's diagonal; of integers as int64.
+
+    Raises:
+        RuntimeError: the tensor is no matrix.
+    """
+    if len(input.shape) != 2:
+        raise RuntimeError(
+            f"trace: expected a matrix, but got tensor with dim {len(input.shape)} (shape {list(input.shape)})"
+        )
+    if input.type.dtype is bool_:
+        raise not_implemented("trace", input)
     part, start = diagonal_op.prepare(input, 0, 0, 1)
     out, launch = sum_all.prepare(part)
     return out, of_part(part, start, launch)
@@ -145,31 +157,18 @@ def _(grad, input_shape):
     return diagonal_backward(expand_op(grad, (min(input_shape),)), input_shape, 0, 0, 1)
 
 
-@lookup
-def trace(input: Layout) -> Any:
-    """The sum of a matrix's diagonal; of integers as int64.
-
-    Raises:
-        RuntimeError: the tensor is no matrix.
-    """
-    if len(input.shape) != 2:
-        raise RuntimeError(
-            f"trace: expected a matrix, but got tensor with dim {len(input.shape)} (shape {list(input.shape)})"
-        )
-    if input.type.dtype is bool_:
-        raise not_implemented("trace", input)
-    return trace_op, ()
-
-
 # -- triangles ----------------------------------------------------------------------------------------------------
 
 
-def _triangle(name: str, node: str, above: bool) -> Planned:
-    """The operation that puts zeros above (or below) a diagonal of matrices."""
+def _triangle(name: str, node: str, where: str) -> Operation:
+    """The operation that puts zeros above, or below, a diagonal of matrices."""
+    above = where == "above"
 
-    def decide(input: Layout, diagonal: int) -> Any:
+    def decide(input: Layout, diagonal: int = 0) -> Any:
+        _check_matrices(name, input)
         out = layout_of(input.type, input.shape)
-        write, empty = devices.triangle_writer(input, out, diagonal, above), devices.memory_launcher(out, False)
+        write = devices.triangle_writer(input, out, operator.index(diagonal), above)
+        empty = devices.memory_launcher(out, False)
 
         def launch(tensor: Tensor) -> Any:
             row = empty()
@@ -178,11 +177,17 @@ def _triangle(name: str, node: str, above: bool) -> Planned:
 
         return out, launch
 
-    decide.__name__ = name
-    op = planned(node, dims=())(decide)
+    decide.__name__ = f"{name}_op"
+    decide.__doc__ = f"""Matrices with zeros {where} a diagonal, which is counted from the main one to the right.
+
+    Raises:
+        RuntimeError: the tensor has fewer than two dimensions.
+    """
+    op = operation(node, dims=(), in_place=True)(decide)
 
     @op.changing
     def _(input: Layout, diagonal: int) -> Any:
+        _check_matrices(name, input)
         write = devices.triangle_writer(input, input, diagonal, above)
         return lambda _, target: write(target._storage, target._offset, target._storage, target._offset)
 
@@ -193,48 +198,12 @@ def _triangle(name: str, node: str, above: bool) -> Planned:
     return op
 
 
-tril_op, triu_op = _triangle("tril_op", "TrilBackward0", True), _triangle("triu_op", "TriuBackward0", False)
-
-
-def _check_matrix(name: str, input: Layout, diagonal: Any) -> None:
+def _check_matrices(name: str, input: Layout) -> None:
     if len(input.shape) < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions (shape {list(input.shape)})")
-    if not isinstance(diagonal, int):
-        raise TypeError(f"{name}(): argument 'diagonal' must be int, not {type(diagonal).__name__}")
 
 
-@lookup
-def tril(input: Layout, diagonal: int = 0) -> Any:
-    """Matrices with zeros above a diagonal, which is counted from the main one to the right.
-
-    Raises:
-        RuntimeError: the tensor has fewer than two dimensions.
-    """
-    _check_matrix("tril", input, diagonal)
-    return tril_op, (diagonal,)
-
-
-@lookup
-def triu(input: Layout, diagonal: int = 0) -> Any:
-    """Matrices with zeros below a diagonal, which is counted from the main one to the right.
-
-    Raises:
-        RuntimeError: the tensor has fewer than two dimensions.
-    """
-    _check_matrix("triu", input, diagonal)
-    return triu_op, (diagonal,)
-
-
-def tril_(input: Tensor, diagonal: int = 0) -> Tensor:
-    """``tril`` in place: overwrites the tensor and returns it."""
-    _check_matrix("tril_", input._layout, diagonal)
-    return tril_op.in_place(input, diagonal)
-
-
-def triu_(input: Tensor, diagonal: int = 0) -> Tensor:
-    """``triu`` in place: overwrites the tensor and returns it."""
-    _check_matrix("triu_", input._layout, diagonal)
-    return triu_op.in_place(input, diagonal)
+tril_op, triu_op = _triangle("tril", "TrilBackward0", "above"), _triangle("triu", "TriuBackward0", "below")
 
 
 def fill_diagonal_(input: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
@@ -259,5 +228,3 @@ def fill_diagonal_(input: Tensor, fill_value: Any, wrap: bool = False) -> Tensor
 
 public(diagflat)
 attach("fill_diagonal_", fill_diagonal_)
-attach("tril_", tril_)
-attach("triu_", triu_)

@@ -10,12 +10,13 @@ from ... import devices
 from ..._layout import Layout, layout_of, normal_dim
 from ..._tensor import Tensor
 from ..._types import tensor_type
+from ..arguments import Dim
 from ..batches import expanded
 from ..copying import STRETCHES_FROM, assembler, convert
 from ..dispatch import caller, perform
 from ..entries import Entries
-from ..lookup import lookup
 from ..new import zeros_of
+from ..operation import operation
 from ..outputs import write_out
 from ..planned import planned
 from ..promotion import promote_types
@@ -24,11 +25,18 @@ from .dimensions import atleast_1d, atleast_2d, atleast_3d
 from .parts import select_op, slice_op
 from .views import passed_on, reshape, unsqueeze_op
 
-__all__ = ["cat", "cat_op", "checked_tensors", "stack", "unbind"]
+__all__ = ["cat", "cat_op", "checked_tensors", "stack"]
 
 
-@planned("UnbindBackward0", view=True, dims=["dim"])
-def unbind_op(input: Layout, dim: int) -> Any:
+@operation("UnbindBackward0", view=True)
+def unbind_op(input: Layout, dim: Dim = 0) -> Any:
+    """The parts of the tensor at every index of a dimension.
+
+    Raises:
+        IndexError: there is no such dimension.
+    """
+    if not input.shape:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     part, step = select_op.prepare(input, dim, 0)
     return (part,) * input.shape[dim], tuple([index * step for index in range(input.shape[dim])])
 
@@ -40,19 +48,6 @@ def _(grad, input_shape, dim):
     given = next(g for g in grads if g is not None)
     missing = zeros_of(given._layout.shape, given._layout.type)
     return stack([missing if g is None else g for g in grads], dim)
-
-
-@lookup
-def unbind(input: Layout, dim: int = 0) -> Any:
-    """The parts of the tensor at every index of a dimension.
-
-    Raises:
-        IndexError: there is no such dimension.
-    """
-    dim = normal_dim(dim, len(input.shape))
-    if not input.shape:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return unbind_op, (dim,)
 
 
 @planned("CatBackward0", inputs=["tensors"], sequence=True, linear=True)

@@ -16,17 +16,19 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import devices
-from ..._layout import Layout, layout_of, normal_dim, numel, overlaps_itself
+from ..._layout import Layout, layout_of, numel, overlaps_itself
 from ..._tensor import Tensor, tensor_of
+from ..arguments import Dim
 from ..batches import physical, size_of
 from ..copying import filling, row_reader
 from ..dispatch import caller
 from ..lookup import lookup
+from ..operation import operation
 from ..planned import planned
 from ..pointwise.arithmetic import add, div
 from ..table import attach
 
-__all__ = ["as_strided", "as_strided_op", "strided_arguments", "unfold"]
+__all__ = ["as_strided", "as_strided_op", "strided_arguments"]
 
 #: Sizes, strides and offset.
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
@@ -190,9 +192,22 @@ def strided_arguments(
 # -- sliding windows ----------------------------------------------------------------------------------------------
 
 
-@planned("UnfoldBackward0", view=True, dims=["dimension"])
-def unfold_op(input: Layout, dimension: int, size: int, step: int) -> tuple[Layout, int]:
+@operation("UnfoldBackward0", view=True, export=False)
+def unfold_op(input: Layout, dimension: Dim, size: int, step: int) -> tuple[Layout, int]:
+    """The windows of ``size`` indices of a dimension, ``step`` apart, as a last dimension; a view.
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: a window is larger than the dimension or negative, or the step is not positive.
+    """
     shape, strides = input.shape, input.strides
+    extent = shape[dimension] if dimension < len(shape) else 1
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if size > extent:
+        raise RuntimeError(f"maximum size for tensor at dimension {dimension} is {extent} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
     if dimension == len(shape):  # that of a tensor without dimensions
         return layout_of(input.type, (*shape, size), (*strides, 1)), 0
     count = (shape[dimension] - size) // step + 1
@@ -226,23 +241,4 @@ def _(grad, dimension, size, step):
     return unfold_op(grad, dimension, size, step)
 
 
-@lookup(export=False)
-def unfold(self: Layout, dimension: int, size: int, step: int) -> Any:
-    """The windows of ``size`` indices of a dimension, ``step`` apart, as a last dimension; a view.
-
-    Raises:
-        IndexError: there is no such dimension.
-        RuntimeError: a window is larger than the dimension or negative, or the step is not positive.
-    """
-    dim = normal_dim(dimension, len(self.shape))
-    extent = self.shape[dim] if self.shape else 1
-    if size < 0:
-        raise RuntimeError(f"size is {size} but must be >= 0")
-    if size > extent:
-        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {extent} but size is {size}")
-    if step <= 0:
-        raise RuntimeError(f"step is {step} but must be > 0")
-    return unfold_op, (dim, size, step)
-
-
-attach("unfold", unfold)
+attach("unfold", unfold_op.public)
