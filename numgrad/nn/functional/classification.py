@@ -27,7 +27,7 @@ from ...ops.pointwise.comparison import eq
 from ...ops.pointwise.special import xlogy
 from ...ops.reductions.sums import sum_all, sum_dims
 from ...ops.shapes.views import expand, reshape
-from .reduction import reduction_of
+from .reduction import loss_function, reduction_of
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div", "nll_loss"]
 
@@ -243,14 +243,9 @@ def _check_same_size(input: Tensor, target: Tensor, message: str) -> None:
         raise ValueError(message.format(target=target.shape, input=input.shape))
 
 
-@tensors_checked
+@loss_function
 def binary_cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
+    input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
     """``-weight * (target * log(input) + (1 - target) * log(1 - input))``, no logarithm counting for less than -100.
 
@@ -265,7 +260,6 @@ def binary_cross_entropy(
         ValueError: the shapes differ.
         RuntimeError: the dtypes differ, or an element is not in [0, 1], which a GPU reports when a value is next read.
     """
-    reduction = reduction_of(reduction, size_average, reduce)
     _check_same_size(
         input, target, "Using a target size ({target}) that is different to the input size ({input}) is deprecated. "
         "Please ensure they have the same size.",
@@ -287,15 +281,10 @@ def binary_cross_entropy(
     return bce(input, target, weight if weight is None else expand(weight, input._layout.shape), reduction)
 
 
-@tensors_checked
+@loss_function
 def binary_cross_entropy_with_logits(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    pos_weight: Tensor | None = None,
+    input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean",
+    pos_weight: Tensor | None = None
 ) -> Tensor:
     """:func:`binary_cross_entropy` of ``sigmoid(input)``, without its rounding.
 
@@ -310,7 +299,6 @@ def binary_cross_entropy_with_logits(
     Raises:
         ValueError: the shapes of input and target differ.
     """
-    reduction = reduction_of(reduction, size_average, reduce)
     _check_same_size(input, target, "Target size ({target}) must be the same as input size ({input})")
     refuse_gradient("binary_cross_entropy_with_logits", "weight", weight)
     refuse_gradient("binary_cross_entropy_with_logits", "pos_weight", pos_weight)

@@ -12,7 +12,7 @@ from ...ops.network.reducing import reduced, refuse_gradient
 from ...ops.pointwise.comparison import minimum, where
 from ...ops.shapes.dimensions import broadcast_tensors
 from ...ops.table import check_tensors
-from .reduction import reduction_of
+from .reduction import loss_function, reduction_of
 
 __all__ = [
     "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "soft_margin_loss", "triplet_margin_loss",
@@ -20,14 +20,8 @@ __all__ = [
 ]
 
 
-@tensors_checked
-def soft_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
+@loss_function
+def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """``log(1 + exp(-target * input))``, which here does not overflow for large negative scores.
 
     Args:
@@ -39,7 +33,6 @@ def soft_margin_loss(
     Raises:
         RuntimeError: the shapes do not fit, or the target requires a gradient.
     """
-    reduction = reduction_of(reduction, size_average, reduce)
     refuse_gradient("soft_margin_loss", "target", target)
     pair = broadcast_tensors(input, target)
     if pair[0]._layout.shape != input._layout.shape:
@@ -49,15 +42,8 @@ def soft_margin_loss(
     return soft_margin(*pair, reduction)
 
 
-@tensors_checked
-def hinge_embedding_loss(
-    input: Tensor,
-    target: Tensor,
-    margin: float = 1.0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
+@loss_function
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean") -> Tensor:
     """The distance ``input`` where the target is 1, ``max(0, margin - input)`` where it is -1.
 
     Args:
@@ -67,22 +53,15 @@ def hinge_embedding_loss(
         reduction: "mean", "sum" or "none".
         size_average, reduce: PyTorch's older way to give the reduction.
     """
-    reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("hinge_embedding_loss", target=target)
     unlike = where(target != 1, (margin - input).clamp_min(0), 0.0)
     alike = where(target != -1, input, 0.0)
     return reduced(unlike + alike, reduction)
 
 
-@tensors_checked
+@loss_function
 def margin_ranking_loss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin: float = 0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, reduction: str = "mean"
 ) -> Tensor:
     """``max(0, -target * (input1 - input2) + margin)``.
 
@@ -96,7 +75,6 @@ def margin_ranking_loss(
     Raises:
         RuntimeError: the shapes do not fit.
     """
-    reduction = reduction_of(reduction, size_average, reduce)
     if not len(input1._layout.shape) == len(input2._layout.shape) == len(target._layout.shape):
         raise RuntimeError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
@@ -105,15 +83,9 @@ def margin_ranking_loss(
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
-@tensors_checked
+@loss_function
 def cosine_embedding_loss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin: float = 0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, reduction: str = "mean"
 ) -> Tensor:
     """With the cosine ``c`` of two vectors: ``1 - c`` where the target is 1, ``max(0, c - margin)`` where it is -1.
 
@@ -127,7 +99,6 @@ def cosine_embedding_loss(
     Raises:
         RuntimeError: the shapes do not fit.
     """
-    reduction = reduction_of(reduction, size_average, reduce)
     rank = len(target._layout.shape)
     if rank > 1:
         raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported (shape {list(target.shape)})")
@@ -149,18 +120,10 @@ def _check_margin(margin: float) -> None:
         raise ValueError(f"margin must be greater than 0, got {margin}")
 
 
-@tensors_checked
+@loss_function
 def triplet_margin_loss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    margin: float = 1.0,
-    p: float = 2,
-    eps: float = 1e-06,
-    swap: bool = False,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-06,
+    swap: bool = False, reduction: str = "mean"
 ) -> Tensor:
     """``max(0, distance(anchor, positive) - distance(anchor, negative) + margin)``, by :func:`pairwise_distance`.
 
@@ -176,7 +139,6 @@ def triplet_margin_loss(
         RuntimeError: the shapes do not fit.
         ValueError: the margin is not positive.
     """
-    reduction = reduction_of(reduction, size_average, reduce)
     _check_margin(margin)
     ranks = [len(x._layout.shape) for x in (anchor, positive, negative)]
     if len(set(ranks)) > 1:

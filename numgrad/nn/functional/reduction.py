@@ -2,11 +2,55 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
+from collections.abc import Callable
+from inspect import Parameter, signature
+from typing import Any, TypeVar
 
 from ..._tensor import Tensor
+from ...ops.arguments import bind, check_arguments
 
-__all__ = ["check_sizes", "newer_reduction", "reduction_of"]
+__all__ = ["check_sizes", "loss_function", "newer_reduction", "reduction_of"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+#: PyTorch's older way to give the reduction: parameters that stand before it.
+_OLDER = {"size_average": "bool | None", "reduce": "bool | None"}
+
+
+def loss_function(function: _Function) -> _Function:
+    """Decorate a loss: it takes the older parameters, too, and what is wrong with its arguments is said.
+
+    Raises:
+        ValueError: the reduction is not "none", "mean" or "sum".
+    """
+    own = signature(function)
+    names, parameters = [*own.parameters], [*own.parameters.values()]
+    position = names.index("reduction")
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = args, kwargs
+        try:
+            if len(args) > position or not kwargs.keys().isdisjoint(_OLDER):
+                kwargs, args = bind(call, args, kwargs).arguments, ()
+                older = [kwargs.pop(name) for name in _OLDER]
+                kwargs["reduction"] = newer_reduction(kwargs["reduction"], *older, stacklevel=3)
+            reduction = kwargs.get("reduction", "mean")
+            if reduction not in ("none", "mean", "sum"):
+                raise ValueError(f"{reduction} is not a valid value for reduction")
+            return function(*args, **kwargs)
+        except Exception:
+            check_arguments(call, function.__name__, *given, tensors=True)
+            raise
+
+    parameters[position:position] = [
+        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=kind) for name, kind in _OLDER.items()
+    ]
+    call.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {**function.__annotations__, **_OLDER}
+    return call  # type: ignore[return-value]
 
 
 def reduction_of(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:

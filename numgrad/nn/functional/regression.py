@@ -12,7 +12,7 @@ from ...ops.network.regression_losses import huber, mse, smooth_l1
 from ...ops.one_device import check_one_device
 from ...ops.shapes.dimensions import broadcast_tensors
 from ...ops.table import check_tensors
-from .reduction import check_sizes, reduction_of
+from .reduction import check_sizes, loss_function, reduction_of
 
 __all__ = ["gaussian_nll_loss", "huber_loss", "l1_loss", "mse_loss", "poisson_nll_loss", "smooth_l1_loss"]
 
@@ -36,15 +36,8 @@ def _weighted(losses: Tensor, weight: Tensor, reduction: str) -> Tensor:
     return losses.sum() / weight.sum() if reduction == "mean" else reduced(losses, reduction)
 
 
-@tensors_checked
-def mse_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    weight: Tensor | None = None,
-) -> Tensor:
+@loss_function
+def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
     """``(input - target) ** 2``.
 
     Args:
@@ -58,7 +51,6 @@ def mse_loss(
         RuntimeError, ValueError: the shapes do not fit.
     """
     check_sizes(input, target)
-    reduction = reduction_of(reduction, size_average, reduce)
     pair = _alike(input, target)
     if weight is None:
         return mse(*pair, reduction)
@@ -66,18 +58,10 @@ def mse_loss(
     return _weighted((pair[0] - pair[1]) ** 2, weight, reduction)
 
 
-@tensors_checked
-def l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    weight: Tensor | None = None,
-) -> Tensor:
+@loss_function
+def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
     """``abs(input - target)``; arguments and errors as in :func:`mse_loss`."""
     check_sizes(input, target)
-    reduction = reduction_of(reduction, size_average, reduce)
     pair = _alike(input, target)
     losses = (pair[0] - pair[1]).abs()
     if weight is None:
@@ -86,15 +70,8 @@ def l1_loss(
     return _weighted(losses, weight, reduction)
 
 
-@tensors_checked
-def smooth_l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    beta: float = 1.0,
-) -> Tensor:
+@loss_function
+def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
     """With ``d = abs(input - target)``: ``d ** 2 / (2 * beta)`` where ``d < beta``, ``d - beta / 2`` elsewhere.
 
     Args:
@@ -108,7 +85,6 @@ def smooth_l1_loss(
         RuntimeError: ``beta`` is negative, or the shapes do not broadcast.
     """
     check_sizes(input, target)
-    reduction = reduction_of(reduction, size_average, reduce)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta. Got: {beta}")
     pair = _alike(input, target)
