@@ -75,7 +75,9 @@ def _(grad, index, dim):
 # -- reductions ---------------------------------------------------------------------------------------------------
 
 
-@updating("ScatterReduceBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"], dims=["dim"])
+@updating(
+    "ScatterReduceBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"], dims=["dim"], joint=True
+)
 def scatter_reduce_op(
     input: Layout, index: Layout, src: Layout, dim: int, reduce: str, include_self: bool
 ) -> Callable[..., None]:
@@ -143,51 +145,43 @@ def _without_self(grad: Tensor, index: Tensor, dim: int, include_self: bool) -> 
     return grad if include_self else scatter_value(grad, index, dim, 0)
 
 
-@scatter_reduce_op.gradient("input")
-def _(grad, input, index, src, out, dim, reduce, include_self):
-    """``grad * d(out) / d(input)``: 1 for sums, 1 / count for means, the other factors for products, a share for
-    extremes.
+@scatter_reduce_op.gradient("input", "src")
+def _(grad, input, index, src, out, dim, reduce, include_self, needed):
+    """``(grad * d(out) / d(input), gather(grad, index, dim) * d(out) / d(src))``: 1 for sums, 1 / count for means, the
+    other factors for products, a share for extremes.
     """
+    if reduce == "prod":
+        return [
+            _of_factor(grad, input, index, src, dim, include_self) if needed[0] else None,
+            _of_factors(grad, input, index, src, out, dim, include_self) if needed[1] else None,
+        ]
     if reduce == "mean":
         grad = div(grad, _counts(grad, index, dim, include_self))
-    elif reduce == "prod":
-        # Every element is multiplied with what is left when it is taken out: 1, instead of 0, if it is one.
-        one = where(eq(input, 0), 1, input)
-        product = scatter_reduce_op(one, index, src, dim, reduce, include_self)
-        grad = div(mul(grad, conj(product)), conj(one))
-    elif reduce != "sum":
-        grad = mul(_shares(grad, input, index, src, out, dim, include_self), _equal(input, out))
-    return _without_self(grad, index, dim, include_self)
+    if reduce in ("sum", "mean"):
+        return [_without_self(grad, index, dim, include_self), gather_op(grad, index, dim) if needed[1] else None]
+    own, given = convert(eq(input, out), grad.dtype), convert(eq(src, gather_op(out, index, dim)), grad.dtype)
+    own = _without_self(own, index, dim, include_self)
+    shares = div(grad, scatter_add_op(own, index, given, dim))  # evenly among all that equal the extreme
+    return [mul(shares, own), mul(gather_op(shares, index, dim), given)]
 
 
-@scatter_reduce_op.gradient("src")
-def _(grad, input, index, src, out, dim, reduce, include_self):
-    """``gather(grad, index, dim) * d(out) / d(src)``, as for ``input``."""
-    if reduce == "sum":
-        return gather_op(grad, index, dim)
-    if reduce == "mean":
-        return gather_op(div(grad, _counts(grad, index, dim, include_self)), index, dim)
-    if reduce == "prod":
-        zero = eq(src, 0)
-        zeros = gather_op(scatter_zeros(convert(zero, src.dtype), index, input._layout.shape, dim), index, dim)
-        alone = mul(zero, eq(zeros, 1))  # the only factor that is 0: the others' product is its gradient
-        others = scatter_reduce_op(input, index, where(alone, 1, src), dim, reduce, include_self)
-        rest = div(gather_op(mul(grad, conj(out)), index, dim), conj(where(zero, 1, src)))
-        return where(alone, gather_op(mul(grad, conj(others)), index, dim), rest)
-    shares = _shares(grad, input, index, src, out, dim, include_self)
-    return mul(gather_op(shares, index, dim), _equal(src, gather_op(out, index, dim)))
+def _of_factor(grad: Tensor, input: Tensor, index: Tensor, src: Tensor, dim: int, include_self: bool) -> Tensor:
+    """The gradient of a product for what stood there: the product of the others, with 1 in the place of a 0."""
+    one = where(eq(input, 0), 1, input)
+    product = scatter_reduce_op(one, index, src, dim, "prod", include_self)
+    return _without_self(div(mul(grad, conj(product)), conj(one)), index, dim, include_self)
 
 
-def _equal(values: Tensor, extreme: Tensor) -> Tensor:
-    return convert(eq(values, extreme), values.dtype)
-
-
-def _shares(
+def _of_factors(
     grad: Tensor, input: Tensor, index: Tensor, src: Tensor, out: Tensor, dim: int, include_self: bool
 ) -> Tensor:
-    """The gradient of extremes, divided evenly among the elements that are equal to them."""
-    own = _without_self(_equal(input, out), index, dim, include_self)
-    return div(grad, scatter_add_op(own, index, _equal(src, gather_op(out, index, dim)), dim))
+    """The gradients of products for the source: of the only factor that is 0 the product of the others."""
+    zero = eq(src, 0)
+    zeros = gather_op(scatter_zeros(convert(zero, src.dtype), index, input._layout.shape, dim), index, dim)
+    alone = mul(zero, eq(zeros, 1))
+    others = scatter_reduce_op(input, index, where(alone, 1, src), dim, "prod", include_self)
+    rest = div(gather_op(mul(grad, conj(out)), index, dim), conj(where(zero, 1, src)))
+    return where(alone, gather_op(mul(grad, conj(others)), index, dim), rest)
 
 
 # -- the public functions -----------------------------------------------------------------------------------------
