@@ -246,34 +246,23 @@ def _random(
     return finished(tensor_of(layout, row), requires_grad, pinned)
 
 
-@drawn
-def rand(
-    *sizes: Any,
-    size: Any = None,
-    generator: Any = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
-    """Random numbers from the uniform distribution on [0, 1), on the CPU those of PyTorch for the same seed."""
-    layout = plan_of(_EMPTY, sizes, size, dtype, device).layout
-    return _random("uniform", layout, generator, requires_grad, pin_memory)
+def _from(distribution: str, draw: str, name: str) -> Callable[..., Tensor]:
+    """The function that draws from a distribution."""
+
+    def new(
+        *sizes: Any, size: Any = None, generator: Any = None, dtype: Any = None, device: Any = None,
+        requires_grad: bool = False, pin_memory: bool = False,
+    ) -> Tensor:
+        layout = plan_of(_EMPTY, sizes, size, dtype, device).layout
+        return _random(draw, layout, generator, requires_grad, pin_memory)
+
+    new.__name__ = new.__qualname__ = name
+    new.__doc__ = f"Random numbers from the {distribution}, on the CPU those of PyTorch for the same seed."
+    return drawn(new)
 
 
-@drawn
-def randn(
-    *sizes: Any,
-    size: Any = None,
-    generator: Any = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
-    """Random numbers from the standard normal distribution, on the CPU those of PyTorch for the same seed."""
-    layout = plan_of(_EMPTY, sizes, size, dtype, device).layout
-    return _random("normal", layout, generator, requires_grad, pin_memory)
+rand = _from("uniform distribution on [0, 1)", "uniform", "rand")
+randn = _from("standard normal distribution", "normal", "randn")
 
 
 # -- like another -----------------------------------------------------------------------------------------------

@@ -8,9 +8,10 @@ from typing import Any
 
 from ..._layout import Layout, layout_of, normal_dim
 from ..._tensor import Tensor
-from ..arguments import checked
+from ..arguments import Dim, checked
 from ..lookup import lookup
 from ..new import zeros_of
+from ..operation import operation
 from ..planned import planned
 from ..table import attach, public
 from .joining import cat_op
@@ -50,9 +51,10 @@ def split_op(input: Layout, split_size: int, dim: int) -> Any:
     return _pieces(input, _even(input.shape[dim], split_size), dim)
 
 
-@planned("UnsafeSplitBackward0", view=True, connected=False, dims=["dim"])
-def unsafe_split_op(input: Layout, split_size: int, dim: int) -> Any:
-    """Pieces on the input's memory which autograd takes for copies."""
+@operation("UnsafeSplitBackward0", view=True, connected=False)
+def unsafe_split_op(input: Layout, split_size: int, dim: Dim = 0) -> Any:
+    """``split`` whose pieces autograd takes for copies, so that it does not notice when they are changed in place."""
+    _check_size(input, split_size, dim)
     return _pieces(input, _even(input.shape[dim], split_size), dim)
 
 
@@ -81,19 +83,16 @@ def _(grad, sizes, dim):
     return _joined(grad, sizes, dim)
 
 
-def _checked_size(input: Layout, split_size: int, dim: int) -> int:
-    """The dimension, counted from the front, if it can be split into pieces of this size."""
-    shape = input.shape
-    if not shape:
+def _check_size(input: Layout, split_size: int, dim: int) -> None:
+    """Raise unless a dimension can be split into pieces of this size."""
+    if not input.shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
-    dim = normal_dim(dim, len(shape))
     if split_size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
-    if split_size == 0 and shape[dim]:
+    if split_size == 0 and input.shape[dim]:
         raise RuntimeError(
-            f"split_size can only be 0 if dimension size is 0, but got dimension size of {shape[dim]}"
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {input.shape[dim]}"
         )
-    return dim
 
 
 def _checked_sizes(input: Layout, split_sizes: Any, dim: int) -> tuple[tuple[int, ...], int]:
@@ -131,7 +130,9 @@ def split_with_sizes(input: Layout, split_sizes: Sequence[int], dim: int = 0) ->
 def _split(tensor: Layout, size: Any, dim: int) -> Any:
     if not isinstance(size, int):
         return split_sizes_op, _checked_sizes(tensor, size, dim)
-    return split_op, (size, _checked_size(tensor, size, dim))
+    dim = normal_dim(dim, len(tensor.shape))
+    _check_size(tensor, size, dim)
+    return split_op, (size, dim)
 
 
 @lookup(method=False)
@@ -148,14 +149,6 @@ def split(tensor: Layout, split_size_or_sections: Any, dim: int = 0) -> Any:
 def _split_method(self: Layout, split_size: Any, dim: int = 0) -> Any:
     """Pieces of one size, the last of which may be smaller, or of the sizes given: see ``numgrad.split``."""
     return _split(self, split_size, dim)
-
-
-@lookup
-def unsafe_split(input: Layout, split_size: int, dim: int = 0) -> Any:
-    """``split`` whose pieces autograd takes for copies, so that it does not notice when they are changed in place."""
-    if not isinstance(split_size, int):
-        raise TypeError(f"unsafe_split(): argument 'split_size' must be int, not {type(split_size).__name__}")
-    return unsafe_split_op, (split_size, _checked_size(input, split_size, dim))
 
 
 @lookup

@@ -16,16 +16,17 @@ from ..._layout import (
 )
 from ..._tensor import Tensor, strided
 from ...autograd.grad_mode import TRACED, state
-from ..arguments import checked
+from ..arguments import Dim, checked
 from ..batches import aligned, physical, size_of
 from ..copying import contiguous, row_reader
 from ..lookup import lookup
+from ..operation import operation
 from ..planned import planned
 from ..table import attach
 
 __all__ = [
     "expand", "expand_as", "expand_op", "how_reshaped", "how_transposed", "passed_on", "permute", "permute_op",
-    "reshape", "reshaped", "sizes_of", "squeeze", "squeeze_dim", "squeeze_result", "t", "t_op", "transpose",
+    "reshape", "reshaped", "sizes_of", "squeeze", "squeeze_dim", "squeeze_result", "t", "t_op",
     "transpose_op", "unsafe_view", "unsqueeze", "unsqueeze_op", "view", "view_as_shape", "view_of",
 ]
 
@@ -235,8 +236,9 @@ def permute(input: Layout, *order: Any, dims: Any = None) -> Any:
     return permute_op, (normal,)
 
 
-@planned("TransposeBackward0", view=True, dims=["dim0", "dim1"])
-def transpose_op(input: Layout, dim0: int, dim1: int) -> tuple[Layout, int]:
+@operation("TransposeBackward0", view=True)
+def transpose_op(input: Layout, dim0: Dim, dim1: Dim) -> tuple[Layout, int]:
+    """Two dimensions exchanged."""
     exchanged = {dim0: dim1, dim1: dim0}  # of no dimensions, too
     return _chosen(input, [exchanged.get(d, d) for d in range(len(input.shape))]), 0
 
@@ -246,20 +248,21 @@ def _(grad, dim0, dim1):
     return passed_on(transpose_op, grad, dim0, dim1)
 
 
-@lookup
-def transpose(input: Layout, dim0: int, dim1: int) -> Any:
-    """Two dimensions exchanged."""
-    return how_transposed(input, dim0, dim1)
-
-
 def how_transposed(input: Layout, dim0: int, dim1: int) -> Any:
     """What exchanges two dimensions, and its further arguments."""
     rank = len(input.shape)
     return transpose_op, (normal_dim(dim0, rank), normal_dim(dim1, rank))
 
 
-@planned("TBackward0", view=True)
+@operation("TBackward0", view=True)
 def t_op(input: Layout) -> tuple[Layout, int]:
+    """The transpose of a matrix; a tensor of fewer dimensions as it is.
+
+    Raises:
+        RuntimeError: the tensor has more than two dimensions.
+    """
+    if len(input.shape) > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(input.shape)}D")
     return layout_of(input.type, input.shape[::-1], input.strides[::-1]), 0
 
 
@@ -273,16 +276,7 @@ def _(grad):
     return passed_on(t_op, grad)
 
 
-@lookup
-def t(input: Layout) -> Any:
-    """The transpose of a matrix; a tensor of fewer dimensions as it is.
-
-    Raises:
-        RuntimeError: the tensor has more than two dimensions.
-    """
-    if len(input.shape) > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(input.shape)}D")
-    return t_op, ()
+t = t_op.public
 
 
 def _squeezed(input: Layout, dims: Sequence[int]) -> tuple[Layout, int]:
