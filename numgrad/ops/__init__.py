@@ -23,6 +23,7 @@ from .indexing import (
 from .matrices import addmm, checks, contractions, einsum, matmul, solving
 from .network import (
     attention,
+    batch_normalization,
     binary_losses,
     convolution,
     correlation,

@@ -6,6 +6,7 @@ from ..._missing import found_later as _found_later
 from ...ops.indexing.one_hot import one_hot
 from ...ops.matrices.addmm import linear
 from ...ops.network.attention import scaled_dot_product_attention
+from ...ops.network.batch_normalization import batch_norm
 from ...ops.network.convolution import conv1d, conv2d, conv3d
 from ...ops.network.distances import cosine_similarity, pairwise_distance
 from ...ops.network.pooling import (
@@ -72,7 +73,7 @@ from .regression import gaussian_nll_loss, huber_loss, l1_loss, mse_loss, poisso
 from .vectors import embedding, normalize
 
 __all__ = [
-    "alpha_dropout", "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu", "celu_",
+    "alpha_dropout", "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu", "celu_",
     "conv1d", "conv2d", "conv3d", "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "dropout",
     "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "embedding", "feature_alpha_dropout", "gaussian_nll_loss",
     "gelu", "glu", "gumbel_softmax",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from ..reductions.sums import mean_dims, sum_dims, sum_to_shape
 from ..shapes.views import expand_op
 from ..table import composite, public
 
-__all__ = ["layer_norm", "rms_norm"]
+__all__ = ["backward_gradients", "layer_norm", "rms_norm", "standardized"]
 
 
 @planned(
@@ -107,29 +107,54 @@ def _(grad, grad_output, input, mean, scale, weight, shape, eps):
     """``(weight * P(c) * scale + y * cw + cb, P(grad_output * cw) * scale - (y * mean(P(c) * g) + P(c) * mean(g * y) +
     P(g) * mean(c * y)) * scale ** 2, sum(grad_output * P(c) * scale))``.
     """
-    # The incoming gradients are c, cw and cb; P(v) = v - mean(v) - y * mean(v * y) projects, and g is the weighted
-    # grad_output.  The first of the outputs is P(g) / s, whose derivative by the input is the sum that is divided by
-    # s^2.  The divisor s is computed anew, as a function of the input, lest further derivatives miss a part.
-    of_input, of_weight, of_bias = grad
     dims = tuple(range(len(input._layout.shape) - len(shape), len(input._layout.shape)))
+    normal, divisor = standardized(input, dims, eps)
 
     def projected(values: Tensor, factor: Tensor | None = None) -> Tensor:
         return layer_norm_backward(values, input, mean, scale, factor, shape, eps)[0]
 
+    for_grad, for_input, for_weight = backward_gradients(grad, grad_output, weight, normal, divisor, dims, projected)
+    return for_grad, for_input, None if for_weight is None else sum_to_shape(for_weight, shape)
+
+
+def standardized(input: Tensor, dims: tuple[int, ...], eps: float) -> tuple[Tensor, Tensor]:
+    """The input with mean 0 and variance 1 over some dimensions, and what it was divided by.
+
+    The divisor is a function of the input, lest derivatives miss a part.
+    """
     centred = sub(input, mean_dims(input, dims, True))
     divisor = sqrt(add(mean_dims(mul(centred, centred), dims, True), eps))
-    normal = div(centred, divisor)
+    return div(centred, divisor), divisor
+
+
+def backward_gradients(
+    grad: Sequence[Tensor | None], grad_output: Tensor, weight: Tensor | None, normal: Tensor, divisor: Tensor | None,
+    dims: tuple[int, ...], projected: Callable[..., Tensor],
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """The gradients that the gradients of a normalization have for ``grad_output``, the input and the weight.
+
+    Args:
+        grad: of the gradients for the input, the weight and the bias, the last two in shapes that broadcast.
+        weight: in such a shape, too; so that its gradient has to be summed yet.
+        normal, divisor: the normalized input, and what it was divided by; None where that is a constant.
+        projected: what gives the gradient for the input, of one for the result and of a weight.
+    """
+    # The incoming gradients are c, cw and cb; P(v) = v - mean(v) - y * mean(v * y) projects, and g is the weighted
+    # grad_output.  The first of the outputs is P(g) / s, whose derivative by the input is the sum that is divided by
+    # s^2.
+    of_input, of_weight, of_bias = grad
     for_grad, for_input, for_weight = [], [], None
     if of_input is not None:
-        scaled = grad_output if weight is None else mul(grad_output, weight)
         slope = projected(of_input)
-        outer, inner = [mean_dims(mul(v, normal), dims, True) for v in (of_input, scaled)]
-        project_grad, project_scaled = mul(slope, divisor), mul(projected(scaled), divisor)
-        curved = mul(normal, mean_dims(mul(project_grad, scaled), dims, True))
-        total = add(curved, add(mul(project_grad, inner), mul(project_scaled, outer)))
         for_grad.append(slope if weight is None else mul(slope, weight))
-        for_input.append(neg(div(total, mul(divisor, divisor))))
-        for_weight = sum_to_shape(mul(grad_output, slope), shape)
+        for_weight = mul(grad_output, slope)
+        if divisor is not None:
+            scaled = grad_output if weight is None else mul(grad_output, weight)
+            outer, inner = [mean_dims(mul(v, normal), dims, True) for v in (of_input, scaled)]
+            project_grad, project_scaled = mul(slope, divisor), mul(projected(scaled), divisor)
+            curved = mul(normal, mean_dims(mul(project_grad, scaled), dims, True))
+            total = add(curved, add(mul(project_grad, inner), mul(project_scaled, outer)))
+            for_input.append(neg(div(total, mul(divisor, divisor))))
     if of_weight is not None:
         for_grad.append(mul(normal, of_weight))
         for_input.append(projected(grad_output, of_weight))

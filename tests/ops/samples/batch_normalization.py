@@ -1,0 +1,64 @@
+"""Samples of batch normalization and of its gradients."""
+
+import numpy as np
+from ops.sampling import ANY, FLOATS, POSITIVE, sample, without
+
+import numgrad
+from numgrad.ops.network.batch_normalization import batch_norm_backward, batch_norm_op
+
+without("batch_norm_op batch_norm_backward", "0-d")
+
+_EPS = 0.1
+_DOMAINS = (ANY, ANY, ANY, ANY, POSITIVE)
+
+
+def _wide(x, *rows):
+    return [row.reshape(-1, *(1,) * (x.ndim - 2)) for row in rows]
+
+
+def _moments(x):
+    dims = (0, *range(2, x.ndim))
+    return x.mean(dims), x.var(dims)
+
+
+def _batch_norm(x, weight, bias, mean, variance, training, eps):
+    if training:
+        mean, variance = _moments(x)
+    scale = 1 / np.sqrt(variance + eps)
+    ones = np.ones_like(mean)
+    mu, s, w, b = _wide(x, mean, scale, ones if weight is None else weight, 0 * ones if bias is None else bias)
+    return (x - mu) * s * w + b
+
+
+def _batch_norm_backward(grad, x, weight, mean, scale, training, eps):
+    dims = (0, *range(2, x.ndim))
+    if training:
+        mean, variance = _moments(x)
+        scale = 1 / np.sqrt(variance + eps)
+    mu, s, w = _wide(x, mean, scale, np.ones_like(mean) if weight is None else weight)
+    y, g = (x - mu) * s, grad * w
+    centre = g.mean(dims, keepdims=True) + y * (g * y).mean(dims, keepdims=True) if training else 0
+    return s * (g - centre), (grad * y).sum(dims), grad.sum(dims)
+
+
+def _call(*arguments):
+    return batch_norm_op(*arguments)[0]
+
+
+def _call_backward(grad, x, weight, mean, scale, training, eps):
+    """The gradients in training, given the mean and the scale that belong to the input."""
+    variance, mean = numgrad.var_mean(x.detach(), (0, *range(2, x.ndim)), correction=0)
+    return batch_norm_backward(grad, x, weight, mean, (variance + eps).rsqrt(), training, eps)
+
+
+for _given in ((4, 3), (2, 3, 4), (2, 2, 3, 2), (0, 3, 2)):
+    _row = _given[1:2]
+    for _weight in (None, _row):
+        for _training in (True, False):
+            if _training and 0 in _given:
+                continue
+            _rest = (_weight, None, None) if _training else (_weight, _row, _row)
+            _args = {"args": (_training, _EPS), "domain": _DOMAINS, "dtypes": FLOATS}
+            sample("batch_norm_op", _batch_norm, _given, _weight, *_rest, call=_call, **_args)
+            _args["call"] = _call_backward if _training else None
+            sample("batch_norm_backward", _batch_norm_backward, _given, _given, *_rest, **_args)
