@@ -38,6 +38,7 @@ def convolution_op(
 
     Images are (n, c, ...), filters (o, c / groups, ...).
     """
+    check_one_device(input, weight, bias)
     kernel = weight.shape[2:]
     sizes = [size + 2 * extra for size, extra in zip(input.shape[2:], padding, strict=True)]
     extents = [(size - d * (k - 1) - 1) // s + 1 for size, k, s, d in zip(sizes, kernel, stride, dilation, strict=True)]
@@ -66,6 +67,7 @@ def convolution_input(
     grad_output: Layout, weight: Layout, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Prepared:
     """The gradient for the images: gradients ``stride`` apart, convolved with the filters turned round."""
+    check_one_device(grad_output, weight)
     steps, (filters, channels, *kernel) = weight.strides, weight.shape
     filters //= groups
     reach = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
@@ -89,6 +91,7 @@ def convolution_weight(
     grad_output: Layout, input: Layout, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Prepared:
     """The gradient for the filters: products of the gradients with the windows of the images."""
+    check_one_device(grad_output, input)
     sizes = [size + 2 * extra for size, extra in zip(input.shape[2:], padding, strict=True)]
     padded, place = spread(input, sizes, padding)
     out = layout_of(input.type, (grad_output.shape[1], input.shape[1] // groups, *kernel))
