@@ -51,14 +51,12 @@ def _call_backward(grad, x, weight, mean, scale, training, eps):
     return batch_norm_backward(grad, x, weight, mean, (variance + eps).rsqrt(), training, eps)
 
 
-for _given in ((4, 3), (2, 3, 4), (2, 2, 3, 2), (0, 3, 2)):
-    _row = _given[1:2]
-    for _weight in (None, _row):
-        for _training in (True, False):
-            if _training and 0 in _given:
-                continue
-            _rest = (_weight, None, None) if _training else (_weight, _row, _row)
-            _args = {"args": (_training, _EPS), "domain": _DOMAINS, "dtypes": FLOATS}
-            sample("batch_norm_op", _batch_norm, _given, _weight, *_rest, call=_call, **_args)
-            _args["call"] = _call_backward if _training else None
-            sample("batch_norm_backward", _batch_norm_backward, _given, _given, *_rest, **_args)
+for _given, _weight, _bias in (
+    ((4, 3), None, None), ((2, 3, 4), (3,), (3,)), ((2, 2, 3, 2), (2,), None), ((0, 3, 2), None, (3,)),
+):
+    for _training in (True, False) if _given[0] else (False,):
+        _statistics = (None, None) if _training else (_given[1:2],) * 2
+        _args = {"args": (_training, _EPS), "domain": _DOMAINS, "dtypes": FLOATS}
+        sample("batch_norm_op", _batch_norm, _given, _weight, _bias, *_statistics, call=_call, **_args)
+        _args["call"] = _call_backward if _training else None
+        sample("batch_norm_backward", _batch_norm_backward, _given, _given, _weight, *_statistics, **_args)
