@@ -76,7 +76,6 @@ from .shapes import (
     resizing,
     splitting,
     views,
-    whole,
     windows,
     written_parts,
 )

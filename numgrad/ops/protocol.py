@@ -21,7 +21,7 @@ from .outputs import write_out
 from .pointwise import arithmetic as pointwise
 from .reductions import sums as reduction
 from .shapes.joining import stack
-from .shapes.whole import primal_of
+from .shapes.views import primal_of
 from .shapes.windows import as_strided
 from .transforms import transformed
 

@@ -27,8 +27,7 @@ from ..new import zeros_of
 from ..numbers import NUMBERS
 from ..overwriting import assign_number, copy_, fill_, fitting
 from ..shapes.parts import at_index, select_op, slice_op
-from ..shapes.views import expand, unsqueeze_op, view_as_shape
-from ..shapes.whole import alias
+from ..shapes.views import alias, expand, unsqueeze_op, view_as_shape
 from ..sharing import overlaps
 from ..table import attach
 from .advanced import indexed, only_tensors, write_selected

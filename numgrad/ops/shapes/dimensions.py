@@ -16,6 +16,7 @@ from ..lookup import lookup
 from ..pointwise.arithmetic import conj
 from ..table import attach, check_tensors, public
 from .views import (
+    alias,
     expand,
     expand_op,
     how_reshaped,
@@ -27,7 +28,6 @@ from .views import (
     unsqueeze_op,
     view_as_shape,
 )
-from .whole import alias
 
 __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shapes", "broadcast_tensors", "broadcast_to", "flatten",

@@ -25,10 +25,31 @@ from ..planned import planned
 from ..table import attach
 
 __all__ = [
-    "expand", "expand_as", "expand_op", "how_reshaped", "how_transposed", "passed_on", "permute", "permute_op",
-    "reshape", "reshaped", "sizes_of", "squeeze", "squeeze_dim", "squeeze_result", "t", "t_op",
+    "alias", "expand", "expand_as", "expand_op", "how_reshaped", "how_transposed", "passed_on", "permute", "permute_op",
+    "primal_of", "reshape", "reshaped", "sizes_of", "squeeze", "squeeze_dim", "squeeze_result", "t", "t_op",
     "transpose_op", "unsafe_view", "unsqueeze", "unsqueeze_op", "view", "view_as_shape", "view_of",
 ]
+
+
+@planned("AliasBackward0", view=True, dims=())
+def alias(input: Layout) -> tuple[Layout, int]:
+    """The whole tensor as a view of itself."""
+    return input, 0
+
+
+@planned("ViewBackward0", view=True, dims=())
+def primal_of(input: Layout) -> tuple[Layout, int]:
+    """The same without its tangents, for forward mode."""
+    return input, 0
+
+
+primal_of.hides_tangents = True
+
+
+@alias.gradient("input")
+@primal_of.gradient("input")
+def _(grad):
+    return grad
 
 
 def view_of(input: Tensor, shape: Sequence[int], strides: Sequence[int], offset: int | None = None) -> Tensor:
