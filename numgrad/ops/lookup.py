@@ -225,6 +225,8 @@ def _looked_up(
 def overwriting(op: Planned) -> Callable[..., Tensor]:
     """The call of an operation in place, with other tensors that no element of the first one lies in."""
     others = len(op.inputs) - 1
+    if not others:
+        return op.in_place
 
     def call(target: Tensor, *arguments: Any) -> Tensor:
         for other in arguments[:others]:

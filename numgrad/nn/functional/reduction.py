@@ -26,14 +26,16 @@ def loss_function(function: _Function) -> _Function:
         ValueError: the reduction is not "none", "mean" or "sum".
     """
     own = signature(function)
-    names, parameters = [*own.parameters], [*own.parameters.values()]
-    position = names.index("reduction")
+    parameters = [*own.parameters.values()]
+    position = [*own.parameters].index("reduction")
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         given = args, kwargs
         try:
-            if len(args) > position or not kwargs.keys().isdisjoint(_OLDER):
+            if not kwargs and len(args) <= position:
+                return function(*args)
+            if len(args) > position or "size_average" in kwargs or "reduce" in kwargs:
                 kwargs, args = bind(call, args, kwargs).arguments, ()
                 older = [kwargs.pop(name) for name in _OLDER]
                 kwargs["reduction"] = newer_reduction(kwargs["reduction"], *older, stacklevel=3)
