@@ -229,3 +229,6 @@ def test_the_logistic_loss_wants_targets_of_the_same_shape():
         F.binary_cross_entropy_with_logits(scores(2, 3), scores(3))
     with pytest.raises(ValueError, match="is not a valid value for reduction"):
         F.binary_cross_entropy_with_logits(scores(3), scores(3), reduction="no")
+    for name in ("weight", "pos_weight"):
+        with pytest.raises(RuntimeError, match=r"shape \[2\] doesn't match the broadcast shape \[3, 2\]"):
+            F.binary_cross_entropy_with_logits(scores(2), scores(2), **{name: scores(3, 1)})

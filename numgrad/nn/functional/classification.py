@@ -7,7 +7,7 @@ import math
 import warnings
 
 from ... import devices
-from ..._layout import Layout, numel
+from ..._layout import Layout, broadcast_shapes, numel, outgrown
 from ..._tensor import Tensor
 from ..._types import int64, uint8
 from ...autograd.grad_mode import ORDINARY, state
@@ -298,6 +298,7 @@ def binary_cross_entropy_with_logits(
 
     Raises:
         ValueError: the shapes of input and target differ.
+        RuntimeError: a weight does not broadcast to it.
     """
     _check_same_size(input, target, "Target size ({target}) must be the same as input size ({input})")
     refuse_gradient("binary_cross_entropy_with_logits", "weight", weight)
@@ -308,6 +309,11 @@ def binary_cross_entropy_with_logits(
         raise RuntimeError(
             f"result type {input.dtype.legacy} can't be cast to the desired output type {target.dtype.legacy}"
         )
+    for factor in (weight, pos_weight):
+        shape = input._layout.shape
+        wide = shape if factor is None else broadcast_shapes(shape, factor._layout.shape)
+        if wide != shape:
+            raise outgrown(shape, wide)
     return logit_loss(input, target, weight, pos_weight, reduction)
 
 
