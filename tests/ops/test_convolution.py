@@ -34,6 +34,22 @@ def test_nothing_to_add_up():
     assert numgrad.equal(out, numgrad.arange(3.0).reshape(3, 1, 1).expand(2, 3, 3, 3))
 
 
+WRONG = [
+    ((1, 2, 5), (3, 2), "weight should have at least three dimensions"),
+    ((1, 2, 5, 5), (3, 2, 3), r"a list of 1 values to match the convolution dimensions, but got stride=\[1, 1\]"),
+    ((1, 2, 5), (3, 2, 3, 3), "a list of 2 values to match the convolution dimensions"),
+    ((1, 2, 5, 5), (3, 2, 3, 0), "kernel size should be greater than zero, but got 3 x 0"),
+    ((1, 2, 0), (3, 2, 1), "Only zero batch or zero channel inputs are supported"),
+]
+
+
+@pytest.mark.parametrize(("images", "filters", "said"), WRONG)
+def test_filters_without_a_meaning_are_refused(images, filters, said):
+    convolve = getattr(numgrad, f"conv{len(images) - 2}d")
+    with pytest.raises(RuntimeError, match=said):
+        convolve(numgrad.zeros(images), numgrad.zeros(filters), padding=1)
+
+
 def test_gradients_of_each_example():
     x, w = _randoms((3, 2, 5, 5), (4, 2, 3, 3))
 

@@ -126,14 +126,18 @@ def _each(name: str, value: Any, rank: int) -> Ints:
     """A number for each dimension, of one for all or one for each."""
     given = sizes_of((), value if isinstance(value, tuple | list) else (value,), f"argument '{name}'")
     if len(given) not in (1, rank):
-        raise RuntimeError(
-            f"expected {name} to be a single integer value or a list of {rank} values to match the convolution "
-            f"dimensions, but got {name}={list(given)}"
-        )
+        raise _unmatched(name, given, rank)
     least = 0 if name == "padding" else 1
     if min(given) < least:
         raise RuntimeError(f"{'non-positive' if least else 'negative'} {name} is not supported")
     return given * rank if len(given) == 1 else given
+
+
+def _unmatched(name: str, given: Ints, rank: int) -> RuntimeError:
+    return RuntimeError(
+        f"expected {name} to be a single integer value or a list of {rank} values to match the convolution dimensions, "
+        f"but got {name}={list(given)}"
+    )
 
 
 def _check(input: Layout, weight: Layout, bias: Layout | None, sizes: Ints, reach: Ints, groups: int) -> None:
@@ -171,6 +175,12 @@ def _check(input: Layout, weight: Layout, bias: Layout | None, sizes: Ints, reac
             f"Calculated padded input size per channel: {padded}. Kernel size: {extents}. Kernel size can't be greater "
             "than actual input size"
         )
+    if 0 in weight.shape[2:]:
+        kernel = " x ".join(map(str, weight.shape[2:]))
+        raise RuntimeError(f"kernel size should be greater than zero, but got {kernel}")
+    if 0 in input.shape[2:] and 0 not in input.shape[:2]:
+        shape = list(input.shape)
+        raise RuntimeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {shape}")
     check_one_device(input, weight, bias)
     for name, other in (("weight", weight), ("bias", bias)):
         if other is not None and other.type is not input.type:
@@ -195,6 +205,10 @@ def _convolution(rank: int) -> Any:
             )
         image = layout_of(input.type, (1,) * (rank + 2 - len(input.shape)) + input.shape)
         steps, gaps = _each("stride", stride, rank), _each("dilation", dilation, rank)
+        if len(weight.shape) < 3:
+            raise RuntimeError(f"weight should have at least three dimensions, but got shape {list(weight.shape)}")
+        if len(weight.shape) != rank + 2:
+            raise _unmatched("stride", steps, len(weight.shape) - 2)  # what PyTorch says of such filters
         reach = tuple([gap * (size - 1) + 1 for gap, size in zip(gaps, weight.shape[2:], strict=True)])
         if isinstance(padding, str):
             if padding == "same" and max(steps) > 1:
