@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any
 
 from .ops.elementwise import pointwise
+from .ops.numbers import NUMBERS
 
 __all__ = ["vectorize"]
 
@@ -37,12 +39,15 @@ def vectorize(
         dtypes: which kinds of dtype it is defined for: "b" bool, "i" integers, "f" floating point, "c" complex.
 
     Raises:
+        TypeError: a parameter is neither positional without a default nor a keyword-only number.
+        ValueError: another argument is none of these.
         RuntimeError: when it is called: a gradient is wanted for which there is no rule, a dtype is not among
             ``dtypes``, or the shapes do not broadcast.
         TypeError: when it is called: what it does has no meaning in a kernel.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
+        _check(function, nondifferentiable, result, dtypes)
         name = "".join([part.capitalize() for part in function.__name__.split("_")])
         return pointwise(
             f"{name}Backward0", nondifferentiable=nondifferentiable, result=result, dtypes=dtypes, export=False,
@@ -50,3 +55,23 @@ def vectorize(
         )(function)
 
     return decorate if function is None else decorate(function)
+
+
+def _check(function: Callable[..., Any], nondifferentiable: Sequence[str], result: str, dtypes: str) -> None:
+    name, operands = function.__name__, []
+    for parameter in signature(function).parameters.values():
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.default is parameter.empty:
+            operands.append(parameter.name)
+        elif parameter.kind is not parameter.KEYWORD_ONLY or parameter.default.__class__ not in NUMBERS:
+            raise TypeError(
+                f"{name}: '{parameter.name}' must be an operand, which is positional and has no default, or a number, "
+                "which is keyword-only and has one"
+            )
+    if not operands:
+        raise TypeError(f"{name}: it must have an operand")
+    for option, given, known in (
+        ("nondifferentiable", nondifferentiable, operands), ("result", [result], ["same", "float", "bool"]),
+        ("dtypes", dtypes, "bifc"),
+    ):
+        if not {*given} <= {*known}:
+            raise ValueError(f"{name}: {option} must be among {known}, not {given}")

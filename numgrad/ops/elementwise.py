@@ -116,6 +116,10 @@ class Pointwise(Op):
     def saveable(self) -> set[str]:
         return super().saveable() | {*self.statics}
 
+    def forget(self) -> None:
+        super().forget()
+        self.rules_of.clear()
+
     def node_classes(self) -> Sequence[type[Node]]:
         return [self.node_class, *self.numbers.values()]
 

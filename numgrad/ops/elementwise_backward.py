@@ -89,6 +89,9 @@ class PointwiseRecipe(Recipe):
         self, node_class: type[Any], rules: Rules, compute: dtype, statics: Sequence[str], types: Sequence[Any]
     ):
         positions = {name: n for n, name in enumerate((*rules.op.inputs, *statics))}
+        for name in rules.names:
+            if name != "out" and name not in positions:
+                raise TypeError(f"{rules.op.name} has nothing called '{name}', which one of its rules asks for")
         sources = [OUTPUT if name == "out" else positions[name] for name in rules.names]
         super().__init__(node_class, rules.names, sources, rules.constants)
         self.frees = any(source < len(rules.op.inputs) for source in self.sources)  # not by numbers that configure it

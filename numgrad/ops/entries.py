@@ -10,7 +10,7 @@ from .._types import default_dtype_changed
 from ..autograd.views import views
 from .recipes import Recipe
 
-__all__ = ["Entries", "Entry"]
+__all__ = ["Entries", "Entry", "forget_calls"]
 
 
 class Entry:
@@ -128,9 +128,10 @@ class Entries:
             self.older = {}
 
 
-def _forget_all() -> None:
+def forget_calls() -> None:
+    """Forget the entries of all operations."""
     for entries in Entries._all:
         entries.clear()
 
 
-default_dtype_changed.append(_forget_all)
+default_dtype_changed.append(forget_calls)

@@ -24,6 +24,7 @@ from ..autograd.node import Node
 from ..autograd.operations import operations
 from ..devices.host import HostFunction
 from .arguments import check_arguments, checked, wrong_kind
+from .entries import forget_calls
 from .nodes import OpNode, show_saved
 
 __all__ = [
@@ -114,6 +115,10 @@ class Op:
         """All classes of this op's nodes."""
         return [self.node_class]
 
+    def forget(self) -> None:
+        """Forget what calls came to, and how they are recorded: a rule is another now."""
+        forget_calls()
+
     def gradient(self, *names: str) -> Callable[[Rule], Rule]:
         """Decorate the rule for the gradient of the inputs ``names``."""
 
@@ -121,6 +126,8 @@ class Op:
             for name in names:
                 if name not in self.inputs or name in self.nondifferentiable:
                     raise ValueError(f"{self.name} has no differentiable input '{name}'")
+                if name in self.rules:
+                    self.forget()
                 self.rules[name] = rule
             for node_class in self.node_classes():
                 show_saved(node_class, self.saveable())

@@ -114,3 +114,53 @@ def test_what_has_no_meaning_in_a_kernel_is_refused():
 
     with pytest.raises(TypeError, match=r"loud .*'print' cannot be called in a kernel"):
         loud(numgrad.ones(2))
+
+
+def test_what_is_no_declaration_is_refused_at_once():
+    def with_default(x, y=2.0):
+        return x * y
+
+    def of_any_number(*operands):
+        return operands[0]
+
+    def without_default(x, *, factor):
+        return x * factor
+
+    def of_nothing():
+        return 1.0
+
+    def identity(x):
+        return x
+
+    for function in (with_default, of_any_number, without_default, of_nothing):
+        with pytest.raises(TypeError, match=f"{function.__name__}: "):
+            numgrad.vectorize(function)
+    for options in ({"result": "int"}, {"dtypes": "float"}, {"nondifferentiable": ["y"]}):
+        with pytest.raises(ValueError, match=f"identity: {next(iter(options))}"):
+            numgrad.vectorize(**options)(identity)
+
+
+def test_a_rule_that_is_declared_again_is_used_from_then_on():
+    @numgrad.vectorize
+    def double(x):
+        return 2 * x
+
+    def wrong(grad):
+        return grad * 3
+
+    def right(grad):
+        return grad * 2
+
+    x, _ = leaves()
+    for rule, slope in ((wrong, 3), (right, 2)):
+        double.gradient("x")(rule)
+        for _ in range(3):
+            (found,) = numgrad.autograd.grad(double(x).sum(), x)
+            assert found.tolist() == [slope] * 3
+
+
+def test_a_rule_that_asks_for_what_there_is_not_is_refused():
+    softclip = softclip_with("x", "y")
+    softclip.gradient("y")(lambda grad, z: grad * z)
+    with pytest.raises(TypeError, match="softclip has nothing called 'z'"):
+        softclip(*leaves())
