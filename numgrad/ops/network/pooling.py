@@ -176,7 +176,7 @@ def _max_pool(rank: int, indices: bool) -> Any:
         RuntimeError: the shape, or the numbers, do not fit.
         NotImplementedError: the images are of bools or complex numbers.
     """
-    return lookup(resolve, method=False)
+    return lookup(resolve, export=rank == 1 or not indices, method=False)
 
 
 max_pool1d, max_pool2d, max_pool3d = [_max_pool(rank, False) for rank in (1, 2, 3)]
