@@ -123,7 +123,7 @@ def _check(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints, dilati
 
 
 def _max_pool(rank: int, indices: bool) -> Any:
-    """The public function for images of so many dimensions; with ``indices`` it returns these unless told otherwise."""
+    """The public function for images of so many dimensions; with ``indices`` it returns these in any case."""
     name = f"max_pool{rank}d"
 
     def each(argument: str, must: str, value: int | Sequence[int]) -> Ints:
@@ -137,7 +137,7 @@ def _max_pool(rank: int, indices: bool) -> Any:
     def resolve(
         input: Layout, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
         padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False,
-        return_indices: bool = indices,
+        return_indices: bool = False,
     ) -> Any:
         steps = kernel_size if stride is None or stride in ((), []) else stride
         how = [
@@ -152,9 +152,10 @@ def _max_pool(rank: int, indices: bool) -> Any:
 
         def call(input: Tensor) -> Any:
             images = input if image.shape == input._layout.shape else unsqueeze_op(input, last)
-            out = (max_pool3d_op if rank == 3 else max_pool_op)(images, *how, ceil_mode)[: 1 + return_indices]
+            count = 1 + (indices or return_indices)
+            out = (max_pool3d_op if rank == 3 else max_pool_op)(images, *how, ceil_mode)[:count]
             out = out if images is input else tuple([squeeze_dim(one, last) for one in out])
-            return out if return_indices else out[0]
+            return out if count > 1 else out[0]
 
         return call, ()
 
