@@ -72,19 +72,109 @@ def lookup(
     return public(call, method=method, checks=True) if export else call
 
 
+class _Unseen:
+    """What becomes of calls of a function that were not seen yet, or are out of the ordinary.
+
+    Attributes:
+        call: the function.
+        name: what errors call it.
+    """
+
+    call: Callable[..., Any]
+
+    def __init__(self, resolve: Callable[..., Any], method: bool, in_place: bool):
+        self.resolve, self.method, self.in_place = resolve, method, in_place
+        self.name = resolve.__name__ + "_" * in_place
+
+    def check(self, args: Any, keywords: Any) -> None:
+        """Raise if an argument is of a kind that the function does not declare."""
+        check_arguments(self.resolve, self.name, args, keywords, method=self.method)
+
+    def numbers_in(self, args: Any) -> list[int]:
+        """The positions of tensors that are in the place of numbers."""
+        positional = _for_tensors(self.resolve)[0]
+        return [
+            position for position, value in enumerate(args)
+            if isinstance(value, Tensor) and not (position < len(positional) and positional[position])
+        ]
+
+    def with_numbers_read(self, args: Any, keywords: Any) -> Any:
+        """The call with numbers in the place of tensors that stand for some."""
+        given = list(args)
+        for position in self.numbers_in(args):
+            try:
+                given[position] = args[position].__index__()
+            except Exception:
+                self.check(args, keywords)
+                raise
+        return self.call(*given, **keywords)
+
+    def renamed(self, keywords: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by the names of the parameters, where NumPy's were given."""
+        if keywords.keys().isdisjoint(_OF_NUMPY):
+            return keywords
+        parameters = signature(self.resolve).parameters
+        given: dict[str, Any] = {}
+        for keyword, value in keywords.items():
+            own = _OF_NUMPY.get(keyword, keyword)
+            if own in given:
+                raise TypeError(f"{self.name}() got multiple values for argument '{own}'")
+            given[own if own in parameters else keyword] = value
+        return given
+
+    def in_order(self, args: Any, keywords: Any) -> Any:
+        """The call with the tensors in front, and without ``out``."""
+        if "out" in keywords:
+            out = keywords.pop("out")
+            result = self.call(*args, **keywords)
+            return result if out is None else operations.write_out(self.name, out, result)
+        keywords = self.renamed(keywords)
+        try:
+            bound = bind(self.resolve, args, keywords)
+        except TypeError:
+            self.check(args, keywords)
+            raise
+        for keyword, value in bound.kwargs.items():
+            if isinstance(value, Tensor) and keyword not in _for_tensors(self.resolve)[1]:
+                raise TypeError(f"{self.name}(): argument '{keyword}' must not be a Tensor")
+        if not bound.args or not isinstance(bound.args[0], Tensor):
+            return self.found(args, keywords, ())()  # which says what is wrong
+        return self.call(*bound.args, **bound.kwargs)
+
+    def found(self, args: Any, keywords: Any, operands: Sequence[Any]) -> Any:
+        """What does calls with arguments like these, given the tensors among them."""
+        keywords = self.renamed(keywords)
+        if self.in_place or any(isinstance(value, float | np.floating) for value in (*args, *keywords.values())):
+            # One that is taken for an int would be in what a rule's operation keeps for the int that it is equal to.
+            self.check(args, keywords)
+        try:
+            op, rest, *adapt = self.resolve(
+                *map(_described, args), **{keyword: _described(value) for keyword, value in keywords.items()}
+            )
+            if self.in_place:
+                op, rest = overwriting(op), [value for value in rest if value.__class__ is not Layout]
+            if adapt:
+                return lambda *tensors: op(*adapt[0](*tensors), *rest)
+            if not isinstance(op, Planned):
+                return (lambda *tensors: op(*tensors, *rest)) if rest else op
+            return _called(op, rest, operands)
+        except Exception:
+            self.check(args, keywords)
+            raise
+
+
 def _looked_up(
     resolve: Callable[..., Any], entries: Entries, method: bool, outside: Callable[..., Exception] | None,
     results: Any, in_place: bool = False,
 ) -> Any:
-    recent, new = entries.recent, tuple.__new__
-    name = resolve.__name__ + "_" * in_place
+    recent, new, unseen = entries.recent, tuple.__new__, _Unseen(resolve, method, in_place)
 
     @functools.wraps(resolve)
     def call(input: Any = None, /, *others: Any, **keywords: Any) -> Any:
         try:
             layout = key = input._layout
         except AttributeError:
-            return in_order((input, *others) if others or input is not None else (), keywords)
+            return unseen.in_order((input, *others) if others or input is not None else (), keywords)
         operands = None  # the tensors, if there are others
         if others or keywords:
             rest: Any = others
@@ -110,7 +200,7 @@ def _looked_up(
                 for keyword, value in keywords.items():
                     kind = value.__class__
                     if keyword == "out":
-                        return in_order((input, *others), keywords)
+                        return unseen.in_order((input, *others), keywords)
                     if kind is int:
                         rest += keyword, value
                     elif kind is bool:
@@ -122,103 +212,26 @@ def _looked_up(
                         rest += keyword, value._layout
                         operands = [*(operands or (input,)), value]
                     else:
-                        return in_order((input, *others), keywords)
+                        return unseen.in_order((input, *others), keywords)
             key = layout, rest if rest is others else tuple(rest)
         try:
             run = recent[key]
         except KeyError:
             args = input, *others
-            if operands is not None and numbers_in(args):
-                return call(*in_place_of_numbers(args, keywords), **keywords)
-            run = entries.find(key) or entries.add(key, found(args, keywords, operands or args[:1]))
+            if operands is not None and unseen.numbers_in(args):
+                return unseen.with_numbers_read(args, keywords)
+            run = entries.find(key) or entries.add(key, unseen.found(args, keywords, operands or args[:1]))
         except TypeError:  # an argument that has no hash
-            run = found((input, *others), keywords, operands or (input,))
+            run = unseen.found((input, *others), keywords, operands or (input,))
         try:
             out = run(input) if operands is None else run(*operands)
         except OutOfBoundsError as error:
             if outside is None:
                 raise
-            raise outside(error, input, *others, **renamed(keywords)) from None
+            raise outside(error, input, *others, **unseen.renamed(keywords)) from None
         return out if results is None or out.__class__ is not tuple else new(results, out)
 
-    def numbers_in(args: Any) -> list[int]:
-        """The positions of tensors that are in the place of numbers."""
-        positional = _for_tensors(resolve)[0]
-        return [
-            position for position, value in enumerate(args)
-            if isinstance(value, Tensor) and not (position < len(positional) and positional[position])
-        ]
-
-    def in_place_of_numbers(args: Any, keywords: Any) -> Any:
-        given = list(args)
-        for position in numbers_in(args):
-            try:
-                given[position] = args[position].__index__()
-            except Exception:
-                check_arguments(resolve, name, args, keywords, method=method)
-                raise
-        return given
-
-    def renamed(keywords: dict[str, Any]) -> dict[str, Any]:
-        """The arguments by the names of the parameters, where NumPy's were given."""
-        if keywords.keys().isdisjoint(_OF_NUMPY):
-            return keywords
-        parameters = signature(resolve).parameters
-        given: dict[str, Any] = {}
-        for keyword, value in keywords.items():
-            own = _OF_NUMPY.get(keyword, keyword)
-            if own in given:
-                raise TypeError(f"{name}() got multiple values for argument '{own}'")
-            given[own if own in parameters else keyword] = value
-        return given
-
-    def in_order(args: Any, keywords: Any) -> Any:
-        """The call with the tensors in front, and without ``out``."""
-        if "out" in keywords:
-            out = keywords.pop("out")
-            result = call(*args, **keywords)
-            return result if out is None else operations.write_out(name, out, result)
-        keywords = renamed(keywords)
-        try:
-            bound = bind(resolve, args, keywords)
-        except TypeError:
-            check_arguments(resolve, name, args, keywords, method=method)
-            raise
-        for keyword, value in bound.kwargs.items():
-            if isinstance(value, Tensor) and keyword not in _for_tensors(resolve)[1]:
-                raise TypeError(f"{name}(): argument '{keyword}' must not be a Tensor")
-        if not bound.args or not isinstance(bound.args[0], Tensor):
-            return found(args, keywords, ())()  # which says what is wrong
-        return call(*bound.args, **bound.kwargs)
-
-    def found(args: Any, keywords: Any, operands: Sequence[Any]) -> Any:
-        keywords = renamed(keywords)
-        if in_place or any(isinstance(value, float | np.floating) for value in (*args, *keywords.values())):
-            # One that is taken for an int would be in what a rule's operation keeps for the int that it is equal to.
-            check_arguments(resolve, name, args, keywords, method=method)
-        try:
-            op, rest, *adapt = resolve(
-                *map(_described, args), **{keyword: _described(value) for keyword, value in keywords.items()}
-            )
-            if in_place:
-                op, rest = overwriting(op), [value for value in rest if value.__class__ is not Layout]
-            if adapt:
-                return lambda *tensors: op(*adapt[0](*tensors), *rest)
-            if not isinstance(op, Planned):
-                return (lambda *tensors: op(*tensors, *rest)) if rest else op
-            if any(value.__class__ is Layout for value in rest):
-                return _called(op, rest, operands)
-            others = iter(rest)
-            left = iter(operands)
-            done = caller(op.prepared([
-                next(left) if position in op.operand_positions else next(others)
-                for position in range(len(op.parameters))
-            ]))
-            return (lambda input, *layouts: done(input)) if [*left] and len(op.operand_positions) == 1 else done
-        except Exception:
-            check_arguments(resolve, name, args, keywords, method=method)
-            raise
-
+    unseen.call = call
     return call
 
 
@@ -237,10 +250,16 @@ def overwriting(op: Planned) -> Callable[..., Tensor]:
     return call
 
 
-def _called(op: Planned, arguments: Sequence[Any], tensors: Sequence[Tensor]) -> Callable[..., Any]:
-    """The call of an operation with these arguments, layouts standing for the tensors, as a function of these."""
-    done = caller(op.prepared(arguments))
-    operands = [arguments[position] for position in op.operand_positions]
+def _called(op: Planned, rest: Sequence[Any], tensors: Sequence[Tensor]) -> Callable[..., Any]:
+    """The call of an operation as a function of the tensors; ``rest`` are its other arguments, or all, with layouts."""
+    if not any(value.__class__ is Layout for value in rest):
+        left, others = iter(tensors), iter(rest)
+        done = caller(op.prepared([
+            next(left) if position in op.operand_positions else next(others) for position in range(len(op.parameters))
+        ]))
+        return (lambda input, *layouts: done(input)) if [*left] and len(op.operand_positions) == 1 else done
+    done = caller(op.prepared(rest))
+    operands = [rest[position] for position in op.operand_positions]
     if len(operands) == len(tensors):
         return done
 
