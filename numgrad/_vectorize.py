@@ -24,7 +24,9 @@ def vectorize(
     The function is a straight line of assignments and one ``return``, of arithmetic, comparisons, powers, numbers, and
     pointwise functions of numgrad's (``numgrad.exp``, ``numgrad.where``) or made by this decorator.  It is compiled,
     never called.  Its positional parameters are tensors or numbers, which are broadcast and promoted as PyTorch's
-    are; keyword-only ones are numbers.
+    are; keyword-only ones are numbers.  What it uses by name besides, a function or a number of the module's, is read
+    when a kernel is compiled, for the first call with operands of these dtypes, and for the first backward: where that
+    is another later, decorate the function again.
 
     ``@name.gradient("x")`` decorates the rule for the gradient with respect to ``x``: a function of ``grad``, that of
     the result, and of what it needs besides: operands, ``out`` and keyword-only parameters, by their names.  It is

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from typing import Any, ClassVar
 
 from .._tensor import Tensor
@@ -74,7 +75,7 @@ class Entries:
     #: Recent entries of all operations together.
     LIMIT_OF_ALL = 1 << 15
 
-    _all: ClassVar[list[Entries]] = []
+    _all: ClassVar[weakref.WeakSet[Entries]] = weakref.WeakSet()
     _count: ClassVar[int] = 0
     _changing = threading.Lock()
 
@@ -82,7 +83,8 @@ class Entries:
         self.recent: dict[Any, Any] = {}
         self.older: dict[Any, Any] = {}
         self._seen: set[int] = set()  # hashes of keys that were wanted once
-        Entries._all.append(self)
+        with Entries._changing:
+            Entries._all.add(self)
 
     def find(self, key: Any) -> Any:
         """The entry of this key; None if none is kept."""
@@ -111,6 +113,7 @@ class Entries:
         elif Entries._count >= self.LIMIT_OF_ALL:
             for entries in Entries._all:
                 entries._age()
+            Entries._count = 0  # some operations may have gone with theirs
         before = len(self.recent)
         entry = self.recent.setdefault(key, entry)
         Entries._count += len(self.recent) - before  # another thread may have kept one meanwhile
@@ -130,7 +133,9 @@ class Entries:
 
 def forget_calls() -> None:
     """Forget the entries of all operations."""
-    for entries in Entries._all:
+    with Entries._changing:
+        known = [*Entries._all]
+    for entries in known:
         entries.clear()
 
 

@@ -1,5 +1,8 @@
 """Pointwise operations of a user's own."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -164,3 +167,16 @@ def test_a_rule_that_asks_for_what_there_is_not_is_refused():
     softclip.gradient("y")(lambda grad, z: grad * z)
     with pytest.raises(TypeError, match="softclip has nothing called 'z'"):
         softclip(*leaves())
+
+
+def test_an_operation_that_is_no_longer_used_is_freed():
+    @numgrad.vectorize
+    def double(x):
+        return 2 * x
+
+    for _ in range(3):  # what calls come to is remembered by then
+        double(numgrad.ones(2))
+    alive = weakref.ref(double.op)
+    del double
+    gc.collect()
+    assert alive() is None

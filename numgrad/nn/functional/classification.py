@@ -310,10 +310,10 @@ def binary_cross_entropy_with_logits(
             f"result type {input.dtype.legacy} can't be cast to the desired output type {target.dtype.legacy}"
         )
     for factor in (weight, pos_weight):
-        shape = input._layout.shape
-        wide = shape if factor is None else broadcast_shapes(shape, factor._layout.shape)
-        if wide != shape:
-            raise outgrown(shape, wide)
+        if factor is not None:
+            shape, wide = input._layout.shape, broadcast_shapes(input._layout.shape, factor._layout.shape)
+            if wide != shape:
+                raise outgrown(shape, wide)
     return logit_loss(input, target, weight, pos_weight, reduction)
 
 
