@@ -165,3 +165,13 @@ def test_nodes_and_strides_are_pytorchs():
         assert seen[0][:2] == seen[1][:2]
         for one, other in zip(seen[0][2], seen[1][2], strict=True):
             np.testing.assert_allclose(one, other, 1e-11, 1e-12)
+
+
+def test_gradients_for_many_cotangents_of_one_call():
+    query, key = heads(1, 2, 3, 2).detach(), heads(1, 2, 4, 2, seed=1).detach()
+
+    def attended(query):
+        return attend(query, key, key)
+
+    found = numgrad.func.jacrev(attended)(query)
+    np.testing.assert_allclose(found, numgrad.func.jacfwd(attended)(query), 1e-12, 1e-14)

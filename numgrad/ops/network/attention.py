@@ -171,7 +171,8 @@ def attention_backward(
         rows = [new() for new in news]
         tensors = [_in_rows(one) for one in (query, key, value, out, grad)]
         grads = [tensor_of(layout, row) for layout, row in zip(layouts, rows, strict=True)]
-        devices.attention_backward(tensors, grads, logsumexp, is_causal, scale)
+        sums = logsumexp if logsumexp._layout.contiguous else contiguous_op.function(logsumexp)
+        devices.attention_backward(tensors, grads, sums, is_causal, scale)
         return rows
 
     copies = [copier(layout_of(layout.type, layout.shape), layout) for layout in layouts]
