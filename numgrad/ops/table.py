@@ -45,7 +45,10 @@ Rule = Callable[..., Any]
 
 
 def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of a function's parameters."""
+    """The names of a function's parameters; one that takes any number of them may say its ``parameters`` itself."""
+    named = getattr(function, "parameters", None)
+    if named is not None:
+        return named
     code = function.__code__
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 

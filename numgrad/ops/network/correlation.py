@@ -34,12 +34,7 @@ def spread(
     if tuple(sizes) == input.shape[2:] and not any(low):
         return input, lambda tensor: tensor
     out = layout_of(input.type, (*input.shape[:2], *sizes))
-    first = [max(0, -(start // each)) for start, each in zip(low, step, strict=True)]
-    begin = [start + each * skipped for start, each, skipped in zip(low, step, first, strict=True)]
-    counts = [
-        max(0, min(extent - skipped, -((start - size) // each)))
-        for extent, skipped, start, size, each in zip(input.shape[2:], first, begin, sizes, step, strict=True)
-    ]
+    first, begin, counts = zip(*map(_inside, input.shape[2:], sizes, low, step), strict=True)
     shape = (*input.shape[:2], *counts)
     source = layout_of(input.type, shape, input.strides)
     wide = [each * stride for each, stride in zip(step, out.strides[2:], strict=True)]
@@ -52,6 +47,13 @@ def spread(
         return tensor_of(out, fill(*part))
 
     return out, place
+
+
+def _inside(extent: int, size: int, low: int, step: int) -> tuple[int, int, int]:
+    """Of ``extent`` elements from ``low`` on: how many lie before 0, where the next lies, how many before ``size``."""
+    skipped = max(0, -(low // step))
+    begin = low + step * skipped
+    return skipped, begin, max(0, min(extent - skipped, -((begin - size) // step)))
 
 
 def _offset(indices: Sequence[int], strides: Sequence[int]) -> int:

@@ -6,8 +6,7 @@ come the operation with its ``reduction``, its rules, and what ``vmap`` does.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..._layout import Layout, numel
@@ -55,14 +54,19 @@ class Loss(Planned):
         operands = parameters(formula)[: formula.__code__.co_argcount]
         self.each, self.symmetric = _each(formula, node, operands), symmetric
         tensors = [*operands[:2], *["weight"] * weighted, *operands[2:]]
-        numbers = ", ".join([f"{number}={number}" for number in self.each.op.statics])
-        decides = _function(
-            name or f"{formula.__name__}_loss_op", [*tensors, "reduction", *self.each.op.statics],
-            [f"return decided([{', '.join(operands)}], {'weight' if weighted else None}, reduction, {numbers})"],
-            decided=functools.partial(_decided, self.each.op, weighted), __name__=formula.__module__,
-        )
-        decides.__doc__ = formula.__doc__
-        super().__init__(decides, node, inputs=tensors, nondifferentiable=nondifferentiable)
+        numbers = self.each.op.statics
+
+        def decide(*args: Any) -> Prepared:
+            given = dict(zip(decide.parameters, args, strict=True))  # type: ignore[attr-defined]
+            return _decided(
+                self.each.op, weighted, [given[name] for name in operands], given.get("weight"), given["reduction"],
+                **{name: given[name] for name in numbers},
+            )
+
+        decide.parameters = (*tensors, "reduction", *numbers)  # type: ignore[attr-defined]
+        decide.__name__, decide.__doc__ = name or f"{formula.__name__}_loss_op", formula.__doc__
+        decide.__module__ = formula.__module__
+        super().__init__(decide, node, inputs=tensors, nondifferentiable=nondifferentiable)
         self.batched(self._of_examples)
 
     def derivative(self, node: str) -> Callable[[Callable[..., Any]], Any]:
@@ -83,17 +87,19 @@ class Loss(Planned):
     def _add_rule(self, name: str, backward: Any, roles: tuple[str, str]) -> None:
         """Declare that a gradient is what ``backward`` makes of those of the elements' losses."""
         factors, weight = self.each.op.inputs[2:], "weight" if "weight" in self.inputs else None
-        numbers = [f"{number}={number}" for number in self.each.op.statics]
-        rest = [*[f"1.0 if {factor} is None else {factor}" for factor in factors], *numbers]
-        rule = _function(
-            name, ["grad", *self.parameters],
-            [f"each = spread(grad, input._layout.shape, reduction, {weight})",
-             f"return backward({', '.join(['each', *roles, *rest])})"],
-            spread=spread, backward=backward, __name__=self.function.__module__,
-        )
-        given = ", ".join([f"grad * {weight}" if weight else "grad", *roles, *factors, *numbers])
+        numbers = self.each.op.statics
+
+        def rule(grad: Tensor, *args: Any) -> Tensor:
+            given = dict(zip(self.parameters, args, strict=True))
+            each = spread(grad, given["input"]._layout.shape, given["reduction"], given.get("weight"))
+            operands = [given[role] for role in roles] + [_or_one(given[factor]) for factor in factors]
+            return backward(each, *operands, **{name: given[name] for name in numbers})
+
+        rule.parameters = ("grad", *self.parameters)  # type: ignore[attr-defined]
+        rule.__module__ = self.function.__module__
+        told = ", ".join([f"grad * {weight}" if weight else "grad", *roles, *factors, *[f"{n}={n}" for n in numbers]])
         divided = "" if weight else ", over the number of elements for a mean"
-        rule.__doc__ = f"``{backward.op.name}({given})``{divided}."
+        rule.__doc__ = f"``{backward.op.name}({told})``{divided}."
         self.gradient(name)(rule)
 
     def _of_examples(self, *args: Any) -> Tensor:
@@ -140,13 +146,6 @@ def _decided(
 
 def _or_one(factor: Any) -> Any:
     return 1.0 if factor is None else factor
-
-
-def _function(name: str, parameters: Iterable[str], statements: Iterable[str], **names: Any) -> Any:
-    """The function of these statements, which use these ``names``: its parameters differ from loss to loss."""
-    text = "\n    ".join([f"def {name}({', '.join(parameters)}):", *statements])
-    exec(text, names)
-    return names[name]
 
 
 def spread(grad: Tensor, shape: tuple[int, ...], reduction: str, weight: Tensor | None = None) -> Tensor:
