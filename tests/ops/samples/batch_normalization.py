@@ -51,12 +51,11 @@ def _call_backward(grad, x, weight, mean, scale, training, eps):
     return batch_norm_backward(grad, x, weight, mean, (variance + eps).rsqrt(), training, eps)
 
 
-for _given, _weight, _bias in (
-    ((4, 3), None, None), ((2, 3, 4), (3,), (3,)), ((2, 2, 3, 2), (2,), None), ((0, 3, 2), None, (3,)),
+for _given, _parameters, _training in (
+    ((4, 3), None, True), ((2, 3, 2), (3,), True), ((2, 3, 2), (3,), False), ((0, 3, 2), (3,), False),
 ):
-    for _training in (True, False) if _given[0] else (False,):
-        _statistics = (None, None) if _training else (_given[1:2],) * 2
-        _args = {"args": (_training, _EPS), "domain": _DOMAINS, "dtypes": FLOATS}
-        sample("batch_norm_op", _batch_norm, _given, _weight, _bias, *_statistics, call=_call, **_args)
-        _args["call"] = _call_backward if _training else None
-        sample("batch_norm_backward", _batch_norm_backward, _given, _given, _weight, *_statistics, **_args)
+    _statistics = (None, None) if _training else (_given[1:2],) * 2
+    _args = {"args": (_training, _EPS), "domain": _DOMAINS, "dtypes": FLOATS}
+    sample("batch_norm_op", _batch_norm, _given, _parameters, _parameters, *_statistics, call=_call, **_args)
+    _args["call"] = _call_backward if _training else None
+    sample("batch_norm_backward", _batch_norm_backward, _given, _given, _parameters, *_statistics, **_args)

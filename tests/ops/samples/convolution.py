@@ -54,6 +54,7 @@ for _images, _filters, _out, _how in (
     ((0, 1, 3, 3), (1, 1, 2, 2), (0, 1, 2, 2), ((1, 1), (0, 0), (1, 1), 1)),
 ):
     for _bias in (None, (_filters[0],)):
-        sample("convolution_op", _convolution, _images, _filters, _bias, args=_how, dtypes=FLOATS)
+        _dtypes = FLOATS if len(_images) == 3 and _bias else ("float64",)
+        sample("convolution_op", _convolution, _images, _filters, _bias, args=_how, dtypes=_dtypes)
     sample("convolution_input", _of_images, _out, _filters, args=(_images[2:], *_how), dtypes=("float64",))
     sample("convolution_weight", _of_filters, _out, _images, args=(_filters[2:], *_how), dtypes=("float64",))
