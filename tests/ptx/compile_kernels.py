@@ -2,8 +2,9 @@
 
 ``python compile_kernels.py`` runs the tests in ``tests/on_gpu`` on a GPU that makes kernels and runs none (see
 ``numgrad/devices/cuda/dry.py``), so that most fail: what counts is what they launch, with as many threads as on a real
-GPU.  Of those that differ in types and strides alone a few are compiled (see ``some_of_each_program``), with ``--all``
-every one.  One line is printed for each fault, and at last how many kernels there were.
+GPU.  Of those that differ in types and strides alone a few are compiled (see ``some_of_each_program``), each for one of
+the compute capabilities, by turns; with ``--all`` every one for both.  One line is printed for each fault, and at last
+how many kernels there were.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
+import itertools
 import os
 import re
 import sys
@@ -20,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-#: Compute capabilities that kernels are compiled for, the last one to machine code.
+#: Compute capabilities that kernels are compiled for.
 CAPABILITIES = (8, 0), (9, 0)
 
 #: Arithmetic in float64.
@@ -77,17 +79,17 @@ def computed_in(kernel: tuple) -> str:
     return re.search(r"computed in (\w+)", kernel[1])[1]
 
 
-def faults(kernel: tuple) -> list[str]:
-    """What is wrong with a kernel's code."""
+def faults(kernel: tuple, capabilities: tuple) -> list[str]:
+    """What is wrong with a kernel's code for these compute capabilities, the last one's down to machine code."""
     from numgrad_kernels.cuda import adapter
 
     name, text, arguments = kernel
     found = []
     try:
-        codes = adapter.compile_ptx_for(name, text, arguments, CAPABILITIES)
+        codes = adapter.compile_ptx_for(name, text, arguments, capabilities)
     except Exception as error:
         return [f"does not compile: {str(error).strip().splitlines()[-1]}"]
-    for capability, code in zip(CAPABILITIES, codes, strict=True):
+    for capability, code in zip(capabilities, codes, strict=True):
         if f".target sm_{capability[0]}{capability[1]}" not in code:
             found.append(f"is not for {capability}")
         if ".local" in code:
@@ -96,7 +98,7 @@ def faults(kernel: tuple) -> list[str]:
             found.append(f"calls what is not in it on {capability}")
         if computed_in(kernel) in NARROW and (match := FLOAT64.search(code)):
             found.append(f"computes in float64 on {capability}: {match[0]}")
-    report = assembled(codes[-1], CAPABILITIES[-1])
+    report = assembled(codes[-1], capabilities[-1])
     spills = re.findall(r"(\d+) bytes (stack frame|spill stores|spill loads)", report)
     if not spills:
         found.append(f"has no report of its registers: {report}")
@@ -121,12 +123,13 @@ def assembled(code: str, capability: tuple[int, int]) -> str:
 
 
 def main() -> None:
-    kernels = kernels_of_tests()
+    kernels, capabilities = kernels_of_tests(), itertools.repeat(CAPABILITIES)
     if "--all" not in sys.argv[1:]:
-        kernels = some_of_each_program(kernels)
+        kernels, capabilities = some_of_each_program(kernels), itertools.cycle([CAPABILITIES[:1], CAPABILITIES[1:]])
     processes = max((os.cpu_count() or 1) // 2, 1)  # other tests run meanwhile
     with ProcessPoolExecutor(processes, initializer=gc.disable) as pool:  # collecting would take a tenth of the time
-        for (name, text, arguments), found in zip(kernels, pool.map(faults, kernels, chunksize=8), strict=True):
+        told = pool.map(faults, kernels, capabilities, chunksize=8)
+        for (name, text, arguments), found in zip(kernels, told, strict=True):
             for fault in found:
                 print(f"{name}({', '.join(map(str, arguments))}), {text.splitlines()[0]}: {fault}")
     print(f"{len(kernels)} kernels")

@@ -1,4 +1,4 @@
-"""Every kernel for GPUs compiles, for compute capability 8.0 and 9.0, to code that keeps its variables in registers."""
+"""Every kernel for GPUs compiles, for compute capability 8.0 or 9.0, to code that keeps its variables in registers."""
 
 import os
 import subprocess

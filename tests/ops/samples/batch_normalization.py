@@ -52,7 +52,7 @@ def _call_backward(grad, x, weight, mean, scale, training, eps):
 
 
 for _given, _parameters, _training in (
-    ((4, 3), None, True), ((2, 3, 2), (3,), True), ((2, 3, 2), (3,), False), ((0, 3, 2), (3,), False),
+    ((2, 3, 2), (3,), True), ((4, 3), None, False), ((0, 3, 2), (3,), False),
 ):
     _statistics = (None, None) if _training else (_given[1:2],) * 2
     _args = {"args": (_training, _EPS), "domain": _DOMAINS, "dtypes": FLOATS}
