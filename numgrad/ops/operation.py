@@ -98,6 +98,8 @@ def _resolver(op: Operation, decide: Callable[..., Any], names: Sequence[str]) -
         return op, tuple([given[name] for name in op.parameters if name in given])
 
     resolve.__name__ = resolve.__qualname__ = op.name.removesuffix("_op")
-    own = signature(decide)
-    resolve.__signature__ = own.replace(parameters=[own.parameters[name] for name in names])  # type: ignore[attr-defined]
+    if tuple(names) != op.parameters:
+        own = signature(decide)
+        ordered = own.replace(parameters=[own.parameters[name] for name in names])
+        resolve.__signature__ = ordered  # type: ignore[attr-defined]
     return resolve
