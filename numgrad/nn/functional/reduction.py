@@ -39,9 +39,7 @@ def loss_function(function: _Function) -> _Function:
                 kwargs, args = bind(call, args, kwargs).arguments, ()
                 older = [kwargs.pop(name) for name in _OLDER]
                 kwargs["reduction"] = newer_reduction(kwargs["reduction"], *older, stacklevel=3)
-            reduction = kwargs.get("reduction", "mean")
-            if reduction not in ("none", "mean", "sum"):
-                raise ValueError(f"{reduction} is not a valid value for reduction")
+            _check_reduction(kwargs.get("reduction", "mean"))
             return function(*args, **kwargs)
         except Exception:
             check_arguments(call, function.__name__, *given, tensors=True)
@@ -62,9 +60,13 @@ def reduction_of(reduction: str, size_average: bool | None = None, reduce: bool 
         ValueError: it is not "none", "mean" or "sum".
     """
     reduction = newer_reduction(reduction, size_average, reduce, stacklevel=5)
+    _check_reduction(reduction)
+    return reduction
+
+
+def _check_reduction(reduction: str) -> None:
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
-    return reduction
 
 
 def newer_reduction(reduction: str, size_average: bool | None, reduce: bool | None, *, stacklevel: int = 4) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ... import devices
 from ..._device import CPU
-from ..._layout import Layout, all_dims, broadcast_shapes, layout_of
+from ..._layout import Ints, Layout, all_dims, broadcast_shapes, layout_of
 from ..._tensor import Tensor, check_in_place, fresh, tensor_of
 from ..._types import bool_, int32, int64, tensor_type, uint8
 from ...autograd.grad_mode import ORDINARY, state
@@ -32,9 +32,6 @@ from .places import expanded_layout, finder, index_reader
 from .updating import check_held
 
 __all__ = ["indexed", "mask_places", "only_tensors", "write_selected"]
-
-Ints = tuple[int, ...]
-
 
 class Selection(NamedTuple):
     """What index tensors select: places over the dimensions ``dims``, ``distinct`` if no place is named twice."""

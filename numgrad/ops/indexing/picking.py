@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import devices
-from ..._layout import Layout, broadcasts, contiguous_strides, layout_of, numel
+from ..._layout import Ints, Layout, broadcasts, contiguous_strides, layout_of, numel
 from ..._tensor import Tensor, tensor_of
 from ..._types import int64
 from ..batches import aligned, expanded, is_shared, physical, physical_of, size_of
@@ -23,9 +23,6 @@ from .places import part_shape, picker, places_begin, putter
 from .updating import updating
 
 __all__ = ["check_places", "index_backward", "index_op", "index_put_op", "own_places"]
-
-Ints = tuple[int, ...]
-
 
 @planned("IndexBackward0", inputs=["input", "places"], nondifferentiable=["places"], linear=True)
 def index_op(input: Layout, places: Layout, dims: Ints, distinct: bool) -> Any:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ... import devices
-from ..._layout import Layout, broadcast_strides, broadcasts, contiguous_strides, layout_of, numel, output_strides
+from ..._layout import Ints, Layout, broadcast_strides, broadcasts, contiguous_strides, layout_of, numel, output_strides
 from ..._tensor import Tensor, tensor_of
 from ..._types import int32, int64, tensor_type
 from ..copying import row_reader
@@ -23,9 +23,6 @@ from ..one_device import check_one_device
 from .updating import number_row
 
 __all__ = ["expanded_layout", "finder", "index_reader", "part_shape", "picker", "places_begin", "putter"]
-
-Ints = tuple[int, ...]
-
 
 def places_begin(dims: Ints) -> int:
     """Where in the part the dimensions of the places begin."""

@@ -6,10 +6,10 @@ for the images and the filters, are linear in each of their two tensors, and the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..._layout import Layout, layout_of
+from ..._layout import Ints, Layout, layout_of
 from ..._tensor import Tensor
 from ..._types import bool_
 from ..copying import copier, row_reader
@@ -22,8 +22,8 @@ from ..reductions.axes import Prepared
 from ..reductions.sums import sum_dims
 from ..shapes.padding import pad
 from ..shapes.parts import of_part
-from ..shapes.views import sizes_of, squeeze_dim, unsqueeze_op
-from .correlation import Ints, correlator, spread, window_products
+from ..shapes.views import for_each_dimension, squeeze_dim, unsqueeze_op
+from .correlation import correlator, spread, window_products
 
 __all__ = ["conv1d", "conv2d", "conv3d", "convolution_input", "convolution_op", "convolution_weight"]
 
@@ -39,11 +39,10 @@ def convolution_op(
     Images are (n, c, ...), filters (o, c / groups, ...).
     """
     check_one_device(input, weight, bias)
-    kernel = weight.shape[2:]
-    sizes = [size + 2 * extra for size, extra in zip(input.shape[2:], padding, strict=True)]
-    extents = [(size - d * (k - 1) - 1) // s + 1 for size, k, s, d in zip(sizes, kernel, stride, dilation, strict=True)]
+    kernel, (padded, place) = weight.shape[2:], _padded(input, padding)
+    each_dim = zip(padded.shape[2:], kernel, stride, dilation, strict=True)
+    extents = [(size - d * (k - 1) - 1) // s + 1 for size, k, s, d in each_dim]
     out = layout_of(input.type, (input.shape[0], weight.shape[0], *extents))
-    padded, place = spread(input, sizes, padding)
     correlate = correlator(padded, out, kernel, stride, dilation, groups, bias)
     read = row_reader(weight)
     return out, lambda input, weight, bias: correlate(place(input), read(weight), bias)
@@ -92,8 +91,7 @@ def convolution_weight(
 ) -> Prepared:
     """The gradient for the filters: products of the gradients with the windows of the images."""
     check_one_device(grad_output, input)
-    sizes = [size + 2 * extra for size, extra in zip(input.shape[2:], padding, strict=True)]
-    padded, place = spread(input, sizes, padding)
+    padded, place = _padded(input, padding)
     out = layout_of(input.type, (grad_output.shape[1], input.shape[1] // groups, *kernel))
     multiply = window_products(padded, grad_output, out, stride, dilation, groups)
     return out, lambda grad, input: multiply(place(input), grad)
@@ -119,18 +117,23 @@ def _(grad, grad_output, input_shape, stride, padding, dilation, groups):
     return convolution_input(conj(grad_output), grad, input_shape[2:], stride, padding, dilation, groups)
 
 
+def _padded(input: Layout, padding: Ints) -> tuple[Layout, Callable[[Tensor], Tensor]]:
+    """The layout of images with zeros before and behind each dimension, and what puts them there."""
+    return spread(input, [size + 2 * extra for size, extra in zip(input.shape[2:], padding, strict=True)], padding)
+
+
 # -- the public functions -----------------------------------------------------------------------------------------
 
 
 def _each(name: str, value: Any, rank: int) -> Ints:
     """A number for each dimension, of one for all or one for each."""
-    given = sizes_of((), value if isinstance(value, tuple | list) else (value,), f"argument '{name}'")
-    if len(given) not in (1, rank):
+    given = for_each_dimension(value, rank, name)
+    if len(given) != rank:
         raise _unmatched(name, given, rank)
     least = 0 if name == "padding" else 1
     if min(given) < least:
         raise RuntimeError(f"{'non-positive' if least else 'negative'} {name} is not supported")
-    return given * rank if len(given) == 1 else given
+    return given
 
 
 def _unmatched(name: str, given: Ints, rank: int) -> RuntimeError:

@@ -10,14 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ... import devices
-from ..._layout import Layout, layout_of, numel
+from ..._layout import Ints, Layout, layout_of, numel
 from ..._tensor import Tensor, tensor_of
 from ..copying import assembler, copier, writer
 from ..pointwise.arithmetic import add
 
 __all__ = ["correlator", "spread", "window_products"]
-
-Ints = tuple[int, ...]
 
 #: Bytes of windows that are multiplied at a time, about.
 BYTES = 1 << 21
@@ -101,10 +99,16 @@ def _packed(layout: Layout) -> Layout:
     return layout_of(layout.type, layout.shape)
 
 
+def _copier(layout: Layout) -> Callable[[Tensor], Any]:
+    """What copies the elements of a tensor to memory of their own, in order."""
+    return copier(layout, _packed(layout))
+
+
 class _Unfolded(NamedTuple):
     """What is made of tiles of one size."""
 
     copy: Callable[[Tensor], Any]  # memory of the columns
+    product: Layout  # of the results, packed
     beside: Layout  # of an element for each filter, repeated for each position
     multiply: Callable[..., Any]
     write: Callable[..., Any]
@@ -127,17 +131,17 @@ def correlator(
             beside = layout_of(image.type, product.shape, strides)
             write = writer(product, tile.part) if bias is None else add.op.launcher([product, beside], tile.part, True)
             multiply = devices.product_launcher(matrices, tile.columns)
-            made[tile.columns] = _Unfolded(copier(tile.windows, _packed(tile.windows)), beside, multiply, write)
+            made[tile.columns] = _Unfolded(_copier(tile.windows), product, beside, multiply, write)
     new = devices.memory_launcher(out, False)
 
     def launch(images: Tensor, filters: Any, bias: Tensor | None) -> Any:
         memory, matrix = new(), tensor_of(matrices, filters)
         for tile in tiles:
-            copy, beside, multiply, write = made[tile.columns]
+            copy, product, beside, multiply, write = made[tile.columns]
             columns = copy(tensor_of(tile.windows, images._storage, images._offset + tile.image))
-            product = tensor_of(_packed(tile.part), multiply(matrix, tensor_of(tile.columns, columns)))
+            found = tensor_of(product, multiply(matrix, tensor_of(tile.columns, columns)))
             added = () if bias is None else (tensor_of(beside, bias._storage, bias._offset),)
-            write(product, *added, tensor_of(tile.part, memory, tile.out))
+            write(found, *added, tensor_of(tile.part, memory, tile.out))
         return memory
 
     return launch
@@ -159,7 +163,7 @@ def window_products(
     for tile in tiles:
         if tile.columns not in made:
             rows = layout_of(grad.type, (*products.shape[:2], tile.columns.shape[2]))
-            copies = copier(tile.windows, _packed(tile.windows)), copier(tile.part, _packed(tile.part))
+            copies = _copier(tile.windows), _copier(tile.part)
             made[tile.columns] = *copies, rows, devices.product_launcher(rows, tile.columns, (False, True))
 
     def launch(images: Tensor, grads: Tensor) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import devices
-from ..._layout import Layout, layout_of, numel
+from ..._layout import Ints, Layout, layout_of, numel
 from ..._tensor import Tensor, tensor_of
 from ..._types import bool_, int64, tensor_type
 from ..copying import row_reader
@@ -15,15 +15,12 @@ from ..lookup import lookup
 from ..operands import not_implemented
 from ..planned import planned
 from ..reductions.axes import Prepared
-from ..shapes.views import reshape, sizes_of, squeeze_dim, unsqueeze_op
+from ..shapes.views import for_each_dimension, reshape, squeeze_dim, unsqueeze_op
 
 __all__ = [
     "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d",
     "max_pool3d_with_indices",
 ]
-
-Ints = tuple[int, ...]
-
 
 @planned("MaxPool2DWithIndicesBackward0", extras=["indices"], dims=())
 def max_pool_op(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool) -> Prepared:
@@ -128,11 +125,11 @@ def _max_pool(rank: int, indices: bool) -> Any:
 
     def each(argument: str, must: str, value: int | Sequence[int]) -> Ints:
         """A number for each dimension, of one for all or one for each."""
-        given = sizes_of((), value if isinstance(value, tuple | list) else (value,), f"argument '{argument}'")
-        if len(given) not in (1, rank):
+        given = for_each_dimension(value, rank, argument)
+        if len(given) != rank:
             count = ("one int", "two ints", "three ints")[rank - 1]
             raise RuntimeError(f"{name}: {argument} {must} a single int, or a tuple of {count}")
-        return given * rank if len(given) == 1 else given
+        return given
 
     def resolve(
         input: Layout, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,

@@ -25,9 +25,9 @@ from ..planned import planned
 from ..table import attach
 
 __all__ = [
-    "alias", "expand", "expand_as", "expand_op", "how_reshaped", "how_transposed", "passed_on", "permute", "permute_op",
-    "primal_of", "reshape", "reshaped", "sizes_of", "squeeze", "squeeze_dim", "squeeze_result", "t", "t_op",
-    "transpose_op", "unsafe_view", "unsqueeze", "unsqueeze_op", "view", "view_as_shape", "view_of",
+    "alias", "expand", "expand_as", "expand_op", "for_each_dimension", "how_reshaped", "how_transposed", "passed_on",
+    "permute", "permute_op", "primal_of", "reshape", "reshaped", "sizes_of", "squeeze", "squeeze_dim", "squeeze_result",
+    "t", "t_op", "transpose_op", "unsafe_view", "unsqueeze", "unsqueeze_op", "view", "view_as_shape", "view_of",
 ]
 
 
@@ -93,6 +93,12 @@ def sizes_of(sizes: tuple[Any, ...], named: Any = None, argument: str = "argumen
         if size.__class__ is not int:
             return tuple([_as_int(size, argument) for size in sizes])
     return tuple(sizes)
+
+
+def for_each_dimension(value: Any, rank: int, name: str) -> tuple[int, ...]:
+    """The argument ``name`` for ``rank`` dimensions, one number for all or a sequence of some, as a tuple."""
+    given = sizes_of((), value if isinstance(value, tuple | list) else (value,), f"argument '{name}'")
+    return given * rank if len(given) == 1 else given
 
 
 def _as_int(size: Any, argument: str) -> int:
