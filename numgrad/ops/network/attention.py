@@ -11,16 +11,15 @@ from ..._tensor import Tensor, tensor_of
 from ..._types import bool_
 from ...autograd.grad_mode import no_grad
 from ..arguments import checked
+from ..composition import differentiated_as
 from ..copying import contiguous_op, copier, kept_layout
 from ..creation.filled import ones
 from ..matrices.matmul import matmul
-from ..new import filled_of
 from ..one_device import check_one_device
 from ..planned import planned
-from ..pointwise.arithmetic import add, mul, sub
+from ..pointwise.arithmetic import mul
 from ..pointwise.comparison import where
 from ..reductions.axes import Prepared
-from ..reductions.sums import sum_dims
 from ..shapes.views import transpose_op
 from .dropout import dropout
 from .softmax import safe_softmax, softmax_backward
@@ -147,7 +146,7 @@ def _(grad, query, key, value, out, logsumexp, is_causal, scale):
 @planned(
     "ScaledDotProductFlashAttentionForCpuBackwardBackward0",
     inputs=["grad_output", "query", "key", "value", "out", "logsumexp"], nondifferentiable=["out", "logsumexp"],
-    outputs=["of_query", "of_key", "of_value"], joint=True, batch=1,
+    outputs=["of_query", "of_key", "of_value"], batch=1,
 )
 def attention_backward(
     grad_output: Layout, query: Layout, key: Layout, value: Layout, out: Layout, logsumexp: Layout, is_causal: bool,
@@ -162,10 +161,8 @@ def attention_backward(
 
     def by_operations(grad: Tensor, query: Tensor, key: Tensor, value: Tensor, *known: Tensor) -> list[Any]:
         with no_grad():
-            weights = _weights(query, key, _causal_mask(query, key) if is_causal else None, scale)
-            slopes = mul(softmax_backward(matmul(grad, _turned(value)), weights, 3), scale)
-            products = matmul(slopes, key), matmul(_turned(slopes), query), matmul(_turned(weights), grad)
-            return [copy(one) for copy, one in zip(copies, products, strict=True)]
+            found = _gradients(grad, query, key, value, is_causal, scale)
+            return [copy(one) for copy, one in zip(copies, found, strict=True)]
 
     def launch(grad: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, logsumexp: Tensor) -> list[Any]:
         rows = [new() for new in news]
@@ -179,34 +176,14 @@ def attention_backward(
     return layouts, launch if _has_kernel(query, key) else by_operations
 
 
-@attention_backward.gradient("grad_output", "query", "key", "value")
-def _(grad, grad_output, query, key, value, is_causal, scale):
-    """``W = a @ t(key) + query @ t(b); U = S(W); Z = S(W * (D - sum(D * P)) - D * sum(W * P) + grad_output @ t(c));
-    (U @ value + P @ c, Z @ key + S(D) @ b, t(Z) @ query + t(S(D)) @ a, t(U) @ grad_output)``.
-    """
-    # The incoming gradients are a, b and c.  P are the weights, D = grad_output @ t(value) is their gradient, and
-    # S(D) = scale * P * (D - sum(D * P)) is that of the products of queries and keys.
-    shapes = [one._layout.shape for one in (query, key, value)]
-    a, b, c = [
-        filled_of(shape, 0, query._layout.type) if one is None else one for one, shape in zip(grad, shapes, strict=True)
-    ]
+@differentiated_as(attention_backward)
+def _gradients(
+    grad_output: Tensor, query: Tensor, key: Tensor, value: Tensor, is_causal: bool, scale: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients for query, key and value, by other operations."""
     weights = _weights(query, key, _causal_mask(query, key) if is_causal else None, scale)
-    of_weights = matmul(grad_output, _turned(value))
-
-    def through_softmax(values: Tensor) -> Tensor:
-        return mul(softmax_backward(values, weights, 3), scale)
-
-    slopes = through_softmax(of_weights)
-    wanted = add(matmul(a, _turned(key)), matmul(query, _turned(b)))
-    inner, outer = [sum_dims(mul(one, weights), (3,), True) for one in (of_weights, wanted)]
-    curved = mul(sub(mul(wanted, sub(of_weights, inner)), mul(of_weights, outer)), scale)
-    steps, back = through_softmax(wanted), through_softmax(add(curved, matmul(grad_output, _turned(c))))
-    return [
-        add(matmul(steps, value), matmul(weights, c)),
-        add(matmul(back, key), matmul(slopes, b)),
-        add(matmul(_turned(back), query), matmul(_turned(slopes), a)),
-        matmul(_turned(steps), grad_output),
-    ]
+    slopes = mul(softmax_backward(matmul(grad_output, _turned(value)), weights, 3), scale)
+    return matmul(slopes, key), matmul(_turned(slopes), query), matmul(_turned(weights), grad_output)
 
 
 def _turned(heads: Tensor) -> Tensor:

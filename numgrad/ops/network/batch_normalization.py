@@ -14,6 +14,7 @@ from ..._tensor import Tensor, tensor_of
 from ..._types import float32
 from ...autograd.grad_mode import no_grad
 from ..arguments import checked
+from ..composition import differentiated_as
 from ..copying import clone, copier
 from ..one_device import check_one_device
 from ..operands import not_implemented
@@ -24,7 +25,7 @@ from ..reductions.axes import Prepared, axis_launcher
 from ..reductions.sums import sum_dims
 from ..shapes.views import reshape
 from ..table import parameters
-from .normalization import backward_gradients, standardized
+from .normalization import projected, standardized
 from .reducing import refuse_gradient
 
 __all__ = ["batch_norm"]
@@ -71,15 +72,12 @@ def _(grad, input, weight, mean, scale, training, eps):
 
 @planned(
     "NativeBatchNormBackwardBackward0", inputs=["grad_output", "input", "weight", "mean", "scale"],
-    nondifferentiable=["mean", "scale"], outputs=["of_input", "of_weight", "of_bias"], joint=True,
+    nondifferentiable=["mean", "scale"], outputs=["of_input", "of_weight", "of_bias"],
 )
 def batch_norm_backward(
     grad_output: Layout, input: Layout, weight: Layout | None, mean: Layout, scale: Layout, training: bool, eps: float
 ) -> Prepared:
-    """The gradients for the input, the weight and the bias.
-
-    If ``training``, mean and scale are functions of the input, and the rules know that.
-    """
+    """The gradients for the input, the weight and the bias, where mean and scale depend on it in training."""
     check_one_device(grad_output, input, weight, mean, scale)
     each, out = layout_of(input.type, mean.shape), layout_of(input.type, input.shape)
     given = grad_output, input, mean, scale
@@ -98,26 +96,20 @@ def batch_norm_backward(
     return (out, each, each), launch
 
 
-@batch_norm_backward.gradient("grad_output", "input", "weight")
-def _(grad, grad_output, input, weight, mean, scale, training, eps):
-    """``(weight * P(c) * scale + y * cw + cb, P(grad_output * cw) * scale - (y * mean(P(c) * g) + P(c) * mean(g * y) +
-    P(g) * mean(c * y)) * scale ** 2, sum(grad_output * P(c) * scale))``.
+@differentiated_as(batch_norm_backward)
+def _(grad_output, input, weight, mean, scale, training, eps):
+    """``y = (input - mean) * scale; g = grad_output * weight; (scale * (g - mean(g) - y * mean(g * y)),
+    sum(grad_output * y), sum(grad_output))``, and ``scale * g`` for the first where mean and scale are constants.
     """
     shape, dims = (-1, *(1,) * (len(input._layout.shape) - 2)), _dims(input._layout)
-    of_weight, of_bias, factor, centre, scales = [
-        None if one is None else reshape(one, shape) for one in (*grad[1:], weight, mean, scale)
-    ]
-    normal, divisor = standardized(input, dims, eps) if training else (mul(sub(input, centre), scales), None)
-
-    def projected(values: Tensor, factor: Tensor | None = None) -> Tensor:
-        factor = None if factor is None else reshape(factor, (-1,))
-        return batch_norm_backward(values, input, factor, mean, scale, training, eps)[0]
-
-    cotangents = grad[0], of_weight, of_bias
-    for_grad, for_input, for_weight = backward_gradients(
-        cotangents, grad_output, factor, normal, divisor, dims, projected
-    )
-    return for_grad, for_input, None if for_weight is None else sum_dims(for_weight, dims, False)
+    weighted = grad_output if weight is None else mul(grad_output, reshape(weight, shape))
+    if training:
+        normal, divisor = standardized(input, dims, eps)
+        of_input = projected(weighted, normal, divisor, dims)
+    else:
+        centre, scales = reshape(mean, shape), reshape(scale, shape)
+        normal, of_input = mul(sub(input, centre), scales), mul(weighted, scales)
+    return of_input, *[sum_dims(one, dims, False) for one in (mul(grad_output, normal), grad_output)]
 
 
 def _dims(input: Layout) -> tuple[int, ...]:

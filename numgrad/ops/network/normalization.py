@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,17 +13,17 @@ from ..._tensor import Tensor
 from ..._types import dtype
 from ..arguments import checked
 from ..batches import aligned, expanded
+from ..composition import differentiated_as
 from ..copying import convert, row_reader
 from ..one_device import check_one_device
 from ..planned import planned
-from ..pointwise.arithmetic import add, div, mul, neg, sub
+from ..pointwise.arithmetic import add, div, mul, sub
 from ..pointwise.powers import pow, sqrt
 from ..reductions.axes import Prepared
 from ..reductions.sums import mean_dims, sum_dims, sum_to_shape
-from ..shapes.views import expand_op
 from ..table import composite, public
 
-__all__ = ["backward_gradients", "layer_norm", "rms_norm", "standardized"]
+__all__ = ["layer_norm", "projected", "rms_norm", "standardized"]
 
 
 @planned(
@@ -74,16 +74,13 @@ def _(grad, input, weight, mean, scale, shape, eps):
 
 @planned(
     "NativeLayerNormBackwardBackward0", inputs=["grad_output", "input", "mean", "scale", "weight"],
-    nondifferentiable=["mean", "scale"], outputs=["of_input", "of_weight", "of_bias"], joint=True,
+    nondifferentiable=["mean", "scale"], outputs=["of_input", "of_weight", "of_bias"],
 )
 def layer_norm_backward(
     grad_output: Layout, input: Layout, mean: Layout, scale: Layout, weight: Layout | None, shape: tuple[int, ...],
     eps: float,
 ) -> Prepared:
-    """The gradients for the input, the weight and the bias.
-
-    Mean and scale are functions of the input, and the rules know that.
-    """
+    """The gradients for the input, the weight and the bias; mean and scale are functions of the input."""
     check_one_device(grad_output, input, mean, scale, weight)
     compute = devices.layer_norm_gradients_launcher(input.type, input.size, numel(shape), mean.size)
     readers = [row_reader(one) for one in (grad_output, input, mean, scale, weight)]
@@ -102,65 +99,30 @@ def _(grad_output, input, mean, scale, weight, shape, eps):
     return layer_norm_backward(weighted, *own, None, shape, eps)[0], *sums
 
 
-@layer_norm_backward.gradient("grad_output", "input", "weight")
-def _(grad, grad_output, input, mean, scale, weight, shape, eps):
-    """``(weight * P(c) * scale + y * cw + cb, P(grad_output * cw) * scale - (y * mean(P(c) * g) + P(c) * mean(g * y) +
-    P(g) * mean(c * y)) * scale ** 2, sum(grad_output * P(c) * scale))``.
+@differentiated_as(layer_norm_backward)
+def _(grad_output, input, weight, shape, eps):
+    """``y = (input - mean) * scale; g = grad_output * weight; (scale * (g - mean(g) - y * mean(g * y)),
+    sum(grad_output * y), sum(grad_output))``.
     """
-    dims = tuple(range(len(input._layout.shape) - len(shape), len(input._layout.shape)))
+    rank = len(input._layout.shape)
+    dims = tuple(range(rank - len(shape), rank))
     normal, divisor = standardized(input, dims, eps)
-
-    def projected(values: Tensor, factor: Tensor | None = None) -> Tensor:
-        return layer_norm_backward(values, input, mean, scale, factor, shape, eps)[0]
-
-    for_grad, for_input, for_weight = backward_gradients(grad, grad_output, weight, normal, divisor, dims, projected)
-    return for_grad, for_input, None if for_weight is None else sum_to_shape(for_weight, shape)
+    weighted = grad_output if weight is None else mul(grad_output, weight)
+    sums = [sum_to_shape(one, shape) for one in (mul(grad_output, normal), grad_output)]
+    return projected(weighted, normal, divisor, dims), *sums
 
 
 def standardized(input: Tensor, dims: tuple[int, ...], eps: float) -> tuple[Tensor, Tensor]:
-    """The input with mean 0 and variance 1 over some dimensions, and what it was divided by.
-
-    The divisor is a function of the input, lest derivatives miss a part.
-    """
+    """The input with mean 0 and variance 1 over some dimensions, and what it was divided by."""
     centred = sub(input, mean_dims(input, dims, True))
     divisor = sqrt(add(mean_dims(mul(centred, centred), dims, True), eps))
     return div(centred, divisor), divisor
 
 
-def backward_gradients(
-    grad: Sequence[Tensor | None], grad_output: Tensor, weight: Tensor | None, normal: Tensor, divisor: Tensor | None,
-    dims: tuple[int, ...], projected: Callable[..., Tensor],
-) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """The gradients that the gradients of a normalization have for ``grad_output``, the input and the weight.
-
-    Args:
-        grad: of the gradients for the input, the weight and the bias, the last two in shapes that broadcast.
-        weight: in such a shape, too; so that its gradient has to be summed yet.
-        normal, divisor: the normalized input, and what it was divided by; None where that is a constant.
-        projected: what gives the gradient for the input, of one for the result and of a weight.
-    """
-    # The incoming gradients are c, cw and cb; P(v) = v - mean(v) - y * mean(v * y) projects, and g is the weighted
-    # grad_output.  The first of the outputs is P(g) / s, whose derivative by the input is the sum that is divided by
-    # s^2.
-    of_input, of_weight, of_bias = grad
-    for_grad, for_input, for_weight = [], [], None
-    if of_input is not None:
-        slope = projected(of_input)
-        for_grad.append(slope if weight is None else mul(slope, weight))
-        for_weight = mul(grad_output, slope)
-        if divisor is not None:
-            scaled = grad_output if weight is None else mul(grad_output, weight)
-            outer, inner = [mean_dims(mul(v, normal), dims, True) for v in (of_input, scaled)]
-            project_grad, project_scaled = mul(slope, divisor), mul(projected(scaled), divisor)
-            curved = mul(normal, mean_dims(mul(project_grad, scaled), dims, True))
-            total = add(curved, add(mul(project_grad, inner), mul(project_scaled, outer)))
-            for_input.append(neg(div(total, mul(divisor, divisor))))
-    if of_weight is not None:
-        for_grad.append(mul(normal, of_weight))
-        for_input.append(projected(grad_output, of_weight))
-    if of_bias is not None:
-        for_grad.append(expand_op(of_bias, grad_output._layout.shape))
-    return functools.reduce(add, for_grad), functools.reduce(add, for_input) if for_input else None, for_weight
+def projected(grad: Tensor, normal: Tensor, divisor: Tensor, dims: tuple[int, ...]) -> Tensor:
+    """``(grad - mean(grad) - normal * mean(grad * normal)) / divisor``: the gradient for what was ``standardized``."""
+    along = mul(normal, mean_dims(mul(grad, normal), dims, True))
+    return div(sub(sub(grad, mean_dims(grad, dims, True)), along), divisor)
 
 
 @functools.lru_cache(maxsize=1024)
