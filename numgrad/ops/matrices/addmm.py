@@ -13,12 +13,13 @@ from typing import Any
 from ... import devices
 from ..._layout import Layout, layout_of, numel, output_strides
 from ..._tensor import Tensor, tensor_of
-from ..._types import bool_, dtype
+from ..._types import bool_
 from ...autograd.grad_mode import GRAD, ORDINARY, state
 from ..arguments import checked
 from ..copying import convert, row_reader
 from ..dispatch import caller, perform
 from ..entries import Entry
+from ..fused import fused_launcher
 from ..new import filled_of
 from ..numbers import NUMBERS
 from ..one_device import check_one_device
@@ -85,20 +86,10 @@ def _combining(operands: dict[str, Layout], out: Layout, into: bool = True) -> t
 
     @functools.cache
     def combine(function: Any) -> Callable[..., Any]:
-        given = [operands.get(name) for name in parameters(function)]
-        return devices.pointwise_launcher(_program(function, kind, number), given, [out], into)
+        given = [operands.get(name, number) for name in parameters(function)]
+        return fused_launcher("addmm", function, given, out, into)
 
     return number, combine
-
-
-@functools.cache
-def _program(function: Any, kind: dtype, number: type) -> devices.Program:
-    operands = tuple([
-        devices.Operand(name, devices.number_type(number), scalar=True) if name in ("beta", "alpha")
-        else devices.Operand(name, kind.numpy)
-        for name in parameters(function)
-    ])
-    return devices.Program("addmm" + function.__name__, kind.numpy, operands, (("out", kind.numpy),), (function,))
 
 
 def _added(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
+from numgrad_kernels.scalar import sqrt
 
-from ... import devices
 from ..._layout import Layout, layout_of, numel
 from ..._tensor import Tensor, tensor_of
 from ..._types import float32
@@ -16,15 +14,14 @@ from ...autograd.grad_mode import no_grad
 from ..arguments import checked
 from ..composition import differentiated_as
 from ..copying import clone, copier
+from ..fused import fused_launcher
 from ..one_device import check_one_device
 from ..operands import not_implemented
 from ..planned import planned
-from ..pointwise.arithmetic import add, mul, sub
-from ..pointwise.special import rsqrt
+from ..pointwise.arithmetic import mul, sub
 from ..reductions.axes import Prepared, axis_launcher
 from ..reductions.sums import sum_dims
 from ..shapes.views import reshape
-from ..table import parameters
 from .normalization import projected, standardized
 from .reducing import refuse_gradient
 
@@ -46,8 +43,8 @@ def batch_norm_op(
     """
     _check(input, training, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     each, out = layout_of(input.type, input.shape[1:2]), layout_of(input.type, input.shape)
-    shifted, invert = add.op.launcher([each, float], each), rsqrt.op.launcher([each], each)
-    normalize = _launcher(_normalized, out, input, each, each, weight, bias)
+    invert = fused_launcher("batch_norm", _inverse, [each, float], each)
+    normalize = _launcher(_normalized, out, input, each, each, weight or 1.0, bias or 0.0)
     moments = axis_launcher("variance_axis", input, _dims(input), 0, False) if training else None
     copies = [copier(one, each) for one in (running_mean, running_var) if one is not None]
 
@@ -56,7 +53,7 @@ def batch_norm_op(
             variance, mean = moments(input)
         else:
             mean, variance = [copy(one) for copy, one in zip(copies, running, strict=True)]
-        scale = invert(tensor_of(each, shifted(tensor_of(each, variance), eps)))
+        scale = invert(tensor_of(each, variance), eps)
         return normalize(input, tensor_of(each, mean), tensor_of(each, scale), weight, bias), mean, scale, variance
 
     return (out, each, each, each), launch
@@ -85,7 +82,7 @@ def batch_norm_backward(
     summed = [axis_launcher("fold_axis", one, _dims(input), "sum", input.type) for one in (out, grad_output)]
     share = each.size / input.size if training and input.size else 0.0
     average = mul.op.launcher([each, float], each)
-    slope = _launcher(_slope if training else _scaled, out, *given, weight, each, each)
+    slope = _launcher(_slope if training else _scaled, out, *given, weight or 1.0, each, each)
 
     def launch(grad: Tensor, input: Tensor, weight: Any, *statistics: Tensor) -> Any:
         terms = grad, input, *statistics
@@ -120,6 +117,10 @@ def _dims(input: Layout) -> tuple[int, ...]:
 # -- what is done with each element -------------------------------------------------------------------------------
 
 
+def _inverse(variance, eps):
+    return 1 / sqrt(variance + eps)
+
+
 def _normalized(input, mean, scale, weight, bias):
     return (input - mean) * scale * weight + bias
 
@@ -136,25 +137,16 @@ def _scaled(grad, input, mean, scale, weight, shift, tilt):
     return grad * scale * weight
 
 
-def _launcher(function: Callable[..., Any], out: Layout, *given: Layout | None) -> Callable[..., Any]:
-    """What computes a function of elements and of what belongs to their channels; a weight or bias may be None."""
+def _launcher(function: Callable[..., Any], out: Layout, *given: Layout | float) -> Callable[..., Any]:
+    """What computes a function of elements and of what belongs to their channels."""
     behind = len(out.shape) - 2
-    there = tuple([own is not None for own in given])
-    layouts = [
-        own if len(own.shape) > 1 else layout_of(own.type, (*own.shape, *(1,) * behind), (*own.strides, *(0,) * behind))
-        for own in given if own is not None
+    operands = [
+        layout_of(own.type, (*own.shape, *(1,) * behind), (*own.strides, *(0,) * behind))
+        if isinstance(own, Layout) and len(own.shape) == 1 else own
+        for own in given
     ]
-    compute = devices.pointwise_launcher(_program(function, out.type.numpy, there), layouts, [out])
+    compute = fused_launcher("batch_norm", function, operands, out)
     return lambda *tensors: compute(*[tensor for tensor in tensors if tensor is not None])
-
-
-@functools.cache
-def _program(function: Callable[..., Any], kind: np.dtype, there: tuple[bool, ...]) -> devices.Program:
-    operands = tuple([
-        devices.Operand(name, kind) if given else devices.Operand(name, constant=float(name == "weight"))
-        for name, given in zip(parameters(function), there, strict=True)
-    ])
-    return devices.Program(f"batch_norm{function.__name__}", kind, operands, (("out", kind),), (function,))
 
 
 # -- the public function ------------------------------------------------------------------------------------------

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from numgrad_kernels import scalar
 
-from ... import devices
 from ..._layout import Layout, layout_of, normal_dims, numel
 from ..._tensor import Tensor, tensor_of
-from ..._types import dtype, get_default_dtype, int64, real_of, tensor_type, to_dtype
+from ..._types import get_default_dtype, int64, real_of, tensor_type, to_dtype
 from ..arguments import ALL, Dims, DType
 from ..copying import convert
+from ..fused import fused_launcher
 from ..lookup import lookup
 from ..operands import not_implemented
 from ..operation import operation
@@ -67,7 +66,7 @@ def _complex_moments(
     part = layout_of(kind, input.shape, tuple([2 * step for step in input.strides]))
     spread = layout_of(kind, reduced_shape(input.shape, dims, keepdim))
     of_part = axis_launcher("variance_axis", part, dims, correction, False)
-    join = devices.pointwise_launcher(_joined(kind.dtype, root), [spread, spread], [spread])
+    join = fused_launcher("variances", _root_of_parts if root else _sum_of_parts, [spread, spread], spread)
     mean, of_all = mean_dims.prepare(input, dims, keepdim)
 
     def launch(tensor: Tensor) -> Any:
@@ -84,13 +83,6 @@ def _sum_of_parts(real, imag):
 
 def _root_of_parts(real, imag):
     return scalar.sqrt(real + imag)
-
-
-@functools.cache
-def _joined(kind: dtype, root: bool) -> devices.Program:
-    operands = devices.Operand("real", kind.numpy), devices.Operand("imag", kind.numpy)
-    rule = _root_of_parts if root else _sum_of_parts
-    return devices.Program("joined_variances", kind.numpy, operands, (("out", kind.numpy),), (rule,))
 
 
 def _var_gradient(grad: Tensor, input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
