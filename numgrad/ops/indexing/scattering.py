@@ -11,11 +11,11 @@ import numpy as np
 
 from ... import devices
 from ..._layout import Layout, layout_of, normal_dim
-from ..._tensor import Tensor, tensor_of
+from ..._tensor import Tensor
 from ..._types import bool_, dtype
+from ...autograd.grad_mode import no_grad
 from ..arguments import checked
 from ..copying import convert
-from ..examples import each
 from ..lookup import lookup
 from ..new import filled_of
 from ..operands import not_implemented
@@ -84,42 +84,19 @@ def scatter_reduce_op(
     identity = _identity(input.type.dtype, reduce)
     clear = None if include_self else scatterer(input, index, None, dim, "set")
     combine = scatterer(input, index, src, dim, {"sum": "add", "mean": "add", "prod": "multiply"}.get(reduce, reduce))
-    divide = _divider(input, index, dim, include_self) if reduce == "mean" else None
+    kind = input.type.dtype
+    op = (div if kind.is_floating_point or kind.is_complex else floor_quotient).op
+    divide = op.launcher([input, layout_of(input.type, input.shape)], input, into=True) if reduce == "mean" else None
 
     def launch(input: Tensor, index: Tensor, src: Tensor, target: Tensor) -> None:
         if clear is not None:
             clear(target, index, identity)
         combine(target, index, src)
         if divide is not None:
-            divide(target, index)
+            with no_grad():
+                divide(target, _counts(input, index, dim, include_self), target)
 
     return launch
-
-
-def _divider(input: Layout, index: Layout, dim: int, include_self: bool) -> Callable[[Tensor, Tensor], None]:
-    """What divides sums by how many elements each is of; integers are rounded down."""
-    counts, count = _counter(input, index, dim, include_self)
-    kind = input.type.dtype
-    op = (div if kind.is_floating_point or kind.is_complex else floor_quotient).op
-    divide = op.launcher([input, counts], input, into=True)
-    return lambda target, index: divide(target, tensor_of(counts, count(index)), target)
-
-
-def _counter(input: Layout, index: Layout, dim: int, include_self: bool) -> tuple[Layout, Callable[[Tensor], Any]]:
-    """How many elements each one of the result is the mean of, 1 where it is of none: the layout, and what counts."""
-    layout = layout_of(input.type, input.shape)
-    clear = None if include_self else scatterer(layout, index, None, dim, "set")
-    add = scatterer(layout, index, None, dim, "add")
-
-    def count(index: Tensor) -> Any:
-        memory = devices.filled(layout.shape, 1, layout.type)
-        counts = tensor_of(layout, memory)
-        if clear is not None:
-            clear(counts, index, 0)
-        add(counts, index, 1)
-        return memory
-
-    return layout, count
 
 
 def _identity(own: dtype, reduce: str) -> Any:
@@ -134,11 +111,10 @@ def _identity(own: dtype, reduce: str) -> Any:
     return np.iinfo(kind).min if reduce == "amax" else np.iinfo(kind).max
 
 
-@each
 def _counts(like: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
     """How many elements each one of the result is the mean of; 1 where it is of none."""
-    layout, count = _counter(like._layout, index._layout, dim, include_self)
-    return tensor_of(layout, count(index))
+    own, given = [filled_of(one._layout.shape, 1, like._layout.type) for one in (like, index)]
+    return scatter_add_op(_without_self(own, index, dim, include_self), index, given, dim)
 
 
 def _without_self(grad: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
