@@ -9,7 +9,6 @@ import numpy as np
 
 from ._device import CPU
 from ._layout import numel
-from ._plotting import read_only, wanted_for_a_picture
 from .autograd.grad_mode import GRAD, state
 from .devices.rows import DeviceRow
 
@@ -86,7 +85,7 @@ class Conversions:
         return self._array()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = read_only(self._array()) if self.requires_grad and wanted_for_a_picture() else self.numpy()
+        array = self.numpy()
         if dtype is None or np.dtype(dtype) == array.dtype:
             return array.copy() if copy else array
         if copy is False:

@@ -5,8 +5,7 @@ What a call does is decided in this order:
 1. Numgrad has an operation for the function and its arguments: it is called, and gradients flow.  The result is a
    tensor with numgrad's (that is, PyTorch's) dtypes.
 2. The function's answer has no derivative (``np.shape``, ``np.allclose`` ...), or no tensor among the arguments
-   requires a gradient, or the call comes from a library that draws (see ``_plotting``): NumPy computes on the tensors'
-   elements, which it may not overwrite, and the result is NumPy's.
+   requires a gradient: NumPy computes on the tensors' elements, which it may not overwrite, and the result is NumPy's.
 3. Otherwise a gradient would be lost: TypeError.
 
 No function of NumPy's writes to a tensor.
@@ -21,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from ._plotting import read_only, wanted_for_a_picture
 from ._tensor import Tensor
 from ._types import get_default_dtype
 from .ops.creation.from_data import from_array, tensor
@@ -330,12 +328,14 @@ def _by_numpy(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -
 
     def elements(value: Any) -> Any:
         if isinstance(value, Tensor):
-            if value.requires_grad and not lossless and not wanted_for_a_picture():
+            if value.requires_grad and not lossless:
                 raise TypeError(
                     f"numpy.{name}() cannot pass on the gradient of a tensor (shape {list(value.shape)}) that requires "
                     "one: numgrad has no operation for it, or not for these arguments. Give it tensor.detach().numpy()"
                 )
-            return read_only(value._array())
+            array = value._array().view()
+            array.flags.writeable = False
+            return array
         if isinstance(value, list | tuple):
             items = [elements(item) for item in value]
             return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)

@@ -11,7 +11,6 @@ from ._conversions import Conversions
 from ._description import Description
 from ._gradient_hooks import GradientHooks
 from ._layout import Layout, layout_of, overlaps_itself
-from ._plotting import wanted_for_a_picture
 from ._rich import shown_by
 from ._text import text_of
 from ._types import TensorType
@@ -335,7 +334,7 @@ class Tensor(Description, Conversions, GradientHooks):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         node = self.grad_fn
-        if node is not None and not wanted_for_a_picture():
+        if node is not None:
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
                 f"moment; this one was made by {node.name()}. Use tensor.detach() first."
