@@ -347,7 +347,7 @@ class _Reader:
             raise ValueError(f"a tensor of shape {shape} and strides {strides} reaches beyond what is stored")
         if not own or is_contiguous(shape, strides):
             return strided(row, shape, strides, offset, type)
-        placed = strided(devices.empty((_span(shape, strides),), type), shape, strides, 0, type)
+        placed = strided(type.backend.empty((_span(shape, strides),), type), shape, strides, 0, type)
         return placed.copy_(strided(row, shape, contiguous_strides(shape), 0, type))
 
     def _row(self, name: str, type: TensorType) -> Any:

@@ -6,6 +6,8 @@ import functools
 import threading
 from typing import Any
 
+from .devices import begin_cuda
+
 __all__ = ["CPU", "device", "get_default_device", "numbered", "set_default_device", "to_device"]
 
 
@@ -155,8 +157,6 @@ def numbered(named: device) -> device:
     """
     if named.type == "cpu":
         return CPU
-    from .devices import begin_cuda  # only then: few programs use GPUs
-
     runtime = begin_cuda().runtime
     index = runtime.current_device() if named.index is None else named.index
     if index not in _gpus:

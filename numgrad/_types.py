@@ -9,6 +9,7 @@ import numpy as np
 
 from ._device import CPU, device, numbered, to_device
 from ._rich import shown_by
+from .devices import begin_cuda, cpu
 
 __all__ = [
     "Size",
@@ -244,21 +245,23 @@ class layout:  # noqa: N801 - PyTorch's name
 strided = layout()
 
 
-#: What stands for the CPU among the numbers of GPUs.
-HOST = -1
-
-
 class TensorType:
-    """A dtype on a device, one object for each pair: what must agree for two tensors to share a kernel."""
+    """A dtype on a device, one object for each pair: what must agree for two tensors to share a kernel.
 
-    __slots__ = ("device", "dtype", "name", "numpy", "place")
+    Attributes:
+        backend: the package of ``devices`` that computes on this device, ``cpu`` or ``cuda``.
+        numpy: the dtype as NumPy's.
+        name: such as "torch.FloatTensor".
+    """
+
+    __slots__ = ("backend", "device", "dtype", "name", "numpy")
 
     _all: ClassVar[dict[tuple[dtype, str, int | None], TensorType]] = {}
 
     def __init__(self, dtype: dtype, device: device):
         self.dtype = dtype
         self.device = device
-        self.place = HOST if device.type == "cpu" else device.index
+        self.backend = cpu if device.type == "cpu" else begin_cuda()
         self.numpy = dtype.numpy
         self.name = f"torch.{'' if device.type == 'cpu' else device.type + '.'}{dtype.legacy}Tensor"
 

@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 
-from .. import devices
+from ..devices import cpu
 from .generator import Generator
 
 __all__ = ["MersenneTwister"]
@@ -110,13 +110,13 @@ class MersenneTwister(Generator, kind="cpu"):
         order = np.arange(size)
         with self._lock:
             draws = self._draws(max(size - 1, 0))
-        devices.shuffle(draws, order)
+        cpu.shuffle(draws, order)
         return order
 
     def _draws(self, size: int) -> np.ndarray:
         """The next 32-bit numbers, as a new uint64 array."""
         draws = np.empty(size, _WORD)
-        devices.draw(self._state, draws)
+        cpu.draw(self._state, draws)
         return draws
 
     def _draws64(self, size: int) -> np.ndarray:
@@ -159,7 +159,7 @@ class MersenneTwister(Generator, kind="cpu"):
             self._spare[:] = spare, bool(waits)
 
     def _fill_uniform(self, out: np.ndarray, low: float, high: float) -> None:
-        run = devices.random_kernel("uniform", out.dtype).entry
+        run = cpu.random_kernel("uniform", out.dtype).entry
         draws_each = out.itemsize // 4
         if out.size <= _CHUNK:
             run(self._state, np.empty(out.size * draws_each, _WORD), low, high, out)
@@ -169,7 +169,7 @@ class MersenneTwister(Generator, kind="cpu"):
             run(self._state, np.empty(part.size * draws_each, _WORD), low, high, part)
 
     def _fill_normal(self, out: np.ndarray, mean: float, std: float) -> None:
-        kernel = devices.random_kernel("normal", out.dtype).entry
+        kernel = cpu.random_kernel("normal", out.dtype).entry
         for start in range(0, out.size, _CHUNK):
             part = out[start : start + _CHUNK]
             self._fill_uniform(part, 0.0, 1.0)
@@ -183,7 +183,7 @@ class MersenneTwister(Generator, kind="cpu"):
         """Normals in pairs; one that is left over waits for the next call, whatever its dtype."""
         pairs = (out.size - int(self._spare[1]) + 1) // 2
         draws = np.empty(4 * pairs, _WORD)
-        devices.random_kernel("normal_pairs", out.dtype).entry(self._state, draws, self._spare, mean, std, out)
+        cpu.random_kernel("normal_pairs", out.dtype).entry(self._state, draws, self._spare, mean, std, out)
 
 
 def _empty(size: int, dtype: np.dtype) -> np.ndarray:

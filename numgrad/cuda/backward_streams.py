@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .._types import HOST
 from ..autograd.grad_mode import STREAMS, state
 from ..autograd.operations import operations
 from ..devices import begin_cuda
@@ -42,8 +41,8 @@ class BackwardStreams:
         before: dict[int, Any] = {}
         try:
             for node in nodes:
-                device = HOST if node.layout.type is None else node.layout.type.place
-                if device != HOST:
+                device = None if node.layout.type is None else node.layout.type.device.index
+                if device is not None:
                     attached = node.attached
                     noted = None if attached is None or attached.streams is None else attached.streams.get(device)
                     here = streams.stream(device)

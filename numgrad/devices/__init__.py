@@ -1,6 +1,7 @@
 """The only importer of kernels: allocates memory, chooses the kernel, launches it.
 
-What an operation needs of a device is one function here, the CPU's or the GPU's: see ``choosing.py``.
+A device's backend is the package ``cpu`` or ``cuda``: what operations ask of a device is a function of both, by the
+same name, and ``TensorType.backend`` is the one to ask.  What concerns no device is a function of this package.
 """
 
 from numgrad_kernels import libm as libm
@@ -10,17 +11,26 @@ from numgrad_kernels.pointwise import Program as Program
 from numgrad_kernels.store import Kernel as Kernel
 from numgrad_kernels.store import compiled_kernels as compiled_kernels
 
+from . import cpu as cpu
 from . import launches as launches
-from .choosing import begin_cuda as begin_cuda
-from .choosing import cuda_in_use as cuda_in_use
-from .choosing import gpu_count as gpu_count
-from .choosing import gpu_driver as gpu_driver
-from .choosing import gpu_driver_version as gpu_driver_version
-from .choosing import gpu_ptx as gpu_ptx
 from .compiling import kernel_listeners as kernel_listeners
-from .cpu import *  # noqa: F403
+from .cpu.indexing import OutOfBoundsError as OutOfBoundsError
+from .cpu.indexing import Steps as Steps
+from .cpu.indexing import check_sizes as check_sizes
+from .cpu.indexing import check_values as check_values
+from .cpu.launching import filler as filler
+from .cpu.pointwise import NUMBERS as NUMBERS
+from .cpu.pointwise import number_type as number_type
+from .cpu.pointwise import row_adder as row_adder
+from .cpu.products import blas_name as blas_name
 from .cuda_text import cuda_text as cuda_text
 from .cuda_text import ptx as ptx
+from .gpus import begin_cuda as begin_cuda
+from .gpus import cuda_in_use as cuda_in_use
+from .gpus import gpu_count as gpu_count
+from .gpus import gpu_driver as gpu_driver
+from .gpus import gpu_driver_version as gpu_driver_version
+from .gpus import gpu_ptx as gpu_ptx
 from .host_functions import *  # noqa: F403
 from .memory import check_countable as check_countable
 from .memory import from_numpy as from_numpy

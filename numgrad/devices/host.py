@@ -18,9 +18,7 @@ from typing import Any
 import numpy as np
 
 from .._layout import Layout
-from .._types import HOST
 from . import cpu
-from .choosing import begin_cuda
 from .launches import by_numpy
 from .moving import moved
 
@@ -45,8 +43,7 @@ class HostFunction:
 
         ``arguments`` are those of the operation, layouts in the place of tensors; the operands stand at ``positions``.
         """
-        device = (out[0] if out.__class__ is tuple else out).type
-        own = getattr(cpu if device.place == HOST else begin_cuda(), self.name, None)
+        own = getattr((out[0] if out.__class__ is tuple else out).type.backend, self.name, None)
         if own is not None:
             return own(out, *arguments)
 

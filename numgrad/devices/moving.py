@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .choosing import begin_cuda, cuda_in_use
+from .gpus import begin_cuda, cuda_in_use
 from .rows import DeviceRow, waited
 
 __all__ = ["is_pinned", "moved", "overwrite", "pinned"]

@@ -117,6 +117,6 @@ class DeviceRow:
 
 
 def _unpickled(array: np.ndarray, device: int) -> DeviceRow:
-    from .choosing import begin_cuda  # which imports this module
+    from .gpus import begin_cuda  # which imports this module
 
     return begin_cuda().row_from(array, device)

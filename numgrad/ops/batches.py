@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from .. import devices
 from .._layout import contiguous_strides, layout_of, numel
 from .._tensor import Tensor, fresh, strided
 from .._types import TensorType
@@ -350,7 +349,7 @@ def _zeros(
             whole = _zeros(others, (size, *shape), (extent, *strides), size * extent, type, level.outer)
             return mapped(level, whole)
         level = level.outer
-    return strided(devices.zeros((extent,), type), shape, strides, 0, type)
+    return strided(type.backend.zeros((extent,), type), shape, strides, 0, type)
 
 
 def like_examples(input: Any, made: Tensor) -> Tensor:
@@ -370,4 +369,4 @@ def empty_beside(others: Sequence[Any], shape: tuple[int, ...], type: TensorType
     """A new tensor to be filled with values computed from ``others``."""
     if state.mode & LEVELS and any(map(is_batched, others)):
         return zeros_beside(others, shape, type)
-    return fresh(devices.empty(shape, type), shape, type)
+    return fresh(type.backend.empty(shape, type), shape, type)

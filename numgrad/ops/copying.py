@@ -105,7 +105,7 @@ _clone = unary(clone_op)
 
 def repeated_zero(shape: tuple[int, ...], type: TensorType) -> Tensor:
     """Zeros that take the memory of one, for operations that work on a copy: to make it then costs one pass."""
-    return strided(devices.zeros((), type), shape, (0,) * len(shape), 0, type)
+    return strided(type.backend.zeros((), type), shape, (0,) * len(shape), 0, type)
 
 
 def row_of(tensor: Tensor) -> Any:
@@ -135,7 +135,7 @@ def row_reader(layout: Layout | None, kind: dtype | None = None) -> Callable[[An
     size, own = layout.size, layout.type.dtype
     if not layout.contiguous or kind not in (None, own):
         row = layout_of(tensor_type(kind or own, layout.type.device), layout.shape)
-        return devices.pointwise_launcher(copy_program(own, kind or own), [layout], [row])
+        return row.type.backend.pointwise_launcher(copy_program(own, kind or own), [layout], [row])
 
     def read(tensor: Tensor) -> Any:
         storage = tensor._storage
@@ -146,7 +146,7 @@ def row_reader(layout: Layout | None, kind: dtype | None = None) -> Callable[[An
 
 def writer(source: Layout, target: Layout) -> Callable[[Tensor, Tensor], Any]:
     """What overwrites a tensor of the layout ``target``, its second argument, with one of ``source``, its first."""
-    return devices.copy_launcher(copy_program(source.type.dtype, target.type.dtype), source, target)
+    return target.type.backend.copy_launcher(copy_program(source.type.dtype, target.type.dtype), source, target)
 
 
 #: What overwrites tensors of one layout with those of another, or with numbers of a class.
@@ -160,8 +160,8 @@ def filling(target: Layout, number: type) -> Entry:
     """
     entry = writers.find((target, number))
     if entry is None:
-        kind = target.type.dtype
-        launch = devices.pointwise_launcher(devices.filler(number, kind.numpy), [None], [target], into=True)
+        type, kind = target.type, target.type.dtype
+        launch = type.backend.pointwise_launcher(devices.filler(number, kind.numpy), [None], [target], into=True)
         limits = None if number is complex else bounds(number, kind)
         entry = writers.add((target, number), Entry(None, launch, target, False, limits))
     return entry
@@ -195,7 +195,7 @@ def assembler(
 
     ``parts`` are the layouts of the tensors and of the parts, and the starts; None stands for a tensor left out.
     """
-    empty = devices.memory_launcher(out, zeroed)
+    empty = out.type.backend.memory_launcher(out, zeroed)
     writers = [None if part is None else (writer(part[0], part[1]), *part[1:]) for part in parts]
 
     def launch(*tensors: Tensor) -> Any:
@@ -218,7 +218,7 @@ def copier(source: Layout, target: Layout) -> Callable[[Tensor], Any]:
         return lambda tensor: read(tensor).copy()
     program = copy_program(source.type.dtype, kind.dtype)
     if target.size < STRETCHES_FROM:
-        return devices.pointwise_launcher(program, [source], [target])
+        return kind.backend.pointwise_launcher(program, [source], [target])
 
     return assembler(target, [(source, target, 0)])
 

@@ -218,7 +218,7 @@ class Pointwise(Op):
         """What computes it of operands of these layouts, or numbers of these classes; in the dtype of the first."""
         kinds = [own.type.numpy if isinstance(own, Layout) else own for own in given]
         program = self.program(kinds, self.statics, compute or given[0].type.dtype, out.type.dtype)
-        return devices.pointwise_launcher(program, given, [out], into)
+        return out.type.backend.pointwise_launcher(program, given, [out], into)
 
     def run(self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None = None) -> Tensor:
         """Compute, into a new tensor or in place into ``into``, and record."""
@@ -323,10 +323,11 @@ class Pointwise(Op):
                 raise outgrown(out.shape, shape)
             if kind.category > out.type.dtype.category:
                 raise not_cast(kind, out.type.dtype)
+            common_device(given, out)
         program = self.program(kinds_passed(given, out), statics, compute, out.type.dtype)
         passed = tuple([i.name for i in program.arguments if i.name in self.statics]) if self.statics else ()
         types = [own.type if isinstance(own, Layout) else None for own in given]
-        launch = devices.pointwise_launcher(program, [*given, *[None] * len(passed)], [out], into is not None)
+        launch = out.type.backend.pointwise_launcher(program, [*given, *[None] * len(passed)], [out], into is not None)
         if compute.kind in "bi":
             if statics is not self.statics:
                 check_statics(statics.items(), compute)

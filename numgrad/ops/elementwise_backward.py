@@ -107,7 +107,7 @@ class PointwiseRecipe(Recipe):
         strides = new_layout(given, shape, gradient._layout.type).strides
         outs = [layout_of(type, shape, strides) for type in types]
         program = self.rules.program(kinds_passed(given, outs[0]), self.compute, [type.dtype for type in types])
-        launch = devices.pointwise_launcher(program, given, outs)
+        launch = outs[0].type.backend.pointwise_launcher(program, given, outs)
         if len(self.launches) >= _MOST_LAUNCHES:
             self.launches.clear()
         found = self.launches[key] = launch, outs
@@ -232,7 +232,7 @@ def as_gradient(result: Any, gradient: Tensor) -> Tensor:
     if is_batched(gradient):  # a tangent may be overwritten with what differs among the examples
         return zeros_beside((gradient,), layout.shape, layout.type)
     own = new_layout([layout], layout.shape, layout.type)
-    return strided(devices.zeros(own.shape, own.type), own.shape, own.strides, 0, own.type)
+    return strided(own.type.backend.zeros(own.shape, own.type), own.shape, own.strides, 0, own.type)
 
 
 class _Probe:

@@ -14,7 +14,6 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import devices
 from .._layout import broadcast_shapes, outgrown, overlaps_itself
 from .._tensor import Tensor, strided
 from .._types import TensorType, tensor_type
@@ -235,8 +234,9 @@ def laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
         return tangent
     if is_mapped(tensor) or is_mapped(tangent):
         return copy_(zeros_beside((tensor, tangent), shape, tangent._layout.type, strides), tangent)
-    storage = devices.zeros((len(tensor._storage),), tangent._layout.type)
-    laid_out = strided(storage, shape, strides, tensor._offset, tangent._layout.type)
+    type = tangent._layout.type
+    storage = type.backend.zeros((len(tensor._storage),), type)
+    laid_out = strided(storage, shape, strides, tensor._offset, type)
     return copy_(laid_out, tangent)
 
 

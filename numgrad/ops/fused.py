@@ -28,7 +28,7 @@ def fused_launcher(
     kinds = tuple([own.type.numpy if isinstance(own, Layout) else own for own in given])
     program = _program(name + function.__name__, function, out.type.numpy, kinds)
     operands = [own for own in given if not isinstance(own, float)]
-    return devices.pointwise_launcher(program, operands, [out], into)
+    return out.type.backend.pointwise_launcher(program, operands, [out], into)
 
 
 @functools.cache

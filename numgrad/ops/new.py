@@ -14,17 +14,17 @@ __all__ = ["empty_of", "filled_of", "from_row", "zeros_of"]
 
 def empty_of(shape: tuple[int, ...], type: TensorType) -> Tensor:
     """A tensor on uninitialised memory."""
-    return fresh(devices.empty(shape, type), shape, type)
+    return fresh(type.backend.empty(shape, type), shape, type)
 
 
 def zeros_of(shape: tuple[int, ...], type: TensorType) -> Tensor:
     """A tensor of zeros."""
-    return fresh(devices.zeros(shape, type), shape, type)
+    return fresh(type.backend.zeros(shape, type), shape, type)
 
 
 def filled_of(shape: tuple[int, ...], value: Any, type: TensorType) -> Tensor:
     """A tensor that repeats a number, which its dtype can hold."""
-    return fresh(devices.filled(shape, value, type), shape, type)
+    return fresh(type.backend.filled(shape, value, type), shape, type)
 
 
 def from_row(row: Any, shape: tuple[int, ...], type: TensorType) -> Tensor:

@@ -15,9 +15,9 @@ def check_one_device(*tensors: Tensor | Layout | None) -> None:
         RuntimeError: they do not; the message is PyTorch's.
     """
     layouts = [one if isinstance(one, Layout) else one._layout for one in tensors if one is not None]
-    places = sorted({str(layout.type.device) for layout in layouts}, reverse=True)
-    if len(places) > 1:
+    found = {layout.type.device for layout in layouts}
+    if len(found) > 1:
+        first, second, *_ = sorted(map(str, found), reverse=True)
         raise RuntimeError(
-            f"Expected all tensors to be on the same device, but found at least two devices, {places[0]} and "
-            f"{places[1]}!"
+            f"Expected all tensors to be on the same device, but found at least two devices, {first} and {second}!"
         )

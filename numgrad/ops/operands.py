@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from .. import devices
+from .._device import CPU
 from .._layout import Layout, broadcast_shapes, layout_of, output_strides
 from .._tensor import Tensor, check_in_place
 from .._types import device, dtype
 from .arguments import wrong_kind
 from .numbers import NUMBERS, check_fits, plain_number
+from .one_device import check_one_device
 from .sharing import check_overlap
 from .table import Op, public_functions
 
@@ -55,28 +57,18 @@ def common_shape(given: Sequence[Any]) -> tuple[int, ...]:
     return first if all(shape == first for shape in shapes) else broadcast_shapes(*shapes)
 
 
-def common_device(given: Sequence[Any]) -> device:
-    """The device that pointwise operations on tensors of these layouts run on: 0-d ones of the CPU may stand beside
-    others.
+def common_device(given: Sequence[Any], into: Layout | None = None) -> device:
+    """The device that pointwise operations on tensors of these layouts run on, and that a target lies on.
+
+    0-d ones of the CPU may stand beside others.
 
     Raises:
         RuntimeError: they are on several.
     """
     layouts = [own for own in given if own.__class__ is Layout]
-    place = layouts[0].type.device
-    for own in layouts:
-        other = own.type.device
-        if other is not place and other != place:
-            if place.type == "cpu" and not any(each.shape for each in layouts if each.type.device.type == "cpu"):
-                place = other
-            elif other.type != "cpu" or own.shape:
-                raise RuntimeError(
-                    f"Expected all tensors to be on the same device, but found at least two devices, {other} and "
-                    f"{place}!" if place.type == "cpu" else
-                    f"Expected all tensors to be on the same device, but found at least two devices, {place} and "
-                    f"{other}!"
-                )
-    return place
+    bound = [own for own in layouts if own.shape or own.type.device is not CPU] or layouts
+    check_one_device(*bound, into)
+    return bound[0].type.device
 
 
 def kinds_passed(given: Sequence[Any], out: Layout) -> tuple[Any, ...]:

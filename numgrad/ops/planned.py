@@ -33,6 +33,7 @@ from .arguments import declared_arguments, defaults
 from .dispatch import change, perform, result_of
 from .entries import Entries, Entry
 from .numbers import NUMBERS
+from .one_device import check_one_device
 from .recipes import OUTPUT, RuleNode, RuleRecipe
 from .table import Op, enter, parameters
 from .transforms import ChangeCall, GeneralCall, transformed
@@ -63,6 +64,7 @@ class Planned(Op):
         shapes: parameters that are shapes.
         batch: how many leading dimensions of each input and result are a batch, 1 for those that need just that.
         shared: inputs in which no examples may stand.
+        anywhere: inputs that need not lie on the device of the others.
         host: what launches it, where no kernel does: then ``prepare`` returns the layout alone.
 
     It is called with positional arguments only.
@@ -100,6 +102,7 @@ class Planned(Op):
         shapes: Sequence[str] = (),
         batch: int = 0,
         shared: Sequence[str] = (),
+        anywhere: Sequence[str] = (),
         host: HostFunction | None = None,
     ):
         self.outputs = tuple(outputs)
@@ -125,6 +128,7 @@ class Planned(Op):
         #: The inputs that have an edge, their positions among the arguments, and among the operands.
         self.differentiable = tuple([name for name in self.inputs if name not in self.nondifferentiable])
         self.positions = [self.parameters.index(name) for name in self.differentiable]
+        self._beside = [self.parameters.index(name) for name in self.inputs if name not in anywhere]
         self.edge_positions = None if sequence else tuple([self.inputs.index(name) for name in self.differentiable])
         #: What gives for the arguments of a call the key of its entry, and the operands.
         self.keyed = _keying(len(self.parameters), self.operand_positions, len(numbers), sequence, key)
@@ -211,6 +215,7 @@ class Planned(Op):
         given: list[Any] = [value._layout if isinstance(value, Tensor) else value for value in args]
         if self.sequence:
             given[0] = tuple([tensor._layout for tensor in args[0]])
+        check_one_device(*given[0] if self.sequence else [given[position] for position in self._beside])
         for position in self.operand_positions:
             if given[position].__class__ in NUMBERS and not self.view:
                 given[position] = given[position].__class__

@@ -50,7 +50,8 @@ def _add_to(total: Tensor, gradient: Tensor) -> Tensor:
     if launch is None:
         if overlaps_itself(layout.shape, layout.strides):
             return pointwise.add.inplace(total, gradient)  # which says so
-        adder = devices.pointwise_launcher(devices.row_adder(layout.type.numpy), [layout, layout], [layout], into=True)
+        program = devices.row_adder(layout.type.numpy)
+        adder = layout.type.backend.pointwise_launcher(program, [layout, layout], [layout], into=True)
         launch = _adders.add(layout, adder)
     launch(total, gradient, total)
     total._counter[0] += 1
@@ -62,7 +63,7 @@ def _zeros(
 ) -> Tensor:
     if beside is not None and state.mode & LEVELS:
         return zeros_beside((beside,), shape, type, output_strides(shape, ((shape, strides),)))
-    return strided(devices.zeros(shape, type), shape, output_strides(shape, ((shape, strides),)), 0, type)
+    return strided(type.backend.zeros(shape, type), shape, output_strides(shape, ((shape, strides),)), 0, type)
 
 
 def _ones(shape: tuple[int, ...], type: Any) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .. import devices
 from .._tensor import Tensor
 from .batches import is_mapped
 
@@ -44,7 +43,7 @@ def _share(target: Tensor, source: Tensor) -> bool:
     """Whether two tensors on the same storage have elements in common."""
     low, high = _extent(target)
     start, stop = _extent(source)
-    return low < stop and start < high and devices.share_elements(target, source)
+    return low < stop and start < high and target._layout.type.backend.share_elements(target, source)
 
 
 def _extent(tensor: Tensor) -> tuple[int, int]:

@@ -7,7 +7,6 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from .. import devices
 from .._layout import contiguous_strides
 from .._tensor import Tensor, check_in_place, strided
 from .._types import TensorType, float32
@@ -172,7 +171,8 @@ class _Plan:
         self.reusable = not is_inference_mode_enabled() and all(
             one is None or one._flat is not None for tensors in operands for one in tensors
         )
-        self.table = devices.update_table(kernel, params[0]._layout.type, [param._layout.size for param in params])
+        type = params[0]._layout.type
+        self.table = type.backend.update_table(kernel, type, [param._layout.size for param in params])
         for number, column in enumerate(columns):
             self.table.place(number + (number > 0), column)
         self.columns = columns  # keeps the rows alive
@@ -266,7 +266,7 @@ def _laid_out(one: Tensor, strides: Strides) -> Tensor:
     """A copy with its elements in this order."""
     layout = one._layout
     strides = contiguous_strides(layout.shape) if strides is None else strides
-    copy = strided(devices.empty(layout.shape, layout.type), layout.shape, strides, 0, layout.type)
+    copy = strided(layout.type.backend.empty(layout.shape, layout.type), layout.shape, strides, 0, layout.type)
     write(copy, one)
     return copy
 
@@ -282,7 +282,8 @@ def _bounds(param: Tensor) -> tuple[int, int]:
     steps = [(extent - 1) * stride for extent, stride in zip(param._layout.shape, param._layout.strides, strict=True)]
     first = param._offset + sum(step for step in steps if step < 0)
     last = param._offset + sum(step for step in steps if step > 0)
-    start, size = devices.address_of(param._storage), param._layout.type.dtype.itemsize
+    type = param._layout.type
+    start, size = type.backend.address_of(param._storage), type.dtype.itemsize
     return start + first * size, start + (last + 1) * size
 
 

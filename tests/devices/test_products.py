@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 import numgrad
-from numgrad.devices import product_launcher
 from numgrad.devices.cpu import products
 from numgrad.devices.cpu import threads as thread_rules
 
 
 def matrix_product(left, right, turned=(False, False), *bias):
-    return product_launcher(left._layout, right._layout, turned)(left, right, *bias)
+    return products.product_launcher(left._layout, right._layout, turned)(left, right, *bias)
 
 
 def whole_numbers(shape, kind, seed):

@@ -68,8 +68,13 @@ def test_one_number_of_the_cpu_may_stand_beside():
     assert plain.clone().add_(tensor(1.0)).tolist() == [2, 3]
     assert numgrad.where(plain > 1, plain, tensor(0.0)).tolist() == [0, 2]
     assert (plain > tensor(1.0)).tolist() == [False, True]
-    with pytest.raises(RuntimeError, match=MIXED):
-        tensor([1.0]) * tensor(1.0, device="cuda")
+    there = tensor(1.0, device="cuda")
+    for refused in (
+        lambda: tensor([1.0]) * there, lambda: number.detach().add_(there),
+        lambda: plain.select_scatter(number, 0, 1), lambda: numgrad.block_diag(plain, number),
+    ):
+        with pytest.raises(RuntimeError, match=MIXED):
+            refused()
 
 
 def test_indices_of_the_cpu_may_stand_beside():

@@ -89,7 +89,7 @@ def row_taker(type: Any, steps: Steps, count: int, low: int) -> Callable[..., De
     """
 
     def take(storage: DeviceRow, start: int, places: DeviceRow) -> DeviceRow:
-        out = empty_row(steps.outer * count * steps.inner, type.numpy, type.place)
+        out = empty_row(steps.outer * count * steps.inner, type.numpy, type.device.index)
         if not low or not out.size:
             check_inside(places, low, steps.size)
         take_rows(storage, Places(start, steps.outer_step, places, *steps[1:]), out)

@@ -70,7 +70,8 @@ def pointwise_launcher(
     takes after the operands the tensors to write to, and returns nothing.  A tensor in the place of a scalar of the
     program is one on the CPU that has one value, which is read.
     """
-    size, shape, device = outs[0].size, outs[0].shape, outs[0].type.place or 0
+    size, shape = outs[0].size, outs[0].shape
+    device: Any = outs[0].type.device.index
     forms = [
         None if layout.__class__ is not Layout else _as_value if operand.scalar else layout
         for layout, operand in zip(operands, program.arguments, strict=True)

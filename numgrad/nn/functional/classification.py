@@ -6,7 +6,6 @@ import functools
 import math
 import warnings
 
-from ... import devices
 from ..._layout import Layout, broadcast_shapes, numel, outgrown
 from ..._tensor import Tensor
 from ..._types import int64, uint8
@@ -276,7 +275,7 @@ def binary_cross_entropy(
         raise not_implemented("binary_cross_entropy", input._layout)
     for name, tensor in (("input", input), ("target", target)):
         message = f"all elements of {name} should be between 0 and 1"
-        if devices.improbable(row_of(physical_of(tensor).detach()), message):
+        if tensor._layout.type.backend.improbable(row_of(physical_of(tensor).detach()), message):
             raise RuntimeError(f"{message} (shape {list(tensor.shape)})")
     return bce(input, target, weight if weight is None else expand(weight, input._layout.shape), reduction)
 

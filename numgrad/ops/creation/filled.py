@@ -100,10 +100,11 @@ _ZEROED, _EMPTY = "zeroed", "empty"
 @functools.lru_cache(maxsize=4096)
 def _plan(number: Any, layout: Layout) -> _Plan:
     """How a tensor of this layout is made, filled with a number of a class."""
+    type = layout.type
     if number in (_ZEROED, _EMPTY):
-        return _Plan(layout, devices.memory_launcher(layout, number == _ZEROED), 0, 0)
-    launch = devices.pointwise_launcher(devices.filler(number, layout.type.numpy), [None], [layout])
-    return _Plan(layout, launch, *((0, -1) if number is complex else bounds(number, layout.type.dtype)))
+        return _Plan(layout, type.backend.memory_launcher(layout, number == _ZEROED), 0, 0)
+    launch = type.backend.pointwise_launcher(devices.filler(number, type.numpy), [None], [layout])
+    return _Plan(layout, launch, *((0, -1) if number is complex else bounds(number, type.dtype)))
 
 
 @functools.lru_cache(maxsize=4096, typed=True)

@@ -384,7 +384,7 @@ def _bernoulli(probabilities: Tensor, source: Any, **out: Any) -> Any:
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{probabilities.dtype.legacy}'")
     message = "Expected p_in >= 0 && p_in <= 1 to be true, but got false"
     row = row_of(probabilities)
-    if devices.improbable(row, message):
+    if probabilities._layout.type.backend.improbable(row, message):
         raise RuntimeError(f"{message} (shape {list(probabilities.shape)})")
     return source.bernoulli(probabilities.numel(), row, **out)
 
@@ -398,7 +398,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -
     """
     kind = input._layout.type
     source = random.given_or_default(generator, kind.device)
-    out = {} if kind.device is CPU else {"out": devices.empty(input._layout.shape, kind)}
+    out = {} if kind.device is CPU else {"out": kind.backend.empty(input._layout.shape, kind)}
     if p is None:
         values = _bernoulli(contiguous(input.detach()), source, **out)
     else:

@@ -55,7 +55,8 @@ def arange(
             if not isinstance(value, bool | int | float):
                 raise TypeError(f"arange(): start, end and step must be numbers, not {value.__class__.__name__}")
     layout, first, apart = _range(start, end, step, dtype, numbered(to_device(device)))
-    return finished(tensor_of(layout, devices.counted(first, apart, layout.size, layout.type)), requires_grad)
+    row = layout.type.backend.counted(first, apart, layout.size, layout.type)
+    return finished(tensor_of(layout, row), requires_grad)
 
 
 @functools.lru_cache(maxsize=1024, typed=True)
@@ -106,7 +107,7 @@ def linspace(
         RuntimeError: the number of steps is negative.
     """
     start, end, type = _spaced("linspace", start, end, steps, dtype, device)
-    return finished(tensor_of(layout_of(type, (steps,)), devices.spread(start, end, steps, type)), requires_grad)
+    return finished(tensor_of(layout_of(type, (steps,)), type.backend.spread(start, end, steps, type)), requires_grad)
 
 
 def logspace(
@@ -126,7 +127,7 @@ def logspace(
     """
     start, end, type = _spaced("logspace", start, end, steps, dtype, device)
     wide = np.dtype(np.complex128 if type.dtype.is_complex else np.float64)
-    row = np.power(wide.type(base), devices.evenly_spaced(start, end, steps, wide)).astype(type.numpy)
+    row = np.power(wide.type(base), devices.cpu.evenly_spaced(start, end, steps, wide)).astype(type.numpy)
     return finished(from_row(row, (steps,), type), requires_grad)
 
 

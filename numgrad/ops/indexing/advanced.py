@@ -203,7 +203,7 @@ def _check_mask(mask: Tensor, shape: Ints, dim: int) -> None:
 
 
 def _check_bounds(index: Tensor, shape: Ints, dim: int) -> None:
-    wrong = devices.outside(row_of(physical_of(index)), -shape[dim], shape[dim])
+    wrong = index._layout.type.backend.outside(row_of(physical_of(index)), -shape[dim], shape[dim])
     if wrong is not None:
         raise _outside(devices.OutOfBoundsError(wrong, shape[dim]), (dim,))
 
@@ -219,7 +219,7 @@ def _combined(input: Tensor, given: list[tuple[Tensor, int]]) -> Selection:
     for index, dim in given:
         if index._layout.type.dtype in (bool_, uint8):
             places = physical_of(mask_places(index))
-            rows = devices.coordinates(row_of(places), index._layout.shape)
+            rows = index._layout.type.backend.coordinates(row_of(places), index._layout.shape)
             parts += [(fresh(row, places._layout.shape, places._layout.type), dim + n) for n, row in enumerate(rows)]
         else:
             parts.append((index, dim))
@@ -250,7 +250,7 @@ def _folding(indices: Sequence[Layout], sizes: Ints, dims: Ints) -> tuple[Layout
         ) from None
     layout = layout_of(tensor_type(int64, indices[0].type.device), shape)
     readers = [index_reader(expanded_layout(index, shape)) for index in indices]
-    fold = devices.index_folder(layout.size, sizes, dims, layout.type)
+    fold = layout.type.backend.index_folder(layout.size, sizes, dims, layout.type)
 
     if len(indices) == 2:
         read, other = readers

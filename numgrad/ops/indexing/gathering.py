@@ -15,7 +15,6 @@ from ..batches import aligned, expanded, physical, size_of
 from ..copying import filling, row_reader, writer
 from ..examples import each
 from ..lookup import lookup
-from ..one_device import check_one_device
 from ..operation import operation
 from ..planned import planned
 from ..pointwise.arithmetic import mul, reciprocal
@@ -95,12 +94,11 @@ def gather_op(input: Layout, index: Layout, dim: Dim, *, sparse_grad: bool = Fal
                 f"Size does not match at dimension {other} expected index {list(index.shape)} to be no larger than "
                 f"self {list(input.shape)} apart from dimension {dim}"
             )
-    check_one_device(input, index)
     part = _part(input, index.shape, dim)
     sizes = _sizes(part, index, dim)
     devices.check_sizes(index.size, index.size, part.size, *sizes[:2])
     read, read_index = row_reader(part), index_reader(index)
-    gather = devices.axis_gatherer(input.type, index.size, *sizes)
+    gather = input.type.backend.axis_gatherer(input.type, index.size, *sizes)
     return layout_of(input.type, index.shape), lambda input, index: gather(read(input), read_index(index))
 
 
@@ -116,7 +114,7 @@ def scatter_zeros(src: Layout, index: Layout, shape: tuple[int, ...], dim: int) 
     scatter = scatterer(layout, index, src, dim, "add")
 
     def launch(src: Tensor, index: Tensor) -> Any:
-        memory = devices.zeros(shape, layout.type)
+        memory = layout.type.backend.zeros(shape, layout.type)
         scatter(tensor_of(layout, memory), index, src)
         return memory
 
@@ -136,7 +134,6 @@ def scatterer(
     ``src`` has at least the index's shape, or one element, or is (None) a number; ``mode`` is "set", "add", "multiply",
     "amax" or "amin".
     """
-    check_one_device(target, index, src)
     part = _part(target, index.shape, dim)
     sizes = _sizes(part, index, dim)
     given = None if src is None else _part(src, index.shape, -1)
@@ -144,7 +141,7 @@ def scatterer(
     devices.check_sizes(count, index.size, part.size, *sizes[:2])
     values = number_row(target.type) if given is None else row_reader(given, target.type.dtype)
     read_index = index_reader(index)
-    write = devices.axis_scatterer(
+    write = target.type.backend.axis_scatterer(
         target.type, index.size, part.size, *sizes, mode, count == 1 and index.size != 1
     )
     read = row_reader(part)
@@ -299,4 +296,5 @@ def _weights(indices: Layout, count: int, type: TensorType) -> tuple[Layout, Cal
     """A column with 1 divided by how often each of ``count`` indices occurs."""
     column, counts = [layout_of(own, (count, 1)) for own in (type, tensor_type(int64, type.device))]
     invert, read = reciprocal.op.launcher([counts], column, compute=type.dtype), index_reader(indices)
-    return column, lambda indices: invert(tensor_of(counts, devices.counts(read(indices), count)))
+    count_in = type.backend.counts
+    return column, lambda indices: invert(tensor_of(counts, count_in(read(indices), count)))

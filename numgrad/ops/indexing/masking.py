@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ... import devices
 from ..._layout import Layout, all_dims, broadcast_shapes, layout_of, outgrown
 from ..._tensor import Tensor, fresh, strided, tensor_of
 from ..._types import bool_, int32, int64, tensor_type, to_device, to_dtype, uint8
@@ -46,7 +45,7 @@ def _(input, mask, value):
     return masked_fill_number(given, aligned(mask, rank), value)
 
 
-@planned("MaskedFillBackward1", inputs=["input", "mask", "value"], nondifferentiable=["mask"])
+@planned("MaskedFillBackward1", inputs=["input", "mask", "value"], nondifferentiable=["mask"], anywhere=["value"])
 def masked_fill_tensor(input: Layout, mask: Layout, value: Layout) -> Any:
     out = layout_of(input.type, broadcast_shapes(input.shape, mask.shape))
     return out, _filler(input, mask, value, out, False)
@@ -216,7 +215,7 @@ def masked_scatter_backward(grad_output: Layout, mask: Layout, shape: tuple[int,
 
     def launch(grad_output: Tensor, mask: Tensor) -> Any:
         _, picked = select(grad_output, mask)
-        row = devices.zeros(shape, layout.type)
+        row = layout.type.backend.zeros(shape, layout.type)
         if picked.size > row.size:
             raise RuntimeError(
                 f"the mask selects {picked.size} elements, more than a source of shape {list(shape)} has"
@@ -329,8 +328,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """
     layout = input._layout
     shape = layout.shape or (1,) * as_tuple
-    rows, count = devices.nonzero_rows(row_of(input.detach() if input._requires_grad else input), shape)
     type = tensor_type(int64, layout.type.device)
+    rows, count = type.backend.nonzero_rows(row_of(input.detach() if input._requires_grad else input), shape)
     if as_tuple:
         return fresh(rows, (len(shape), count), type).unbind(0)
     return strided(rows, (count, len(shape)), (1, count), 0, type)
@@ -348,7 +347,7 @@ def _triangle(name: str, row: int, col: int, offset: int, dtype: Any, device: An
             raise RuntimeError(f"{what} must be non-negative, got {size}")
     if kind not in (int32, int64):
         raise NotImplementedError(f"\"{name}\" not implemented for '{kind.legacy}'")
-    rows, count = devices.triangle_rows(row, col, offset, upper, type)
+    rows, count = type.backend.triangle_rows(row, col, offset, upper, type)
     return convert(fresh(rows, (2, count), type), kind)
 
 

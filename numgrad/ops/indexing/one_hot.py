@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ... import devices
 from ..._tensor import Tensor, fresh
 from ..._types import int64
 from ..arguments import checked
@@ -49,7 +48,7 @@ def _one_hot(tensor: Tensor, num_classes: int) -> Tensor:
     row, type = row_of(tensor), tensor._layout.type
     if row.size and (num_classes <= 0 or not tensor.is_cuda):  # a GPU looks where it puts the ones
         low, high = [
-            devices.axis_launcher("fold_axis", row_of, type, (1, row.size, 1), name, type)(tensor).item(0)
+            type.backend.axis_launcher("fold_axis", row_of, type, (1, row.size, 1), name, type)(tensor).item(0)
             for name in ("min", "max")
         ]
         if low < 0:
@@ -59,8 +58,8 @@ def _one_hot(tensor: Tensor, num_classes: int) -> Tensor:
         if high >= num_classes:
             raise RuntimeError(f"Class values must be smaller than num_classes: {high} is not below {num_classes}.")
     layout = tensor._layout
-    one = devices.filled((), 1, layout.type)
-    flat = devices.zeros((layout.size, num_classes), layout.type)
-    scatter = devices.axis_scatterer(layout.type, layout.size, flat.size, num_classes, 1, 1, "set", True)
+    one = type.backend.filled((), 1, type)
+    flat = type.backend.zeros((layout.size, num_classes), type)
+    scatter = type.backend.axis_scatterer(type, layout.size, flat.size, num_classes, 1, 1, "set", True)
     scatter(one, row, flat)
-    return fresh(flat, (*layout.shape, num_classes), layout.type)
+    return fresh(flat, (*layout.shape, num_classes), type)

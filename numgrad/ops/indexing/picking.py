@@ -74,7 +74,7 @@ def index_backward(grad_output: Layout, places: Layout, shape: Ints, dims: Ints,
     put = putter(layout, places, dims, grad_output, not distinct, distinct)
 
     def launch(grad_output: Tensor, places: Tensor) -> Any:
-        memory = devices.zeros(shape, layout.type)
+        memory = layout.type.backend.zeros(shape, layout.type)
         put(tensor_of(layout, memory), places, grad_output)
         return memory
 
@@ -187,7 +187,8 @@ def check_places(index: Tensor, size: int, negative: bool) -> None:
     Raises:
         OutOfBoundsError: one does not.
     """
-    wrong = devices.outside(row_of(convert(physical_of(index), int64)), -size if negative else 0, size)
+    row = row_of(convert(physical_of(index), int64))
+    wrong = index._layout.type.backend.outside(row, -size if negative else 0, size)
     if wrong is not None:
         raise devices.OutOfBoundsError(wrong, size)
 

@@ -19,7 +19,6 @@ from ..._layout import Ints, Layout, broadcast_strides, broadcasts, contiguous_s
 from ..._tensor import Tensor, tensor_of
 from ..._types import int32, int64, tensor_type
 from ..copying import row_reader
-from ..one_device import check_one_device
 from .updating import number_row
 
 __all__ = ["expanded_layout", "finder", "index_reader", "part_shape", "picker", "places_begin", "putter"]
@@ -138,7 +137,7 @@ def finder(mask: Layout) -> Callable[[Tensor], Tensor]:
     read, type = row_reader(mask), tensor_type(int64, mask.type.device)
 
     def find(mask: Tensor) -> Tensor:
-        row = devices.nonzero_places(read(mask))
+        row = type.backend.nonzero_places(read(mask))
         return tensor_of(layout_of(type, (row.size,)), row)
 
     return find
@@ -151,13 +150,14 @@ def _located(walk: _Walk, places: Layout, negative: bool) -> tuple[Callable[[Ten
         raise RuntimeError(f"shape mismatch: {count} indices for a part of shape {list(walk.shape)}")
     if step is None:
         row, extent, step, size = read, size, 1, walk.reach
+        backend = places.type.backend
         count *= numel(tuple([dim[0] for dim in walk.middle if not isinstance(dim, int)]))
 
         def read(tensor: Tensor) -> Any:
             indices = row(tensor)
             if not negative:
-                devices.check_inside(indices, 0, extent)
-            return devices.offsets(indices, walk.places, walk.sizes, walk.steps, walk.middle)
+                backend.check_inside(indices, 0, extent)
+            return backend.offsets(indices, walk.places, walk.sizes, walk.steps, walk.middle)
 
     return read, devices.Steps(walk.outer_step, step, size, walk.inner_step, walk.outer, walk.inner), count
 
@@ -172,10 +172,9 @@ def picker(
         negative: whether places may count from the end.
         row_major: whether the part lies in row-major order, whatever that of the input.
     """
-    check_one_device(input, places)
     walk = _walk(input.shape, input.strides, dims, places.shape if shape is None else shape, not row_major)
     read, steps, count = _located(walk, places, negative)
-    take = devices.row_taker(input.type, steps, count, -steps.size if negative else 0)
+    take = input.type.backend.row_taker(input.type, steps, count, -steps.size if negative else 0)
 
     def pick(input: Tensor, places: Tensor) -> Any:
         return take(input._storage, input._offset, read(places))
@@ -195,7 +194,6 @@ def putter(
     Raises:
         RuntimeError: the values do not broadcast to the part.
     """
-    check_one_device(target, places, values)
     walk = _walk(target.shape, target.strides, dims, places.shape if shape is None else shape, False)
     read, steps, count = _located(walk, places, negative)
     inner = walk.inner
@@ -210,7 +208,7 @@ def putter(
         value_steps = count * inner, inner, 1
     row = number_row(target.type) if repeated is None else row_reader(repeated, target.type.dtype)
     devices.check_values(1 if repeated is None else repeated.size, value_steps, steps, count)
-    write = devices.row_putter(
+    write = target.type.backend.row_putter(
         target.type, steps, count, -steps.size if negative else 0, value_steps, accumulate, distinct
     )
 

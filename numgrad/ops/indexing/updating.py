@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import devices
 from ..._device import CPU
 from ..._layout import Layout, layout_of
 from ..._tensor import Tensor, tensor_of
@@ -122,7 +121,7 @@ def number_row(type: TensorType) -> Callable[[Any], Any]:
 
     def row(value: Any) -> Any:
         if floating and value.__class__ is not complex and _is_held(value):
-            return devices.filled((), value, type)
-        return fill_(tensor_of(layout, devices.empty((), type)), value)._storage
+            return type.backend.filled((), value, type)
+        return fill_(tensor_of(layout, type.backend.empty((), type)), value)._storage
 
     return row

@@ -10,7 +10,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ... import devices
 from ..._layout import Layout, layout_of, numel, output_strides
 from ..._tensor import Tensor, tensor_of
 from ..._types import bool_
@@ -22,7 +21,6 @@ from ..entries import Entry
 from ..fused import fused_launcher
 from ..new import filled_of
 from ..numbers import NUMBERS
-from ..one_device import check_one_device
 from ..planned import planned
 from ..pointwise.arithmetic import add, conj, mul
 from ..pointwise.integers import logical_and, logical_or
@@ -136,7 +134,6 @@ def addmm_op(input: Layout, mat1: Layout, mat2: Layout, beta: Any, alpha: Any) -
         _check_expands(input, shape)
     for other in (input, mat1):
         if other.type is not mat2.type:
-            check_one_device(input, mat1, mat2)
             raise RuntimeError(
                 f"self and mat2 must have the same dtype, but got {other.type.dtype.legacy} and "
                 f"{mat2.type.dtype.legacy} {shapes_text(input, mat1, mat2)}"
@@ -427,16 +424,18 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alph
 @functools.lru_cache(maxsize=4096)
 def _unrecorded(input: Layout, weight: Layout, bias: Layout | None) -> Any:
     """What the layer comes to for a matrix where nothing is recorded: then no view of the weight need be made."""
-    if len(input.shape) != 2 or len(weight.shape) != 2 or (bias is not None and not bias.contiguous):
+    if len(input.shape) != 2 or len(weight.shape) != 2 or weight.type is not input.type:
+        return None
+    if bias is not None and not (bias.contiguous and bias.type is input.type):
         return None
     turned, _ = t_op.prepare(weight)
     if bias is None:
         layout, _ = mm_op.prepare(input, turned)
-        return caller(Entry(mm_op, devices.product_launcher(input, weight, (False, True)), layout, False))
+        return caller(Entry(mm_op, input.type.backend.product_launcher(input, weight, (False, True)), layout, False))
     layout, _ = addmm_op.prepare(bias, input, turned, int, int)
     if bias.shape != layout.shape[1:]:
         return None
-    multiply, read = devices.product_launcher(input, weight, (False, True)), row_reader(bias)
+    multiply, read = input.type.backend.product_launcher(input, weight, (False, True)), row_reader(bias)
     return caller(Entry(addmm_op, lambda rows, factors, row: multiply(rows, factors, read(row)), layout, False))
 
 

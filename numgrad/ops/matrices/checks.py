@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..._layout import Layout
 from ..._types import bool_, dtype
-from ..one_device import check_one_device
 
 __all__ = [
     "check_matrices", "check_rank", "check_square", "check_stacks", "check_types", "refuse_bools", "scalar_name",
@@ -47,7 +46,6 @@ def check_types(message: str, *layouts: Layout) -> None:
         RuntimeError: they are not.
     """
     if any(layout.type is not layouts[0].type for layout in layouts):
-        check_one_device(*layouts)
         raise RuntimeError(f"{message} {shapes_text(*layouts)}")
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import devices
 from ..._layout import Layout, broadcast_shapes, layout_of, numel
 from ..._tensor import Tensor, tensor_of
 from ...autograd.grad_mode import GRAD, TRACED, state
@@ -58,7 +57,7 @@ def mm_op(input: Layout, mat2: Layout) -> Any:
     kinds = [scalar_name(factor.type.dtype) for factor in (input, mat2)]
     check_types(f"expected m1 and m2 to have the same dtype, but got: {kinds[0]} != {kinds[1]}", input, mat2)
     refuse_bools("addmm_impl_cpu_", input, mat2)
-    return layout_of(input.type, (input.shape[0], mat2.shape[1])), devices.product_launcher(input, mat2)
+    return layout_of(input.type, (input.shape[0], mat2.shape[1])), input.type.backend.product_launcher(input, mat2)
 
 
 @mm_op.batched
@@ -118,7 +117,7 @@ def _turned_launcher(
     layout = layout_of(left.type, shape)
     if turn_result:
         layout = layout_of(left.type, shape[::-1], layout.strides[::-1])
-    return layout, devices.product_launcher(left, right, (turn_left, turn_right))
+    return layout, left.type.backend.product_launcher(left, right, (turn_left, turn_right))
 
 
 def _turned_stack(stack: Tensor) -> Tensor:
@@ -167,7 +166,7 @@ def mv_op(input: Layout, vec: Layout) -> Any:
         f"addmv input tensors must have the same dtype, but got {kinds[0]}, {kinds[1]}, and {kinds[0]}", input, vec
     )
     refuse_bools("addmv_impl_cpu", input, vec)
-    return layout_of(input.type, input.shape[:1]), devices.vector_product_launcher(input, vec)
+    return layout_of(input.type, input.shape[:1]), input.type.backend.vector_product_launcher(input, vec)
 
 
 @mv_op.batched
@@ -222,7 +221,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 @planned("DotBackward0", inputs=["input", "tensor"], linear=True)
 def dot_op(input: Layout, tensor: Layout) -> Any:
     _check_vectors("dot", input, tensor)
-    return layout_of(input.type, ()), devices.vector_product_launcher(input, tensor)
+    return layout_of(input.type, ()), input.type.backend.vector_product_launcher(input, tensor)
 
 
 @dot_op.batched
@@ -248,8 +247,8 @@ def _(grad, input):
 def vdot_op(input: Layout, other: Layout) -> Any:
     _check_vectors("vdot", input, other)
     if not input.type.dtype.is_complex:
-        return layout_of(input.type, ()), devices.vector_product_launcher(input, other)
-    product = devices.vector_product_launcher(layout_of(input.type, input.shape), other)
+        return layout_of(input.type, ()), input.type.backend.vector_product_launcher(input, other)
+    product = input.type.backend.vector_product_launcher(layout_of(input.type, input.shape), other)
     conjugate = conj_physical.op
     return layout_of(input.type, ()), lambda left, right: product(
         result_of(*conjugate.entry((left,), conjugate.statics)), right
@@ -315,7 +314,7 @@ def bmm_op(input: Layout, mat2: Layout) -> Any:
     check_stacks(input, mat2)
     check_types(f"expected scalar type {input.type.dtype.legacy} but found {mat2.type.dtype.legacy}", input, mat2)
     refuse_bools("bmm", input, mat2)
-    return layout_of(input.type, (*input.shape[:2], mat2.shape[2])), devices.product_launcher(input, mat2)
+    return layout_of(input.type, (*input.shape[:2], mat2.shape[2])), input.type.backend.product_launcher(input, mat2)
 
 
 @bmm_op.gradient("input")

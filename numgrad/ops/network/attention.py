@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ... import devices
 from ..._layout import Layout, layout_of
 from ..._tensor import Tensor, tensor_of
 from ..._types import bool_
@@ -119,7 +118,8 @@ def attention_op(query: Layout, key: Layout, value: Layout, is_causal: bool, sca
         )
     fused = _has_kernel(query, key)
     out, sums = _like(query) if fused else layout_of(query.type, query.shape), layout_of(query.type, query.shape[:3])
-    new, new_sums = devices.memory_launcher(out, False), devices.memory_launcher(sums, False)
+    backend = query.type.backend
+    new, new_sums = [backend.memory_launcher(layout, False) for layout in (out, sums)]
 
     def by_operations(query: Tensor, key: Tensor, value: Tensor) -> tuple[Any, Any]:
         with no_grad():
@@ -129,7 +129,7 @@ def attention_op(query: Layout, key: Layout, value: Layout, is_causal: bool, sca
     def launch(*tensors: Tensor) -> tuple[Any, Any]:
         row, row_of_sums = new(), new_sums()
         given = [_in_rows(one) for one in tensors]
-        devices.attention([*given, tensor_of(out, row)], tensor_of(sums, row_of_sums), is_causal, scale)
+        backend.attention([*given, tensor_of(out, row)], tensor_of(sums, row_of_sums), is_causal, scale)
         return row, row_of_sums
 
     return (out, sums), launch if fused else by_operations
@@ -157,7 +157,8 @@ def attention_backward(
     The result and ``logsumexp`` are functions of these, and the rule knows that.
     """
     layouts = tuple([_like(one) for one in (query, key, value)])
-    news = [devices.memory_launcher(layout, False) for layout in layouts]
+    backend = query.type.backend
+    news = [backend.memory_launcher(layout, False) for layout in layouts]
 
     def by_operations(grad: Tensor, query: Tensor, key: Tensor, value: Tensor, *known: Tensor) -> list[Any]:
         with no_grad():
@@ -169,7 +170,7 @@ def attention_backward(
         tensors = [_in_rows(one) for one in (query, key, value, out, grad)]
         grads = [tensor_of(layout, row) for layout, row in zip(layouts, rows, strict=True)]
         sums = logsumexp if logsumexp._layout.contiguous else contiguous_op.function(logsumexp)
-        devices.attention_backward(tensors, grads, sums, is_causal, scale)
+        backend.attention_backward(tensors, grads, sums, is_causal, scale)
         return rows
 
     copies = [copier(layout_of(layout.type, layout.shape), layout) for layout in layouts]
@@ -191,7 +192,7 @@ def _turned(heads: Tensor) -> Tensor:
 
 
 def _has_kernel(query: Layout, key: Layout) -> bool:
-    return devices.attention_is_fused(query.type) and query.size > 0 and key.size > 0
+    return query.type.backend.attention_is_fused(query.type) and query.size > 0 and key.size > 0
 
 
 def _in_rows(heads: Tensor) -> Tensor:

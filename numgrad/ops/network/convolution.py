@@ -66,7 +66,6 @@ def convolution_input(
     grad_output: Layout, weight: Layout, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Prepared:
     """The gradient for the images: gradients ``stride`` apart, convolved with the filters turned round."""
-    check_one_device(grad_output, weight)
     steps, (filters, channels, *kernel) = weight.strides, weight.shape
     filters //= groups
     reach = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
@@ -90,7 +89,6 @@ def convolution_weight(
     grad_output: Layout, input: Layout, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Prepared:
     """The gradient for the filters: products of the gradients with the windows of the images."""
-    check_one_device(grad_output, input)
     padded, place = _padded(input, padding)
     out = layout_of(input.type, (grad_output.shape[1], input.shape[1] // groups, *kernel))
     multiply = window_products(padded, grad_output, out, stride, dilation, groups)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ... import devices
 from ..._layout import Ints, Layout, layout_of, numel
 from ..._tensor import Tensor, tensor_of
 from ..copying import assembler, copier, writer
@@ -130,9 +129,9 @@ def correlator(
             product, strides = _packed(tile.part), (matrices.shape[1] * step, step, *(0,) * (len(kernel) + 1))
             beside = layout_of(image.type, product.shape, strides)
             write = writer(product, tile.part) if bias is None else add.op.launcher([product, beside], tile.part, True)
-            multiply = devices.product_launcher(matrices, tile.columns)
+            multiply = image.type.backend.product_launcher(matrices, tile.columns)
             made[tile.columns] = _Unfolded(_copier(tile.windows), product, beside, multiply, write)
-    new = devices.memory_launcher(out, False)
+    new = out.type.backend.memory_launcher(out, False)
 
     def launch(images: Tensor, filters: Any, bias: Tensor | None) -> Any:
         memory, matrix = new(), tensor_of(matrices, filters)
@@ -157,14 +156,14 @@ def window_products(
     height = image.shape[1] // groups * numel(out.shape[2:])
     products = layout_of(out.type, (groups, grad.shape[1] // groups, height))
     accumulate = add.op.launcher([products, products], products, into=True)
-    new = devices.memory_launcher(out, True)
+    new = out.type.backend.memory_launcher(out, True)
     made: dict[Layout, tuple[Any, Any, Layout, Any]] = {}
     tiles = list(_tiles(image, grad, out.shape[2:], stride, dilation, groups))
     for tile in tiles:
         if tile.columns not in made:
             rows = layout_of(grad.type, (*products.shape[:2], tile.columns.shape[2]))
             copies = _copier(tile.windows), _copier(tile.part)
-            made[tile.columns] = *copies, rows, devices.product_launcher(rows, tile.columns, (False, True))
+            made[tile.columns] = *copies, rows, grad.type.backend.product_launcher(rows, tile.columns, (False, True))
 
     def launch(images: Tensor, grads: Tensor) -> Any:
         total = tensor_of(products, new())

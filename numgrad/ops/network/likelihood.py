@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import devices
 from ..._layout import Layout, layout_of, numel
 from ..._tensor import Tensor, tensor_of
 from ...autograd.grad_mode import GRAD, LEVELS, state
@@ -15,7 +14,6 @@ from ..dispatch import perform
 from ..entries import Entry
 from ..indexing.gathering import gather_op
 from ..indexing.picking import index_op
-from ..one_device import check_one_device
 from ..planned import Planned, planned
 from ..pointwise.arithmetic import div, mul, neg
 from ..pointwise.comparison import choose, eq, ne
@@ -67,7 +65,7 @@ def _by_operations(
     dim = 1 if len(shape) > 1 else 0
     counted = ne(target, ignored)
     index = choose(counted, target, 0)
-    wrong = devices.outside(row_of(physical_of(index)), 0, shape[dim])
+    wrong = input._layout.type.backend.outside(row_of(physical_of(index)), 0, shape[dim])
     if wrong is not None:
         raise IndexError(
             f"Target {wrong} is out of bounds: input of shape {list(input.shape)} has {shape[dim]} classes."
@@ -102,10 +100,9 @@ def _operations(name: str, node: str) -> tuple[Planned, Planned]:
         """``-weight[t] * input[n, t]`` for each row ``n`` and its target ``t``, 0 where that is ``ignored``; and the
         weights of the targets that count, added up.
         """
-        check_one_device(input, target, weight)
         classes, inner = _classes(input.shape)
         read, read_target, read_weight = [row_reader(one) for one in (input, target, weight)]
-        compute = devices.likelihood_launcher(
+        compute = input.type.backend.likelihood_launcher(
             input.type, input.size, classes, inner, target.size, None if weight is None else weight.size, ignored,
             reduction,
         )
@@ -128,12 +125,11 @@ def _operations(name: str, node: str) -> tuple[Planned, Planned]:
         """Zeros of ``shape`` with ``-weight[t] * grad_output`` at each target ``t``, by ``total_weight`` for a mean."""
         if target.shape != shape[:1] * (len(shape) > 1) + shape[2:]:
             raise RuntimeError(f"shape mismatch: targets of shape {list(target.shape)} for an input of {list(shape)}")
-        check_one_device(grad_output, target, weight, total_weight)
         divisor = total_weight if reduction == "mean" else None
         read, read_target, read_weight, read_total = [
             row_reader(one) for one in (grad_output, target, weight, divisor)
         ]
-        compute = devices.likelihood_gradient_launcher(
+        compute = grad_output.type.backend.likelihood_gradient_launcher(
             grad_output.type, grad_output.size, *_classes(shape), target.size,
             None if weight is None else weight.size, ignored,
         )

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ... import devices
 from ..._layout import Layout, layout_of, numel
 from ..._tensor import Tensor
 from ..._types import dtype
@@ -15,7 +14,6 @@ from ..arguments import checked
 from ..batches import aligned, expanded
 from ..composition import differentiated_as
 from ..copying import convert, row_reader
-from ..one_device import check_one_device
 from ..planned import planned
 from ..pointwise.arithmetic import add, div, mul, sub
 from ..pointwise.powers import pow, sqrt
@@ -40,14 +38,13 @@ def layer_norm_op(
     _check_shape("LayerNormKernelImpl", input, shape, weight=weight, bias=bias)
     for argument in (weight, bias):
         if argument is not None and argument.type is not input.type:
-            check_one_device(input, argument)
             raise RuntimeError(
                 f"mixed dtype (CPU): expect parameter to have scalar type of {input.type.dtype.legacy}, not "
                 f"{argument.type.dtype.legacy}"
             )
     outer = len(input.shape) - len(shape)
     each = layout_of(input.type, input.shape[:outer] + (1,) * len(shape))
-    compute = devices.layer_norm_launcher(input.type, input.size, numel(shape), each.size, eps)
+    compute = input.type.backend.layer_norm_launcher(input.type, input.size, numel(shape), each.size, eps)
     read, read_weight, read_bias = [row_reader(one) for one in (input, weight, bias)]
     return (layout_of(input.type, input.shape), each, each), lambda tensor, factors, terms: compute(
         read(tensor), read_weight(factors), read_bias(terms)
@@ -81,8 +78,7 @@ def layer_norm_backward(
     eps: float,
 ) -> Prepared:
     """The gradients for the input, the weight and the bias; mean and scale are functions of the input."""
-    check_one_device(grad_output, input, mean, scale, weight)
-    compute = devices.layer_norm_gradients_launcher(input.type, input.size, numel(shape), mean.size)
+    compute = input.type.backend.layer_norm_gradients_launcher(input.type, input.size, numel(shape), mean.size)
     readers = [row_reader(one) for one in (grad_output, input, mean, scale, weight)]
     layouts = tuple([layout_of(input.type, own) for own in (input.shape, shape, shape)])
     return layouts, lambda *tensors: compute(*[read(one) for read, one in zip(readers, tensors, strict=True)])

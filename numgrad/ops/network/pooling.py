@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ... import devices
 from ..._layout import Ints, Layout, layout_of, numel
 from ..._tensor import Tensor, tensor_of
 from ..._types import bool_, int64, tensor_type
@@ -39,7 +38,7 @@ def max_pool_op(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints, d
     for each, otherwise in ((size, 1), (kernel_size, 1), (stride, 1), (padding, 0), (dilation, 1), (windows, 1)):
         numbers += (*(otherwise,) * (3 - rank), *each)
     read = row_reader(input)
-    compute = devices.max_pool_launcher(input.type, numbers, out.size * numel(kernel_size), out.size)
+    compute = input.type.backend.max_pool_launcher(input.type, numbers, out.size * numel(kernel_size), out.size)
     return (out, indices), lambda tensor: compute(read(tensor))
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ... import devices
 from ..._layout import Layout, layout_of
 from ..._tensor import Tensor
 from ..._types import to_dtype
 from ..arguments import Dim
 from ..copying import convert, row_reader
 from ..indexing.gathering import along
-from ..one_device import check_one_device
 from ..operands import not_implemented
 from ..operation import operation
 from ..planned import planned
@@ -28,15 +26,14 @@ def _forward(input: Layout, dim: int, floor: float | None) -> Any:
         name = "log_softmax" if floor is None else "softmax"
         raise not_implemented(f"{name}{'_lastdim' if dim >= len(input.shape) - 1 else ''}_kernel_impl", input)
     read, out = row_reader(input), layout_of(input.type, input.shape)
-    compute = devices.softmax_launcher(input.type, input.size, *along(input.shape, dim), floor)
+    compute = input.type.backend.softmax_launcher(input.type, input.size, *along(input.shape, dim), floor)
     return out, lambda tensor: compute(read(tensor))
 
 
 def _backward(grad_output: Layout, output: Layout, dim: int, logarithm: bool) -> Any:
-    check_one_device(grad_output, output)
-    read, read_output = row_reader(grad_output), row_reader(output)
-    compute = devices.softmax_backward_launcher(output.type, output.size, *along(output.shape, dim), logarithm)
-    return layout_of(output.type, output.shape), lambda grad, out: compute(read(grad), read_output(out))
+    read, read_output, type = row_reader(grad_output), row_reader(output), output.type
+    compute = type.backend.softmax_backward_launcher(type, output.size, *along(output.shape, dim), logarithm)
+    return layout_of(type, output.shape), lambda grad, out: compute(read(grad), read_output(out))
 
 
 @operation("SoftmaxBackward0", export=False)

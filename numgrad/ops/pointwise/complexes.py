@@ -16,7 +16,6 @@ from ..batches import aligned
 from ..copying import clone, contiguous
 from ..elementwise import pointwise
 from ..new import filled_of
-from ..one_device import check_one_device
 from ..operation import operation
 from ..overwriting import copy_
 from ..reductions.axes import Prepared
@@ -132,12 +131,12 @@ def _of_parts(first: Layout, second: Layout, real: Any, imag: Any) -> Prepared:
         raise RuntimeError(
             f"Expected object of scalar type {one.legacy} but got scalar type {other.legacy} for second argument"
         )
-    check_one_device(first, second)
     shape = broadcast_shapes(first.shape, second.shape)
     out = layout_of(tensor_type(complex_of(one), first.type.device), shape)
     part = layout_of(first.type, shape, tuple([2 * step for step in out.strides]))
-    compute = devices.pointwise_launcher(_program(first.type.numpy, real, imag), [first, second], [part, part], True)
-    memory = devices.memory_launcher(out, False)
+    backend, program = first.type.backend, _program(first.type.numpy, real, imag)
+    compute = backend.pointwise_launcher(program, [first, second], [part, part], True)
+    memory = backend.memory_launcher(out, False)
 
     def launch(*tensors: Tensor) -> Any:
         row = memory()

@@ -7,7 +7,6 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
-from ... import devices
 from ..._layout import Layout, layout_of, normal_dim, numel
 from ..._tensor import Tensor, fresh, tensor_of
 from ..._types import dtype, int64, tensor_type
@@ -59,7 +58,7 @@ def axis_launcher(
     """
     read, *sizes = axis_reader(input, dims, kind)
     type = input.type if kind is None else tensor_type(kind, input.type.device)
-    return devices.axis_launcher(name, read, type, tuple(sizes), *arguments)
+    return type.backend.axis_launcher(name, read, type, tuple(sizes), *arguments)
 
 
 def picked(name: str, input: Layout, dim: int, keepdim: bool, *arguments: Any) -> Prepared:

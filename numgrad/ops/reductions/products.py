@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import devices
 from ..._layout import Layout, all_dims, layout_of
 from ..._tensor import Tensor
 from ..._types import bool_, dtype, to_dtype
@@ -142,8 +141,10 @@ def linear_recurrence(input: Layout, factors: Layout, dim: int, backwards: bool)
     read, _, length, inner = axis_reader(input, (dim,))
     read_factors = row_reader(factors)
 
+    run = input.type.backend.recurrence_axis
+
     def launch(input: Tensor, factors: Tensor) -> Any:
-        return devices.recurrence_axis(read(input), read_factors(factors), length, inner, backwards)
+        return run(read(input), read_factors(factors), length, inner, backwards)
 
     return layout_of(input.type, input.shape), launch
 

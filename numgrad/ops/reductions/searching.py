@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ... import devices
 from ..._layout import Layout, layout_of, numel
 from ..._tensor import Tensor, fresh, tensor_of
 from ..._types import float32, float64, int32, int64, tensor_type
@@ -73,10 +72,10 @@ def unique(
         return_counts: whether to return how often each occurs, too.
     """
     refuse_complex_order(input._layout, "unique")
-    input = input.detach()
+    input, backend = input.detach(), input._layout.type.backend
     if dim is not None:
-        return _along("unique", devices.unique_rows, input, dim, return_inverse, return_counts)
-    found = devices.unique_elements(row_of(input))
+        return _along("unique", backend.unique_rows, input, dim, return_inverse, return_counts)
+    found = backend.unique_elements(row_of(input))
     return _chosen(input, (found[0].size,), found, input._layout.shape, return_inverse, return_counts)
 
 
@@ -86,10 +85,10 @@ def unique_consecutive(
 ) -> Any:
     """The elements, or slices along ``dim``, that differ from the one before; see :func:`unique`."""
     refuse_complex_order(input._layout, "unique")
-    input = input.detach()
+    input, backend = input.detach(), input._layout.type.backend
     if dim is not None:
-        return _along("unique_consecutive", devices.consecutive_rows, input, dim, return_inverse, return_counts)
-    found = devices.consecutive_rows(row_of(input), 1, input._layout.size, 1)
+        return _along("unique_consecutive", backend.consecutive_rows, input, dim, return_inverse, return_counts)
+    found = backend.consecutive_rows(row_of(input), 1, input._layout.size, 1)
     return _chosen(input, (found[0].size,), found, input._layout.shape, return_inverse, return_counts)
 
 
@@ -118,7 +117,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
             )
         counted = weights._layout.type.dtype if weights._layout.type.dtype is float32 else float64
         row = row_of(convert(weights.detach(), counted))
-    counts = devices.bincount(row_of(input), row, minlength) if len(input._layout.shape) == 1 else None
+    bincount = input._layout.type.backend.bincount
+    counts = bincount(row_of(input), row, minlength) if len(input._layout.shape) == 1 else None
     if counts is None:
         raise RuntimeError(
             f"bincount only supports 1-d non-negative integral inputs (shape {list(input.shape)})."
@@ -140,17 +140,17 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         raise not_implemented("histogram_cpu", input._layout)
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
-    row = row_of(input.detach())
+    row, type = row_of(input.detach()), input._layout.type
     low, high = float(min), float(max)
     if low == high and row.size:
-        low, high = devices.value_range(row)
+        low, high = type.backend.value_range(row)
     if not (math.isfinite(low) and math.isfinite(high)):
         raise RuntimeError(f"torch.histc: range of [{low}, {high}] is not finite")
     if low == high:
         low, high = low - 1, high + 1
     if low > high:
         raise RuntimeError(f"torch.histc: max must be larger than min, but they are {high} and {low}")
-    return fresh(devices.histogram(row, bins, low, high), (bins,), input._layout.type)
+    return fresh(type.backend.histogram(row, bins, low, high), (bins,), type)
 
 
 # -- places in sorted rows --------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ def searchsorted(
     for layout in (sorted_sequence, input):
         refuse_complex_order(layout, "searchsorted_out_cpu")
     read_rows, read_values = row_reader(sorted_sequence), row_reader(input)
-    search = devices.row_searcher(
+    search = input.type.backend.row_searcher(
         sorted_sequence.type, input.type, input.size, own[-1], numel(wanted) if len(own) == 1 else wanted[-1],
         how["right"], promote_types(sorted_sequence.type.dtype, input.type.dtype).numpy,
     )

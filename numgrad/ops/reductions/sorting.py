@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import devices
 from ..._layout import Layout, all_dims, layout_of, output_strides
 from ..._tensor import Tensor, tensor_of
 from ..._types import bool_, int32, int64, tensor_type
@@ -189,7 +188,7 @@ def _median_of_all(input: Layout, past_nan: bool) -> Prepared:
     if input.size == 0:
         kind = input.type.dtype
         nothing = float("nan") if kind.is_floating_point else _NAN_AS.get(kind, 0)
-        return out, lambda tensor: devices.filled((), nothing, input.type)
+        return out, lambda tensor: input.type.backend.filled((), nothing, input.type)
     launch = axis_launcher("median_axis", input, all_dims(input.shape), past_nan)
     return out, lambda tensor: launch(tensor)[0]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ... import devices
 from ..._layout import Layout, layout_of, normal_dim
 from ..._tensor import Tensor
 from ..._types import bool_
@@ -167,8 +166,8 @@ def _triangle(name: str, node: str, where: str) -> Operation:
     def decide(input: Layout, diagonal: int = 0) -> Any:
         _check_matrices(name, input)
         out = layout_of(input.type, input.shape)
-        write = devices.triangle_writer(input, out, operator.index(diagonal), above)
-        empty = devices.memory_launcher(out, False)
+        write = input.type.backend.triangle_writer(input, out, operator.index(diagonal), above)
+        empty = out.type.backend.memory_launcher(out, False)
 
         def launch(tensor: Tensor) -> Any:
             row = empty()
@@ -188,7 +187,7 @@ def _triangle(name: str, node: str, where: str) -> Operation:
     @op.changing
     def _(input: Layout, diagonal: int) -> Any:
         _check_matrices(name, input)
-        write = devices.triangle_writer(input, input, diagonal, above)
+        write = input.type.backend.triangle_writer(input, input, diagonal, above)
         return lambda _, target: write(target._storage, target._offset, target._storage, target._offset)
 
     @op.gradient("input")

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ... import devices
 from ..._layout import Layout, layout_of, normal_dim
 from ..._tensor import Tensor
 from ..._types import tensor_type
@@ -64,7 +63,7 @@ def _joiner(tensors: Sequence[Layout], dim: int, out: Layout) -> Callable[..., A
     out."""
     on_gpu = out.type.device.type != "cpu"
     if (on_gpu or out.size < STRETCHES_FROM) and all(own.contiguous and own.type is out.type for own in tensors):
-        return devices.joiner(tensors, dim, out)
+        return out.type.backend.joiner(tensors, dim, out)
     parts: list[Any] = []
     start = 0
     for own in tensors:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import devices
 from ..._layout import Layout, layout_of
 from ..._tensor import Tensor, tensor_of
 from ..._types import dtype
@@ -41,10 +40,10 @@ def constant_pad(input: Layout, pad: tuple[int, ...], value: Any) -> Any:
         dim = rank - 1 - place
         target, delta = cut(target, dim, max(low, 0), max(low, 0) + source.shape[dim])
         start += delta
-    write, zeros = writer(source, target) if target.size else None, devices.memory_launcher(out, True)
+    write, zeros = writer(source, target) if target.size else None, out.type.backend.memory_launcher(out, True)
 
     def launch(tensor: Tensor, value: Any) -> Any:
-        row = zeros() if value.__class__ is int and not value else devices.filled(out.shape, value, out.type)
+        row = zeros() if value.__class__ is int and not value else out.type.backend.filled(out.shape, value, out.type)
         if write is not None:
             write(tensor_of(source, tensor._storage, tensor._offset + begin), tensor_of(target, row, start))
         return row

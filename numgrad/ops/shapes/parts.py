@@ -6,7 +6,6 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ... import devices
 from ..._layout import Layout, contiguous_strides, layout_of, normal_dim, normal_dims
 from ..._tensor import Tensor, tensor_of
 from ..copying import copier, kept_layout, writer
@@ -26,7 +25,7 @@ def part_written(grad_output: Layout, shape: tuple[int, ...], strides: tuple[int
     type = grad_output.type
     part, out = layout_of(type, grad_output.shape, strides), layout_of(type, shape)
     write = writer(grad_output, part)
-    zeros = devices.memory_launcher(out, True)
+    zeros = type.backend.memory_launcher(out, True)
 
     def launch(tensor: Tensor, number: int = 0, *_: int) -> Any:
         row = zeros()

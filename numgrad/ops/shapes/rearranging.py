@@ -36,7 +36,7 @@ def roll_op(input: Layout, shifts: tuple[int, ...], dims: tuple[int, ...]) -> An
         return out, lambda tensor: turned(tensor_of(row, read(tensor)))
     totals = _total_shifts(input.shape, shifts, dims)
     if len(totals) == 1 and input.contiguous and input.size < STRETCHES_FROM and input.type.device is CPU:
-        return out, devices.roller(input, *totals.popitem())
+        return out, devices.cpu.roller(input, *totals.popitem())
     # Along each dimension two stretches change places: (where it starts, where it goes, how long it is).
     stretches = []
     for dim, total in totals.items():
@@ -53,7 +53,7 @@ def roll_op(input: Layout, shifts: tuple[int, ...], dims: tuple[int, ...]) -> An
         if target.size:
             moves.append((source, begin, target, place, writer(source, target)))
 
-    empty = devices.memory_launcher(out, False)
+    empty = out.type.backend.memory_launcher(out, False)
 
     def launch(tensor: Tensor) -> Any:
         memory, offset, row = tensor._storage, tensor._offset, empty()
@@ -277,7 +277,8 @@ def _checked_repeats(repeats: Any) -> Tensor:
 
 def _repeated_indices(repeats: Tensor, output_size: int | None) -> Tensor:
     """Each index as often as the counts say."""
-    row = devices.repeated_places(row_of(same_for_all(_checked_repeats(repeats), "repeat_interleave").detach()))
+    counts = same_for_all(_checked_repeats(repeats), "repeat_interleave").detach()
+    row = counts._layout.type.backend.repeated_places(row_of(counts))
     if row is None:
         raise RuntimeError(f"repeats can not be negative (shape {list(repeats.shape)})")
     if output_size not in (None, row.size):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import devices
 from ..._layout import contiguous_strides, numel
 from ..._tensor import Tensor, strided
 from ...autograd.grad_mode import GRAD, state
@@ -12,6 +11,7 @@ from ...autograd.views import check_writable
 from ..arguments import checked
 from ..batches import is_mapped
 from ..copying import write
+from ..new import zeros_of
 from ..one_device import check_one_device
 from ..table import attach, check_tensors
 from .views import sizes_of, view_of
@@ -46,9 +46,9 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
 
 
 def _enlarged(input: Tensor, size: int) -> Any:
-    old, new = input._storage, devices.zeros((size,), input._layout.type)
-    count = (old.size,)
-    write(strided(new, count, (1,), 0, input._layout.type), strided(old, count, (1,), 0, input._layout.type))
+    type, old = input._layout.type, input._storage
+    new, count = type.backend.zeros((size,), type), (old.size,)
+    write(strided(new, count, (1,), 0, type), strided(old, count, (1,), 0, type))
     return new
 
 
@@ -76,7 +76,7 @@ def set_(
     if state.mode & GRAD and input.requires_grad:
         raise RuntimeError(f"set_ has no derivative (shape {list(input.shape)}): detach() the tensor before")
     if source is None:
-        source = strided(devices.zeros((0,), input._layout.type), (0,), (1,), 0, input._layout.type)
+        source = zeros_of((0,), input._layout.type)
     check_tensors("set_", source=source)
     if source._layout.type is not input._layout.type:
         check_one_device(input, source)

@@ -15,7 +15,6 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ... import devices
 from ..._layout import Layout, layout_of, numel, overlaps_itself
 from ..._tensor import Tensor, tensor_of
 from ..arguments import Dim
@@ -115,12 +114,12 @@ def restrided(input: Layout, source: Geometry, target: Geometry, counted: Geomet
     overlap = overlaps_itself(shared.shape, shared.strides)
 
     def launch(input: Tensor) -> Any:
-        memory = devices.zeros(row.shape, type)
+        memory = type.backend.zeros(row.shape, type)
         add_input(memory, source[2] - lowest, input)
         if overlap:
-            counts = devices.filled(row.shape, 1, type)
+            counts = type.backend.filled(row.shape, 1, type)
             clear.launch(0, tensor_of(shared, counts, counted[2] - lowest))
-            count(counts, counted[2] - lowest, tensor_of(single, devices.filled((), 1, type)))
+            count(counts, counted[2] - lowest, tensor_of(single, type.backend.filled((), 1, type)))
             memory = divide(tensor_of(row, memory), tensor_of(row, counts))
         return read(tensor_of(seen, memory, target[2] - lowest))
 
@@ -229,7 +228,7 @@ def unfold_backward(grad_output: Layout, shape: tuple[int, ...], dimension: int,
     add_windows = _adder(windows, grad_output)
 
     def launch(grad_output: Tensor) -> Any:
-        memory = devices.zeros(shape, out.type)
+        memory = out.type.backend.zeros(shape, out.type)
         add_windows(memory, 0, grad_output)
         return memory
 

@@ -1,0 +1,70 @@
+"""Whether this process uses GPUs, which and how many there are, and what begins to use them."""
+
+from __future__ import annotations
+
+import threading
+from types import ModuleType
+from typing import Any
+
+from . import needs
+from .rows import set_driver
+
+__all__ = ["begin_cuda", "cuda_in_use", "gpu_count", "gpu_driver", "gpu_driver_version", "gpu_ptx"]
+
+_beginning = threading.RLock()
+_begun: ModuleType | None = None
+
+
+def cuda_in_use() -> bool:
+    """Whether this process has begun to use GPUs."""
+    return _begun is not None
+
+
+def gpu_count() -> int:
+    """The number of GPUs that can be computed on; 0 where anything that this needs is missing."""
+    return needs.found() if _begun is None else _begun.runtime.driver.device_count()
+
+
+def gpu_driver() -> str:
+    """What stands for GPUs in this process, which uses them: "driver", "simulated" or "dry" (see ``cuda/dry.py``)."""
+    return begin_cuda().runtime.driver.__name__.rpartition(".")[2]
+
+
+def gpu_driver_version() -> str:
+    """The version of CUDA that NVIDIA's driver is for, or the name of what stands in its place."""
+    return begin_cuda().runtime.driver.driver_version()
+
+
+def gpu_ptx(kernel: Any, device: int | None = None) -> str:
+    """The PTX of a kernel for GPUs, for the one of this number, or for Hopper."""
+    if device is None:
+        return kernel.ptx()
+    properties = begin_cuda().runtime.driver.device_properties(device)
+    return kernel.ptx((properties.major, properties.minor))
+
+
+def begin_cuda(dry: bool = False) -> ModuleType:
+    """The package ``devices.cuda``, in use from now on.
+
+    If ``dry``, no GPU is needed and none is used: kernels are made, but nothing is run (see ``cuda/dry.py``).
+
+    Raises:
+        ImportError: numba-cuda is not installed, or NumPy is too new for it.
+        RuntimeError: there is no driver, or no GPU.
+    """
+    global _begun
+    if _begun is None:
+        with _beginning:
+            if _begun is None:
+                if not dry:
+                    needs.check()
+                from . import cuda
+
+                cuda.runtime.begin(dry)
+                set_driver(cuda.runtime.driver, cuda.memory)
+                _begun = cuda
+    return _begun
+
+
+if needs.is_simulated():
+    needs.found()  # loads the simulator, so that it runs whatever kernels a program writes

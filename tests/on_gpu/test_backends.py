@@ -1,0 +1,31 @@
+"""What computes on a device: one package for the CPU and one for GPUs, with the same functions."""
+
+import ast
+from pathlib import Path
+
+import numgrad
+from numgrad.devices import cpu
+
+
+def asked_of_a_backend(text):
+    """The names that are read of something called ``backend``."""
+    read = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)]
+    return {node.attr for node in read if getattr(node.value, "attr", getattr(node.value, "id", None)) == "backend"}
+
+
+def test_what_is_asked_of_a_backend_is_found():
+    assert asked_of_a_backend("x = out.type.backend.empty(shape)\nbackend.moved\ny.backend = cpu.zeros") == {
+        "empty", "moved",
+    }
+
+
+def test_both_have_what_operations_ask_for(cuda):
+    files = Path(numgrad.__file__).parent.rglob("*.py")
+    asked = set().union(*[asked_of_a_backend(file.read_text(encoding="utf-8")) for file in files])
+    assert {"empty", "pointwise_launcher", "softmax_launcher"} <= asked
+    assert {name for name in asked if not (hasattr(cpu, name) and hasattr(cuda, name))} == set()
+
+
+def test_the_type_of_a_tensor_has_that_of_its_device(cuda):
+    x = numgrad.ones(2)
+    assert (x._layout.type.backend, x.cuda()._layout.type.backend) == (cpu, cuda)
