@@ -28,8 +28,8 @@ def print_ops(names: list[str]) -> bool:
     for name in names or sorted({*known, *composites}):
         for op in known.get(name, ()):
             print("\n".join(entry(op)))
-        if name not in known and name in public_functions:
-            function = public_functions[name]
+        function = composites.get(name) or public_functions.get(name)
+        if name not in known and function is not None:
             print(f"{_signature(name, function)}\n    {(inspect.getdoc(function) or '').partition(chr(10))[0]}")
             if name in composites:
                 print("    made of other operations")
@@ -39,7 +39,7 @@ def print_ops(names: list[str]) -> bool:
             print(f"{name}: the table has no such operation")
     if not names:
         print(f"{len(ops)} operations, {len(composites)} made of them")
-    return {*known, *public_functions} >= set(names)
+    return {*known, *public_functions, *composites} >= set(names)
 
 
 def public_name(op: Op) -> str:

@@ -36,20 +36,6 @@ FUNCTIONS_IN_PLACE = (
 )
 
 
-def positive(input: Tensor) -> Tensor:
-    """The tensor itself.
-
-    Raises:
-        RuntimeError: it is of bools.
-    """
-    if input.dtype is bool_:
-        raise RuntimeError(f"The `+` operator, on a bool tensor is not supported (shape {list(input.shape)}).")
-    return input
-
-
-public(positive)
-
-
 def _truth_in_place(name: str) -> Callable[..., Tensor]:
     """The method that overwrites a tensor with 1 where a comparison or logical operation holds, 0 elsewhere."""
     function = public_functions[name]
@@ -107,7 +93,7 @@ for _alias, _name in ALIASES.items():
             attach(_alias + _suffix, getattr(Tensor, _name + _suffix))
 
 for _name in FUNCTIONS_IN_PLACE:
-    public(getattr(Tensor, _name), name=_name)
+    public_functions[_name] = checked(getattr(Tensor, _name), _name)
 
 
 def _of_tensor(name: str) -> Callable[[Tensor], Any]:
@@ -119,7 +105,7 @@ def _of_tensor(name: str) -> Callable[[Tensor], Any]:
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = method.__doc__
-    return checked(call)
+    return call
 
 
 for _name in ("detach", "detach_", "is_complex", "is_floating_point", "is_inference", "is_signed"):

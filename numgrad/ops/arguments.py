@@ -93,7 +93,6 @@ def checked(
             check_arguments(function, name, args, kwargs, method=method, tensors=tensors)
             raise
 
-    call.unchecked = function  # type: ignore[attr-defined]
     return call  # type: ignore[return-value]
 
 
@@ -167,6 +166,8 @@ def wrong_kind(name: str, parameter: str, position: int | None, kind: Any, value
         if get_origin(part) is Sequence and isinstance(value, tuple | list):
             number = [_fits(one, get_args(part)[0]) for one in value].index(False)
             given = _title(type(value[number]))
+            if get_args(part) == (Tensor,) and position:
+                return TypeError(f"expected Tensor as element {number} in argument {position - 1}, but got {given}")
             return TypeError(
                 f"{name}(): {where} must be {_title(part)}, but found element of type {given} at pos {number}"
             )

@@ -94,6 +94,7 @@ def operator(op: Pointwise) -> Callable[[Tensor, Any], Any]:
 def in_place(op: Pointwise) -> Callable[..., Any]:
     """The in-place method."""
     call = changing(op)
-    call.__name__ = call.__qualname__ = op.name + "_"
-    call.__doc__ = f"``{op.name}`` in place: overwrites the tensor and returns it."
+    name = op.name.removesuffix("_op")
+    call.__name__ = call.__qualname__ = f"{name}_"
+    call.__doc__ = f"``{name}`` in place: overwrites the tensor and returns it."
     return call

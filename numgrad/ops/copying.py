@@ -92,6 +92,7 @@ def _(grad):
     return grad  # the engine gives it the input's dtype
 
 
+@public(direct=True)
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy of the tensor; gradients flow back to the original."""
     if memory_format is not None:
@@ -236,6 +237,7 @@ def kept_copy(input: Tensor) -> Tensor:
     return copy
 
 
+@public(direct=True)
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor if its elements lie in row-major order, else a copy of which that is true."""
     if memory_format is not None:
@@ -257,10 +259,6 @@ def warn_of_loss(own: dtype, kind: dtype) -> None:
     """Warn if imaginary parts are lost."""
     if own.is_complex and kind.category in (int64.category, float32.category):
         warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=4)
-
-
-public(clone)
-public(contiguous, name="contiguous")
 
 
 def check_memory_format(memory_format: Any) -> None:

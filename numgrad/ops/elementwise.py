@@ -48,7 +48,8 @@ from .operands import (
     static_number,
 )
 from .promotion import meeting_dtype, number_dtype
-from .table import Op, attach, enter, public
+from .table import Op, attach, enter
+from .table import export as export_as
 from .transforms import PointwiseCall, transformed
 
 __all__ = ["Pointwise", "pointwise"]
@@ -423,7 +424,7 @@ def pointwise(
         call.gradient = op.gradient
         call.scalar_function = function
         if export:
-            public(call, name=op.name)
+            export_as(op.name, call)
         if inplace or (inplace is None and result != "bool"):
             call.inplace = in_place(op)
             if export:

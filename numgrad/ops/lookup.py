@@ -30,7 +30,8 @@ from .dispatch import caller
 from .entries import Entries
 from .planned import Planned
 from .sharing import check_apart
-from .table import attach, public
+from .table import attach
+from .table import export as export_as
 
 __all__ = ["lookup", "overwriting"]
 
@@ -44,7 +45,9 @@ def lookup(
     outside: Callable[..., Exception] | None = None,
     results: Any = None,
     export: bool = True,
+    function: bool = True,
     method: bool = True,
+    names: Sequence[str] = (),
     in_place: bool = False,
 ) -> Any:
     """Decorate the function that says which operation a call is.
@@ -53,13 +56,13 @@ def lookup(
         outside: ``outside(error, *args, **keywords)`` returns what is raised where an index leads outside of its
             dimension.
         results: the class of named tuple in which several results come.
-        export: whether ``numgrad`` has the function.
-        method: whether there is a method of Tensor, too.
+        export, function, method, names: where users find it; see ``public`` in ``table``.
         in_place: whether there is one that overwrites the tensor, whose name ends with an underscore.
     """
     if resolve is None:
         return functools.partial(
-            lookup, outside=outside, results=results, export=export, method=method, in_place=in_place
+            lookup, outside=outside, results=results, export=export, function=function, method=method, names=names,
+            in_place=in_place,
         )
     entries = Entries()
     call = _looked_up(resolve, entries, False, outside, results)
@@ -69,7 +72,9 @@ def lookup(
         change.__name__ = change.__qualname__ = f"{resolve.__name__}_"
         change.__doc__ = f":func:`{resolve.__name__}` in place: overwrites the tensor and returns it."
         attach(change.__name__, change)
-    return public(call, method=method, checks=True) if export else call
+    for name in (resolve.__name__, *names) if export else ():
+        export_as(name, call, function, method)
+    return call
 
 
 class _Unseen:

@@ -28,10 +28,9 @@ from .._types import (
 )
 from .._types import device as Device  # noqa: N812 - the names are parameters of PyTorch's
 from .._types import dtype as DType  # noqa: N812
-from .arguments import checked
 from .copying import check_memory_format, convert, copier, kept_layout, to_type, warn_of_loss
 from .planned import planned
-from .table import attach, check_tensors
+from .table import attach, check_tensors, public
 
 __all__ = ["pin_memory", "placed", "to"]
 
@@ -87,6 +86,7 @@ def _(grad):
     return grad
 
 
+@public(function=False, direct=True)
 def to(
     input: Tensor,
     *args: Any,
@@ -153,18 +153,20 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return to(self, dtype=dtype, non_blocking=non_blocking)
 
 
-@checked
+@public(function=False)
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor with the dtype and device of ``other``; itself if it has these."""
     check_tensors("type_as", other=other)
     return to(self, other)
 
 
+@public(function=False, direct=True)
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor in the CPU's memory: itself if it lies there."""
     return to(self, device="cpu", memory_format=memory_format)
 
 
+@public(function=False, direct=True)
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """The tensor in the memory of a GPU, the current one unless another is named: itself if it lies there."""
     place = "cuda" if device is None else device
@@ -173,13 +175,10 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
     return to(self, device=place, non_blocking=non_blocking, memory_format=memory_format)
 
 
-attach("to", to)
 attach("type", type_)
-attach("type_as", type_as)
-attach("cpu", cpu)
-attach("cuda", cuda)
 
 
+@public(function=False, direct=True)
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """The tensor in pinned memory of the host, from which GPUs copy while programs go on: itself if it lies there.
 
@@ -191,11 +190,13 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     return self if is_pinned(self) else pin_op(self)
 
 
+@public(function=False, direct=True)
 def is_pinned(self: Tensor, device: Any = None) -> bool:
     """Whether the tensor lies in pinned memory of the host."""
     return devices.is_pinned(self._storage)
 
 
+@public(function=False, direct=True)
 def record_stream(self: Tensor, stream: Any) -> None:
     """Note that work on a stream, not the one that the tensor was made on, uses its memory.
 
@@ -207,8 +208,3 @@ def record_stream(self: Tensor, stream: Any) -> None:
     if not self.is_cuda:
         raise NotImplementedError("record_stream is for tensors on a GPU, but this one is on the CPU")
     devices.begin_cuda().memory.use_on_stream(self._storage, stream._handle)
-
-
-attach("record_stream", record_stream)
-attach("pin_memory", pin_memory)
-attach("is_pinned", is_pinned)

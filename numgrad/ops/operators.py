@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from .._tensor import Tensor
-from .._types import bool_
 from .callables import OPERANDS, operator
 from .pointwise import arithmetic as p
 from .pointwise import comparison, integers, powers
@@ -43,13 +42,6 @@ def _inverted(self: Tensor) -> Any:
     return integers.bitwise_not(self)
 
 
-def _unchanged(self: Tensor) -> Tensor:
-    """``+self``."""
-    if self.dtype is bool_:
-        raise RuntimeError(f"The `+` operator, on a bool tensor is not supported (shape {list(self.shape)}).")
-    return self
-
-
 def _attach(name: str, function: Any, inplace: Any, reflected: Any = None) -> None:
     """Attach an operator in its three forms: ``x + y``, ``y + x`` for a ``y`` that is no tensor, and ``x += y``."""
     op = getattr(function, "op", None)
@@ -73,5 +65,5 @@ _attach("truediv", p.div, p.div.inplace, reflected=_guarded(_quotient_of))
 _attach("pow", powers.pow, powers.pow_)
 for _function in (comparison.eq, comparison.ne, comparison.lt, comparison.le, comparison.gt, comparison.ge):
     attach(f"__{_function.op.name}__", operator(_function.op))
-for _name, _function in {"neg": p.neg, "abs": p.abs, "invert": _inverted, "pos": _unchanged}.items():
+for _name, _function in {"neg": p.neg, "abs": p.abs, "invert": _inverted, "pos": p.positive}.items():
     attach(f"__{_name}__", _function)

@@ -14,7 +14,7 @@ from .._tensor import Tensor
 from ..autograd.node import Node
 from .callables import function_of, in_place
 from .elementwise import Pointwise
-from .table import attach, check_tensors, public
+from .table import attach, check_tensors, export
 
 __all__ = ["of_tensors", "overload", "undifferentiated"]
 
@@ -55,7 +55,7 @@ def of_tensors(call: Any) -> Callable[[Any, Any], Tensor]:
         function.__name__ = function.__qualname__ = own_name
     checked.__doc__ = call.__doc__
     checked.scalar_function = call.scalar_function  # type: ignore[attr-defined]
-    public(checked, checks=True)
+    export(name, checked)
     if hasattr(call, "inplace"):
         of_tensors_in_place.__doc__ = call.inplace.__doc__
         attach(f"{name}_", of_tensors_in_place)

@@ -10,14 +10,13 @@ import numpy as np
 from .._layout import Layout
 from .._tensor import Tensor
 from .._types import bool_, complex_of, dtype, get_default_dtype, int64
-from .arguments import checked
 from .numbers import plain_number
 from .table import public
 
 __all__ = ["can_cast", "meeting_dtype", "number_dtype", "promote_types", "result_dtype", "result_type"]
 
 
-@checked
+@public(method=False)
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that both can be converted to: the higher category's, or within one the larger.
 
@@ -31,7 +30,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     return higher
 
 
-@checked
+@public(method=False)
 def can_cast(from_: dtype, to: dtype) -> bool:
     """Whether PyTorch's promotion would store numbers of one dtype in another: never in a lower category's."""
     return from_.category <= to.category
@@ -83,11 +82,7 @@ def _outranked(decisive: dtype, other: dtype) -> dtype:
     return complex_of(decisive) if decisive.is_floating_point else other
 
 
-@checked
+@public(method=False)
 def result_type(tensor1: Tensor | complex, tensor2: Tensor | complex) -> dtype:
     """The dtype of the result of arithmetic between two tensors or numbers."""
     return result_dtype((tensor1, tensor2))
-
-
-for _function in (can_cast, promote_types, result_type):
-    public(_function, method=False)

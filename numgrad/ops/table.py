@@ -28,8 +28,8 @@ from .entries import forget_calls
 from .nodes import OpNode, show_saved
 
 __all__ = [
-    "Op", "Rule", "attach", "check_tensors", "composite", "composites", "enter", "ops", "parameters", "public",
-    "public_functions",
+    "Op", "Rule", "attach", "check_tensors", "composite", "composites", "enter", "export", "ops", "parameters",
+    "public", "public_functions",
 ]
 
 #: Every operation by its key (its function's name).
@@ -152,46 +152,54 @@ def enter(op: Op) -> None:
 
 def attach(name: str, function: Any) -> None:
     """Make ``function`` (or a property) an attribute of Tensor."""
-    if hasattr(function, "unchecked"):
-        function = checked(function.unchecked, name, method=True)
     setattr(Tensor, name, getattr(function, "method", function))
 
 
-def public(
-    function: Callable[..., Any], *, name: str | None = None, method: bool = True, checks: bool = False
-) -> Callable[..., Any]:
-    """Export ``function`` as ``numgrad.<name>`` and, unless told otherwise, as a method of Tensor.
-
-    A method is given a tensor, but a function may be given anything, and ``out``, too: unless it ``checks`` that
-    itself, as pointwise operations do, it is wrapped.
-    """
-    name = name or function.__name__
-    wrapped = method and not checks and not hasattr(function, "op")
-    if wrapped:
-        public_functions[name] = _as_function(function, name)
-    else:
-        public_functions[name] = checked(function.unchecked, name) if hasattr(function, "unchecked") else function
+def export(name: str, call: Callable[..., Any], function: bool = True, method: bool = True) -> None:
+    """Make what users call ``numgrad.<name>``, and a method of Tensor, unless told otherwise."""
+    if function:
+        public_functions[name] = call
     if method:
-        attach(name, function)
-    return function
+        attach(name, call)
 
 
-def composite(function: Any = None, *, method: bool = True, names: Sequence[str] = ()) -> Any:
-    """Decorate a public function that is made of operations of the table: it is exported, and listed with them.
+def public(
+    call: Callable[..., Any] | None = None, /, *, export: bool = True, function: bool = True, method: bool = True,
+    names: Sequence[str] = (), direct: bool = False,
+) -> Any:
+    """Decorate what users call and no declaration of an operation gives: it is exported under its own name.
 
-    ``names`` are others that it has.
+    When it fails and an argument is of a kind that it does not declare, that is what is said.
+
+    Args:
+        export: whether there is any of the next; ``nn.functional`` may have it alone.
+        function: whether ``numgrad`` has it; the function of what is a method, too, takes ``out``.
+        method: whether Tensor has it.
+        names: others that it has.
+        direct: whether it is called as it is, since it is called often; it then sees to its arguments itself.
     """
-    if function is None:
-        return functools.partial(composite, method=method, names=names)
-    function = checked(function)
-    for name in (function.__name__, *names):
-        public(function, name=name, method=method)
-    composites[function.__name__] = function
-    return function
+    if call is None:
+        return functools.partial(
+            public, export=export, function=function, method=method, names=names, direct=direct
+        )
+    for name in (call.__name__, *names) if export else ():
+        if function:
+            public_functions[name] = _with_out(call, name) if method else call if direct else checked(call, name)
+        if method:
+            attach(name, call if direct else checked(call, name, method=True))
+    return call if direct else checked(call)
 
 
-def _as_function(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    function = getattr(function, "unchecked", function)
+def composite(call: Callable[..., Any] | None = None, /, **how: Any) -> Any:
+    """Decorate a public function that is made of operations of the table: it is listed with them; see ``public``."""
+    if call is None:
+        return functools.partial(composite, **how)
+    composites[call.__name__] = exported = public(call, **how)
+    return exported
+
+
+def _with_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The function, which may be given anything in the place of a tensor, and ``out``."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -1,6 +1,7 @@
 """Functions that are made of operations of the table: values beside NumPy's, derivatives and ``vmap``, for each."""
 
 import functools
+import itertools
 
 import numpy as np
 import pytest
@@ -8,7 +9,6 @@ from ops.gradients import check_gradients
 from ops.sampling import laid_out
 
 import numgrad
-from numgrad.ops import public_functions
 from numgrad.ops.table import composites
 
 
@@ -28,24 +28,76 @@ def _distances(x, y):
     return np.linalg.norm(x[:, None] - y, axis=-1)
 
 
+def _block_diag(x, y):
+    return np.block([[x, np.zeros((len(x), y.shape[1]))], [np.zeros((len(y), x.shape[1])), y]])
+
+
+def _pairs(x, y):
+    return np.array(list(itertools.product(x, y)))
+
+
+def _combinations(x):
+    return np.array(list(itertools.combinations(x, 2)))
+
+
+def _like(x, other):
+    return np.broadcast_to(x, other.shape)
+
+
 #: For each function how NumPy computes it, the shapes of its tensors, and further arguments.
 SAMPLES = [
+    ("adjoint", np.transpose, [(2, 3)], ()),
+    ("atleast_1d", np.atleast_1d, [()], ()),
+    ("atleast_2d", np.atleast_2d, [(3,)], ()),
+    ("atleast_3d", np.atleast_3d, [(2, 3)], ()),
+    ("block_diag", _block_diag, [(2, 3), (3, 2)], ()),
+    ("broadcast_tensors", np.broadcast_arrays, [(2, 1), (3,)], ()),
+    ("broadcast_to", np.broadcast_to, [(3,)], ((2, 3),)),
+    ("cartesian_prod", _pairs, [(2,), (3,)], ()),
     ("cdist", _distances, [(3, 2), (4, 2)], ()),
     ("chain_matmul", lambda *x: np.linalg.multi_dot(x), [(2, 3), (3, 4), (4, 2)], ()),
+    ("column_stack", lambda *x: np.column_stack(x), [(2,), (2, 3)], ()),
+    ("combinations", _combinations, [(3,)], ()),
     ("cosine_similarity", _cosine, [(3, 4), (3, 4)], ()),
     ("cross", np.cross, [(2, 3), (2, 3)], ()),
     ("cumulative_trapezoid", _cumulative_trapezoid, [(2, 4)], ()),
+    ("diagflat", np.diagflat, [(2, 2)], (1,)),
     ("diff", np.diff, [(2, 4)], ()),
     ("dist", lambda x, y: np.linalg.norm(x - y), [(2, 3), (2, 3)], ()),
+    ("dsplit", np.dsplit, [(1, 2, 4)], (2,)),
+    ("dstack", lambda *x: np.dstack(x), [(2, 3), (2, 3)], ()),
+    ("einsum", lambda x, y: np.einsum("ij,ik->jk", x, y), [(2, 3), (2, 3)], ()),
+    ("expand_as", _like, [(1, 3)], (numgrad.ones(2, 3),)),
+    ("float_power", np.float_power, [(2, 3)], (3,)),
+    ("hsplit", np.hsplit, [(2, 4)], (2,)),
+    ("hstack", lambda *x: np.hstack(x), [(2, 3), (2, 1)], ()),
     ("inner", np.inner, [(2, 3), (4, 3)], ()),
     ("kron", np.kron, [(2, 2), (2, 3)], ()),
     ("ldexp", np.ldexp, [(2, 3)], (numgrad.tensor([1, 0, -2]),)),
+    ("linear", lambda x, weight: x @ weight.T, [(2, 3), (4, 3)], ()),
+    ("matmul", np.matmul, [(2, 2, 3), (3, 2)], ()),
     ("matrix_power", np.linalg.matrix_power, [(3, 3)], (3,)),
+    ("meshgrid", lambda *x: np.meshgrid(*x, indexing="ij"), [(2,), (3,)], ()),
+    ("msort", lambda x: np.sort(x, 0), [(3, 2)], ()),
     ("pairwise_distance", lambda x, y: np.linalg.norm(x - y + 1e-6, axis=-1), [(3, 4), (3, 4)], ()),
+    ("repeat_interleave", np.repeat, [(2, 3)], (2, 1)),
+    ("reshape_as", lambda x, other: x.reshape(other.shape), [(2, 3)], (numgrad.ones(3, 2),)),
     ("rms_norm", _normalized, [(3, 4)], ((4,), numgrad.arange(4.0, dtype=numgrad.float64))),
+    ("softsign", lambda x: x / (1 + np.abs(x)), [(2, 3)], ()),
+    ("square", np.square, [(2, 3)], ()),
+    ("tanhshrink", lambda x: x - np.tanh(x), [(2, 3)], ()),
+    ("tensor_split", np.array_split, [(5, 2)], (2,)),
     ("tensordot", np.tensordot, [(2, 3), (3, 2)], (1,)),
     ("trapezoid", np.trapezoid, [(2, 4)], ()),
+    ("vsplit", np.vsplit, [(4, 2)], ([1, 3],)),
+    ("vstack", lambda *x: np.vstack(x), [(3,), (2, 3)], ()),
 ]
+
+#: How those are called that do not take their tensors one after the other.
+CALLS = {
+    "einsum": lambda einsum, *tensors: einsum("ij,ik->jk", *tensors),
+    **dict.fromkeys(("column_stack", "dstack", "hstack", "vstack"), lambda stack, *tensors: stack(tensors)),
+}
 
 
 def test_each_has_a_sample():
@@ -54,13 +106,14 @@ def test_each_has_a_sample():
 
 @pytest.mark.parametrize(("name", "reference", "shapes", "args"), SAMPLES, ids=[name for name, *_ in SAMPLES])
 def test_values_derivatives_and_vmap(name, reference, shapes, args):
-    random, call = np.random.default_rng(3), functools.partial(_called, public_functions[name], args)
+    random, call = np.random.default_rng(3), functools.partial(_called, name, args)
     arrays = [random.standard_normal(shape) for shape in shapes]
     plain = [np.asarray(arg) if isinstance(arg, numgrad.Tensor) else arg for arg in args]
     given = [laid_out(array, "transposed") for array in arrays]
-    np.testing.assert_allclose(call(*given), reference(*arrays, *plain), 1e-12, 1e-12)
+    expected = _as_one(reference(*arrays, *plain), np.concatenate)
+    np.testing.assert_allclose(call(*given), expected, 1e-12, 1e-12)
     check_gradients(call, *[laid_out(array, "transposed").requires_grad_() for array in arrays])
-    pairs = [numgrad.from_numpy(np.stack([array, array[::-1].copy()])) for array in arrays]
+    pairs = [numgrad.from_numpy(np.stack([array, -array])) for array in arrays]
     each = [call(*[pair[number] for pair in pairs]) for number in range(2)]
     np.testing.assert_allclose(numgrad.vmap(call)(*pairs), numgrad.stack(each), 1e-12, 1e-12)
     tangents = [numgrad.ones_like(tensor) for tensor in given]
@@ -69,5 +122,11 @@ def test_values_derivatives_and_vmap(name, reference, shapes, args):
     np.testing.assert_allclose(along, (ahead - behind) / 2e-6, 1e-5, 1e-7)
 
 
-def _called(function, args, *tensors):
-    return function(*tensors, *args)
+def _called(name, args, *tensors):
+    function = functools.partial(CALLS[name], composites[name]) if name in CALLS else composites[name]
+    return _as_one(function(*tensors, *args), numgrad.cat)
+
+
+def _as_one(result, join):
+    """The elements of several results as one."""
+    return join([part.reshape(-1) for part in result]) if isinstance(result, tuple | list) else result

@@ -138,6 +138,7 @@ def _filled(plan: _Plan, value: Any) -> Tensor:
     return tensor_of(plan.layout, plan.launch(value))
 
 
+@public(method=False, direct=True)
 def zeros(
     *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
     pin_memory: bool = False,
@@ -147,6 +148,7 @@ def zeros(
     return finished(tensor_of(plan.layout, plan.launch()), requires_grad, pin_memory)
 
 
+@public(method=False, direct=True)
 def ones(
     *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
     pin_memory: bool = False,
@@ -156,6 +158,7 @@ def ones(
     return finished(tensor_of(plan.layout, plan.launch(1)), requires_grad, pin_memory)
 
 
+@public(method=False, direct=True)
 def empty(
     *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
     pin_memory: bool = False,
@@ -165,6 +168,7 @@ def empty(
     return finished(tensor_of(plan.layout, plan.launch()), requires_grad, pin_memory)
 
 
+@public(method=False, direct=True)
 def full(
     size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
     pin_memory: bool = False,
@@ -192,11 +196,13 @@ def _number(value: Any) -> Any:
     return plain_number(value) if isinstance(value, int | float | complex) else fitting(value, bool_)
 
 
+@public(method=False, direct=True)
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A number as a tensor without dimensions, in the default dtype unless one is given."""
     return full((), s, dtype=chosen_type(dtype, device).dtype, device=device, requires_grad=requires_grad)
 
 
+@public(method=False, direct=True)
 def eye(
     n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -259,7 +265,7 @@ def _from(distribution: str, draw: str, name: str) -> Callable[..., Tensor]:
 
     new.__name__ = new.__qualname__ = name
     new.__doc__ = f"Random numbers from the {distribution}, on the CPU those of PyTorch for the same seed."
-    return drawn(new)
+    return public(drawn(new), method=False, direct=True)
 
 
 rand = _from("uniform distribution on [0, 1)", "uniform", "rand")
@@ -307,7 +313,7 @@ def _like(name: str, number: Any, *value: int) -> Callable[..., Tensor]:
     like.__name__ = like.__qualname__ = name
     made = f"``numgrad.{name.removesuffix('_like')}``"
     like.__doc__ = f"{made} of the shape and, unless others are given, the dtype and device of another tensor."
-    return public(like, method=False)
+    return public(like, method=False, direct=True)
 
 
 zeros_like = _like("zeros_like", _ZEROED)
@@ -315,6 +321,7 @@ ones_like = _like("ones_like", int, 1)
 empty_like = _like("empty_like", _EMPTY)
 
 
+@public(method=False, direct=True)
 @drawn
 def rand_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """``numgrad.rand`` of the shape and, unless others are given, the dtype and device of another tensor."""
@@ -323,6 +330,7 @@ def rand_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_
     return finished(like_examples(input, laid_out_as(input, made)), requires_grad)
 
 
+@public(method=False, direct=True)
 @drawn
 def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """``numgrad.randn`` of the shape and, unless others are given, the dtype and device of another tensor."""
@@ -333,6 +341,7 @@ def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires
     return finished(laid_out_as(input, made), requires_grad)
 
 
+@public(method=False, direct=True)
 def full_like(
     input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -341,12 +350,6 @@ def full_like(
     value = _number(fill_value)
     plan = _plan_like(value.__class__, layout)
     return finished(like_examples(input, _filled(plan, value)), requires_grad)
-
-
-for _function in (
-    zeros, ones, empty, full, eye, rand, randn, rand_like, randn_like, full_like, scalar_tensor,
-):
-    public(_function, method=False)
 
 
 def _new(function: Callable[..., Tensor]) -> None:

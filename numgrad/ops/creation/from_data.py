@@ -27,7 +27,7 @@ from ...autograd.origins import FOREIGN
 from ..moving import placed
 from ..new import empty_of
 from ..promotion import number_dtype, promote_types
-from ..table import attach, public
+from ..table import attach, export, public
 from .filled import as_size, finished, number_tensor
 
 __all__ = ["as_tensor", "from_array", "from_numpy", "legacy_tensor", "tensor"]
@@ -58,6 +58,7 @@ def from_array(array: np.ndarray) -> Tensor:
     return made
 
 
+@public(method=False, direct=True)
 def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A tensor on the memory of a NumPy array: changes to one are seen in the other.
 
@@ -160,6 +161,7 @@ def _narrowed(wide: np.ndarray, kind: dtype) -> np.ndarray:
     return wide.astype(np.int64).astype(kind.numpy)
 
 
+@public(method=False, direct=True)
 def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
@@ -192,6 +194,7 @@ def tensor(
     return finished(made if place is CPU else placed(made, place), requires_grad, pin_memory)
 
 
+@public(method=False, direct=True)
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """``data`` as a tensor: a tensor itself, an array on its own memory, else copied.
 
@@ -212,9 +215,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return tensor(data, dtype=kind, device=place)
 
 
-for _function in (tensor, as_tensor, from_numpy):
-    public(_function, method=False)
-
+@public(function=False, direct=True)
 def new_tensor(
     self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -222,8 +223,6 @@ def new_tensor(
     kind, place = self.dtype if dtype is None else dtype, self.device if device is None else device
     return tensor(data, dtype=kind, device=place, requires_grad=requires_grad)
 
-
-attach("new_tensor", new_tensor)
 
 # -- the older spelling -----------------------------------------------------------------------------------------
 
@@ -283,4 +282,4 @@ def _legacy_type(kind: dtype) -> Any:
 
 for _kind in dtype.named.values():
     if not _kind.is_complex:
-        public(_legacy_type(_kind), method=False)
+        export(f"{_kind.legacy}Tensor", _legacy_type(_kind), method=False)

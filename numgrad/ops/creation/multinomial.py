@@ -18,6 +18,7 @@ from ..table import public
 __all__ = ["multinomial"]
 
 
+@public
 @drawn
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Indices drawn with probabilities proportional to the rows of ``input`` (1-D or 2-D), as int64.
@@ -60,6 +61,3 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         scores = weights / rates
         picked = scores.argmax(1, True) if num_samples == 1 else scores.sort(1, True, stable=True)[1][:, :num_samples]
     return contiguous(picked.reshape(*layout.shape[:-1], num_samples))
-
-
-public(multinomial)

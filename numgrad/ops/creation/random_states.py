@@ -7,7 +7,6 @@ import numpy as np
 from ... import random
 from ..._tensor import Tensor, fresh
 from ..._types import tensor_type, uint8
-from ..arguments import checked
 from ..table import public
 
 __all__ = ["get_rng_state", "set_rng_state"]
@@ -32,12 +31,13 @@ def set_state(self: random.Generator, new_state: Tensor) -> random.Generator:
     return self
 
 
+@public(method=False)
 def get_rng_state() -> Tensor:
     """The state of the CPU's default generator, a uint8 tensor."""
     return get_state(random.default_generator)
 
 
-@checked
+@public(method=False)
 def set_rng_state(new_state: Tensor) -> None:
     """Have the CPU's default generator go on from a state."""
     set_state(random.default_generator, new_state)
@@ -46,5 +46,3 @@ def set_rng_state(new_state: Tensor) -> None:
 random.Generator.get_state = get_state  # type: ignore[attr-defined]
 random.Generator.set_state = set_state  # type: ignore[attr-defined]
 random.get_rng_state, random.set_rng_state = get_rng_state, set_rng_state  # type: ignore[attr-defined]
-public(get_rng_state, method=False)
-public(set_rng_state, method=False)

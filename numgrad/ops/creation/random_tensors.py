@@ -16,7 +16,6 @@ from ..._types import CPU, bool_, dtype, float32, float64, int64, real_of, tenso
 from ...autograd.grad_mode import GRAD, ORDINARY, no_grad, state
 from ...autograd.node import Node, edge_of
 from ...autograd.operations import operations
-from ..arguments import checked
 from ..batches import is_batched
 from ..copying import contiguous, convert, row_of, write
 from ..examples import drawn
@@ -233,6 +232,7 @@ for _fill in (uniform_, normal_, random_, bernoulli_, exponential_):
 # -- random tensors -----------------------------------------------------------------------------------------------
 
 
+@public(method=False, direct=True)
 @drawn
 def randint(
     *args: Any,
@@ -275,7 +275,7 @@ def randint(
     return finished(result, requires_grad)
 
 
-@checked
+@public(method=False)
 @drawn
 def randint_like(
     input: Tensor,
@@ -292,6 +292,7 @@ def randint_like(
     return finished(laid_out_as(input, made), requires_grad)
 
 
+@public(method=False, direct=True)
 @drawn
 def randperm(
     n: int, *, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
@@ -341,6 +342,7 @@ _NORMAL_NODES = {
 _BernoulliBackward0 = _node("BernoulliBackward0", DrawBackward0)
 
 
+@public(method=False, direct=True)
 @drawn
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, **options: Any) -> Tensor:
     """Random numbers from normal distributions.
@@ -389,6 +391,7 @@ def _bernoulli(probabilities: Tensor, source: Any, **out: Any) -> Any:
     return source.bernoulli(probabilities.numel(), row, **out)
 
 
+@public
 @drawn
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
     """Ones, each with the probability that the element of ``input`` (or ``p``) gives, and zeros, of its dtype.
@@ -408,8 +411,3 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -
         values = values.astype(kind.numpy)
     result = fresh(values, input._layout.shape, kind)
     return _drawn(result, _BernoulliBackward0, input)
-
-
-for _function in (randint, randint_like, randperm, normal):
-    public(_function, method=False)
-public(bernoulli)

@@ -31,6 +31,7 @@ from .filled import chosen_type, finished
 __all__ = ["arange"]
 
 
+@public(method=False, direct=True)
 def arange(
     start: Any = None,
     end: Any = None,
@@ -98,6 +99,7 @@ def _spaced(name: str, start: Any, end: Any, steps: int, dtype: Any, device: Any
     return start, end, type
 
 
+@public(method=False, direct=True)
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -110,6 +112,7 @@ def linspace(
     return finished(tensor_of(layout_of(type, (steps,)), type.backend.spread(start, end, steps, type)), requires_grad)
 
 
+@public(method=False, direct=True)
 def logspace(
     start: Any,
     end: Any,
@@ -129,7 +132,3 @@ def logspace(
     wide = np.dtype(np.complex128 if type.dtype.is_complex else np.float64)
     row = np.power(wide.type(base), devices.cpu.evenly_spaced(start, end, steps, wide)).astype(type.numpy)
     return finished(from_row(row, (steps,), type), requires_grad)
-
-
-for _function in (arange, linspace, logspace):
-    public(_function, method=False)

@@ -15,7 +15,6 @@ from ..._layout import Ints, Layout, all_dims, broadcast_shapes, layout_of
 from ..._tensor import Tensor, check_in_place, fresh, tensor_of
 from ..._types import bool_, int32, int64, tensor_type, uint8
 from ...autograd.grad_mode import ORDINARY, state
-from ..arguments import checked
 from ..batches import is_batched, physical_of
 from ..copying import convert, row_of
 from ..dispatch import caller, change
@@ -341,7 +340,7 @@ def _check_arguments(name: str, indices: Any, values: Any, accumulate: Any) -> N
         raise RuntimeError(f"{name}(): at least one index tensor is needed")
 
 
-@checked
+@public
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy of the tensor with ``values``, which are broadcast, at the indices, as ``x[indices] = values`` puts them.
 
@@ -358,12 +357,8 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     return _put(index_put_op, input, selection, values, accumulate)
 
 
-@checked
+@public
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """:func:`index_put` in place: overwrites the tensor and returns it."""
     _check_arguments("index_put_", indices, values, accumulate)
     return write_selected(input, indices, values, accumulate)
-
-
-public(index_put)
-public(index_put_)

@@ -10,7 +10,6 @@ from typing import Any
 from ..._layout import Layout, all_dims, broadcast_shapes, layout_of, outgrown
 from ..._tensor import Tensor, fresh, strided, tensor_of
 from ..._types import bool_, int32, int64, tensor_type, to_device, to_dtype, uint8
-from ..arguments import checked
 from ..batches import aligned, expanded, is_shared
 from ..copying import convert, row_of, row_reader, write
 from ..examples import dynamic
@@ -114,7 +113,7 @@ def _check_filling(input: Tensor, mask: Any, value: Any) -> tuple[Any, Any]:
     return masked_fill_tensor, value
 
 
-@checked
+@public
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy with ``value``, a number or a 0-d tensor, where ``mask`` holds; the two are broadcast.
 
@@ -125,7 +124,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     return op(input, mask, value)
 
 
-@checked
+@public(function=False)
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """:func:`masked_fill` in place: overwrites the tensor and returns it."""
     op, value = _check_filling(self, mask, value)
@@ -258,6 +257,7 @@ def masked_scatter(input: Layout, mask: Layout, source: Layout) -> Any:
     return masked_scatter_op, ()
 
 
+@public(function=False)
 @lookup(export=False)
 def masked_scatter_(self: Layout, mask: Layout, source: Layout) -> Any:
     """:func:`masked_scatter` in place: overwrites the tensor and returns it."""
@@ -270,6 +270,7 @@ def masked_scatter_(self: Layout, mask: Layout, source: Layout) -> Any:
 # -- choosing -----------------------------------------------------------------------------------------------------
 
 
+@public(method=False, direct=True)
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """``input`` where ``condition`` holds, ``other`` elsewhere: tensors or numbers, broadcast against each other.
 
@@ -312,13 +313,14 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     return where(condition, self, other)
 
 
-where.scalar_function = choose.scalar_function  # type: ignore[attr-defined]
-public(where, method=False)
+where.scalar_function = choose.scalar_function
 attach("where", _where_method)
+
 
 # -- indices ------------------------------------------------------------------------------------------------------
 
 
+@public(direct=True)
 @dynamic("nonzero")
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not zero, in row-major order.
@@ -335,6 +337,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     return strided(rows, (count, len(shape)), (1, count), 0, type)
 
 
+@public
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not zero, as a tensor of shape (count, dimensions)."""
     return nonzero(input)
@@ -351,19 +354,13 @@ def _triangle(name: str, row: int, col: int, offset: int, dtype: Any, device: An
     return convert(fresh(rows, (2, count), type), kind)
 
 
+@public(method=False)
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
     """The indices, of shape (2, count), of the elements of a matrix on and below a diagonal, row by row."""
     return _triangle("tril_indices", row, col, offset, dtype, device, False)
 
 
+@public(method=False)
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
     """The indices, of shape (2, count), of the elements of a matrix on and above a diagonal, row by row."""
     return _triangle("triu_indices", row, col, offset, dtype, device, True)
-
-
-for _function in (masked_fill, nonzero, argwhere):
-    public(_function)
-public(tril_indices, method=False)
-public(triu_indices, method=False)
-for _method in (masked_fill_, masked_scatter_):
-    attach(_method.__name__, _method)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from ..._tensor import Tensor, fresh
 from ..._types import int64
-from ..arguments import checked
 from ..batches import is_batched
 from ..copying import row_of
 from ..examples import each
+from ..table import public
 
 __all__ = ["one_hot"]
 
 
-@checked
+@public(export=False)
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """For each class a row of ``num_classes`` zeros with a 1 at its place.
 

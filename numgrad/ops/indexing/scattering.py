@@ -14,7 +14,6 @@ from ..._layout import Layout, layout_of, normal_dim
 from ..._tensor import Tensor
 from ..._types import bool_, dtype
 from ...autograd.grad_mode import no_grad
-from ..arguments import checked
 from ..copying import convert
 from ..lookup import lookup
 from ..new import filled_of
@@ -24,7 +23,7 @@ from ..pointwise.comparison import eq, where
 from ..pointwise.integers import floor_quotient
 from ..shapes.parts import slice_op
 from ..sharing import check_apart
-from ..table import attach, public
+from ..table import public
 from .gathering import beyond, check_index_dtype, gather_op, scatter_zeros, scatterer
 from .updating import as_number, number_in, updating
 
@@ -254,7 +253,7 @@ def _scattered(input: Layout, dim: int, index: Layout, src: Layout) -> Any:
     return _resolved(scatter_op, input, dim, index, src)
 
 
-@checked
+@public
 def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Tensor:
@@ -276,7 +275,7 @@ def scatter(
     return _run(op, *arguments)
 
 
-@checked
+@public(function=False)
 def scatter_(
     self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Tensor:
@@ -322,7 +321,3 @@ def scatter_reduce(
     if (reduce == "mean" and kind is bool_) or (reduce in ("amax", "amin") and kind.is_complex):
         raise not_implemented(f"scatter_gather_tensor_cpu_reduce_{reduce}", input)
     return _resolved(scatter_reduce_op, input, dim, index, src, reduce, include_self)
-
-
-public(scatter)
-attach("scatter_", scatter_)

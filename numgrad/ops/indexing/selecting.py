@@ -10,7 +10,7 @@ from ..._device import CPU
 from ..._layout import Layout, all_dims, layout_of, normal_dim
 from ..._tensor import Tensor, fresh, tensor_of
 from ..._types import int64
-from ..arguments import Dim, checked
+from ..arguments import Dim
 from ..batches import is_mapped
 from ..copying import repeated_zero, row_of, row_reader
 from ..lookup import lookup
@@ -21,7 +21,7 @@ from ..pointwise.arithmetic import conj, mul
 from ..pointwise.comparison import choose, ne
 from ..shapes.views import reshape
 from ..sharing import check_apart
-from ..table import attach, public, public_functions
+from ..table import public, public_functions
 from .gathering import beyond, check_index_dtype
 from .picking import check_places, index_op, index_put_op
 from .places import picker, putter
@@ -391,7 +391,7 @@ def _run(op: Any, arguments: tuple[Any, ...], dim: int) -> Tensor:
         raise IndexError(str(beyond(found, arguments[0], dim))) from None
 
 
-@checked
+@public
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy with a number, or a 0-d tensor, at the indices of one dimension.
 
@@ -402,13 +402,9 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return _run(op, arguments, dim)
 
 
-@checked
+@public(function=False)
 def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """:func:`index_fill` in place: overwrites the tensor and returns it."""
     op, arguments = _filled(input, dim, index, value)
     check_apart(input, arguments[1])
     return _run(op.in_place, arguments, dim)
-
-
-public(index_fill)
-attach("index_fill_", index_fill_)

@@ -14,7 +14,6 @@ from ..._layout import Layout, layout_of, numel, output_strides
 from ..._tensor import Tensor, tensor_of
 from ..._types import bool_
 from ...autograd.grad_mode import GRAD, ORDINARY, state
-from ..arguments import checked
 from ..copying import convert, row_reader
 from ..dispatch import caller, perform
 from ..entries import Entry
@@ -37,7 +36,7 @@ from ..shapes.views import (
     unsqueeze_op,
     view,
 )
-from ..table import check_tensors, parameters, public
+from ..table import check_tensors, composite, parameters, public
 from .checks import check_matrices, check_stacks, check_types, refuse_bools, scalar_name, shapes_text
 from .matmul import (
     bmm_op,
@@ -175,6 +174,7 @@ def _(grad, mat1, alpha, mat2_layout):
     return times(right_gradient(grad, mat1, mat2_layout), conj(alpha))
 
 
+@public(direct=True)
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)`` of an (n, k) and a (k, m) matrix; the input is expanded to (n, m).
 
@@ -244,6 +244,7 @@ def _(grad, mat, alpha):
     return times(turned_mv(conj(mat), grad), conj(alpha))
 
 
+@public(direct=True)
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * input + alpha * (mat @ vec)`` of an (n, k) matrix and a vector of k; the input is expanded to (n).
 
@@ -291,6 +292,7 @@ def _(grad, vec1, alpha):
     return times(turned_mv(grad, conj(vec1)), conj(alpha))
 
 
+@public(direct=True)
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * input + alpha * outer(vec1, vec2)``; the input is expanded to the outer product's shape.
 
@@ -398,6 +400,7 @@ def _check_batches(name: str, input: Layout, batch1: Layout, batch2: Layout, res
     refuse_bools(name, input, batch1, batch2)
 
 
+@public(direct=True)
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * input + alpha * bmm(batch1, batch2)`` of (b, n, k) and (b, k, m); the input is expanded to (b, n, m).
 
@@ -408,6 +411,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alp
     return _called(baddbmm_op, input, batch1, batch2, beta, alpha)
 
 
+@public(direct=True)
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * input + alpha * bmm(batch1, batch2).sum(0)``; the input is expanded to (n, m).
 
@@ -439,7 +443,7 @@ def _unrecorded(input: Layout, weight: Layout, bias: Layout | None) -> Any:
     return caller(Entry(addmm_op, lambda rows, factors, row: multiply(rows, factors, read(row)), layout, False))
 
 
-@checked
+@composite(export=False)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``: of (..., k) elements and an (m, k) weight, (..., m).
 
@@ -469,7 +473,3 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         rows = view(input, (numel(shape[:-1]), shape[-1]))
         return view(addmm(bias, rows, t(weight)), (*shape[:-1], of_weight[0]))
     return add.inplace(matmul(input, t(weight)), bias)
-
-
-for _function in (addmm, addmv, addr, addbmm, baddbmm):
-    public(_function)

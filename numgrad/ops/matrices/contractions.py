@@ -16,7 +16,7 @@ from ..pointwise.arithmetic import mul, sub
 from ..reductions.sums import sum as sum_of
 from ..shapes.rearranging import roll
 from ..shapes.views import expand, permute_op, reshape, unsafe_view, view
-from ..table import check_tensors, composite, public
+from ..table import check_tensors, composite
 from .checks import shapes_text
 from .matmul import dot, matmul, mm
 
@@ -100,7 +100,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return tensordot(input, other, [[-1], [-1]])
 
 
-@lookup
+@lookup(names=["ger"])
 def outer(input: Layout, vec2: Layout) -> Any:
     """The matrix of the products of two vectors' elements.
 
@@ -126,7 +126,6 @@ def _outer(input: Tensor, vec2: Tensor, column: Layout) -> Tensor:
 @composite
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: the second tensor, times each element of the first, in that element's place."""
-    check_tensors("kron", input=input, other=other)
     rank = max(len(input._layout.shape), len(other._layout.shape))
     own = [(1,) * (rank - len(x._layout.shape)) + x._layout.shape for x in (input, other)]
     left = tuple([size for extent in own[0] for size in (extent, 1)])
@@ -193,7 +192,6 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
         IndexError: there is no such dimension.
         RuntimeError: there is none of size 3, that of one of the tensors has another size, or the ranks differ.
     """
-    check_tensors("cross", input=input, other=other)
     shape = input._layout.shape
     rank, shapes = len(shape), shapes_text(input._layout, other._layout)
     if rank != len(other._layout.shape):
@@ -232,6 +230,3 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     if result is None:
         return clone(expand(eye(shape[-1], dtype=input.dtype, device=input.device), shape))
     return clone(result) if result is input else result
-
-
-public(outer, name="ger", checks=True)

@@ -25,7 +25,7 @@ from ..pointwise.arithmetic import mul
 from ..reductions.sums import sum_dims
 from ..shapes.diagonals import diagonal_op
 from ..shapes.views import permute_op, reshaped, unsqueeze_op, view_as_shape
-from ..table import public
+from ..table import composite
 from .matmul import bmm
 
 __all__ = ["einsum"]
@@ -346,6 +346,7 @@ def _run(tensor: Tensor, steps: Sequence[_Step]) -> Tensor:
     return tensor
 
 
+@composite(method=False, direct=True)
 def einsum(*args: Any) -> Tensor:
     """The sum of products of tensors, by the names of their dimensions: ``einsum("ij,jk->ik", a, b)``.
 
@@ -389,6 +390,3 @@ def _check_operands(operands: Sequence[Any]) -> None:
     for number, operand in enumerate(operands):
         if not isinstance(operand, Tensor):
             raise TypeError(f"expected Tensor as element {number} in argument 1, but got {type(operand).__name__}")
-
-
-public(einsum, method=False)

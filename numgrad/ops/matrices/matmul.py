@@ -30,7 +30,7 @@ from ..shapes.views import (
     unsqueeze,
     unsqueeze_op,
 )
-from ..table import attach, check_tensors, public, public_functions
+from ..table import attach, check_tensors, composite, public, public_functions
 from .checks import check_matrices, check_stacks, check_types, refuse_bools, scalar_name, shapes_text
 
 __all__ = [
@@ -142,6 +142,7 @@ def _called(op: Any, input: Any, other: Any) -> Tensor:
     return call(input, other)
 
 
+@public(direct=True)
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of an (n, k) and a (k, m) matrix, of shape (n, m).
 
@@ -208,6 +209,7 @@ def outer_product(left: Tensor, right: Tensor) -> Tensor:
     return mul(passed_on(unsqueeze_op, left, 1), right)
 
 
+@public(direct=True)
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """The product of an (n, k) matrix and a vector of k elements, of shape (n).
 
@@ -289,6 +291,7 @@ def _check_vectors(name: str, left: Layout, right: Layout) -> None:
     refuse_bools(name, left, right)
 
 
+@public(direct=True)
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The sum of products of two vectors of one length.
 
@@ -299,6 +302,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     return _called(dot_op, input, tensor)
 
 
+@public(direct=True)
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """``dot`` with the first vector conjugated.
 
@@ -329,6 +333,7 @@ def _(grad, input):
     return _turned_product(conj(input), True, grad, False)
 
 
+@public(direct=True)
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of (b, n, k) and (b, k, m) matrices, of shape (b, n, m).
 
@@ -346,6 +351,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 _SINGLE = {(2, 2): mm_op, (2, 1): mv_op, (1, 1): dot_op}
 
 
+@composite(direct=True)
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product, by NumPy's rules: of vectors, matrices, and stacks of matrices that broadcast.
 
@@ -433,10 +439,6 @@ def _stacked(operand: Tensor, expanded: tuple[int, ...], shape: tuple[int, ...])
     if operand._layout.shape == shape and not (operand._requires_grad and state.mode & GRAD):
         return operand
     return reshaped(expand_op(operand, expanded), shape)
-
-
-for _function in (mm, mv, dot, vdot, bmm, matmul):
-    public(_function)
 
 
 def _tensor(value: Any) -> Any:

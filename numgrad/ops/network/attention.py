@@ -9,7 +9,6 @@ from ..._layout import Layout, layout_of
 from ..._tensor import Tensor, tensor_of
 from ..._types import bool_
 from ...autograd.grad_mode import no_grad
-from ..arguments import checked
 from ..composition import differentiated_as
 from ..copying import contiguous_op, copier, kept_layout
 from ..creation.filled import ones
@@ -20,13 +19,14 @@ from ..pointwise.arithmetic import mul
 from ..pointwise.comparison import where
 from ..reductions.axes import Prepared
 from ..shapes.views import transpose_op
+from ..table import public
 from .dropout import dropout
 from .softmax import safe_softmax, softmax_backward
 
 __all__ = ["attention_op", "scaled_dot_product_attention"]
 
 
-@checked
+@public(export=False)
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

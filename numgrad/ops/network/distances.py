@@ -26,7 +26,6 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) 
         RuntimeError: the dtypes are not floating-point, or the shapes do not broadcast.
         IndexError: there is no such dimension.
     """
-    check_tensors("cosine_similarity", x1=x1, x2=x2)
     kind = promote_types(x1.dtype, x2.dtype)
     if not kind.is_floating_point:
         raise RuntimeError(
@@ -57,7 +56,6 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06
         eps: keeps the difference from 0, where the norm has no derivative.
         keepdim: whether the last dimension stays, with size 1.
     """
-    check_tensors("pairwise_distance", x1=x1, x2=x2)
     last = len(broadcast_shapes(x1._layout.shape, x2._layout.shape)) - 1
     return (x1 - x2 + eps).norm(p, last, keepdim)
 

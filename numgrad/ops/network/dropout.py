@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from ..._tensor import Tensor
-from ..arguments import checked
 from ..batches import like_examples
 from ..creation.filled import empty, empty_like, zeros
 from ..creation.random_tensors import bernoulli_, kept_
@@ -52,7 +51,7 @@ def _dropped(input: Tensor, p: float, train: bool, *, feature: bool, alpha: bool
     return (add.inplace if inplace else add)(times(input, mul(kept, scale)), shift)
 
 
-@checked
+@public(method=False)
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Each element, while training, 0 with probability ``p`` and divided by ``1 - p`` otherwise.
 
@@ -67,25 +66,25 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return _dropped(input, p, train, feature=False, alpha=False, inplace=False)
 
 
-@checked
+@public(method=False)
 def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """:func:`dropout` in place."""
     return _dropped(input, p, train, feature=False, alpha=False, inplace=True)
 
 
-@checked
+@public(method=False)
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """:func:`dropout` of whole channels: all of ``input[n, c]`` together."""
     return _dropped(input, p, train, feature=True, alpha=False, inplace=False)
 
 
-@checked
+@public(method=False)
 def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """:func:`feature_dropout` in place."""
     return _dropped(input, p, train, feature=True, alpha=False, inplace=True)
 
 
-@checked
+@public(method=False)
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Dropout for self-normalizing networks: what is dropped becomes the activation's limit, not 0.
 
@@ -94,26 +93,19 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return _dropped(input, p, train, feature=False, alpha=True, inplace=False)
 
 
-@checked
+@public(method=False)
 def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """:func:`alpha_dropout` in place."""
     return _dropped(input, p, train, feature=False, alpha=True, inplace=True)
 
 
-@checked
+@public(method=False)
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """:func:`alpha_dropout` of whole channels: all of ``input[n, c]`` together."""
     return _dropped(input, p, train, feature=True, alpha=True, inplace=False)
 
 
-@checked
+@public(method=False)
 def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """:func:`feature_alpha_dropout` in place."""
     return _dropped(input, p, train, feature=True, alpha=True, inplace=True)
-
-
-for _function in (
-    dropout, dropout_, feature_dropout, feature_dropout_, alpha_dropout, alpha_dropout_, feature_alpha_dropout,
-    feature_alpha_dropout_,
-):
-    public(_function, method=False)

@@ -10,7 +10,6 @@ import numpy as np
 from ..._layout import Layout, layout_of, numel
 from ..._tensor import Tensor
 from ..._types import dtype
-from ..arguments import checked
 from ..batches import aligned, expanded
 from ..composition import differentiated_as
 from ..copying import convert, row_reader
@@ -150,7 +149,7 @@ def _check_shape(name: str, input: Layout, shape: tuple[int, ...], **arguments: 
         raise NotImplementedError(f"\"{name}\" not implemented for '{kind.legacy}' (shape {list(input.shape)})")
 
 
-@checked
+@public(method=False)
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -207,6 +206,3 @@ def rms_norm(
     square = add(mean_dims(pow(input, 2), dims, True), _epsilon(input.dtype) if eps is None else eps)
     out = mul(input, square.rsqrt())
     return out if weight is None else convert(mul(out, weight), input.dtype)
-
-
-public(layer_norm, method=False)

@@ -5,18 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._layout import Layout, layout_of
-from ..._tensor import Tensor
+from ..._layout import Layout, layout_of, normal_dim
 from ..._types import to_dtype
-from ..arguments import Dim
 from ..copying import convert, row_reader
 from ..indexing.gathering import along
+from ..lookup import lookup
 from ..operands import not_implemented
-from ..operation import operation
-from ..planned import planned
+from ..planned import Planned, planned
 from ..pointwise.arithmetic import exp, mul, neg, sub
 from ..reductions.sums import sum_dims
-from ..table import public
 
 __all__ = ["log_softmax", "log_softmax_op", "safe_softmax", "softmax", "softmax_backward"]
 
@@ -36,8 +33,8 @@ def _backward(grad_output: Layout, output: Layout, dim: int, logarithm: bool) ->
     return layout_of(type, output.shape), lambda grad, out: compute(read(grad), read_output(out))
 
 
-@operation("SoftmaxBackward0", export=False)
-def softmax_op(input: Layout, dim: Dim) -> Any:
+@planned("SoftmaxBackward0", dims=["dim"])
+def softmax_op(input: Layout, dim: int) -> Any:
     return _forward(input, dim, -math.inf)
 
 
@@ -64,8 +61,8 @@ def _(grad, grad_output, output, dim):
     return sub(mul(grad, sub(grad_output, inner)), mul(grad_output, outer))
 
 
-@operation("LogSoftmaxBackward0", export=False)
-def log_softmax_op(input: Layout, dim: Dim) -> Any:
+@planned("LogSoftmaxBackward0", dims=["dim"])
+def log_softmax_op(input: Layout, dim: int) -> Any:
     return _forward(input, dim, None)
 
 
@@ -101,7 +98,16 @@ def _(grad, out, dim):
     return softmax_backward(grad, out, dim)
 
 
-def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+def _resolved(op: Planned, input: Layout, dim: int, dtype: Any) -> Any:
+    dim = normal_dim(dim, len(input.shape))
+    if dtype is None:
+        return op, (dim,)
+    kind = to_dtype(dtype)
+    return lambda tensor: op(convert(tensor, kind), dim), ()
+
+
+@lookup
+def softmax(input: Layout, dim: int, dtype: Any = None) -> Any:
     """``exp(input)`` divided by its sum along ``dim``.
 
     Args:
@@ -113,13 +119,10 @@ def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
         IndexError: there is no such dimension.
         NotImplementedError: the input is not of floating-point numbers.
     """
-    return softmax_op.public(input if dtype is None else convert(input, to_dtype(dtype)), dim)
+    return _resolved(softmax_op, input, dim, dtype)
 
 
-def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+@lookup
+def log_softmax(input: Layout, dim: int, dtype: Any = None) -> Any:
     """The logarithm of :func:`softmax`, without its rounding: ``input - log(sum(exp(input)))``."""
-    return log_softmax_op.public(input if dtype is None else convert(input, to_dtype(dtype)), dim)
-
-
-public(softmax)
-public(log_softmax)
+    return _resolved(log_softmax_op, input, dim, dtype)

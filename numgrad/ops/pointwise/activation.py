@@ -15,11 +15,10 @@ from numgrad_kernels import scalar
 
 from ..._tensor import Tensor
 from ..._types import bool_
-from ..arguments import checked
 from ..elementwise import pointwise
 from ..overloads import overload
 from ..shapes.views import reshape
-from ..table import attach, public
+from ..table import composite, public
 from . import comparison
 from .arithmetic import abs, div, exp, sigmoid, sub, tanh
 from .comparison import threshold_backward, where
@@ -106,6 +105,7 @@ def _(grad, input, threshold):
 _threshold_in_place = overload(threshold_op, "ThresholdBackward1")
 
 
+@public(method=False, direct=True)
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """``input`` where it is greater than ``threshold``, ``value`` elsewhere."""
     threshold, value = _whole(input, threshold, value)
@@ -139,6 +139,7 @@ def _(grad):
 softshrink_backward = overload(hardshrink_backward, "SoftshrinkBackwardBackward0")
 
 
+@public(direct=True)
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 where the magnitude is at most ``lambd``, ``input`` elsewhere."""
     return activated("hardshrink", hardshrink_op, input, lambd=lambd)
@@ -167,13 +168,13 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return activated("softshrink", softshrink_op, input, lambd=lambd)
 
 
-@checked
+@composite(export=False)
 def tanhshrink(input: Tensor) -> Tensor:
     """``input - tanh(input)``."""
     return sub(input, tanh(input))
 
 
-@checked
+@composite(export=False)
 def softsign(input: Tensor) -> Tensor:
     """``input / (1 + abs(input))``."""
     return div(input, abs(input) + 1)
@@ -216,6 +217,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return activated("leaky_relu", op, input, inplace, negative_slope=negative_slope)
 
 
+@public(method=False, direct=True)
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
@@ -263,7 +265,7 @@ def _(grad, input):
     return where(input > 0, 0, grad * input)
 
 
-@checked
+@public
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """:func:`leaky_relu` with a slope that is learnt: one for all, or one for each index of dimension 1.
 
@@ -318,12 +320,14 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return activated("elu", _elu_in_place if inplace else elu_op, input, inplace, alpha=alpha, scale=1, input_scale=1)
 
 
+@public(method=False, direct=True)
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """``scale * elu(input, alpha)`` with the two constants that keep mean 0 and variance 1."""
     op = _elu_in_place if inplace else elu_op
     return activated("selu", op, input, inplace, alpha=_SELU_ALPHA, scale=_SELU_SCALE, input_scale=1)
 
 
+@public(method=False, direct=True)
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``input`` where it is positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere.
 
@@ -387,7 +391,5 @@ relu_, hardtanh_, threshold_ = _in_place(relu), _in_place(hardtanh), _in_place(t
 leaky_relu_, rrelu_ = _in_place(leaky_relu), _in_place(rrelu)
 elu_, selu_, celu_ = _in_place(elu), _in_place(selu), _in_place(celu)
 
-for _function in (celu, celu_, prelu, relu_, rrelu, rrelu_, selu, selu_, threshold, threshold_, hardshrink):
-    public(_function, method=False)
-for _function in (prelu, hardshrink):
-    attach(_function.__name__, _function)
+for _function in (celu_, relu_, rrelu_, selu_, threshold_):
+    public(_function, method=False, direct=True)

@@ -59,9 +59,22 @@ def conj(input: Tensor | complex) -> Any:
 
 
 conj.scalar_function = conj_physical.scalar_function  # type: ignore[attr-defined]
-public(conj)
+public(conj, direct=True)
+
 
 # -- arithmetic -------------------------------------------------------------------------------------------------
+
+
+@public(direct=True)
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself.
+
+    Raises:
+        RuntimeError: it is of bools.
+    """
+    if input.dtype is bool_:
+        raise RuntimeError(f"The `+` operator, on a bool tensor is not supported (shape {list(input.shape)}).")
+    return input
 
 
 @pointwise("AddBackward0", dtypes="bifc")

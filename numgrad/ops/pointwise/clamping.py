@@ -14,7 +14,7 @@ from ..elementwise import pointwise
 from ..numbers import LARGEST_FLOAT32, check_fits
 from ..overloads import overload
 from ..promotion import result_dtype
-from ..table import attach, public
+from ..table import public
 from .comparison import where
 
 __all__ = ["clamp", "clamp_max", "clamp_min"]
@@ -143,6 +143,7 @@ def _clamp(input: Tensor, min: Any, max: Any, inplace: bool) -> Tensor:
     return _bounded(op, inplace, input, *bounds)
 
 
+@public(direct=True)
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """``input``, but at least ``min`` and at most ``max``: two numbers, two tensors, or one bound alone.
 
@@ -154,32 +155,31 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return _clamp(input, min, max, False)
 
 
-def _clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+@public(function=False, direct=True)
+def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """``clamp`` in place."""
     return _clamp(input, min, max, True)
 
 
+@public(direct=True)
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     """``input``, but at least ``min``, a number or a tensor."""
     return _bounded(clamp_min_op if isinstance(min, Tensor) else _clamp_min_by_number, False, input, min)
 
 
+@public(direct=True)
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """``input``, but at most ``max``, a number or a tensor."""
     return _bounded(clamp_max_op if isinstance(max, Tensor) else _clamp_max_by_number, False, input, max)
 
 
-def _clamp_min_(input: Tensor, min: Any) -> Tensor:
+@public(function=False, direct=True)
+def clamp_min_(input: Tensor, min: Any) -> Tensor:
     """``clamp_min`` in place."""
     return _bounded(clamp_min_op if isinstance(min, Tensor) else _clamp_min_by_number, True, input, min)
 
 
-def _clamp_max_(input: Tensor, max: Any) -> Tensor:
+@public(function=False, direct=True)
+def clamp_max_(input: Tensor, max: Any) -> Tensor:
     """``clamp_max`` in place."""
     return _bounded(clamp_max_op if isinstance(max, Tensor) else _clamp_max_by_number, True, input, max)
-
-
-for _function in (clamp, clamp_min, clamp_max):
-    public(_function)
-for _function in (_clamp_, _clamp_min_, _clamp_max_):
-    attach(_function.__name__[1:], _function)

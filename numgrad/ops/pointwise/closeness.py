@@ -6,7 +6,6 @@ from numgrad_kernels import scalar
 
 from ..._tensor import Tensor
 from ..._types import float64
-from ..arguments import checked
 from ..copying import convert
 from ..elementwise import pointwise
 from ..examples import refused
@@ -32,6 +31,7 @@ def isclose_op(input, other, *, rtol=1e-5, atol=1e-8, equal_nan=0):
     return (input == other) | near | ((input != input) & (other != other) & (equal_nan != 0))
 
 
+@public
 def isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Tensor:
@@ -53,7 +53,7 @@ def isclose(
     return isclose_op(input, other, rtol=rtol, atol=atol, equal_nan=int(equal_nan))
 
 
-@checked
+@public
 @refused(
     "vmap over torch.allclose isn't supported yet: it would have one answer for each example. isclose() has them all."
 )
@@ -64,6 +64,7 @@ def allclose(
     return _holds_everywhere(isclose(input, other, rtol, atol, equal_nan))
 
 
+@public
 @refused("Batching rule not implemented for aten::equal. We could not generate a fallback.")
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and equal elements; NaN equals nothing."""
@@ -73,7 +74,3 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 def _holds_everywhere(condition: Tensor) -> bool:
     return condition.numel() == 0 or bool(condition.min())
-
-
-for _function in (isclose, allclose, equal):
-    public(_function, checks=True)

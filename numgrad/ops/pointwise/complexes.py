@@ -11,7 +11,6 @@ from ... import devices
 from ..._layout import Layout, broadcast_shapes, layout_of
 from ..._tensor import Tensor, tensor_of
 from ..._types import complex_of, real_of, tensor_type
-from ..arguments import checked
 from ..batches import aligned
 from ..copying import clone, contiguous
 from ..elementwise import pointwise
@@ -94,11 +93,13 @@ def _part(input: Tensor, place: int) -> Tensor:
     return select_op(view_as_real_op(input), len(input._layout.shape), place)
 
 
+@public(method=False)
 def real(input: Tensor) -> Tensor:
     """The real parts, on the same memory; of a real tensor the tensor itself."""
     return _part(input, 0) if input.is_complex() else input
 
 
+@public(method=False)
 def imag(input: Tensor) -> Tensor:
     """The imaginary parts of a complex tensor, on the same memory.
 
@@ -243,34 +244,35 @@ def _(grad):
     return 0
 
 
+@public
 def isreal(input: Tensor) -> Tensor:
     """For each element whether its imaginary part is 0."""
     return eq(imag(input), 0) if input.is_complex() else eq(input, input) | ne(input, input)
 
 
+@public
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself: conjugates are computed at once, not when they are read."""
     return input
 
 
+@public
 def is_conj(input: Tensor) -> bool:
     """False: conjugates are computed at once, not when they are read."""
     return False
 
 
+@public
 def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself: what is negated is computed at once, not when it is read."""
     return input
 
 
+@public
 def is_neg(input: Tensor) -> bool:
     """False: what is negated is computed at once, not when it is read."""
     return False
 
 
-public(checked(real), method=False)
-public(checked(imag), method=False)
-for _function in (isreal, resolve_conj, is_conj, resolve_neg, is_neg):
-    public(_function)
 attach("real", property(real, _set_real))
 attach("imag", property(imag, _set_imag))

@@ -11,7 +11,7 @@ from ..._tensor import Tensor
 from ..._types import bool_
 from ..elementwise import pointwise
 from ..overloads import of_tensors, undifferentiated
-from ..table import attach, public
+from ..table import attach, export, public
 from .comparison import eq
 
 __all__ = ["bitwise_not", "check_divisor", "floor_divide", "floor_quotient", "invert_bits", "remainder"]
@@ -56,7 +56,7 @@ def floor_divide(input: Any, other: Any) -> Tensor:
 
 
 floor_divide.inplace = floor_quotient.inplace  # type: ignore[attr-defined]
-public(floor_divide, checks=True)
+export("floor_divide", floor_divide)
 attach("floor_divide_", floor_quotient.inplace)
 
 
@@ -91,14 +91,14 @@ def remainder(input: Any, other: Any) -> Tensor:
     return out if isinstance(input, Tensor) else undifferentiated("remainder", out)
 
 
-def _remainder_(input: Tensor, other: Any) -> Tensor:
+@public(function=False, direct=True)
+def remainder_(input: Tensor, other: Any) -> Tensor:
     """``remainder`` in place."""
     return remainder_op.inplace(input, other)
 
 
-remainder.inplace = _remainder_  # type: ignore[attr-defined]
-public(remainder, checks=True)
-attach("remainder_", _remainder_)
+remainder.inplace = remainder_  # type: ignore[attr-defined]
+export("remainder", remainder)
 
 
 # -- bits -------------------------------------------------------------------------------------------------------
@@ -171,9 +171,7 @@ def invert_bits(input):
     return ~input
 
 
+@public
 def bitwise_not(input: Tensor) -> Tensor:
     """The bits that are not set; of bools, logical not."""
     return logical_not(input) if input.dtype is bool_ else invert_bits(input)
-
-
-public(bitwise_not)

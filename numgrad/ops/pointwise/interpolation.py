@@ -10,7 +10,7 @@ from ..._tensor import Tensor
 from ..elementwise import pointwise
 from ..numbers import check_fits
 from ..operands import not_implemented
-from ..table import attach, check_tensors, public
+from ..table import check_tensors, public
 from .arithmetic import conj
 from .comparison import where
 
@@ -60,6 +60,7 @@ def _check_lerp(input: Tensor, end: Any, weight: Any) -> None:
         raise not_implemented("lerp_cpu", input._layout)
 
 
+@public(direct=True)
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """``input + weight * (end - input)``; the weight is a number or a tensor.
 
@@ -70,7 +71,8 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     return lerp_op(input, end, weight)
 
 
-def _lerp_(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+@public(function=False, direct=True)
+def lerp_(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """``lerp`` in place."""
     _check_lerp(input, end, weight)
     return lerp_op.inplace(input, end, weight)
@@ -142,16 +144,19 @@ def _weighted(op: Any, inplace: bool, input: Tensor, tensor1: Tensor, tensor2: T
     return op(input, tensor1, tensor2, value=value)
 
 
+@public(direct=True)
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     """``input + value * tensor1 * tensor2``."""
     return _product(False, input, tensor1, tensor2, value)
 
 
-def _addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+@public(function=False, direct=True)
+def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     """``addcmul`` in place."""
     return _product(True, input, tensor1, tensor2, value)
 
 
+@public(direct=True)
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     """``input + value * tensor1 / tensor2``.
 
@@ -161,12 +166,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     return _quotient(False, input, tensor1, tensor2, value)
 
 
-def _addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+@public(function=False, direct=True)
+def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     """``addcdiv`` in place."""
     return _quotient(True, input, tensor1, tensor2, value)
-
-
-for _function in (lerp, addcmul, addcdiv):
-    public(_function)
-for _function in (_lerp_, _addcmul_, _addcdiv_):
-    attach(_function.__name__[1:], _function)

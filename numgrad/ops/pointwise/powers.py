@@ -13,7 +13,7 @@ from ..copying import convert
 from ..dispatch import unary
 from ..elementwise import pointwise
 from ..outputs import write_out
-from ..table import attach, composite, public
+from ..table import composite, export, public
 from .arithmetic import abs, conj, log, mul
 from .comparison import where
 
@@ -97,6 +97,10 @@ _powers = {
 }
 
 
+export("pow", pow)
+
+
+@public(function=False, direct=True)
 def pow_(input: Tensor, exponent: Any) -> Tensor:
     """``pow`` in place."""
     if not isinstance(exponent, int | float):
@@ -122,10 +126,6 @@ def _power_base(input: Tensor, exponent: float) -> Tensor:
             )
         return convert(input, int64) if input.dtype is bool_ else input
     return convert(input, get_default_dtype())
-
-
-public(pow, checks=True)
-attach("pow_", pow_)
 
 
 @pointwise("SqrtBackward0", result="float", dtypes="bifc")

@@ -13,13 +13,13 @@ from ..._types import bool_, float32, float64
 from ..elementwise import pointwise
 from ..outputs import write_out
 from ..overloads import undifferentiated
-from ..table import attach, check_tensors, public
+from ..table import attach, check_tensors, export, public
 from . import arithmetic as p
 from .comparison import isfinite, where
 from .complexes import view_as_complex_op, view_as_real_op
 from .integers import check_divisor, floor_quotient
 
-__all__ = ["copysign", "div", "fmod", "heaviside", "nan_to_num", "round", "true_divide"]
+__all__ = ["copysign", "div", "fmod", "heaviside", "nan_to_num", "round"]
 
 
 # -- to whole numbers -------------------------------------------------------------------------------------------
@@ -69,21 +69,19 @@ def _decimals(places: int) -> tuple[float, float]:
     return (10.0**places, 1) if places > 0 else (1, 10.0**-places)
 
 
+@public(direct=True)
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest number with so many decimals (negative: with so many zeros); halves go to the even one."""
     return round_op.short(input) if decimals == 0 else round_decimals.configured(input, *_decimals(decimals))
 
 
-def _round_(input: Tensor, *, decimals: int = 0) -> Tensor:
+@public(function=False, direct=True)
+def round_(input: Tensor, *, decimals: int = 0) -> Tensor:
     """``round`` in place."""
     if decimals == 0:
         return round_op.inplace(input)
     before, after = _decimals(decimals)
     return round_decimals.inplace(input, before=before, after=after)
-
-
-public(round)
-attach("round_", _round_)
 
 
 @pointwise("FracBackward0", dtypes="f")
@@ -128,6 +126,7 @@ def _replaced(inplace: bool, input: Tensor, nan: float | None, posinf: float | N
     return nan_to_num_op.configured(input, nan, posinf, neginf)
 
 
+@public(direct=True)
 def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
@@ -138,15 +137,12 @@ def nan_to_num(
     return _replaced(False, input, nan, posinf, neginf)
 
 
-def _nan_to_num_(
+@public(function=False, direct=True)
+def nan_to_num_(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
     """``nan_to_num`` in place."""
     return _replaced(True, input, nan, posinf, neginf)
-
-
-public(nan_to_num)
-attach("nan_to_num_", _nan_to_num_)
 
 
 # -- signs ------------------------------------------------------------------------------------------------------
@@ -193,6 +189,7 @@ def _check_heaviside(input: Any, values: Any) -> None:
         )
 
 
+@public(direct=True)
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 where ``input`` is negative or NaN, ``values`` where it is 0, 1 where it is positive; no derivative.
 
@@ -203,14 +200,11 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     return undifferentiated("heaviside", heaviside_op(input, values))
 
 
-def _heaviside_(input: Tensor, values: Tensor) -> Tensor:
+@public(function=False, direct=True)
+def heaviside_(input: Tensor, values: Tensor) -> Tensor:
     """``heaviside`` in place."""
     _check_heaviside(input, values)
     return heaviside_op.inplace(input, values)
-
-
-public(heaviside, checks=True)
-attach("heaviside_", _heaviside_)
 
 
 # -- division ---------------------------------------------------------------------------------------------------
@@ -230,8 +224,10 @@ def _(grad):
     return 0
 
 
-def _rounded(rounding_mode: Any) -> Any:
+def _quotient(rounding_mode: str | None) -> Any:
     """The operation for a rounding mode."""
+    if rounding_mode is None:
+        return p.div
     if rounding_mode not in ("trunc", "floor"):
         if not isinstance(rounding_mode, str):
             raise TypeError(f"div(): argument 'rounding_mode' must be str, not {type(rounding_mode).__name__}")
@@ -249,26 +245,18 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
     Raises:
         RuntimeError: there is no such mode, or an integer would be divided by zero.
     """
-    result = p.div(input, other) if rounding_mode is None else _rounded(rounding_mode)(input, other)
+    result = _quotient(rounding_mode)(input, other)
     return result if out is None else write_out("div", out, result)
 
 
-def _div_(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+@public(function=False, direct=True)
+def div_(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """``div`` in place."""
-    op = p.div if rounding_mode is None else _rounded(rounding_mode)
-    return op.inplace(input, other)
+    return _quotient(rounding_mode).inplace(input, other)
 
 
-public(div, checks=True)
-attach("div_", _div_)
-
-
-def true_divide(input: Any, other: Any) -> Tensor:
-    """``input / other``."""
-    return p.div(input, other)
-
-
-public(true_divide, checks=True)
+export("div", div)
+export("true_divide", p.div)
 attach("true_divide_", p.div.inplace)
 
 

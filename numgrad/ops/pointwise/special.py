@@ -15,7 +15,7 @@ from ..._types import complex128, float64
 from ..copying import convert
 from ..elementwise import pointwise
 from ..overloads import of_tensors
-from ..table import attach, public
+from ..table import composite, public
 from .arithmetic import conj, exp, log, sigmoid
 from .comparison import where
 from .powers import pow, pow_
@@ -151,18 +151,16 @@ def _(grad, input, eps):
     return where(within, grad / (input * (1 - input)), 0)
 
 
+@public(direct=True)
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """``log(input / (1 - input))``, the inverse of ``sigmoid``; with ``eps``, of ``input`` clamped to 1 - ``eps``."""
     return logit_op(input) if eps is None else logit_within(input, eps=eps)
 
 
-def _logit_(input: Tensor, eps: float | None = None) -> Tensor:
+@public(function=False, direct=True)
+def logit_(input: Tensor, eps: float | None = None) -> Tensor:
     """``logit`` in place."""
     return logit_op.inplace(input) if eps is None else logit_within.inplace(input, eps=eps)
-
-
-public(logit)
-attach("logit_", _logit_)
 
 
 @pointwise("XlogyBackward0", result="float", numbers={"input": "XlogyBackward1", "other": "XlogyBackward2"})
@@ -195,18 +193,16 @@ def _(grad, input):
 # -- powers -----------------------------------------------------------------------------------------------------
 
 
+@composite(direct=True)
 def square(input: Tensor) -> Tensor:
     """``input ** 2``."""
     return pow(input, 2)
 
 
-def _square_(input: Tensor) -> Tensor:
+@public(function=False, direct=True)
+def square_(input: Tensor) -> Tensor:
     """``square`` in place."""
     return pow_(input, 2)
-
-
-public(square)
-attach("square_", _square_)
 
 
 @pointwise("RsqrtBackward0", result="float", dtypes="bifc")
@@ -220,6 +216,7 @@ def _(grad, out):
     return grad * -0.5 * conj(out * out * out)
 
 
+@composite
 def float_power(input: Any, exponent: Any) -> Tensor:
     """``input ** exponent`` computed in float64, or complex128; either may be a number."""
     if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
@@ -236,7 +233,8 @@ def _double(value: Any) -> Any:
     return convert(value, complex128 if value.dtype.is_complex else float64)
 
 
-def _float_power_(input: Tensor, exponent: Any) -> Tensor:
+@public(function=False)
+def float_power_(input: Tensor, exponent: Any) -> Tensor:
     """``float_power`` in place, of a float64 tensor."""
     if input.dtype is not float64:
         raise RuntimeError(
@@ -244,10 +242,6 @@ def _float_power_(input: Tensor, exponent: Any) -> Tensor:
             f"Double (shape {list(input.shape)})"
         )
     return pow_(input, _double(exponent))
-
-
-public(float_power, checks=True)
-attach("float_power_", _float_power_)
 
 
 # -- error function ---------------------------------------------------------------------------------------------

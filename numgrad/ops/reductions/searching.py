@@ -8,7 +8,6 @@ from typing import Any
 from ..._layout import Layout, layout_of, numel
 from ..._tensor import Tensor, fresh, tensor_of
 from ..._types import float32, float64, int32, int64, tensor_type
-from ..arguments import checked
 from ..copying import convert, row_of, row_reader
 from ..creation.from_data import tensor
 from ..examples import dynamic, each
@@ -55,6 +54,7 @@ def _along(
     return _chosen(input, left, found, (length,), return_inverse, return_counts)
 
 
+@public
 @dynamic("_unique2")
 def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
@@ -79,6 +79,7 @@ def unique(
     return _chosen(input, (found[0].size,), found, input._layout.shape, return_inverse, return_counts)
 
 
+@public
 @dynamic("unique_consecutive")
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
@@ -95,7 +96,7 @@ def unique_consecutive(
 # -- counting ---------------------------------------------------------------------------------------------------
 
 
-@checked
+@public
 @dynamic("bincount")
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number from 0 occurs in a row of integers, or the sums of the weights of those that do.
@@ -126,6 +127,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     return fresh(counts, (counts.size,), tensor_type(counted or int64, input.device))
 
 
+@public
 @each
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements there are in each of ``bins`` equally wide bins from ``min`` to ``max``.
@@ -156,6 +158,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 # -- places in sorted rows --------------------------------------------------------------------------------------
 
 
+@public(method=False, direct=True)
 @each
 @lookup(export=False)
 def searchsorted(
@@ -216,7 +219,7 @@ def searchsorted(
     return call, ()
 
 
-@checked
+@public(method=False)
 @each
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """Where each value belongs in one sorted row of boundaries; see :func:`searchsorted`.
@@ -227,9 +230,3 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     if len(boundaries._layout.shape) != 1:
         raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
-
-
-for _function in (unique, unique_consecutive, bincount, histc):
-    public(_function)
-public(searchsorted, method=False)
-public(bucketize, method=False)

@@ -14,7 +14,7 @@ from ..operands import not_implemented
 from ..operation import operation
 from ..planned import Planned, planned
 from ..shapes.views import permute_op
-from ..table import public
+from ..table import composite
 from .axes import (
     Prepared,
     axis_launcher,
@@ -94,6 +94,7 @@ def argsort_op(input: Layout, dim: Dim = -1, descending: bool = False, *, stable
     return layouts[1], lambda tensor: launch(tensor)[1]
 
 
+@composite
 def msort(input: Tensor) -> Tensor:
     """The elements in ascending order along the first dimension."""
     return sort(input, 0)[0]
@@ -240,6 +241,3 @@ def median(input: Layout, dim: int | None = None, keepdim: bool = False) -> Any:
 def nanmedian(input: Layout, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median of the elements that are not NaN; see :func:`median`."""
     return _median(input, dim, keepdim, "nanmedian", nanmedian_all, nanmedian_dim)
-
-
-public(msort)

@@ -8,7 +8,6 @@ from typing import Any
 from ..._layout import Layout, layout_of, normal_dim
 from ..._tensor import Tensor
 from ..._types import bool_
-from ..arguments import checked
 from ..copying import copier
 from ..lookup import lookup
 from ..operands import not_implemented
@@ -16,7 +15,7 @@ from ..operation import Operation, operation
 from ..overwriting import fill_
 from ..planned import planned
 from ..reductions.sums import sum_all
-from ..table import attach, public
+from ..table import composite, public
 from .dimensions import ravel
 from .parts import narrow, of_part, part_written
 from .views import expand_op
@@ -122,7 +121,7 @@ def diag(input: Layout, diagonal: int = 0) -> Any:
     return diag_embed_op if rank == 1 else diagonal_copy, (diagonal, 0, 1)
 
 
-@checked
+@composite
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """A matrix with all elements of a tensor, in a row, on a diagonal."""
     return diag_embed_op(ravel(input), operator.index(offset), 0, 1)
@@ -205,6 +204,7 @@ def _check_matrices(name: str, input: Layout) -> None:
 tril_op, triu_op = _triangle("tril", "TrilBackward0", "above"), _triangle("triu", "TriuBackward0", "below")
 
 
+@public(function=False)
 def fill_diagonal_(input: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Overwrite the main diagonal with a number; of a tall matrix, with ``wrap``, also those that go on below it.
 
@@ -223,7 +223,3 @@ def fill_diagonal_(input: Tensor, fill_value: Any, wrap: bool = False) -> Tensor
     for start in range(0, rows, columns + 1) if wrap else (0,):
         fill_(diagonal(narrow(input, 0, start, rows - start)), fill_value)
     return input
-
-
-public(diagflat)
-attach("fill_diagonal_", fill_diagonal_)

@@ -10,11 +10,10 @@ from ... import _layout
 from ..._layout import Layout, normal_dim
 from ..._tensor import Tensor
 from ..._types import Size, size_of
-from ..arguments import checked
 from ..copying import contiguous, same
 from ..lookup import lookup
 from ..pointwise.arithmetic import conj
-from ..table import attach, check_tensors, public
+from ..table import attach, check_tensors, composite, public
 from .views import (
     alias,
     expand,
@@ -91,7 +90,7 @@ def ravel(input: Layout) -> Any:
     return lambda tensor: view_as_shape(contiguous(tensor), (input.size,)), ()
 
 
-@lookup
+@lookup(names=["moveaxis"])
 def movedim(input: Layout, source: Any, destination: Any) -> Any:
     """The dimensions ``source`` (one or several) moved to the places ``destination``, the others in their order.
 
@@ -169,6 +168,7 @@ def _conjugate_transposed(self: Tensor) -> Tensor:
     return _adjoint_matrix(self)
 
 
+@composite
 def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions exchanged, complex numbers conjugated.
 
@@ -182,8 +182,9 @@ def adjoint(input: Tensor) -> Tensor:
 # -- more dimensions ----------------------------------------------------------------------------------------------
 
 
-def _for_each(function: Callable[[Tensor], Tensor], name: str) -> Callable[..., Any]:
-    """The function for one tensor, several, or a sequence of them, which give a tuple."""
+def _for_each(function: Callable[[Tensor], Tensor]) -> Callable[..., Any]:
+    """Decorate a function of one tensor: of several, or of a sequence of them, it gives a tuple."""
+    name = function.__name__
 
     def call(*tensors: Any) -> Any:
         several = len(tensors) != 1 or isinstance(tensors[0], tuple | list)
@@ -195,22 +196,25 @@ def _for_each(function: Callable[[Tensor], Tensor], name: str) -> Callable[..., 
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = function.__doc__
-    return public(call, method=False)
+    return composite(call, method=False)
 
 
-def _one_dimension(input: Tensor) -> Tensor:
+@_for_each
+def atleast_1d(input: Tensor) -> Tensor:
     """The tensor with at least one dimension; several tensors, also as a sequence, give a tuple."""
     return input if input._layout.shape else reshape(input, (1,))
 
 
-def _two_dimensions(input: Tensor) -> Tensor:
+@_for_each
+def atleast_2d(input: Tensor) -> Tensor:
     """The tensor with at least two dimensions, new ones in front; several tensors give a tuple."""
     if not input._layout.shape:
         return reshape(input, (1, 1))
     return unsqueeze_op(input, 0) if len(input._layout.shape) == 1 else input
 
 
-def _three_dimensions(input: Tensor) -> Tensor:
+@_for_each
+def atleast_3d(input: Tensor) -> Tensor:
     """The tensor with at least three dimensions, a vector being (1, n, 1) and a matrix (n, m, 1)."""
     if not input._layout.shape:
         return reshape(input, (1, 1, 1))
@@ -219,17 +223,13 @@ def _three_dimensions(input: Tensor) -> Tensor:
     return unsqueeze_op(input, 2) if len(input._layout.shape) == 2 else input
 
 
-atleast_1d = _for_each(_one_dimension, "atleast_1d")
-atleast_2d = _for_each(_two_dimensions, "atleast_2d")
-atleast_3d = _for_each(_three_dimensions, "atleast_3d")
-
-
+@composite
 def broadcast_to(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     """The tensor expanded to a shape: ``expand``, with NumPy's name."""
     return expand(input, sizes_of(sizes, size, "broadcast_to(): argument 'size'"))
 
 
-@checked
+@composite(method=False)
 def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """The tensors, given one by one or as one sequence, expanded to their common shape.
 
@@ -243,6 +243,7 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]
     return tuple([tensor if tensor._layout.shape == shape else expand_op(tensor, shape) for tensor in several])
 
 
+@public(method=False)
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes (ints stand for one dimension) have when they are broadcast.
 
@@ -269,16 +270,19 @@ def broadcast_shapes(*shapes: Any) -> Size:
 # -- what a tensor is ---------------------------------------------------------------------------------------------
 
 
+@public
 def numel(input: Tensor) -> int:
     """The number of elements."""
     return input._layout.size
 
 
+@public(method=False, direct=True)
 def is_tensor(obj: Any) -> bool:
     """Whether an object is a tensor."""
     return isinstance(obj, Tensor)
 
 
+@public
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one element is not zero.
 
@@ -288,26 +292,18 @@ def is_nonzero(input: Tensor) -> bool:
     return bool(input)
 
 
-@checked
+@public
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape."""
     return input._layout.shape == other._layout.shape
 
 
+@public(function=False)
 def ndimension(self: Tensor) -> int:
     """The number of dimensions."""
     return len(self._layout.shape)
 
 
-for _function in (adjoint, is_nonzero, is_same_size):
-    public(_function)
-public(broadcast_to)
-public(movedim, name="moveaxis", checks=True)
-public(broadcast_shapes, method=False)
-public(broadcast_tensors, method=False)
-public(is_tensor, method=False)
-public(numel)
-attach("ndimension", ndimension)
 attach("T", property(_reversed))
 attach("mT", property(_matrix_transposed))
 attach("H", property(_conjugate_transposed))

@@ -14,13 +14,12 @@ from ..._device import CPU
 from ..._layout import Layout, layout_of
 from ..._tensor import Tensor
 from ..._types import int64, tensor_type
-from ..arguments import checked
 from ..copying import assembler, convert
 from ..new import from_row, zeros_of
 from ..one_device import check_one_device
 from ..planned import planned
 from ..promotion import promote_types
-from ..table import public, public_functions
+from ..table import composite, public_functions
 from .dimensions import flatten
 from .joining import checked_tensors, stack
 from .parts import slice_op
@@ -34,6 +33,7 @@ def _given(tensors: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
 
 
+@composite(method=False)
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Each vector repeated along the dimensions of the others: the coordinates of the points of a grid.
 
@@ -78,6 +78,7 @@ def _vector(input: Any) -> Tensor:
     return input
 
 
+@composite(method=False)
 def cartesian_prod(*tensors: Any) -> Tensor:
     """The rows of all combinations of one element of each vector; of a single vector, the vector.
 
@@ -90,7 +91,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     return stack([flatten(grid) for grid in meshgrid(vectors, indexing="ij")], 1)
 
 
-@checked
+@composite(method=False)
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """The rows of all choices of ``r`` elements of a vector, in their order.
 
@@ -141,6 +142,7 @@ def _blocks(shapes: tuple[tuple[int, ...], ...]) -> Iterator[tuple[int, int, int
         row, column = row + height, column + width
 
 
+@composite(method=False)
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given ones along its diagonal and zeros elsewhere; a vector is a row, a number a 1x1 matrix.
 
@@ -159,7 +161,3 @@ def block_diag(*tensors: Any) -> Tensor:
             )
         kind = promote_types(kind, tensor.dtype)
     return block_diag_op(tuple([convert(t, kind) for t in given]), tuple([t._layout.shape for t in given]))
-
-
-for _function in (meshgrid, cartesian_prod, combinations, block_diag):
-    public(_function, method=False)

@@ -19,7 +19,7 @@ from ..operation import operation
 from ..outputs import write_out
 from ..planned import planned
 from ..promotion import promote_types
-from ..table import public
+from ..table import composite, public
 from .dimensions import atleast_1d, atleast_2d, atleast_3d
 from .parts import select_op, slice_op
 from .views import passed_on, reshape, unsqueeze_op
@@ -113,6 +113,7 @@ _calls = Entries()
 _known_calls = _calls.recent
 
 
+@public(method=False, names=["concat", "concatenate"], direct=True)
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, axis: int | None = None) -> Tensor:
     """The tensors joined along an existing dimension, in the dtype that all can be converted to.
 
@@ -125,6 +126,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, axis: int |
     return _joined("cat", _cat, tensors, dim, out, axis)
 
 
+@public(method=False, direct=True)
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, axis: int | None = None) -> Tensor:
     """The tensors, all of one shape, joined along a new dimension, which may be called ``axis``.
 
@@ -226,37 +228,35 @@ def _stack(given: tuple[Tensor, ...], dim: int) -> tuple[Any, ...]:
 # -- rows, columns, layers ----------------------------------------------------------------------------------------
 
 
-def _several(name: str, tensors: Any) -> tuple[Tensor, ...]:
-    given = checked_tensors(name, tensors)
-    if not given:
+def _check_some(name: str, tensors: Sequence[Tensor]) -> None:
+    if not tensors:
         raise RuntimeError(f"{name} expects a non-empty TensorList")
-    return given
 
 
+@composite(method=False)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """The tensors joined along the columns (vectors along their elements)."""
-    parts = atleast_1d(_several("hstack", tensors))
+    _check_some("hstack", tensors)
+    parts = atleast_1d(tensors)
     return cat(parts, 0 if len(parts[0]._layout.shape) == 1 else 1)
 
 
+@composite(method=False, names=["row_stack"])
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """The tensors joined along the rows, a vector being one row."""
-    return cat(atleast_2d(_several("vstack", tensors)), 0)
+    _check_some("vstack", tensors)
+    return cat(atleast_2d(tensors), 0)
 
 
+@composite(method=False)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """The tensors joined along dimension 2, a matrix being one layer."""
-    return cat(atleast_3d(_several("dstack", tensors)), 2)
+    _check_some("dstack", tensors)
+    return cat(atleast_3d(tensors), 2)
 
 
+@composite(method=False)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """The tensors joined along the columns, a vector being one column."""
-    given = _several("column_stack", tensors)
-    return hstack([t if len(t._layout.shape) > 1 else reshape(t, (t.numel(), 1)) for t in given])
-
-
-for _function in (cat, stack, hstack, vstack, dstack, column_stack):
-    public(_function, method=False)
-public(cat, name="concat", method=False)
-public(cat, name="concatenate", method=False)
-public(vstack, name="row_stack", method=False)
+    _check_some("column_stack", tensors)
+    return hstack([t if len(t._layout.shape) > 1 else reshape(t, (t.numel(), 1)) for t in tensors])

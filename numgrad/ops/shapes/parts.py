@@ -77,6 +77,7 @@ def at_index(input: Tensor, dim: int, index: int) -> Tensor:
     return select_op(input, dim, index % extent)
 
 
+@public(direct=True)
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """The part of the tensor at one index of a dimension, which goes.
 
@@ -131,6 +132,7 @@ def _(grad, dim, start, stop, step):
     return slice_op(grad, dim, start, stop, step)
 
 
+@public(direct=True)
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """``length`` indices of a dimension from ``start``, an int or a 0-d tensor of one.
 
@@ -234,6 +236,3 @@ def _reversed_rows(self: Tensor) -> Tensor:
 
 
 attach("__reversed__", _reversed_rows)
-
-for _function in (select, narrow):
-    public(_function)

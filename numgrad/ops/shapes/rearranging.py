@@ -17,7 +17,7 @@ from ..copying import STRETCHES_FROM, contiguous_op, convert, copier, row_of, wr
 from ..lookup import lookup
 from ..planned import planned
 from ..reductions.sums import sum_dims
-from ..table import attach, check_tensors, public, public_functions
+from ..table import check_tensors, composite, public_functions
 from .dimensions import flatten
 from .parts import cut, flip_op, of_part
 from .views import expand_op, reshape, sizes_of, transpose_op, unsqueeze_op
@@ -204,7 +204,7 @@ def _how_repeated(input: Layout, given: tuple[int, ...]) -> Any:
     return repeat_op, (given,)
 
 
-@lookup(export=False)
+@lookup(function=False)
 def repeat(input: Layout, *counts: Any, repeats: Any = None) -> Any:
     """Copies of the tensor side by side, so many along each dimension; further dimensions are added in front.
 
@@ -221,6 +221,7 @@ def tile(input: Layout, *counts: Any, dims: Any = None) -> Any:
     return _how_repeated(input, (1,) * (len(input.shape) - len(given)) + given)
 
 
+@composite
 def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: Any = None) -> Tensor:
     """Each index of a dimension repeated: all as often, or each as often as a tensor says.
 
@@ -284,7 +285,3 @@ def _repeated_indices(repeats: Tensor, output_size: int | None) -> Tensor:
     if output_size not in (None, row.size):
         raise RuntimeError(f"allocated size does not match required size ({output_size} and {row.size})")
     return convert(fresh(row, (row.size,), tensor_type(int64, repeats._layout.type.device)), repeats.dtype)
-
-
-public(repeat_interleave)
-attach("repeat", repeat)

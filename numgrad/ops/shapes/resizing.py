@@ -8,18 +8,18 @@ from ..._layout import contiguous_strides, numel
 from ..._tensor import Tensor, strided
 from ...autograd.grad_mode import GRAD, state
 from ...autograd.views import check_writable
-from ..arguments import checked
 from ..batches import is_mapped
 from ..copying import write
 from ..new import zeros_of
 from ..one_device import check_one_device
-from ..table import attach, check_tensors
+from ..table import check_tensors, public
 from .views import sizes_of, view_of
 from .windows import as_strided
 
 __all__: list[str] = []
 
 
+@public(function=False)
 def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Give the tensor another shape, in row-major order, of the memory that begins where it does.
 
@@ -52,13 +52,13 @@ def _enlarged(input: Tensor, size: int) -> Any:
     return new
 
 
-@checked
+@public(function=False)
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """``resize_`` to the shape of another tensor."""
     return resize_(input, the_template._layout.shape)
 
 
-@checked
+@public(function=False)
 def set_(
     input: Tensor, source: Tensor | None = None, storage_offset: int = 0, size: Any = None, stride: Any = None
 ) -> Tensor:
@@ -93,7 +93,3 @@ def _show(input: Tensor, other: Tensor) -> None:
     for name in ("_layout", "_offset", "_storage"):
         setattr(input, name, getattr(other, name))
     input._accumulator = None  # the old one expects gradients of the old shape
-
-
-for _function in (resize_, resize_as_, set_):
-    attach(_function.__name__, _function)

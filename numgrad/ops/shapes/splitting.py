@@ -8,12 +8,12 @@ from typing import Any
 
 from ..._layout import Layout, layout_of, normal_dim
 from ..._tensor import Tensor
-from ..arguments import Dim, checked
+from ..arguments import Dim
 from ..lookup import lookup
 from ..new import zeros_of
 from ..operation import operation
 from ..planned import planned
-from ..table import attach, public
+from ..table import attach, composite
 from .joining import cat_op
 from .parts import slice_op
 
@@ -180,13 +180,14 @@ def chunk(input: Layout, chunks: int, dim: int = 0) -> Any:
     return split_op if some else split_sizes_op, how
 
 
-def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+@lookup
+def unsafe_chunk(input: Layout, chunks: int, dim: int = 0) -> Any:
     """``chunk`` whose pieces autograd takes for copies."""
-    some, *how = _chunks(input._layout, chunks, dim)
-    return (unsafe_split_op if some else unsafe_split_sizes_op)(input, *how)
+    some, *how = _chunks(input, chunks, dim)
+    return unsafe_split_op if some else unsafe_split_sizes_op, how
 
 
-@checked
+@composite
 def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """So many pieces, the first of which may be larger by one, or the pieces between the indices given.
 
@@ -241,19 +242,19 @@ def _split_along(input: Tensor, given: Any, dim: int, name: str, rank: int) -> t
     return tensor_split(input, given, dim)
 
 
-@checked
+@composite
 def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Equal pieces, or those between indices, along the columns (of a vector, its elements)."""
     return _split_along(input, indices_or_sections, 0 if len(input._layout.shape) == 1 else 1, "hsplit", 1)
 
 
-@checked
+@composite
 def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Equal pieces, or those between indices, along the rows."""
     return _split_along(input, indices_or_sections, 0, "vsplit", 2)
 
 
-@checked
+@composite
 def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Equal pieces, or those between indices, along dimension 2."""
     return _split_along(input, indices_or_sections, 2, "dsplit", 3)
@@ -261,5 +262,3 @@ def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
 
 _split_method.__name__ = "split"
 attach("split", lookup(_split_method, export=False))
-for _function in (unsafe_chunk, tensor_split, hsplit, vsplit, dsplit):
-    public(_function)

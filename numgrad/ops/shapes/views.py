@@ -16,13 +16,13 @@ from ..._layout import (
 )
 from ..._tensor import Tensor, strided
 from ...autograd.grad_mode import TRACED, state
-from ..arguments import Dim, checked
+from ..arguments import Dim
 from ..batches import aligned, physical, size_of
 from ..copying import contiguous, row_reader
 from ..lookup import lookup
 from ..operation import operation
 from ..planned import planned
-from ..table import attach
+from ..table import composite
 
 __all__ = [
     "alias", "expand", "expand_as", "expand_op", "for_each_dimension", "how_reshaped", "how_transposed", "passed_on",
@@ -171,7 +171,7 @@ def _(grad, input_shape):
     return _restored(grad, input_shape)
 
 
-@lookup(export=False)
+@lookup(function=False)
 def view(input: Layout, *shape: Any, size: Any = None) -> Any:
     """The same elements in another shape, on the same memory; one size may be -1.
 
@@ -182,7 +182,7 @@ def view(input: Layout, *shape: Any, size: Any = None) -> Any:
     return view_as_shape, (_inferred(sizes, input.size),)
 
 
-@lookup(export=False)
+@lookup(function=False)
 def view_as(input: Layout, other: Layout) -> Any:
     """The same elements in the shape of ``other``, on the same memory."""
     return view_as_shape, (_inferred(other.shape, input.size),)
@@ -214,7 +214,7 @@ def reshaped(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     return op(input, *arguments)
 
 
-@checked
+@composite(function=False)
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """The same elements in the shape of ``other``."""
     return reshape(input, other._layout.shape)
@@ -398,7 +398,7 @@ def _(grad):
     return grad  # the engine sums over what was repeated
 
 
-@lookup(export=False)
+@lookup(function=False)
 def expand(input: Layout, *sizes: Any, size: Any = None) -> Any:
     """The tensor repeated along dimensions of size 1 (or new ones in front) without copying; -1 keeps a size.
 
@@ -430,13 +430,7 @@ def expand(input: Layout, *sizes: Any, size: Any = None) -> Any:
     return expand_op, (tuple(shape),)
 
 
-@checked
+@composite(function=False)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """The tensor expanded to the shape of ``other``."""
     return expand(input, other._layout.shape)
-
-
-for _name, _function in {
-    "view": view, "view_as": view_as, "reshape_as": reshape_as, "expand": expand, "expand_as": expand_as,
-}.items():
-    attach(_name, _function)
