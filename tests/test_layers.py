@@ -1,10 +1,12 @@
 """Layers point one way: who may import whom, and what ``import numgrad`` brings with it."""
 
 import ast
+import functools
 import json
 import os
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -29,14 +31,16 @@ def imports(text, module, is_package=False):
     return names
 
 
+@functools.cache
 def modules(package):
     """Name and imports of every module of a package."""
-    root = PACKAGES[package]
+    root, found = PACKAGES[package], []
     for file in sorted(root.rglob("*.py")):
         parts = [package, *file.relative_to(root).with_suffix("").parts]
         is_package = parts[-1] == "__init__"
         name = ".".join(parts[:-1] if is_package else parts)
-        yield name, imports(file.read_text(encoding="utf-8"), name, is_package)
+        found.append((name, imports(file.read_text(encoding="utf-8"), name, is_package)))
+    return found
 
 
 def within(name, package):
@@ -83,6 +87,18 @@ def test_the_compiler_for_gpus_can_be_another():
 @pytest.mark.parametrize("layer", ["numgrad.ops", "numgrad.devices"])
 def test_autograd_knows_no_operation_and_no_device(layer):
     assert violations("numgrad", lambda module, name: within(module, "numgrad.autograd") and within(name, layer)) == []
+
+
+def test_the_imports_of_devices_make_no_circle():
+    """Nor with what says on which device a tensor lies, counting imports inside of functions."""
+    below = "numgrad.devices", "numgrad._device", "numgrad._types"
+    graph = {name: names for name, names in modules("numgrad") if any(within(name, each) for each in below)}
+    assert len(graph) > 50
+    files = {
+        name: {each if each in graph else each.rpartition(".")[0] for each in names} & graph.keys() - {name}
+        for name, names in graph.items()
+    }
+    TopologicalSorter(files).prepare()  # which raises CycleError
 
 
 def test_batching_is_made_of_a_few_operations_and_knows_no_other():

@@ -15,7 +15,7 @@ def cuda_text(kernel: Kernel) -> str:
     Raises:
         NotImplementedError: there is no such kernel.
     """
-    from numgrad_kernels.cuda.pointwise import row_text
+    from numgrad_kernels.cuda.pointwise import row_text  # only here: few programs look at it
 
     if kernel not in pointwise_kernels:
         raise NotImplementedError(
@@ -33,7 +33,7 @@ def ptx(kernel: Kernel) -> str:
         NotImplementedError: there is no such kernel, or Numba's simulator is on, which compiles nothing.
     """
     text = cuda_text(kernel)
-    from numgrad_kernels.cuda.adapter import compile_ptx
+    from numgrad_kernels.cuda.adapter import compile_ptx  # which may not be installed
     from numgrad_kernels.cuda.pointwise import argument_types
 
     return compile_ptx(kernel.name, text, argument_types(pointwise_kernels[kernel][0], 1))

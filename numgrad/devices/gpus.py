@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 from types import ModuleType
 from typing import Any
@@ -58,9 +59,10 @@ def begin_cuda(dry: bool = False) -> ModuleType:
             if _begun is None:
                 if not dry:
                     needs.check()
-                from . import cuda
+                from . import cuda  # only now: few programs use GPUs
 
-                cuda.runtime.begin(dry)
+                driver = "dry" if dry else "simulated" if needs.is_simulated() else "driver"
+                cuda.runtime.begin(importlib.import_module(f"{cuda.__name__}.{driver}"))
                 set_driver(cuda.runtime.driver, cuda.memory)
                 _begun = cuda
     return _begun

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from typing import Any
 
 import numpy as np
@@ -70,3 +71,7 @@ def _on_other_gpu(row: DeviceRow, device: int) -> DeviceRow:
     out.put(row)
     cuda.runtime.driver.synchronize(cuda.memory.stream(device))
     return out
+
+
+#: A row is pickled as its elements and the number of its GPU.
+copyreg.pickle(DeviceRow, lambda row: (_on_gpu, (row.host(), row.device, True)))

@@ -32,14 +32,14 @@ def check() -> int:
     """
     for package in ("numba_cuda", "cuda", "cuda.bindings"):
         if importlib.util.find_spec(package) is None:
-            from numgrad_kernels.cuda import how_to_install
+            from numgrad_kernels.cuda import how_to_install  # only where it is missing
 
             name = "numba-cuda" if package == "numba_cuda" else "cuda-bindings"
             raise ImportError(f"computing on a GPU needs the package {name}: {how_to_install()}")
     if is_simulated():
         return 1
     _load_driver()
-    from cuda.bindings import driver
+    from cuda.bindings import driver  # which is there, as we know by now
 
     (error,) = driver.cuInit(0)
     count = 0

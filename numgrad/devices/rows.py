@@ -109,14 +109,5 @@ class DeviceRow:
     def __deepcopy__(self, memo: dict[int, Any]) -> DeviceRow:
         return self.copy()
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (self.host(), self.device)
-
     def __repr__(self) -> str:
         return f"<DeviceRow of {self.size} {self.dtype} on cuda:{self.device}>"
-
-
-def _unpickled(array: np.ndarray, device: int) -> DeviceRow:
-    from .gpus import begin_cuda  # which imports this module
-
-    return begin_cuda().row_from(array, device)

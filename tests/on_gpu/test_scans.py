@@ -1,6 +1,5 @@
 """Running sums, products and extremes on a GPU against the CPU's functions of the same names."""
 
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,10 +11,6 @@ RNG = np.random.default_rng(6)
 
 #: Rows: one, short ones, one that takes several turns, one that blocks share; columns: short, and in pieces; nothing.
 SIZES = [(1, 1, 1), (9, 3, 1), (2, 40, 1), (1, 130, 1), (2, 5, 3), (1, 150, 2), (1, 0, 1), (0, 3, 2)]
-
-
-def of(dtype):
-    return SimpleNamespace(numpy=np.dtype(dtype))
 
 
 def numbers(sizes, dtype=np.float32):
@@ -35,8 +30,8 @@ def agree(on_gpu, expected, rtol=3e-5, atol=1e-5):
 @pytest.mark.parametrize("sizes", SIZES)
 def test_scans(cuda, name, sizes, backwards):
     x = numbers(sizes)
-    on_gpu = cuda.scan_axis(cuda.row_from(x), *sizes, name, of(np.float32), backwards)
-    agree(on_gpu, on_cpu("scan_axis", x, sizes, name, of(np.float32), backwards))
+    on_gpu = cuda.scan_axis(cuda.row_from(x), *sizes, name, np.dtype(np.float32), backwards)
+    agree(on_gpu, on_cpu("scan_axis", x, sizes, name, np.dtype(np.float32), backwards))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +45,8 @@ def test_scans_of_each_dtype(cuda, dtype, out):
     for sizes in [(3, 7, 1), (1, 70, 2)]:
         x = numbers(sizes, dtype)
         for name in ("sum", "prod"):
-            agree(cuda.scan_axis(cuda.row_from(x), *sizes, name, of(out)), on_cpu("scan_axis", x, sizes, name, of(out)))
+            kind = np.dtype(out)
+            agree(cuda.scan_axis(cuda.row_from(x), *sizes, name, kind), on_cpu("scan_axis", x, sizes, name, kind))
 
 
 def test_log_sum_exp_of_infinite_numbers(cuda):
@@ -58,8 +54,8 @@ def test_log_sum_exp_of_infinite_numbers(cuda):
     x = np.array([-inf, -inf, 1, -inf, 2, inf, 3, inf, -inf, nan, 1, inf], np.float32)
     for sizes in [(1, 12, 1), (1, 6, 2)]:
         agree(
-            cuda.scan_axis(cuda.row_from(x), *sizes, "logsumexp", of(np.float32)),
-            on_cpu("scan_axis", x, sizes, "logsumexp", of(np.float32)),
+            cuda.scan_axis(cuda.row_from(x), *sizes, "logsumexp", np.dtype(np.float32)),
+            on_cpu("scan_axis", x, sizes, "logsumexp", np.dtype(np.float32)),
         )
 
 
@@ -67,7 +63,7 @@ def test_long_sums_round_little(cuda, size):
     length = size(700, 5_000_000)
     for inner in (1, 2):
         x = np.full(length * inner, 0.1, np.float32)
-        sums = cuda.scan_axis(cuda.row_from(x), 1, length, inner, "sum", of(np.float32)).host()
+        sums = cuda.scan_axis(cuda.row_from(x), 1, length, inner, "sum", np.dtype(np.float32)).host()
         exact = np.cumsum(x.reshape(length, inner), 0, np.float64).reshape(-1)
         np.testing.assert_allclose(sums, exact, rtol=2e-6)
 

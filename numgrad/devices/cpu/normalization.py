@@ -65,7 +65,7 @@ def layer_norm_gradients_launcher(
     pieces = -(-count // rows)
     kinds = (kind, kind, kind, kind, int, kind, int, kind, kind)
     kernel = kernel_for(normalization.layer_norm_gradients, kind, kinds, WEIGHT * size)
-    summed = fold_axis(None, kind, 1, pieces, 2 * length, "sum", type)
+    summed = fold_axis(None, kind, 1, pieces, 2 * length, "sum", kind)
 
     def launch(
         grad: Any, flat: Any, means: Any, scales: Any, weight: Any

@@ -148,13 +148,13 @@ def _named(name: str, kind: np.dtype, divisor: float = 1.0) -> Reduction:
 
 
 def fold_axis(
-    read: Any, source: np.dtype, outer: int, length: int, inner: int, name: str, type: Any, divisor: float = 1.0
+    read: Any, source: np.dtype, outer: int, length: int, inner: int, name: str, dtype: np.dtype, divisor: float = 1.0
 ) -> Callable[[Any], Any]:
-    """The reduction ``name`` over the middle axis: "sum", "prod", "max", "nonzero" ..., of this type.
+    """The reduction ``name`` over the middle axis: "sum", "prod", "max", "nonzero" ..., of this dtype.
 
     It is divided by ``divisor``, which is for floating-point and complex numbers.
     """
-    return _folder(read, source, outer, length, inner, type.numpy, _named(name, type.numpy, divisor))
+    return _folder(read, source, outer, length, inner, dtype, _named(name, dtype, divisor))
 
 
 # -- what takes two passes --------------------------------------------------------------------------------------------
@@ -224,10 +224,10 @@ def _norm(order: float) -> Reduction:
 
 
 def norm_axis(
-    read: Any, source: np.dtype, outer: int, length: int, inner: int, order: float, type: Any
+    read: Any, source: np.dtype, outer: int, length: int, inner: int, order: float, dtype: np.dtype
 ) -> Callable[[Any], Any]:
-    """The norm of this order and type of the vectors along the middle axis."""
-    return _folder(read, source, outer, length, inner, type.numpy, _norm(order))
+    """The norm of this order and dtype of the vectors along the middle axis."""
+    return _folder(read, source, outer, length, inner, dtype, _norm(order))
 
 
 # -- extremes and their places ----------------------------------------------------------------------------------------

@@ -18,10 +18,11 @@ __all__ = ["recurrence_axis", "shift_axis"]
 
 
 def scan_axis(
-    read: Any, source: np.dtype, outer: int, length: int, inner: int, name: str, type: Any, backwards: bool = False
+    read: Any, source: np.dtype, outer: int, length: int, inner: int, name: str, compute: np.dtype,
+    backwards: bool = False,
 ) -> Callable[[Any], Any]:
-    """The running "sum", "prod" or "logsumexp" of this type, from the first element or from the last."""
-    compute, size = type.numpy, outer * length * inner
+    """The running "sum", "prod" or "logsumexp", in the dtype ``compute``, from the first element or from the last."""
+    size = outer * length * inner
     function, sizes, parts = _scan(name, outer, length, inner)
     if is_small(outer, length, inner):
         return bound(function, compute, read, source, (*sizes, backwards), [(size, compute)], **parts)

@@ -24,6 +24,7 @@ from ..rows import DeviceRow
 from .launching import THREADS, blocks_for, launch
 from .memory import empty_row
 from .reports import report_row
+from .sorting import sort_axis
 
 __all__ = [
     "axis_gatherer", "axis_scatterer", "check_inside", "gather_axis", "outside", "put_rows", "row_putter", "row_taker",
@@ -276,8 +277,6 @@ def _put_in_order(
 def _in_order(
     values: DeviceRow, value_steps: tuple[int, int, int], places: Places, out: DeviceRow, together: Any
 ) -> None:
-    from .sorting import sort_axis
-
     count = places.row.size
     rows = places.outer * count
     found, order = sort_axis(places.row, 1, count, 1, False)

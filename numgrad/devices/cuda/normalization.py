@@ -110,7 +110,7 @@ def layer_norm_gradients_launcher(
                 normalization.layer_norm_columns, kind, grad, flat, means, scales, count, length, rows, strips,
                 THREADS // columns, columns.bit_length() - 1, parts, blocks=pieces * strips,
             )  # fmt: skip
-        sums = parts if pieces == 1 else fold_axis(parts, 1, pieces, 2 * length, "sum", type)
+        sums = parts if pieces == 1 else fold_axis(parts, 1, pieces, 2 * length, "sum", kind)
         return out, sums[:length], sums[length:]
 
     return launched

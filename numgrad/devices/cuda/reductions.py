@@ -99,13 +99,13 @@ def as_numbers(row: DeviceRow) -> DeviceRow:
 
 
 def fold_axis(
-    flat: DeviceRow, outer: int, length: int, inner: int, name: str, type: Any, divisor: float = 1.0
+    flat: DeviceRow, outer: int, length: int, inner: int, name: str, dtype: np.dtype, divisor: float = 1.0
 ) -> DeviceRow:
-    """The reduction ``name`` over the middle axis: "sum", "prod", "max", "nonzero" ..., of this type.
+    """The reduction ``name`` over the middle axis: "sum", "prod", "max", "nonzero" ..., of this dtype.
 
     It is divided by ``divisor``, which is for floating-point and complex numbers.
     """
-    out = empty_row(outer * inner, type.numpy, flat.device)
+    out = empty_row(outer * inner, dtype, flat.device)
     values = as_numbers(out)
     finish = reductions.truth if out.dtype.kind == "b" else reductions.finish
     if divisor != 1:
@@ -156,21 +156,20 @@ def logsumexp_axis(flat: DeviceRow, outer: int, length: int, inner: int) -> Devi
     )
 
 
-def norm_axis(flat: DeviceRow, outer: int, length: int, inner: int, order: float, type: Any) -> DeviceRow:
-    """The norm of this order and type of the vectors along the middle axis."""
-    kind, sizes = type.numpy, (outer, length, inner)
-    out = empty_row(outer * inner, kind, flat.device)
+def norm_axis(flat: DeviceRow, outer: int, length: int, inner: int, order: float, dtype: np.dtype) -> DeviceRow:
+    """The norm of this order and dtype of the vectors along the middle axis."""
+    sizes, out = (outer, length, inner), empty_row(outer * inner, dtype, flat.device)
     if order in (np.inf, -np.inf):
         fold = terms.larger if order > 0 else terms.smaller
-        return _fold(flat, sizes, out, kind, np.inf if order < 0 else 0, terms.magnitude, fold)
+        return _fold(flat, sizes, out, dtype, np.inf if order < 0 else 0, terms.magnitude, fold)
     if order == 0:
-        return _fold(flat, sizes, out, kind, 0, terms.nonzero, terms.fold)
+        return _fold(flat, sizes, out, dtype, 0, terms.nonzero, terms.fold)
     if order == 1:
-        return _fold(flat, sizes, out, kind, 0, terms.magnitude, terms.fold)
+        return _fold(flat, sizes, out, dtype, 0, terms.magnitude, terms.fold)
     if order == 2:
-        return _fold(flat, sizes, out, kind, 0, terms.square, terms.fold, finish=reductions.root)
+        return _fold(flat, sizes, out, dtype, 0, terms.square, terms.fold, finish=reductions.root)
     return _fold(
-        flat, sizes, out, kind, 0, terms.power, terms.fold, finish=reductions.to_the_power, number=order,
+        flat, sizes, out, dtype, 0, terms.power, terms.fold, finish=reductions.to_the_power, number=order,
         divisor=1 / order,
     )
 

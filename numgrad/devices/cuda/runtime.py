@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from .. import needs
-
 __all__ = ["begin", "check_device", "current_device", "set_device"]
 
 #: What runs kernels and keeps memory: ``simulated.py``, ``driver.py`` or ``dry.py``.
@@ -20,21 +18,10 @@ class _Current(threading.local):
 _current = _Current()
 
 
-def begin(dry: bool = False) -> None:
-    """Choose the driver, what it needs is there; if ``dry`` one that runs nothing."""
+def begin(chosen: Any) -> None:
+    """Use this driver from now on."""
     global driver
-    if dry:
-        from . import dry as none
-
-        driver = none
-    elif needs.is_simulated():
-        from . import simulated
-
-        driver = simulated
-    else:
-        from . import driver as real
-
-        driver = real
+    driver = chosen
 
 
 def is_dry() -> bool:

@@ -103,14 +103,13 @@ def _fold_pieces(
 
 
 def scan_axis(
-    flat: DeviceRow, outer: int, length: int, inner: int, name: str, type: Any, backwards: bool = False
+    flat: DeviceRow, outer: int, length: int, inner: int, name: str, dtype: np.dtype, backwards: bool = False
 ) -> DeviceRow:
-    """The running "sum", "prod" or "logsumexp" of this type, from the first element or from the last."""
-    compute = type.numpy
-    out = empty_row(flat.size, compute, flat.device)
+    """The running "sum", "prod" or "logsumexp" of this dtype, from the first element or from the last."""
+    out = empty_row(flat.size, dtype, flat.device)
     if flat.size:
         fold, initial = _FOLDS[name]
-        kind: Any = float if compute.kind in "fc" else int
+        kind: Any = float if dtype.kind in "fc" else int
         _scan(as_numbers(flat), outer * inner, length, inner, backwards, out, kind(initial), fold)
     return out
 

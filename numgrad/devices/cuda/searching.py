@@ -10,7 +10,6 @@ import numpy as np
 from numgrad_kernels.cuda import searching
 
 from ..._deterministic import are_deterministic_algorithms_enabled
-from ..._types import device, dtype, tensor_type
 from ..rows import DeviceRow
 from .launching import blocks_for, launch
 from .memory import empty_row, zero_row
@@ -39,8 +38,7 @@ def row_searcher(
 
 def value_range(flat: DeviceRow) -> tuple[Any, Any]:
     """The smallest and the largest element, read back as Python numbers; NaN if there is one."""
-    type = tensor_type(dtype.of_numpy[flat.dtype], device("cuda", flat.device))
-    low, high = (fold_axis(flat, 1, flat.size, 1, name, type) for name in ("min", "max"))
+    low, high = (fold_axis(flat, 1, flat.size, 1, name, flat.dtype) for name in ("min", "max"))
     return low.item(0), high.item(0)
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from numgrad_kernels.cuda import different, sorting
 
-from ..._types import device, int64, tensor_type
 from ..rows import DeviceRow
 from .launching import THREADS, blocks_for, launch
 from .memory import empty_row, no_row
@@ -200,7 +199,7 @@ def _runs(
     blocks, place = blocks_for(length), x.device
     changes, inverse, first, begins = (empty_row(length, _INT64, place) for _ in range(4))
     launch(different.mark_changes, x.dtype, x, order, outer, length, inner, changes, blocks=blocks)
-    numbers = scan_axis(changes, 1, length, 1, "sum", tensor_type(int64, device("cuda", place)))
+    numbers = scan_axis(changes, 1, length, 1, "sum", _INT64)
     launch(different.list_runs, _INT64, numbers, order, origin, length, first, begins, inverse, blocks=blocks)
     runs = numbers.item(length - 1) + 1
     counts = empty_row(runs, _INT64, place)

@@ -48,7 +48,7 @@ def _one_hot(tensor: Tensor, num_classes: int) -> Tensor:
     row, type = row_of(tensor), tensor._layout.type
     if row.size and (num_classes <= 0 or not tensor.is_cuda):  # a GPU looks where it puts the ones
         low, high = [
-            type.backend.axis_launcher("fold_axis", row_of, type, (1, row.size, 1), name, type)(tensor).item(0)
+            type.backend.axis_launcher("fold_axis", row_of, type, (1, row.size, 1), name, type.numpy)(tensor).item(0)
             for name in ("min", "max")
         ]
         if low < 0:

@@ -78,7 +78,7 @@ def batch_norm_backward(
     each, out = layout_of(input.type, mean.shape), layout_of(input.type, input.shape)
     given = grad_output, input, mean, scale
     product = _launcher(_product, out, *given)
-    summed = [axis_launcher("fold_axis", one, _dims(input), "sum", input.type) for one in (out, grad_output)]
+    summed = [axis_launcher("fold_axis", one, _dims(input), "sum", input.type.numpy) for one in (out, grad_output)]
     share = each.size / input.size if training and input.size else 0.0
     average = mul.op.launcher([each, float], each)
     slope = _launcher(_slope if training else _scaled, out, *given, weight or 1.0, each, each)

@@ -28,10 +28,10 @@ def vector_norm_op(input: Layout, order: float, dims: tuple[int, ...], keepdim: 
     out = layout_of(type, reduced_shape(input.shape, dims, keepdim))
     own = input.type.dtype
     if not own.is_complex:
-        return out, axis_launcher("norm_axis", input, dims, order, type)
+        return out, axis_launcher("norm_axis", input, dims, order, type.numpy)
     magnitudes = layout_of(tensor_type(real_of(own), input.type.device), input.shape)
     absolute = abs_complex.op.launcher([input], magnitudes)
-    launch = axis_launcher("norm_axis", magnitudes, dims, order, type)
+    launch = axis_launcher("norm_axis", magnitudes, dims, order, type.numpy)
     return out, lambda tensor: launch(tensor_of(magnitudes, absolute(tensor)))
 
 

@@ -94,7 +94,7 @@ def scanned(name: str, input: Layout, dim: int, backwards: bool, kind: dtype | N
     real = as_real(input, type)
     if real is not None:
         warn_of_loss(input.type.dtype, real)
-    launch = axis_launcher("scan_axis", input, (dim,), name, type, backwards, kind=real)
+    launch = axis_launcher("scan_axis", input, (dim,), name, type.numpy, backwards, kind=real)
     return layout_of(type, input.shape), launch
 
 

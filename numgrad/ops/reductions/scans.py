@@ -35,7 +35,7 @@ def logcumsumexp_op(input: Layout, dim: Dim) -> Prepared:
     """
     if not input.type.dtype.is_floating_point:
         raise not_implemented("logcumsumexp_out_cpu", input)
-    return layout_of(input.type, input.shape), axis_launcher("scan_axis", input, (dim,), "logsumexp", input.type)
+    return layout_of(input.type, input.shape), axis_launcher("scan_axis", input, (dim,), "logsumexp", input.type.numpy)
 
 
 @logcumsumexp_op.gradient("input")

@@ -254,4 +254,4 @@ def count_nonzero_op(input: Layout, dim: Dims = ALL) -> Prepared:
     """How many elements are not 0, over all or some dimensions, as int64."""
     type = tensor_type(int64, input.type.device)
     layout = layout_of(type, reduced_shape(input.shape, dim, False))
-    return layout, axis_launcher("fold_axis", input, dim, "nonzero", type)
+    return layout, axis_launcher("fold_axis", input, dim, "nonzero", type.numpy)

@@ -50,7 +50,7 @@ def folded(
     real = as_real(input, type)
     if real is not None:
         warn_of_loss(input.type.dtype, real)
-    launch = axis_launcher("fold_axis", input, dims, name, type, divisor, kind=real)
+    launch = axis_launcher("fold_axis", input, dims, name, type.numpy, divisor, kind=real)
     return layout_of(type, reduced_shape(input.shape, dims, keepdim)), launch
 
 
