@@ -15,7 +15,6 @@ from ..arguments import checked
 from ..composition import differentiated_as
 from ..copying import clone, copier
 from ..fused import fused_launcher
-from ..one_device import check_one_device
 from ..operands import not_implemented
 from ..planned import planned
 from ..pointwise.arithmetic import mul, sub
@@ -171,7 +170,6 @@ def _check(input: Layout, training: bool, **arguments: Layout | None) -> None:
     if not input.type.dtype.is_floating_point:
         raise not_implemented("batch_norm", input)
     given = [own for own in arguments.values() if own is not None]
-    check_one_device(input, *given)
     if any(own.type is not input.type for own in given):
         others = any(own.type.dtype is not float32 for own in given)
         wanted = "expect parameter to have scalar type of Float" if others else "all inputs must share same datatype."

@@ -38,7 +38,6 @@ def convolution_op(
 
     Images are (n, c, ...), filters (o, c / groups, ...).
     """
-    check_one_device(input, weight, bias)
     kernel, (padded, place) = weight.shape[2:], _padded(input, padding)
     each_dim = zip(padded.shape[2:], kernel, stride, dilation, strict=True)
     extents = [(size - d * (k - 1) - 1) // s + 1 for size, k, s, d in each_dim]
