@@ -12,7 +12,6 @@ from .indexing import (
     advanced,
     gathering,
     masking,
-    one_hot,
     picking,
     places,
     scattering,
@@ -24,23 +23,20 @@ from .matrices import addmm, checks, contractions, einsum, matmul, solving
 from .network import (
     attention,
     batch_normalization,
-    binary_losses,
     convolution,
     correlation,
-    distances,
     dropout,
     likelihood,
+    losses,
     normalization,
     pooling,
     reducing,
-    regression_losses,
     softmax,
 )
 from .pointwise import (
     activation,
     arithmetic,
     clamping,
-    closeness,
     comparison,
     complexes,
     gated,
@@ -53,16 +49,13 @@ from .pointwise import (
 )
 from .reductions import (
     axes,
-    differences,
     extremes,
     norms,
-    products,
     scans,
     searching,
     sorting,
     statistics,
     sums,
-    ties,
 )
 from .shapes import (
     diagonals,
@@ -73,7 +66,6 @@ from .shapes import (
     padding,
     parts,
     rearranging,
-    resizing,
     splitting,
     views,
     windows,

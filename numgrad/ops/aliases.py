@@ -15,7 +15,7 @@ from .matrices import addmm  # noqa: F401 - it defines, as two of the next do, w
 from .overwriting import copy_
 from .pointwise import clamping, comparison, rounding, special, trigonometric  # noqa: F401 - they define what has a second name
 from .pointwise.integers import invert_bits
-from .reductions import products, scans  # noqa: F401
+from .reductions import scans  # noqa: F401
 from .table import attach, public, public_functions
 
 #: The second names of functions, methods and in-place methods.

@@ -18,13 +18,39 @@ from .._tensor import Tensor, fresh, strided
 from .._types import TensorType
 from ..autograd.grad_mode import DUAL, LEVELS, no_grad, state
 from ..autograd.levels import Level, enter, outside, share_tangents
-from ..autograd.node import MAYBE, edge_of
+from ..autograd.node import MAYBE, Edge, edge_of
 from ..autograd.operations import operations
+from ..autograd.saved import put_in_graph
 
 __all__ = [
-    "DYNAMIC", "Batched", "Mapped", "aligned", "batch_level", "below", "cut", "empty_beside", "expanded", "is_batched",
-    "is_mapped", "is_shared", "lifted", "like_examples", "like_parts", "mapped", "mapped_to", "physical", "physical_of",
-    "requires_below", "same_for_all", "size_of", "take_on", "unmapped", "zeros_beside",
+    "DYNAMIC",
+    "Batched",
+    "Beneath",
+    "Mapped",
+    "aligned",
+    "batch_level",
+    "below",
+    "beneath",
+    "cut",
+    "empty_beside",
+    "expanded",
+    "is_batched",
+    "is_mapped",
+    "is_shared",
+    "lifted",
+    "like_examples",
+    "like_parts",
+    "mapped",
+    "mapped_to",
+    "physical",
+    "physical_of",
+    "put_above",
+    "requires_below",
+    "same_for_all",
+    "size_of",
+    "take_on",
+    "unmapped",
+    "zeros_beside",
 ]
 
 _ITEM = (
@@ -370,3 +396,44 @@ def empty_beside(others: Sequence[Any], shape: tuple[int, ...], type: TensorType
     if state.mode & LEVELS and any(map(is_batched, others)):
         return zeros_beside(others, shape, type)
     return fresh(type.backend.empty(shape, type), shape, type)
+
+
+class Beneath(NamedTuple):
+    """What derivatives outside of one level of ``vmap`` need of a physical tensor."""
+
+    edge: Edge
+    tangents: dict[Any, Tensor] | None
+
+
+def beneath(tensor: Tensor) -> tuple[Beneath, ...]:
+    """For each level of ``vmap``, the innermost first, the place of the physical tensor; empty if none has one."""
+    found = []
+    own = getattr(tensor, "_mapped", None)
+    while own is not None:
+        found.append(Beneath(edge_of(own.tensor), getattr(own.tensor, "_duals", None)))
+        own = getattr(own.tensor, "_mapped", None)
+    return tuple(found) if any(place.edge is not None or place.tangents for place in found) else ()
+
+
+def put_above(tensor: Tensor, places: tuple[Beneath, ...]) -> None:
+    """Give the physical tensors of one that a hook returned the places that :func:`beneath` found.
+
+    Raises:
+        RuntimeError: the tensor does not stand for examples as the saved one did.
+    """
+    if not places:
+        return
+    own = getattr(tensor, "_mapped", None)
+    if own is None:
+        raise RuntimeError(
+            "A tensor that was saved under vmap depends on what is outside of it, but the unpack hook returned one "
+            "that was not computed from it under vmap, so that derivatives outside of vmap would be lost."
+        )
+    physical = own.tensor._alias()
+    place, *others = places
+    if place.edge is not None:
+        put_in_graph(physical, place.edge)
+    if place.tangents is not None:
+        physical._duals = place.tangents
+    put_above(physical, tuple(others))
+    take_on(tensor, Mapped(own.level, physical, own.batched))

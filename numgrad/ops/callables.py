@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._tensor import Tensor
-from .dispatch import binary, configured, several, unary
-from .outputs import write_out
-from .writing import changing, writing
+from ..autograd.grad_mode import GRAD, ORDINARY, state
+from ..autograd.views import check_writable
+from .dispatch import binary, change, configured, several, unary
+from .numbers import NUMBERS
+from .operands import check_overlap, overlaps
+from .overwriting import write_out
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise
 
-__all__ = ["OPERANDS", "function_of", "in_place", "operator"]
+__all__ = ["OPERANDS", "changing", "function_of", "in_place", "operator", "writing"]
 
 #: What may stand beside a tensor in an expression.
 OPERANDS = (Tensor, bool, int, float, complex, np.ndarray, np.generic)
@@ -97,4 +100,129 @@ def in_place(op: Pointwise) -> Callable[..., Any]:
     name = op.name.removesuffix("_op")
     call.__name__ = call.__qualname__ = f"{name}_"
     call.__doc__ = f"``{name}`` in place: overwrites the tensor and returns it."
+    return call
+
+
+def changing(op: Any) -> Callable[..., Tensor]:
+    """The call of an operation that overwrites the first of its operands with the result.
+
+    By name the numbers are given that configure it.
+    """
+    general = _general(op)
+    recent = op.entries_into.recent
+    if len(op.inputs) != 2:
+        return general
+
+    def call(input, *others, **numbers):
+        if numbers or len(others) != 1:
+            return general(input, *others, **numbers)
+        (other,) = others
+        kind = other.__class__
+        try:
+            layout = input._layout
+            entry = recent[layout, kind if kind in NUMBERS else other._layout, layout]
+        except (KeyError, AttributeError):
+            return general(input, other)
+        if state.mode > ORDINARY:
+            return general(input, other)
+        if kind not in NUMBERS:
+            if other._storage is input._storage:
+                check_overlap(input, other)
+            if other._requires_grad:
+                check_writable(input, other)
+                return change(entry, (input, other), input)
+        if input._requires_grad or input._view is not None or input._counter.__class__ is not list:
+            check_writable(input, other) if kind not in NUMBERS else check_writable(input)
+            return change(entry, (input, other), input)
+        entry.launch(input, other, input)
+        input._counter[0] += 1
+        return input
+
+    return call
+
+
+def _general(op: Any) -> Callable[..., Tensor]:
+    recent, run, statics = op.entries_into.recent, op.run, op.statics
+    configured, baked, defaults = op.entries_configured.recent, op.baked_numbers, tuple(statics.items())
+    count = len(op.inputs)
+
+    def call(input, *others, **numbers):
+        operands: Any = (input, *others)
+        try:
+            layout = input._layout
+            key: Any = [layout]
+            needs = input._requires_grad or input._view is not None or input._counter.__class__ is not list
+            for value in others:
+                if value.__class__ in NUMBERS:
+                    key.append(value.__class__)
+                else:
+                    key.append(value._layout)
+                    needs = needs or value._requires_grad
+            if not numbers:
+                entry = recent[*key, layout]
+            else:
+                given = [numbers.get(name, default) for name, default in defaults]
+                for value in given:
+                    key.append((value.__class__, value) if value in baked else value.__class__)
+                entry = configured[*key, layout]
+                if not numbers.keys() <= statics.keys():
+                    entry = None
+                elif entry.details.positions is None:
+                    operands = *operands, *given
+                else:
+                    operands = [(*operands, *given)[position] for position in entry.details.positions]
+        except (KeyError, AttributeError):
+            entry = None
+        if entry is None or state.mode > ORDINARY:
+            if len(others) + 1 != count:
+                raise TypeError(f"{op.name}_() takes {count - 1} arguments ({len(others)} given)")
+            return run((input, *others), op.completed(numbers.items()) if numbers else statics, input)
+        for value in others:
+            if value.__class__ not in NUMBERS and value._storage is input._storage:
+                check_overlap(input, value)
+        if needs:
+            check_writable(input, *[value for value in others if value.__class__ not in NUMBERS])
+            return change(entry, operands, input)
+        entry.launch(*operands, input)
+        input._counter[0] += 1
+        return input
+
+    return call
+
+
+def writing(op: Any) -> Callable[[Sequence[Any], Any], Any]:
+    """The call of an operation on operands that writes its result to a tensor ``out``.
+
+    The launcher does so where ``out`` is of the result's shape and type, else the result is made, and then copied.
+    """
+    recent, run, statics = op.entries_into.recent, op.run, op.statics
+    name = op.name.removesuffix("_op")
+
+    def call(operands, out):
+        try:
+            entry = recent[*[v.__class__ if v.__class__ in NUMBERS else v._layout for v in operands], out._layout]
+        except (KeyError, AttributeError):
+            result = run(operands, statics)
+            alike = isinstance(out, Tensor) and out._layout.type is result._layout.type
+            alike = alike and out._layout.shape == result._layout.shape
+            written = write_out(name, out, result)
+            if alike:
+                op.entry(operands, statics, out)  # for the next time
+            return written
+        mode = state.mode
+        recorded, storage = mode & GRAD, out._storage
+        plain = mode <= ORDINARY and out._view is None and out._counter.__class__ is list
+        if recorded and out._requires_grad:
+            plain = False
+        for value in operands:
+            if value.__class__ not in NUMBERS and (
+                (recorded and value._requires_grad) or (value._storage is storage and overlaps(out, value))
+            ):
+                plain = False
+        if not plain:
+            return write_out(name, out, run(operands, statics))
+        entry.launch(*operands, out)
+        out._counter[0] += 1
+        return out
+
     return call

@@ -28,8 +28,8 @@ from ..devices import OutOfBoundsError
 from .arguments import bind, check_arguments
 from .dispatch import caller
 from .entries import Entries
+from .operands import check_apart
 from .planned import Planned
-from .sharing import check_apart
 from .table import attach
 from .table import export as export_as
 

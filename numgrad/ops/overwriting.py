@@ -13,21 +13,23 @@ from .._layout import broadcast_shapes, outgrown
 from .._tensor import Tensor, check_in_place
 from .._types import dtype
 from ..autograd.grad_mode import GRAD, ORDINARY, TRANSFORMED, state
+from ..autograd.inference_tensors import check_updatable
+from ..autograd.levels import Tangents, level_of
 from ..autograd.node import Node, edge_of
 from ..autograd.operations import operations
 from ..autograd.views import check_writable, record_inplace
-from . import titles
-from .batches import physical_of
-from .copying import clone_op, filling, write, writers
+from .batches import is_mapped, physical_of
+from .copying import clone_op, convert, filling, write, writers
 from .examples import check_drawing
 from .moving import placed
 from .numbers import check_fits, plain_number
-from .sharing import check_overlap, overlaps
-from .table import attach
-from .transforms import Call, transformed
+from .one_device import check_one_device
+from .operands import check_overlap, overlaps
+from .table import check_tensors, public
+from .transforms import Call, title_of_overwriting, transformed
 
 __all__ = [
-    "FillBackward2", "OverwriteCall", "assign_number", "copy_", "fill_", "fitting", "is_plain", "zero_",
+    "FillBackward2", "OverwriteCall", "assign_number", "copy_", "fill_", "fitting", "is_plain", "write_out", "zero_",
 ]
 
 
@@ -98,7 +100,7 @@ class OverwriteCall(Call):
 
     @property
     def title(self) -> str:
-        return titles.of_overwriting(self.name)
+        return title_of_overwriting(self.name)
 
     def run(self) -> Tensor:
         if state.mode & TRANSFORMED:
@@ -140,6 +142,7 @@ class OverwriteCall(Call):
             record_inplace(target, self.node(edges, target._layout))
 
 
+@public(function=False, direct=True)
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Overwrite the tensor with ``src``, broadcast and converted, from whatever device that lies on.
 
@@ -178,6 +181,7 @@ def _write(target: Tensor, source: Tensor, wait: bool) -> None:
     write(target, source)
 
 
+@public(function=False, direct=True)
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Overwrite every element with a number.
 
@@ -213,6 +217,7 @@ def fitting(value: Any, kind: dtype) -> Any:
     return plain_number(value)
 
 
+@public(function=False, direct=True)
 def zero_(input: Tensor) -> Tensor:
     """Overwrite every element with zero."""
     entry = writers.recent.get((input._layout, int))
@@ -243,5 +248,48 @@ def _filled(input: Tensor, value: Any, node: type[Node], others: tuple[None, ...
     return OverwriteCall("zero_" if node is ZeroBackward0 else "fill_", fill, node, input, None, others).run()
 
 
-for _function in (copy_, fill_, zero_):
-    attach(_function.__name__, _function)
+def write_out(name: str, out: Any, result: Any) -> Any:
+    """Overwrite ``out``, a tensor or as many as the function ``name`` gave, with its result; returns ``out``.
+
+    A tensor without elements takes the shape of the result.
+
+    Raises:
+        RuntimeError: a gradient would have to be recorded, the shapes differ, or the dtype cannot hold the result; the
+            tensor would have to take another shape under ``vmap``.
+        NotImplementedError: the result has a tangent.
+    """
+    alike = out.__class__ is Tensor and result.__class__ is Tensor and out._layout is result._layout
+    if alike and is_plain(out) and not result._requires_grad:
+        return copy_(out, result)
+    if isinstance(result, tuple):
+        if not isinstance(out, tuple | list) or len(out) != len(result):
+            raise TypeError(f"{name}(): argument 'out' must be tuple of {len(result)} Tensors")
+        written = [write_out(name, target, part) for target, part in zip(out, result, strict=True)]
+        return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
+    check_tensors(name, out=out)
+    if state.mode & GRAD and (result.requires_grad or out.requires_grad):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            f"arguments requires grad (shapes {list(result.shape)}, {list(out.shape)})."
+        )
+    if isinstance(level_of((result, out)), Tangents):
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
+        )
+    if out._layout.type is not result._layout.type:
+        check_one_device(out, result)
+    kind = out.dtype
+    if result.dtype.category > kind.category:
+        raise RuntimeError(f"result type {result.dtype.legacy} can't be cast to the desired output type {kind.legacy}")
+    if out._layout.shape == result._layout.shape:
+        return copy_(out, result)
+    if out.numel() or out._view is not None:
+        raise RuntimeError(f"{name}(): out has shape {list(out.shape)}, but the result has {list(result.shape)}")
+    check_updatable(out)
+    if is_mapped(result):
+        raise RuntimeError(f"vmap: {name}(): out cannot take the shape {list(result.shape)} for each example")
+    made = convert(result, kind).contiguous()
+    out._storage, out._offset = made._storage, made._offset
+    out._layout = made._layout
+    out._counter[0] += 1
+    return out

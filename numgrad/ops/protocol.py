@@ -13,11 +13,10 @@ from ..autograd.grad_mode import LEVELS, state
 from ..autograd.inference_tensors import is_inference
 from ..autograd.operations import operations
 from . import copying, overwriting
-from .batches import Batched, below, expanded, is_batched, lifted, mapped, physical_of, zeros_beside
-from .beneath import beneath, put_above
+from .batches import Batched, below, beneath, expanded, is_batched, lifted, mapped, physical_of, put_above, zeros_beside
 from .entries import Entries
 from .new import filled_of
-from .outputs import write_out
+from .overwriting import write_out
 from .pointwise import arithmetic as pointwise
 from .reductions import sums as reduction
 from .shapes.joining import stack
@@ -110,7 +109,7 @@ def _with_tangents(call: Any, level: Any) -> Any:
 
 
 def _with_batches(call: Any, level: Any) -> Any:
-    from .batching.performing import perform  # which few programs need
+    from .batching.calls import perform  # which few programs need
 
     return perform(call, level)
 

@@ -3,12 +3,11 @@
 from typing import TYPE_CHECKING
 
 from ..._missing import found_later as _found_later
-from ...ops.indexing.one_hot import one_hot
+from ...ops.indexing.gathering import one_hot
 from ...ops.matrices.addmm import linear
 from ...ops.network.attention import scaled_dot_product_attention
 from ...ops.network.batch_normalization import batch_norm
 from ...ops.network.convolution import conv1d, conv2d, conv3d
-from ...ops.network.distances import cosine_similarity, pairwise_distance
 from ...ops.network.pooling import (
     max_pool1d,
     max_pool1d_with_indices,
@@ -50,6 +49,7 @@ from ...ops.pointwise.activation import (
     threshold_,
 )
 from ...ops.pointwise.arithmetic import sigmoid, tanh
+from ...ops.reductions.norms import cosine_similarity, pairwise_distance
 from ...ops.shapes.padding import pad
 from .classification import (
     binary_cross_entropy,

@@ -16,7 +16,7 @@ from ...ops.copying import convert, row_of
 from ...ops.dispatch import perform
 from ...ops.entries import Entries
 from ...ops.network import likelihood
-from ...ops.network.binary_losses import bce, logit_loss
+from ...ops.network.losses import bce, logit_loss
 from ...ops.network.reducing import reduced, refuse_gradient
 from ...ops.network.softmax import log_softmax, log_softmax_op
 from ...ops.one_device import check_one_device

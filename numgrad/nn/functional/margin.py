@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from ..._tensor import Tensor
 from ...ops.arguments import tensors_checked
-from ...ops.network.binary_losses import soft_margin
-from ...ops.network.distances import pairwise_distance
+from ...ops.network.losses import soft_margin
 from ...ops.network.reducing import reduced, refuse_gradient
 from ...ops.pointwise.comparison import minimum, where
+from ...ops.reductions.norms import pairwise_distance
 from ...ops.shapes.dimensions import broadcast_tensors
 from ...ops.table import check_tensors
 from .reduction import loss_function, reduction_of

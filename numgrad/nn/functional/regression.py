@@ -7,8 +7,8 @@ import math
 from ..._tensor import Tensor
 from ...autograd.grad_mode import no_grad
 from ...ops.arguments import tensors_checked
+from ...ops.network.losses import huber, mse, smooth_l1
 from ...ops.network.reducing import reduced
-from ...ops.network.regression_losses import huber, mse, smooth_l1
 from ...ops.one_device import check_one_device
 from ...ops.shapes.dimensions import broadcast_tensors
 from ...ops.table import check_tensors

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..._tensor import Tensor, check_in_place
+from ...autograd.function_tangents import FunctionCall
 from ...autograd.grad_mode import GRAD, state
 from ...autograd.levels import tensors_in
 from ...autograd.views import check_writable, reshaped_in_place, views
@@ -38,8 +39,9 @@ from ..shapes.joining import stack_op
 from ..shapes.parts import select_op
 from ..shapes.views import reshape
 from ..transforms import ChangeCall, GeneralCall, PointwiseCall, ShapeCall
+from .functions import batched_function
 
-__all__ = ["change", "each_example", "general", "overwrite", "pointwise", "reshape_in_place"]
+__all__ = ["change", "each_example", "general", "overwrite", "perform", "pointwise", "reshape_in_place"]
 
 
 def _all_lifted(level: Batched, args: Sequence[Any]) -> tuple[Any, ...]:
@@ -294,3 +296,15 @@ def reshape_in_place(call: ShapeCall, level: Batched) -> Tensor:
     reshaped_in_place(target, seen._edge and seen._edge[0], (op, args[1:]))
     return target
 
+
+#: How calls of each kind are done; any other sees to the examples itself.
+_BY_KIND: dict[type, Callable[..., Any]] = {
+    PointwiseCall: pointwise, GeneralCall: general, ChangeCall: change, OverwriteCall: overwrite,
+    ShapeCall: reshape_in_place, FunctionCall: batched_function,
+}
+
+
+def perform(call: Any, level: Batched) -> Any:
+    """Do a call for all examples of a level of ``vmap``."""
+    by_kind = _BY_KIND.get(call.__class__)
+    return call.run() if by_kind is None else by_kind(call, level)

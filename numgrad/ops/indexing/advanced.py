@@ -22,9 +22,9 @@ from ..entries import Entries
 from ..examples import refused
 from ..moving import placed
 from ..one_device import check_one_device
+from ..operands import check_apart
 from ..pointwise.arithmetic import add, mul
 from ..pointwise.comparison import choose, lt
-from ..sharing import check_apart
 from ..table import public
 from .picking import index_op, index_put_op
 from .places import expanded_layout, finder, index_reader

@@ -1,4 +1,4 @@
-"""Reading at indices: for each element of its own (``gather``), or whole rows (``embedding``)."""
+"""Reading at indices: for each element of its own (``gather``), or whole rows (``embedding``), of zeros with one 1."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from ... import devices
 from ..._layout import Layout, broadcast_shapes, layout_of, normal_dim, numel
-from ..._tensor import Tensor, tensor_of
+from ..._tensor import Tensor, fresh, tensor_of
 from ..._types import TensorType, int32, int64, tensor_type
 from ...autograd.grad_mode import state
 from ..arguments import Dim
-from ..batches import aligned, expanded, physical, size_of
-from ..copying import filling, row_reader, writer
+from ..batches import aligned, expanded, is_batched, physical, size_of
+from ..copying import filling, row_of, row_reader, writer
 from ..examples import each
 from ..lookup import lookup
 from ..operation import operation
@@ -20,13 +20,14 @@ from ..planned import planned
 from ..pointwise.arithmetic import mul, reciprocal
 from ..pointwise.comparison import eq, where
 from ..shapes.views import expand_op, reshape, unsqueeze_op
+from ..table import public
 from .picking import index_backward, index_op, own_places
 from .places import index_reader, picker
 from .updating import number_row
 
 __all__ = [
-    "beyond", "check_index_dtype", "embedding_dense_backward", "gather_op", "scatter_zeros",
-    "scatterer", "take_along_dim",
+    "beyond", "check_index_dtype", "embedding_dense_backward", "gather_op", "one_hot", "scatter_zeros", "scatterer",
+    "take_along_dim",
 ]
 
 # -- for each element --------------------------------------------------------------------------------------------
@@ -298,3 +299,56 @@ def _weights(indices: Layout, count: int, type: TensorType) -> tuple[Layout, Cal
     invert, read = reciprocal.op.launcher([counts], column, compute=type.dtype), index_reader(indices)
     count_in = type.backend.counts
     return column, lambda indices: invert(tensor_of(counts, count_in(read(indices), count)))
+
+
+@public(export=False)
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """For each class a row of ``num_classes`` zeros with a 1 at its place.
+
+    Args:
+        tensor: int64 classes, of any shape.
+        num_classes: how many there are; -1 for one more than the largest.
+
+    Returns:
+        An int64 tensor of shape (*tensor.shape, num_classes).
+
+    Raises:
+        RuntimeError: the dtype is another, a class is not in [0, num_classes), or there is none to count.
+        IndexError: a class is not in [0, num_classes), found by a GPU: it is raised when a value is next read.
+    """
+    if tensor.dtype is not int64:
+        raise RuntimeError(
+            f"one_hot is only applicable to index tensor of type LongTensor, not {tensor._layout.type.name}."
+        )
+    empty = not tensor._layout.size
+    if empty and num_classes <= 0:
+        raise RuntimeError(
+            f"Can not infer total number of classes from empty tensor (shape {list(tensor.shape)})."
+        )
+    if num_classes <= 0 and is_batched(tensor):
+        raise RuntimeError(
+            "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument."
+        )
+    return _one_hot(tensor, num_classes)
+
+
+@each
+def _one_hot(tensor: Tensor, num_classes: int) -> Tensor:
+    row, type = row_of(tensor), tensor._layout.type
+    if row.size and (num_classes <= 0 or not tensor.is_cuda):  # a GPU looks where it puts the ones
+        low, high = [
+            type.backend.axis_launcher("fold_axis", row_of, type, (1, row.size, 1), name, type.numpy)(tensor).item(0)
+            for name in ("min", "max")
+        ]
+        if low < 0:
+            raise RuntimeError(f"Class values must be non-negative, but one is {low}.")
+        if num_classes == -1:
+            num_classes = high + 1
+        if high >= num_classes:
+            raise RuntimeError(f"Class values must be smaller than num_classes: {high} is not below {num_classes}.")
+    layout = tensor._layout
+    one = type.backend.filled((), 1, type)
+    flat = type.backend.zeros((layout.size, num_classes), type)
+    scatter = type.backend.axis_scatterer(type, layout.size, flat.size, num_classes, 1, 1, "set", True)
+    scatter(one, row, flat)
+    return fresh(flat, (*layout.shape, num_classes), type)

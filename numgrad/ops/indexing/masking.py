@@ -16,12 +16,12 @@ from ..examples import dynamic
 from ..lookup import lookup, overwriting
 from ..new import zeros_of
 from ..numbers import check_fits
+from ..operands import check_apart
 from ..operation import operation
 from ..planned import planned
 from ..pointwise.comparison import choose
 from ..promotion import result_dtype
 from ..shapes.views import expand
-from ..sharing import check_apart
 from ..table import attach, check_tensors, public, public_functions
 from .places import expanded_layout, finder, picker, putter
 from .updating import as_number, number_as, number_in, updating

@@ -17,12 +17,11 @@ from ...autograd.grad_mode import no_grad
 from ..copying import convert
 from ..lookup import lookup
 from ..new import filled_of
-from ..operands import not_implemented
+from ..operands import check_apart, not_implemented
 from ..pointwise.arithmetic import conj, div, mul
 from ..pointwise.comparison import eq, where
 from ..pointwise.integers import floor_quotient
 from ..shapes.parts import slice_op
-from ..sharing import check_apart
 from ..table import public
 from .gathering import beyond, check_index_dtype, gather_op, scatter_zeros, scatterer
 from .updating import as_number, number_in, updating

@@ -16,11 +16,11 @@ from ..copying import repeated_zero, row_of, row_reader
 from ..lookup import lookup
 from ..matrices.matmul import times
 from ..new import zeros_of
+from ..operands import check_apart
 from ..operation import operation
 from ..pointwise.arithmetic import conj, mul
 from ..pointwise.comparison import choose, ne
 from ..shapes.views import reshape
-from ..sharing import check_apart
 from ..table import public, public_functions
 from .gathering import beyond, check_index_dtype
 from .picking import check_places, index_op, index_put_op

@@ -25,10 +25,10 @@ from ..creation.from_data import tensor
 from ..entries import Entries
 from ..new import zeros_of
 from ..numbers import NUMBERS
+from ..operands import overlaps
 from ..overwriting import assign_number, copy_, fill_, fitting
 from ..shapes.parts import at_index, select_op, slice_op
 from ..shapes.views import alias, expand, unsqueeze_op, view_as_shape
-from ..sharing import overlaps
 from ..table import attach
 from .advanced import indexed, only_tensors, write_selected
 from .masking import masked_fill_

@@ -12,7 +12,7 @@ from ..arguments import wrong_kind
 from ..copying import convert
 from ..dispatch import unary
 from ..elementwise import pointwise
-from ..outputs import write_out
+from ..overwriting import write_out
 from ..table import composite, export, public
 from .arithmetic import abs, conj, log, mul
 from .comparison import where

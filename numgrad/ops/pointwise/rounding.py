@@ -11,8 +11,8 @@ from numgrad_kernels import scalar
 from ..._tensor import Tensor
 from ..._types import bool_, float32, float64
 from ..elementwise import pointwise
-from ..outputs import write_out
 from ..overloads import undifferentiated
+from ..overwriting import write_out
 from ..table import attach, check_tensors, export, public
 from . import arithmetic as p
 from .comparison import isfinite, where

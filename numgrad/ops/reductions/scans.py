@@ -1,18 +1,42 @@
-"""Running sums, extremes and log-sum-exps along a dimension."""
+"""Products; running sums, products, extremes and log-sum-exps along a dimension; differences of neighbours."""
 
 from __future__ import annotations
 
-from ..._layout import Layout, layout_of
+from typing import Any
+
+from ..._layout import Layout, all_dims, layout_of, normal_dim
+from ..._tensor import Tensor
+from ..._types import bool_, dtype, to_dtype
 from ..arguments import Dim, DType
+from ..batches import is_mapped
+from ..copying import convert, row_reader, warn_of_loss
 from ..indexing.gathering import scatter_zeros
+from ..lookup import lookup
 from ..operands import not_implemented
 from ..operation import operation
-from ..pointwise.arithmetic import exp, mul, sub
-from .axes import Prepared, axis_launcher, picked_of_shape, return_type
+from ..overwriting import copy_
+from ..planned import planned
+from ..pointwise.arithmetic import add, conj, div, exp, mul, sub
+from ..pointwise.comparison import ne
+from ..shapes.joining import cat
+from ..shapes.parts import narrow
+from ..shapes.views import reshape
+from ..table import composite, public_functions
+from .axes import (
+    Prepared,
+    axis_launcher,
+    axis_reader,
+    one_dim,
+    picked_of_shape,
+    restored,
+    return_type,
+    rows_of_examples,
+)
 from .extremes import refuse_complex_order
-from .products import linear_recurrence, scanned, shift
+from .sums import all_op, as_real, folded, summed_type
+from .sums import sum as sum_of
 
-__all__ = ["cumsum_op"]
+__all__ = ["cumsum_op", "cumulative_trapezoid", "diff", "linear_recurrence", "prod", "scanned", "shift", "trapezoid"]
 
 
 @operation("CumsumBackward0", linear=True, internal=["backwards"])
@@ -74,3 +98,213 @@ def cummin_op(input: Layout, dim: Dim) -> Prepared:
 def _(grad, indices, input_shape, dim):
     """``scatter_zeros(grad, indices, input_shape, dim)``."""
     return scatter_zeros(grad, indices, input_shape, dim) if input_shape else grad
+
+
+def _neighbours(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    """All but the first index of a dimension, and all but the last."""
+    count = max(input._layout.shape[dim] - 1, 0)
+    return narrow(input, dim, input._layout.shape[dim] - count, count), narrow(input, dim, 0, count)
+
+
+@composite
+def diff(
+    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    """The differences of neighbours in a dimension, ``n`` times; of bools, whether they differ.
+
+    ``prepend`` and ``append`` are joined to the two ends before, unless ``n`` is 0, which makes a copy of the input.
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: the tensor has no dimension, or ``n`` is negative.
+    """
+    if not input._layout.shape:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    dim = normal_dim(dim, len(input._layout.shape))
+    if n == 0:
+        return copy_(public_functions["zeros_like"](input), input)
+    ends = [tensor for tensor in (prepend, input, append) if tensor is not None]
+    result = cat(ends, dim) if len(ends) > 1 else input
+    difference = ne if result._layout.type.dtype is bool_ else sub
+    for _ in range(n):
+        result = difference(*_neighbours(result, dim))
+    return result
+
+
+@composite(method=False, names=["trapz"])
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
+    """The integral over a dimension by the trapezoidal rule, at points ``x`` or ``dx`` apart.
+
+    ``x`` is one row, of as many points as y has in the dimension, or a tensor of y's shape.
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: x and y differ in the number of points.
+    """
+    dim = normal_dim(dim, len(y._layout.shape))
+    return mul(sum_of(_areas(y, x, dx, dim), dim), 0.5)
+
+
+@composite(method=False)
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
+    """:func:`trapezoid` up to each point but the first.
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: x and y differ in the number of points.
+    """
+    dim = normal_dim(dim, len(y._layout.shape))
+    return mul(cumsum_op(_areas(y, x, dx, dim), dim), 0.5)
+
+
+def _areas(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:
+    """Twice the areas of the trapezoids between neighbours in a dimension."""
+    both = add(*_neighbours(y, dim))
+    if x is None:
+        return mul(both, dx)
+    following = (1,) * (len(y._layout.shape) - dim - 1)
+    return mul(both, diff(x).reshape((-1, *following)) if len(x._layout.shape) == 1 else diff(x, dim=dim))
+
+
+# -- products ---------------------------------------------------------------------------------------------------
+
+
+def _prod(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Prepared:
+    type = summed_type(input, kind)
+    return folded("all" if type.dtype is bool_ else "prod", input, dims, keepdim, type)
+
+
+@planned("ProdBackward0")
+def prod_all(input: Layout, kind: dtype | None = None) -> Prepared:
+    return _prod(input, all_dims(input.shape), False, kind)
+
+
+@prod_all.gradient("input")
+def _(grad, input, out):
+    """``grad * conj(out / input)``; where an element is 0, the product of the others."""
+    input = convert(input, grad.dtype)
+    if not is_mapped(input) and all_op(input, all_dims(input._layout.shape)):
+        return div(mul(grad, conj(out)), conj(input))
+    row = reshape(input, -1)
+    return mul(grad, conj(reshape(_products_of_others(row, 0), input._layout.shape)))
+
+
+@planned("ProdBackward1", dims=["dim"])
+def prod_dim(input: Layout, dim: int, keepdim: bool, kind: dtype | None = None) -> Prepared:
+    return _prod(input, (dim,) if input.shape else (), keepdim, kind)
+
+
+prod_all.batched(lambda input, kind=None: prod_dim(rows_of_examples(input), 1, False, kind))
+
+
+@prod_dim.gradient("input")
+def _(grad, input, out, dim, keepdim):
+    """``grad * conj(out / input)``; where an element is 0, the product of the others."""
+    if not input._layout.shape:
+        return grad
+    grad, input = restored(grad, (dim,), keepdim), convert(input, grad.dtype)
+    if not is_mapped(input) and all_op(input, all_dims(input._layout.shape)):
+        return div(mul(grad, conj(restored(out, (dim,), keepdim))), conj(input))
+    return mul(grad, conj(_products_of_others(input, dim)))
+
+
+def _products_of_others(input: Tensor, dim: int) -> Tensor:
+    """For each element the product of the others along the dimension: of those before it and of those after it."""
+    before = shift(cumprod_op(input, dim), dim, False, 1)
+    after = shift(cumprod_op(input, dim, None, True), dim, True, 1)
+    return mul(before, after)
+
+
+@lookup
+def prod(input: Layout, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The product of all elements, or along a dimension, computed in ``dtype``.
+
+    Integers and bools are multiplied as int64 unless it says otherwise.
+    """
+    if dtype is not None:
+        dtype = to_dtype(dtype)
+    if dim is None:
+        return prod_all, (dtype,)
+    return prod_dim, (one_dim(input, dim, "prod"), keepdim, dtype)
+
+
+# -- running products -------------------------------------------------------------------------------------------
+
+
+def scanned(name: str, input: Layout, dim: int, backwards: bool, kind: dtype | None) -> Prepared:
+    """The device's scan ``name`` along a dimension, computed in ``kind``."""
+    type = summed_type(input, kind)
+    real = as_real(input, type)
+    if real is not None:
+        warn_of_loss(input.type.dtype, real)
+    launch = axis_launcher("scan_axis", input, (dim,), name, type.numpy, backwards, kind=real)
+    return layout_of(type, input.shape), launch
+
+
+@operation("CumprodBackward0", internal=["backwards"])
+def cumprod_op(input: Layout, dim: Dim, *, dtype: DType = None, backwards: bool = False) -> Prepared:
+    """The products of the elements up to each one along a dimension, computed in ``dtype``, int64 for integers.
+
+    The gradient is ``P[k-1] * S[k]`` with the products ``P`` and ``S[k] = grad[k] + input[k+1] * S[k+1]``.
+    """
+    return scanned("prod", input, dim, backwards, dtype)
+
+
+@cumprod_op.gradient("input")
+def _(grad, input, out, dim, backwards):
+    """``previous(conj(out)) * linear_recurrence(grad, next(conj(input)), dim, not backwards)``."""
+    # With P the products, dP[j] / dx[k] = P[k-1] * x[k+1] * ... * x[j], so the gradient is P[k-1] * S[k] with
+    # S[k] = grad[k] + x[k+1] * S[k+1].
+    input = conj(convert(input, grad.dtype))
+    following = linear_recurrence(grad, shift(input, dim, not backwards, 0), dim, not backwards)
+    return mul(conj(shift(out, dim, backwards, 1)), following)
+
+
+# -- what the gradients are made of -----------------------------------------------------------------------------
+
+
+@planned("ShiftBackward0", dims=["dim"])
+def shift(input: Layout, dim: int, backwards: bool, fill: float) -> Prepared:
+    """The elements moved one place on along the dimension (back if ``backwards``), ``fill`` where there is none."""
+    return layout_of(input.type, input.shape), axis_launcher("shift_axis", input, (dim,), backwards, fill)
+
+
+@shift.gradient("input")
+def _(grad, dim, backwards):
+    """``shift(grad, dim, not backwards, 0)``."""
+    return shift(grad, dim, not backwards, 0)
+
+
+@planned("LinearRecurrenceBackward0", inputs=["input", "factors"], dims=["dim"])
+def linear_recurrence(input: Layout, factors: Layout, dim: int, backwards: bool) -> Prepared:
+    """``out[k] = input[k] + factors[k] * out[k-1]`` along the dimension, or of ``k+1`` if ``backwards``.
+
+    The first factor does not count.
+    """
+    read, _, length, inner = axis_reader(input, (dim,))
+    read_factors = row_reader(factors)
+
+    run = input.type.backend.recurrence_axis
+
+    def launch(input: Tensor, factors: Tensor) -> Any:
+        return run(read(input), read_factors(factors), length, inner, backwards)
+
+    return layout_of(input.type, input.shape), launch
+
+
+def _through_recurrence(grad: Tensor, factors: Tensor, dim: int, backwards: bool) -> Tensor:
+    return linear_recurrence(grad, conj(shift(factors, dim, not backwards, 0)), dim, not backwards)
+
+
+@linear_recurrence.gradient("input")
+def _(grad, factors, dim, backwards):
+    """``linear_recurrence(grad, next(factors), dim, not backwards)``."""
+    return _through_recurrence(grad, factors, dim, backwards)
+
+
+@linear_recurrence.gradient("factors")
+def _(grad, factors, out, dim, backwards):
+    """``linear_recurrence(grad, next(factors), dim, not backwards) * previous(conj(out))``."""
+    return mul(_through_recurrence(grad, factors, dim, backwards), conj(shift(out, dim, backwards, 0)))

@@ -26,8 +26,7 @@ from .axes import (
     return_type,
     rows_of_examples,
 )
-from .extremes import refuse_complex_order
-from .ties import shared_evenly
+from .extremes import refuse_complex_order, shared_evenly
 
 __all__ = ["median", "msort", "nanmedian", "sort"]
 

@@ -16,7 +16,7 @@ from ..dispatch import caller, perform
 from ..entries import Entries
 from ..new import zeros_of
 from ..operation import operation
-from ..outputs import write_out
+from ..overwriting import write_out
 from ..planned import planned
 from ..promotion import promote_types
 from ..table import composite, public
