@@ -206,8 +206,12 @@ def _compile(module: Any, source: str, text: str, arguments: tuple[types.Type, .
     overloads.register()
     module.__file__ = source
     linecache.cache[source] = (len(text), None, text.splitlines(keepends=True), source)
+    if parallel:
+        from .parallel import with_parts  # which a process that only loads kernels does not need
+
+        text = with_parts(text)
     exec(compile(text, source, "exec"), module.__dict__)
-    dispatcher = numba.njit(parallel=parallel, nogil=parallel, **OPTIONS)(module.kernel)
+    dispatcher = numba.njit(nogil=parallel, **OPTIONS)(module.kernel)
     with _no_collections():
         dispatcher.compile(types.void(*arguments))
     (compiled,) = dispatcher.overloads.values()
