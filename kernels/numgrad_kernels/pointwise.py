@@ -7,8 +7,10 @@ of one shape are one flat loop).  The parallel form cuts the first dimension int
 from __future__ import annotations
 
 import functools
+import itertools
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,9 +19,13 @@ from numba.core import types
 from numba.np.numpy_support import from_dtype
 
 from . import scalar
+from .facts import Facts
 from .inline import Inliner
 
-__all__ = ["BLOCK", "Operand", "Program", "argument_types", "cast", "dtype_names", "kernel_text", "nest_types"]
+__all__ = [
+    "BLOCK", "Operand", "Program", "argument_types", "cast", "dtype_names", "kernel_text", "nest_facts", "nest_types",
+    "pointwise_facts", "row_facts",
+]
 
 #: Elements per piece of a parallel loop: fixed, so that results cannot depend on the number of threads.
 BLOCK = 4096
@@ -99,6 +105,21 @@ class Program:
         return result
 
     @functools.cached_property
+    def arrays(self) -> tuple[str, ...]:
+        """The variables of the arrays that the kernel reads."""
+        return tuple([self.variables[i.name] for i in self.arguments if not i.scalar])
+
+    @functools.cached_property
+    def written(self) -> tuple[str, ...]:
+        """The variables of the arrays that the kernel writes."""
+        return tuple([name for name, _ in self.outputs])
+
+    @functools.cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """The kernel's: inputs, then outputs."""
+        return (*[self.variables[i.name] for i in self.arguments], *self.written)
+
+    @functools.cached_property
     def body(self) -> tuple[list[str], frozenset[str]]:
         """The statements that compute one element of each output, and the scalar functions they call."""
         statements, imports = _body(self)
@@ -143,12 +164,11 @@ def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "", ne
     the innermost loop, "r" if it repeats one element there, "a" if it has any stride.  LLVM makes better code for the
     first two; mathematics on the third goes through small buffers.
     """
-    variables = program.variables
-    arrays = [variables[i.name] for i in program.arguments if not i.scalar]
-    outputs = [name for name, _ in program.outputs]
+    variables, outputs = program.variables, program.written
+    arrays = program.arrays + outputs
     scalars = [i for i in program.arguments if i.scalar]
     body, imports = program.body
-    signature = ", ".join([variables[i.name] for i in program.arguments] + outputs)
+    signature = ", ".join(program.parameters)
 
     lines = [f'"""{program.name}: one pass over memory, computed in {program.compute}."""', ""]
     if parallel or nest:
@@ -171,7 +191,7 @@ def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "", ne
     for operand in scalars:
         variable = variables[operand.name]
         lines += [f"    {variable}_i = {cast(operand, variable, program.compute)}"]
-    reading = _Reading(program, rank, inner or "a" * len(arrays + outputs))
+    reading = _Reading(program, rank, inner or "a" * len(arrays))
     lines += reading.buffers() if blocked else []
     indent = "    "
     for axis in range(rank - 1):
@@ -180,22 +200,45 @@ def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "", ne
     lines += [indent + line for line in reading.before]
     lines += [indent + line for line in (_block_loop if blocked else _element_loop)(program, body, reading, rank)]
     if nest:
-        lines += ["", "", *_nest_of(signature, arrays + outputs, rank)]
+        lines += ["", "", *_nest_of(program, rank)]
     elif parallel:
         lines += ["", "", f"def kernel({signature}):"]
     if parallel:
-        lines += _pieces(signature, arrays + outputs, outputs[0], rank)
+        lines += _pieces(signature, arrays, outputs[0], rank)
     elif nest:
         lines += [f"    loop({signature})"]
     return "\n".join(lines) + "\n"
 
 
-def _nest_of(signature: str, arrays: list[str], rank: int) -> list[str]:
+def row_facts(program: Program) -> Facts:
+    """What is known of the kernel over rows."""
+    return pointwise_facts(program, program.parameters, lambda given: getattr(given, program.written[0]).size)
+
+
+def nest_facts(program: Program) -> Facts:
+    """What is known of the kernel over a nest of loops."""
+    rows = 1 + len(program.arrays + program.written)
+    return pointwise_facts(
+        program, _nest_parameters(program), lambda given: math.prod(given.nest[: given.nest.size // rows].tolist())
+    )
+
+
+def pointwise_facts(program: Program, parameters: Sequence[str], most: Callable[[Any], int]) -> Facts:
+    """What is known of a kernel of this program, on whatever device."""
+    return Facts(program.compute, tuple(parameters), frozenset(program.arrays), frozenset(program.written), most)
+
+
+def _nest_parameters(program: Program) -> list[str]:
+    arrays = program.arrays + program.written
+    given = [(name, f"{name}_o") if name in arrays else (name,) for name in program.parameters]
+    return [*itertools.chain(*given), "nest"]
+
+
+def _nest_of(program: Program, rank: int) -> list[str]:
     """The beginning of a kernel over a nest of loops: its arrays, viewed in memory as the nest says."""
-    given = [f"{name}, {name}_o" if name in arrays else name for name in signature.split(", ")]
-    lines = [f"def kernel({', '.join(given)}, nest):"]
+    lines = [f"def kernel({', '.join(_nest_parameters(program))}):"]
     lines += [f"    sizes = {_tuple([f'nest[{axis}]' for axis in range(rank)])}"]
-    for number, name in enumerate(arrays, 1):
+    for number, name in enumerate(program.arrays + program.written, 1):
         steps = _tuple([f"nest[{number * rank + axis}]" for axis in range(rank)])
         lines += [f"    {name} = view({name}, {name}_o, sizes, {steps})"]
     return lines
@@ -227,11 +270,11 @@ class _Reading:
     def __init__(self, program: Program, rank: int, inner: str):
         self.program = program
         outer = [f"i{axis}" for axis in range(rank - 1)]
-        inputs = {program.variables[i.name]: i for i in program.arguments if not i.scalar}
+        inputs = dict(zip(program.arrays, [i for i in program.arguments if not i.scalar], strict=True))
         self.before: list[str] = []
         self.arrays: dict[str, Operand] = {}
         self.elements: dict[str, str] = {}
-        for name, letter in zip([*inputs, *[name for name, _ in program.outputs]], inner, strict=True):
+        for name, letter in zip(program.arrays + program.written, inner, strict=True):
             if letter == "r" and name in inputs:  # filling an expanded tensor writes one element again and again
                 first = f"{name}[{', '.join([*outer, '0'])}]"
                 self.before += [f"{name}_i = {cast(inputs[name], first, program.compute)}"]
@@ -282,7 +325,7 @@ def _block_loop(program: Program, body: list[str], reading: _Reading, rank: int)
     return lines + [f"        {reading.element(name, 'start + i')} = {name}_b[i]" for name, _ in program.outputs]
 
 
-def _pieces(signature: str, arrays: list[str], output: str, rank: int) -> list[str]:
+def _pieces(signature: str, arrays: tuple[str, ...], output: str, rank: int) -> list[str]:
     """The body of a parallel kernel: fixed pieces of the first dimension."""
     pieces = ", ".join(f"{name}[low:high]" if name in arrays else name for name in signature.split(", "))
     inner = " * ".join(f"{output}.shape[{axis}]" for axis in range(1, rank))

@@ -41,7 +41,9 @@ def module_text(
     """
     module = _Module(compute, parts)
     kernel = copy.deepcopy(syntax_tree(function))
-    kernel.name = "kernel"
+    kernel.name, kernel.decorator_list = "kernel", []
+    for parameter in kernel.args.args:
+        parameter.annotation = None
     variables: dict[str, ast.expr] = {p.arg: ast.Name(p.arg, ast.Load()) for p in kernel.args.args}
     module.taken.update(variables)
     kernel.body = _Body(module, function, variables).block(kernel.body)

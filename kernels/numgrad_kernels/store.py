@@ -34,6 +34,7 @@ import numba
 from numba.core import types
 
 from . import cache, libm, overloads
+from .facts import NOTHING, Facts
 
 __all__ = ["Kernel", "compile_kernel", "compiled_kernels", "compiler_settings"]
 
@@ -55,21 +56,23 @@ class Kernel:
     """A compiled kernel.
 
     Calling ``entry``, the bare machine-code entry point, which checks no argument types, runs the kernel; ``text``
-    is the Python source it was compiled from.
+    is the Python source it was compiled from.  ``facts`` are what is known of it besides.
     """
 
     __slots__ = (
-        "__weakref__", "_compiled", "_library", "arguments", "entry", "name", "origin", "parallel", "seconds", "text",
+        "__weakref__", "_compiled", "_library", "arguments", "entry", "facts", "name", "origin", "parallel", "seconds",
+        "text",
     )
 
     def __init__(
-        self, name: str, text: str, arguments: tuple[types.Type, ...], parallel: bool, compiled: Any, origin: str,
-        seconds: float,
+        self, name: str, text: str, arguments: tuple[types.Type, ...], parallel: bool, facts: Facts, compiled: Any,
+        origin: str, seconds: float,
     ):  # fmt: skip
         self.name = name
         self.text = text
         self.arguments = arguments
         self.parallel = parallel
+        self.facts = facts
         self.entry: Callable[..., None] = compiled.entry_point
         self.origin = origin  # "compiled" or "loaded": where this process had it from
         self.seconds = seconds  # how long that took
@@ -105,12 +108,13 @@ class Kernel:
 
 
 def compile_kernel(
-    name: str, text: str, arguments: Sequence[types.Type], *, parallel: bool = False
+    name: str, text: str, arguments: Sequence[types.Type], *, parallel: bool = False, facts: Facts = NOTHING
 ) -> Kernel:
     """The kernel with this ``text`` for these Numba ``arguments``: from memory, from disk, or compiled now.
 
     ``text`` is a module that defines ``kernel``; ``name`` becomes part of the file's name.  With ``parallel``,
-    ``prange`` loops in it run on Numba's threads, and the global interpreter lock is released meanwhile.
+    ``prange`` loops in it run on Numba's threads, and the global interpreter lock is released meanwhile.  ``facts``
+    follow from the text, by whoever wrote it.
     """
     arguments = tuple(arguments)
     with _interrupts_wait():
@@ -121,7 +125,7 @@ def compile_kernel(
         with _lock:
             kernel = _kernels.get(digest)
             if kernel is None:
-                kernel = _load_or_compile(name, text, arguments, parallel, digest)
+                kernel = _load_or_compile(name, text, arguments, parallel, facts, digest)
                 if parallel and numba.threading_layer() == "workqueue":
                     kernel.entry = _one_at_a_time(kernel.entry)
                 _kernels[digest] = kernel
@@ -171,7 +175,7 @@ def _target() -> Any:
 
 
 def _load_or_compile(
-    name: str, text: str, arguments: tuple[types.Type, ...], parallel: bool, digest: str
+    name: str, text: str, arguments: tuple[types.Type, ...], parallel: bool, facts: Facts, digest: str
 ) -> Kernel:
     from numba.core.compiler import CompileResult
     from numba.core.serialize import dumps
@@ -184,13 +188,13 @@ def _load_or_compile(
     payload = cache.load(f"{stem}.bin", digest)
     if payload is not None:
         compiled = CompileResult._rebuild(_target(), *pickle.loads(payload))
-        return Kernel(name, text, arguments, parallel, compiled, "loaded", time.perf_counter() - start)
+        return Kernel(name, text, arguments, parallel, facts, compiled, "loaded", time.perf_counter() - start)
     source = cache.cache_directory() / f"{stem}.py"
     compiled = _compile(module, str(source), text, arguments, parallel)
     seconds = time.perf_counter() - start
     cache.save(source.name, text.encode())
     cache.save(f"{stem}.bin", cache.sealed(dumps(compiled._reduce()), digest))
-    return Kernel(name, text, arguments, parallel, compiled, "compiled", seconds)
+    return Kernel(name, text, arguments, parallel, facts, compiled, "compiled", seconds)
 
 
 def _module(stem: str) -> Any:

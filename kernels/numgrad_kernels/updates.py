@@ -8,6 +8,7 @@ A kernel is compiled once for all options of an optimizer: they are numbers, too
 
 from __future__ import annotations
 
+import functools
 import inspect
 import linecache
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from .facts import Facts
 from .scalar import maximum, sqrt
 
 __all__ = ["UPDATES", "Update", "function_of", "update"]
@@ -70,6 +72,12 @@ class Update:
             *[f"{name} = T(numbers[{width} * which + {i}])" for i, name in enumerate(self.numbers)],
         ]
 
+    def elements(self, given: Any) -> dict[str, int]:
+        """How many elements of each operand a run of the kernel goes to."""
+        present = np.reshape(given.addresses.tolist(), (-1, len(self.operands))) != 0
+        which, _, counts = np.reshape(given.blocks.tolist(), (-1, 3)).T
+        return dict(zip(self.operands, (counts @ present[which]).tolist(), strict=True))
+
     def call(self, lane: str = "", without: Collection[str] = ()) -> str:
         """The statement that updates one element, in variables whose names end in ``lane``."""
         given = {name: f"{name}{lane}" if name in self.operands else name for name in self.parameters}
@@ -87,15 +95,24 @@ def update(*kept: str) -> Callable[[Callable[..., Any]], Update]:
     return declared
 
 
+#: What a kernel is given.
+_ARGUMENTS = ("addresses", "blocks", "numbers")
+
+
 def function_of(update: Update, lines: Iterable[str], names: Mapping[str, Any]) -> Callable[..., None]:
     """The kernel of an update that consists of these statements, which use ``names`` and call the ``rule``."""
     name = update.rule.__name__
-    text = "\n".join([f"def {name}(addresses, blocks, numbers):", *indented(lines)]) + "\n"
+    text = "\n".join([f"def {name}({', '.join(_ARGUMENTS)}):", *indented(lines)]) + "\n"
     source = f"<{names['__name__']}: {name}>"
     linecache.cache[source] = (len(text), None, text.splitlines(keepends=True), source)
     namespace = {**names, "rule": update.rule}
     exec(compile(text, source, "exec"), namespace)
-    return namespace[name]
+    function = namespace[name]
+    operands = frozenset(update.operands)
+    function.facts = functools.partial(
+        Facts, parameters=_ARGUMENTS, read=operands, written=operands - {"grad"}, hidden=update.elements
+    )
+    return function
 
 
 def indented(lines: Iterable[str]) -> list[str]:

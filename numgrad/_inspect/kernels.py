@@ -11,7 +11,6 @@ import numpy as np
 
 from .. import devices
 from ..devices.launches import Launch
-from ..devices.traffic import uses
 from .assembly import Loop, function_of, main_loop, readable, widest
 
 __all__ = ["InspectedKernel", "inspected"]
@@ -19,7 +18,6 @@ __all__ = ["InspectedKernel", "inspected"]
 #: How x86 calls its vector registers.
 _NAMES = {512: "zmm", 256: "ymm", 128: "xmm"}
 
-_COMPUTED = re.compile(r"computed in (\w+)")
 _PTX_NAME = re.compile(r"_ZN15numgrad_kernels8compiled\d+cuda_\w+?6kernel\w*?(?=_param_|\W|$)")
 
 
@@ -96,14 +94,13 @@ class InspectedKernel:
     @property
     def types(self) -> dict[str, str]:
         """Numba's types of the arguments, by name."""
-        names, _, _ = uses(self.python)
-        return {name: str(type) for name, type in zip(names, self._store_kernel.arguments, strict=True)}
+        kernel = self._store_kernel
+        return {name: str(type) for name, type in zip(kernel.facts.parameters, kernel.arguments, strict=True)}
 
     @property
     def compute(self) -> np.dtype:
         """What it computes in."""
-        found = _COMPUTED.search(self.python)
-        return np.dtype(found[1] if found else "float64")
+        return self._store_kernel.facts.compute
 
     @cached_property
     def llvm(self) -> str:
@@ -152,8 +149,8 @@ class InspectedKernel:
 
     @property
     def calls_blas(self) -> bool:
-        """Whether it has matrices multiplied by BLAS, whose machine code is not shown."""
-        return "numgrad_kernels.foreign import gemm" in self.python
+        """Whether it has BLAS multiply matrices or vectors, whose machine code is not shown."""
+        return self._store_kernel.facts.calls_blas
 
     @property
     def cuda(self) -> str:

@@ -8,6 +8,7 @@ from time import perf_counter_ns
 from numba.core.types import Type
 
 from numgrad_kernels import store
+from numgrad_kernels.facts import Facts
 
 from . import launches
 
@@ -19,11 +20,11 @@ kernel_listeners: list[Callable[[str, int, int], None]] = []
 
 
 def compile_kernel(
-    name: str, write: Callable[[], str], arguments: Sequence[Type], *, parallel: bool = False
+    name: str, write: Callable[[], str], arguments: Sequence[Type], facts: Facts, *, parallel: bool = False
 ) -> store.Kernel:
     """The kernel with the text that ``write`` returns, for these arguments, as ``numgrad_kernels.store`` has it."""
     begun = perf_counter_ns()
-    kernel = store.compile_kernel(name, write(), arguments, parallel=parallel)
+    kernel = store.compile_kernel(name, write(), arguments, parallel=parallel, facts=facts)
     launches.made(kernel)
     tell_made(name, begun)
     return kernel

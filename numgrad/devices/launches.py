@@ -212,7 +212,7 @@ def _around_entry(kernel: Kernel, entry: Callable[..., None]) -> Callable[..., N
         begun = perf_counter_ns()
         entry(*arguments)
         ended = perf_counter_ns()
-        tell(lambda: Launch(kernel, kernel.name, begun, ended, kernel_traffic(kernel, arguments)), CPU)
+        tell(lambda: Launch(kernel, kernel.name, begun, ended, kernel_traffic(kernel.facts, arguments)), CPU)
 
     return run
 

@@ -96,6 +96,10 @@ class DeviceRow:
             waited()
         return array
 
+    def tolist(self) -> list[Any]:
+        """The elements as Python numbers, in the same way."""
+        return self.host().tolist()
+
     def item(self, place: int) -> Any:
         """One element as a Python number, once all that was launched before has run."""
         return self[place : place + 1].host().item()

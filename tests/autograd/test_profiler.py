@@ -13,6 +13,7 @@ import numgrad
 from numgrad.autograd.profiler import profile, record_function
 from numgrad.autograd.profiler.table import format_time
 from numgrad.devices.compiling import compile_kernel
+from numgrad_kernels.facts import NOTHING
 
 TURN = "autograd::engine::evaluate_function: "
 
@@ -130,8 +131,8 @@ def test_compiling_is_counted_apart(tmp_path, monkeypatch):
     kind = types.Array(types.int64, 1, "C")
     with profile() as prof:
         with record_function("block"), record_function("within"):
-            compile_kernel("unheard_of", lambda: text, [kind])
-        compile_kernel("unheard_of", lambda: text + "    row[1] = 0\n", [kind])
+            compile_kernel("unheard_of", lambda: text, [kind], NOTHING)
+        compile_kernel("unheard_of", lambda: text + "    row[1] = 0\n", [kind], NOTHING)
     block, within, alone = prof.function_events
     (compilation,) = within.compilations
     took = compilation.time_range.elapsed_us()
@@ -156,7 +157,7 @@ def test_compiling_in_another_thread_is_not_counted(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
     text = "def kernel(row):\n    row[0] = 2\n"
     with profile() as prof:
-        arguments = "other", lambda: text, [types.Array(types.int64, 1, "C")]
+        arguments = "other", lambda: text, [types.Array(types.int64, 1, "C")], NOTHING
         thread = threading.Thread(target=compile_kernel, args=arguments)
         thread.start()
         thread.join()

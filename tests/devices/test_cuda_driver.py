@@ -17,6 +17,7 @@ from numgrad.devices import rows
 from numgrad.devices.cuda import caching, driver, dry, memory, pinned, runtime, simulated, streams
 from numgrad.devices.needs import OutOfMemoryError
 from numgrad.devices.rows import DeviceRow
+from numgrad_kernels.facts import Facts
 
 ERROR = real.CUresult
 FLOAT64 = np.dtype(np.float64)
@@ -84,7 +85,7 @@ def test_those_who_listen_are_told_of_a_kernel_when_it_has_been_loaded_and_run(g
 
     made, found = [], []
     monkeypatch.setattr(compiling, "kernel_listeners", [lambda name, begun, ended: made.append(name)])
-    kernel = launching.Kernel("move", "def kernel(x):\n    x[0] = 1\n", (ROW,))
+    kernel = launching.Kernel("move", "def kernel(x):\n    x[0] = 1\n", (ROW,), Facts(FLOAT64, ("x",), written=frozenset({"x"})))
     assert made == []
     row = memory.empty_row(4, FLOAT64, 0)
     run = launching._around_run(kernel, kernel.run)

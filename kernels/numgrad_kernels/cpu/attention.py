@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from ..facts import Blas, Out, reaches
 from ..foreign import gemm
 from ..local import local_array
 from ..scalar import exp, log
@@ -48,7 +49,13 @@ def _whole_lanes(count):
     return min(TILE, (count + 31) // 32 * 32)
 
 
-def attention(address, plan, q, k, v, out, lse, scale):
+def _largest(given):
+    stacks, heads, queries, keys, width, *_ = given.plan.tolist()
+    return stacks * heads * max(queries, keys) * width
+
+
+@reaches(_largest)
+def attention(address: Blas, plan, q, k, v, out: Out, lse: Out, scale):
     """``out`` becomes the mean of the values for each query, ``lse`` the logarithm of the sum of its weights."""
     queries, keys, width = plan[2], plan[3], plan[4]
     blocks = (queries + TILE - 1) // TILE
@@ -106,7 +113,8 @@ def attention(address, plan, q, k, v, out, lse, scale):
             lse[head * queries + first + row] = T(np.inf) if empty else tops[row] + log(sums[row])
 
 
-def attention_backward(address, plan, q, k, v, out, grad, grad_q, grad_k, grad_v, lse, scale):
+@reaches(_largest)
+def attention_backward(address: Blas, plan, q, k, v, out, grad, grad_q: Out, grad_k: Out, grad_v: Out, lse, scale):
     """The gradients for queries, keys and values, from that of the result, ``grad``."""
     queries, keys, width = plan[2], plan[3], plan[4]
     for head in prange(plan[0] * plan[1]):

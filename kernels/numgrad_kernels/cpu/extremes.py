@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from ..facts import Out, reaches
 from ..local import local_array
 from ..scalar import isnan, where
 from .reductions import _fold_leaf, fold
@@ -40,14 +41,15 @@ def _extreme_of(x, start, length):
     return place
 
 
-def extreme_leaves(x, places):
+def extreme_leaves(x, places: Out):
     """The places of the extremes of the stretches of LEAF elements."""
     for leaf in prange(places.size):
         low = leaf * LEAF
         places[leaf] = low + _extreme_of(x, low, min(LEAF, x.size - low))
 
 
-def combine_extremes(x, places, out, indices):
+@reaches(lambda given: given.places.size)
+def combine_extremes(x, places, out: Out, indices: Out):
     """The extreme of the elements at these ascending places."""
     place = places[0]
     for candidate in places:
@@ -58,7 +60,7 @@ def combine_extremes(x, places, out, indices):
     indices[0] = place
 
 
-def extreme_rows(x, length, out, indices):
+def extreme_rows(x, length, out: Out, indices: Out):
     """The extreme of each row and its place in it."""
     for row in prange(out.size):
         place = _extreme_of(x, row * length, length)
@@ -66,7 +68,7 @@ def extreme_rows(x, length, out, indices):
         indices[row] = place
 
 
-def extreme_columns(x, length, inner, out, indices):
+def extreme_columns(x, length, inner, out: Out, indices: Out):
     """The extreme along the middle axis and its place on it."""
     chunks = (inner + COLUMNS - 1) // COLUMNS
     for piece in prange(out.size // inner * chunks):

@@ -18,6 +18,8 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from ..facts import InOut, Out, reaches
+
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
 
@@ -25,7 +27,7 @@ T = np.float32
 PIECE = 16384
 
 
-def find_outside(indices, low, high, out):
+def find_outside(indices, low, high, out: Out):
     """For each stretch of PIECE indices, whether one is not in [low, high)."""
     for piece in prange(out.size):
         out[piece] = _any_outside(indices[piece * PIECE : (piece + 1) * PIECE], low, high)
@@ -39,7 +41,7 @@ def _any_outside(indices, low, high):
     return smallest < low or (largest >= high and indices.size > 0)
 
 
-def fold_indices(first, first_size, second, size, places, wrong):
+def fold_indices(first, first_size, second, size, places: Out, wrong: Out):
     """``first * size + second``: places, counted from the front, over dimensions of ``first_size`` and of ``size``.
 
     ``wrong`` has room for whether an index of the first leads outside, and for the same of the second.
@@ -60,7 +62,7 @@ def _fold(first, first_size, second, size, places):
         places[i] = one * size + (other + size if other < 0 else other)
 
 
-def list_nonzero(x, shape, count, out):
+def list_nonzero(x, shape, count, out: Out):
     """For each dimension of ``shape`` the indices of the ``count`` elements that are not zero."""
     found = 0
     for place in range(x.size):
@@ -109,7 +111,10 @@ def _add(values, out):
         out[i] = T(out[i] + values[i])
 
 
-def take_rows(x, start, outer_step, places, place_step, low, size, inner_step, outer, inner, chunk, out, wrong):
+@reaches(lambda given: given.outer * given.places.size * given.inner)
+def take_rows(
+    x, start, outer_step, places, place_step, low, size, inner_step, outer, inner, chunk, out: Out, wrong: Out
+):
     """``out[o, j, c]`` is the element of ``x`` at place ``j``."""
     count = places.size
     chunks = (count + chunk - 1) // chunk
@@ -137,9 +142,10 @@ def take_rows(x, start, outer_step, places, place_step, low, size, inner_step, o
                         out[target + c] = x[source + c * inner_step]
 
 
+@reaches(lambda given: given.outer * given.places.size * given.inner)
 def put_rows(
     values, value_outer, value_step, value_inner, start, outer_step, places, place_step, low, size, inner_step, outer,
-    inner, chunk, columns, accumulate, out, wrong,
+    inner, chunk, columns, accumulate, out: InOut, wrong: Out
 ):  # fmt: skip
     """``out`` gets ``values[o * value_outer + j * value_step + c * value_inner]`` at place ``j``, or adds it there."""
     for piece in prange((places.size + PIECE - 1) // PIECE):
@@ -196,7 +202,8 @@ def _put(values, source, value_step, base, places, step, size, accumulate, out):
     return good
 
 
-def gather_axis(x, indices, length, width, inner, chunk, out, wrong):
+@reaches(lambda given: given.indices.size)
+def gather_axis(x, indices, length, width, inner, chunk, out: Out, wrong: Out):
     """``out[o, j, c]`` is ``x[o, indices[o, j, c], c]``; ``length`` and ``width`` are extents of the middle axis."""
     outer = x.size // max(length * inner, 1)
     chunks = (width + chunk - 1) // chunk
@@ -230,7 +237,8 @@ def _gather(x, indices, out):
     return good
 
 
-def scatter_axis(values, value_step, indices, length, width, inner, columns, mode, out, wrong):
+@reaches(lambda given: given.indices.size)
+def scatter_axis(values, value_step, indices, length, width, inner, columns, mode, out: InOut, wrong: Out):
     """``out[o, indices[o, j, c], c]`` gets ``values[o, j, c]``: set (mode 0), added (1) or multiplied (2).
 
     ``value_step`` is 1, or 0 for a single value.
@@ -279,7 +287,8 @@ def _combined(present, value, mode):
     return T(present + value) if mode == 1 else T(present * value)
 
 
-def scatter_extremes(values, value_step, indices, length, width, inner, columns, largest, out, wrong):
+@reaches(lambda given: given.indices.size)
+def scatter_extremes(values, value_step, indices, length, width, inner, columns, largest, out: InOut, wrong: Out):
     """``out[o, indices[o, j, c], c]`` becomes the larger, or smaller, of itself and ``values[o, j, c]``; NaN wins."""
     for piece in prange((indices.size + PIECE - 1) // PIECE):
         if _any_outside(indices[piece * PIECE : (piece + 1) * PIECE], 0, length):

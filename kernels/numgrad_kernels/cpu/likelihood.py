@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from ..facts import Out, reaches
 from ..local import local_array
 from .stretches import total
 
@@ -25,7 +26,11 @@ def _is_class(index, classes):
     return (index >= 0) & (index < classes)
 
 
-def negative_likelihood(x, classes, inner, target, weight, ignored, mean, losses, parts, out, total_weight, wrong):
+@reaches(lambda given: given.target.size)
+def negative_likelihood(
+    x, classes, inner, target, weight, ignored, mean, losses: Out, parts: Out, out: Out, total_weight: Out,
+    wrong: Out
+):  # fmt: skip
     """Minus the element at each target, times the weight of the class (if ``weight`` has any); 0 where ignored.
 
     ``losses`` gets them all, if it has room; ``total_weight`` the weights of the targets that count, added up, and
@@ -68,7 +73,7 @@ def negative_likelihood(x, classes, inner, target, weight, ignored, mean, losses
     out[0] = loss / total_weight[0] if mean else loss
 
 
-def put_negative(grad, classes, inner, target, weight, ignored, divisor, out, wrong):
+def put_negative(grad, classes, inner, target, weight, ignored, divisor, out: Out, wrong: Out):
     """``out`` becomes 0 except for minus the gradient at each target, times the weight of the class, unless ignored.
 
     The gradient is one number for all targets or one for each; it is divided by ``divisor``, if that has an element.
@@ -105,7 +110,7 @@ def put_negative(grad, classes, inner, target, weight, ignored, divisor, out, wr
                         wrong[0] = True
 
 
-def find_improbable(x, found):
+def find_improbable(x, found: Out):
     """``found[0]`` becomes true if an element is not in [0, 1], which a NaN is not."""
     wrong = False
     for j in range(x.size):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from ..facts import Out
 from ..local import local_array
 from ..scalar import sqrt
 from .stretches import LEAF, lanes_total, products, short_total, total
@@ -16,7 +17,7 @@ from .stretches import LEAF, lanes_total, products, short_total, total
 T = np.float32
 
 
-def layer_norm_rows(x, length, weight, bias, eps, out, means, scales):
+def layer_norm_rows(x, length, weight, bias, eps, out: Out, means: Out, scales: Out):
     """``(x - mean) * scale * weight + bias``, for each row."""
     for row in prange(means.size):
         start = np.uint64(row * length)
@@ -74,7 +75,7 @@ def _projections(grad, weight, x, mean, start, length):
     return shift, slope
 
 
-def layer_norm_gradients(grad, x, means, scales, length, weight, rows, out, parts):
+def layer_norm_gradients(grad, x, means, scales, length, weight, rows, out: Out, parts: Out):
     """``out = scale * (g - mean(g) - y * mean(g * y))`` with ``g = grad * weight`` and ``y`` the normalized row.
 
     The gradients for weight and bias are summed over pieces of ``rows`` rows:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from ..facts import Out
+
 #: Placeholder: the dtype of the elements.
 T = np.float32
 
@@ -46,7 +48,7 @@ def largest(
 
 def max_pool(
     x, depth, height, width, kernel_z, kernel_y, kernel_x, stride_z, stride_y, stride_x, padding_z, padding_y,
-    padding_x, dilation_z, dilation_y, dilation_x, layers, rows, columns, lowest, out, indices,
+    padding_x, dilation_z, dilation_y, dilation_x, layers, rows, columns, lowest, out: Out, indices: Out
 ):  # fmt: skip
     """The largest elements of all windows of each image, ``layers * rows * columns`` of them, and their indices."""
     for line in prange(out.size // columns):

@@ -5,13 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from ..facts import Blas, Out, reaches
 from ..foreign import dot, gemm, gemv
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
 
 
-def products(address, plan, x, x_start, y, y_start, bias, out):
+def _largest(given):
+    count, m, n, k, *_ = given.plan.tolist()
+    return count * max(m * n, m * k, k * n)
+
+
+@reaches(_largest)
+def products(address: Blas, plan, x, x_start, y, y_start, bias, out: Out):
     """``out`` becomes the products of a stack of (m, k) and (k, n) matrices, with ``bias`` added to each row if any.
 
     ``address`` is that of BLAS's gemm.  ``plan`` says how many matrices there are, m, n and k, the step from one row
@@ -41,7 +48,7 @@ def products(address, plan, x, x_start, y, y_start, bias, out):
         )  # fmt: skip
 
 
-def vector_products(address, plan, x, y, out):
+def vector_products(address: Blas, plan, x, y, out: Out):
     """``out`` becomes the product of an (m, k) matrix and a vector, by BLAS's gemv.
 
     ``plan`` says m, k, the step from one row to the next, whether the matrix lies transposed, and the vector's step.
@@ -49,6 +56,6 @@ def vector_products(address, plan, x, y, out):
     gemv(address, plan[0], plan[1], x, 0, plan[2], plan[3], y, 0, plan[4], out)
 
 
-def dots(address, plan, x, y, out):
+def dots(address: Blas, plan, x, y, out: Out):
     """``out`` becomes the sum of products of two vectors, by BLAS's dot; ``plan`` says how many, and either's step."""
     out[0] = dot(address, plan[0], x, 0, plan[1], y, 0, plan[2])

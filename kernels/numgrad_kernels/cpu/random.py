@@ -13,10 +13,12 @@ import math
 
 import numpy as np
 
+from ..facts import InOut, Out
+
 T = np.float32  # a placeholder: the compiler puts the dtype of the computation here
 
 
-def draw(state, out):
+def draw(state: InOut, out: Out):
     """Fill ``out`` (uint64) with the next 32-bit numbers of the Mersenne Twister in this state, which goes on.
 
     ``state`` (uint64, 625) has the twister's 624 words and how many of them have been used.
@@ -28,7 +30,7 @@ def draw(state, out):
                 y = (state[j] & np.uint64(0x80000000)) | (state[(j + 1) % 624] & np.uint64(0x7FFFFFFF))
                 word = state[(j + 397) % 624] ^ (y >> np.uint64(1))
                 state[j] = word ^ np.uint64(0x9908B0DF) if y & np.uint64(1) else word
-            place = 0
+            place = np.int64(0)
         y = state[place]
         y ^= y >> np.uint64(11)
         y ^= (y << np.uint64(7)) & np.uint64(0x9D2C5680)
@@ -61,13 +63,13 @@ def uniform_float64(draws, low, high, out):
 convert = uniform_float32  # a placeholder, too: for the function of the dtype
 
 
-def uniform(state, draws, low, high, out):
+def uniform(state: InOut, draws: Out, low, high, out: Out):
     """Fill ``out`` with uniform numbers in [low, high), made of new ``draws``."""
     draw(state, draws)
     convert(draws, low, high, out)
 
 
-def normal_float32(mean, std, out):
+def normal_float32(mean, std, out: InOut):
     """Turn ``out`` (float32) from uniforms in [0, 1) into normals, in place, by Box and Muller.
 
     Only whole blocks of 16 are transformed. The first eight uniforms of a block give radii and the last
@@ -133,7 +135,7 @@ def normal_float32(mean, std, out):
             out[i + 8] = T(wide_std * (radius * sine) + mean)
 
 
-def normal_float64(mean, std, out):
+def normal_float64(mean, std, out: InOut):
     """As ``normal_float32``, in float64, with the C library's logarithm, sine and cosine."""
     for block in range(out.size // 16):
         for j in range(8):
@@ -144,7 +146,7 @@ def normal_float64(mean, std, out):
             out[i + 8] = radius * math.sin(theta) * std + mean
 
 
-def normal_pairs(state, draws, spare, mean, std, out):
+def normal_pairs(state: InOut, draws: Out, spare: InOut, mean, std, out: Out):
     """Fill ``out`` with normals made in pairs, of four new ``draws`` each.
 
     One that is left over waits for the next call in ``spare`` (float64, 2): its value, and 1 if there is one, else 0.
@@ -170,7 +172,7 @@ def normal_pairs(state, draws, spare, mean, std, out):
         place += 2
 
 
-def shuffle(draws, order):
+def shuffle(draws, order: InOut):
     """Exchange each element of ``order`` (int64) but the last with one at a random place from its own on."""
     for i in range(draws.size):
         other = i + np.int64(draws[i] % np.uint64(order.size - i))

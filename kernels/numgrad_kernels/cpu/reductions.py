@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from ..facts import Out
 from ..local import local_array
 from ..scalar import abs, exp, isinf, log, maximum, minimum, pow, sqrt, where
 
@@ -173,14 +174,14 @@ def _collapse(levels, depth):
     return total
 
 
-def fold_leaves(x, parameters, initial, out):
+def fold_leaves(x, parameters, initial, out: Out):
     """What the stretches of LEAF elements of ``x`` fold to, with the one parameter there is."""
     for leaf in prange(out.size):
         low = leaf * LEAF
         out[leaf] = _fold_leaf(x, low, min(LEAF, x.size - low), parameters[0], T(initial))
 
 
-def combine_leaves(leaves, parameters, divisor, out):
+def combine_leaves(leaves, parameters, divisor, out: Out):
     """What ``fold_leaves`` gives, folded in the order that ``fold_rows`` folds in."""
     levels = local_array(64, T)
     depth = 0
@@ -189,7 +190,7 @@ def combine_leaves(leaves, parameters, divisor, out):
     out[0] = finish(_share(_collapse(levels, depth), divisor), parameters[0])
 
 
-def fold_rows(x, length, parameters, initial, divisor, out):
+def fold_rows(x, length, parameters, initial, divisor, out: Out):
     """``out[r]`` is what row ``r`` of ``x``, seen as (rows, length), folds to, with its parameter or the only one."""
     step = int(parameters.size > 1)
     for row in prange(out.size):
@@ -210,7 +211,7 @@ def side_by_side(inner):
     return max(1, 64 // inner)
 
 
-def fold_columns(x, length, inner, parameters, initial, divisor, out):
+def fold_columns(x, length, inner, parameters, initial, divisor, out: Out):
     """``out[o, b, c]`` is what block ``b`` of the middle axis of ``x``, seen as (outer, length, inner), folds to.
 
     A block is ROWS places, or ROWS times as many as are ``side_by_side``; the last one may be shorter.  ``[o, c]``

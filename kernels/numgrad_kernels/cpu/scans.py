@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from ..facts import InOut, Out
 from ..local import local_array
 from ..scalar import exp, isnan, log
 from .reductions import fold
@@ -57,7 +58,7 @@ def _add_to(out, value):
         out[i] += value
 
 
-def cumsum_rows(x, length, backwards, out):
+def cumsum_rows(x, length, backwards, out: Out):
     """The running sums of each row."""
     blocks = (length + BLOCK - 1) // BLOCK
     for row in prange(x.size // length):
@@ -71,7 +72,7 @@ def cumsum_rows(x, length, backwards, out):
             total += block
 
 
-def cumsum_short_rows(x, length, backwards, out):
+def cumsum_short_rows(x, length, backwards, out: Out):
     """What ``cumsum_rows`` gives for rows shorter than BLOCK: of CHAINS rows at once, one element of each in turn.
 
     One row alone would wait for each addition before it can begin the next.
@@ -96,14 +97,14 @@ def cumsum_short_rows(x, length, backwards, out):
                     out[place] = totals[chain]
 
 
-def cumsum_blocks(x, backwards, totals, out):
+def cumsum_blocks(x, backwards, totals: Out, out: Out):
     """The running sums of each block of the one row on its own, and the sum of each block."""
     for block in prange(totals.size):
         low, high = block * BLOCK, min((block + 1) * BLOCK, x.size)
         totals[block] = _sum_block(x[low:high], backwards, out[low:high])
 
 
-def join_blocks(totals, backwards, out):
+def join_blocks(totals, backwards, out: InOut):
     """What ``cumsum_blocks`` gives as the running sums of the whole row."""
     before = np.empty(totals.size, T)
     total = T(0)
@@ -115,7 +116,7 @@ def join_blocks(totals, backwards, out):
         _add_to(out[block * BLOCK : (block + 1) * BLOCK], before[block])
 
 
-def cumsum_columns(x, length, inner, backwards, out):
+def cumsum_columns(x, length, inner, backwards, out: Out):
     """The running sums along the middle axis."""
     chunks = (inner + COLUMNS - 1) // COLUMNS
     for piece in prange(x.size // (length * inner) * chunks):
@@ -141,7 +142,7 @@ def cumsum_columns(x, length, inner, backwards, out):
 # -- anything else: one element after the other -----------------------------------------------------------------------
 
 
-def scan_rows(x, length, backwards, out):
+def scan_rows(x, length, backwards, out: Out):
     """The running results of each row."""
     for row in prange(x.size // length):
         line, results = x[row * length : (row + 1) * length], out[row * length : (row + 1) * length]
@@ -154,7 +155,7 @@ def scan_rows(x, length, backwards, out):
             results[place] = total
 
 
-def scan_columns(x, length, inner, backwards, out):
+def scan_columns(x, length, inner, backwards, out: Out):
     """The running results along the middle axis."""
     for line in prange(x.size // (length * inner)):
         for i in range(length):
@@ -170,7 +171,7 @@ def scan_columns(x, length, inner, backwards, out):
                     results[column] = fold(earlier[column], T(values[column]))
 
 
-def logcumsumexp_axis(x, length, inner, backwards, out):
+def logcumsumexp_axis(x, length, inner, backwards, out: Out):
     """The logarithm of the running sums of the exponentials along the middle axis.
 
     The sum is kept relative to the largest element so far, with what rounding took from it.
@@ -203,7 +204,7 @@ def later_smaller(left, right):
     return isnan(right) or (not isnan(left) and right <= left)
 
 
-def scan_extremes(x, length, inner, out, indices):
+def scan_extremes(x, length, inner, out: Out, indices: Out):
     """The extreme so far and its place along the middle axis; ``fold`` says whether the next one takes its place."""
     for line in prange(x.size // (length * inner)):
         for i in range(length):
@@ -214,7 +215,7 @@ def scan_extremes(x, length, inner, out, indices):
                 indices[place] = i if changes else indices[place - inner]
 
 
-def recurrence_axis(x, factors, length, inner, backwards, out):
+def recurrence_axis(x, factors, length, inner, backwards, out: Out):
     """``out[i] = x[i] + factors[i] * out[i - 1]`` along the middle axis, or of ``i + 1`` if backwards."""
     for line in prange(x.size // (length * inner)):
         for i in range(length):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from ..facts import Out
+
 #: Placeholder: the dtype in which elements are compared.
 T = np.float32
 
 
-def search_rows(rows, length, values, count, right, out):
+def search_rows(rows, length, values, count, right, out: Out):
     """Where each of ``count`` values to a sorted row belongs: after its equals if ``right``, else before them."""
     for place in prange(values.size):
         value = T(values[place])

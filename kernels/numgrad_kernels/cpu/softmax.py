@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from ..facts import Out
 from ..local import local_array
 from ..scalar import exp, log
 from .stretches import LEAF, lanes_total, largest, products, short_total, total
@@ -54,7 +55,7 @@ def _exponentials(x, top, start, length, out):
     return result
 
 
-def softmax_rows(x, length, floor, out):
+def softmax_rows(x, length, floor, out: Out):
     """``exp(x)`` divided by its sum, for each row."""
     for row in prange(x.size // length):
         start = np.uint64(row * length)
@@ -66,7 +67,7 @@ def softmax_rows(x, length, floor, out):
             out[start + np.uint64(j)] *= factor
 
 
-def log_softmax_rows(x, length, out):
+def log_softmax_rows(x, length, out: Out):
     """``x`` less the logarithm of the sum of ``exp(x)``, for each row."""
     for row in prange(x.size // length):
         start = np.uint64(row * length)
@@ -77,7 +78,7 @@ def log_softmax_rows(x, length, out):
             out[place] = x[place] - top - shift  # top + shift would be rounded to the digits of top
 
 
-def softmax_backward_rows(grad, y, length, out):
+def softmax_backward_rows(grad, y, length, out: Out):
     """``y * (grad - sum(grad * y))``, for each row."""
     for row in prange(y.size // length):
         start = np.uint64(row * length)
@@ -87,7 +88,7 @@ def softmax_backward_rows(grad, y, length, out):
             out[place] = y[place] * (grad[place] - mean)
 
 
-def log_softmax_backward_rows(grad, y, length, out):
+def log_softmax_backward_rows(grad, y, length, out: Out):
     """``grad - exp(y) * sum(grad)``, for each row."""
     for row in prange(y.size // length):
         start = np.uint64(row * length)
@@ -123,7 +124,7 @@ def _exponentials_columns(x, base, length, inner, width, floor, out, top, sums):
             sums[column] += part[column]
 
 
-def softmax_columns(x, length, inner, floor, out):
+def softmax_columns(x, length, inner, floor, out: Out):
     """``exp(x)`` divided by its sum, for each column."""
     strips = (inner + COLUMNS - 1) // COLUMNS
     for piece in prange(x.size // (length * inner) * strips):
@@ -141,7 +142,7 @@ def softmax_columns(x, length, inner, floor, out):
                 out[line + np.uint64(column)] *= sums[column]
 
 
-def log_softmax_columns(x, length, inner, out):
+def log_softmax_columns(x, length, inner, out: Out):
     """``x`` less the logarithm of the sum of ``exp(x)``, for each column."""
     strips = (inner + COLUMNS - 1) // COLUMNS
     for piece in prange(x.size // (length * inner) * strips):
@@ -180,7 +181,7 @@ def gradient_of_logarithm(grad, y, whole):
     return grad - exp(y) * whole
 
 
-def backward_columns(grad, y, length, inner, out):
+def backward_columns(grad, y, length, inner, out: Out):
     """``y * (grad - sum(grad * y))``, or what else ``summed`` and ``gradient`` say, for each column."""
     strips = (inner + COLUMNS - 1) // COLUMNS
     for piece in prange(y.size // (length * inner) * strips):

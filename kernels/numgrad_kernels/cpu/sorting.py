@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from ..facts import Out
+
 #: Placeholder: the dtype of the elements.
 T = np.float32
 
@@ -22,7 +24,7 @@ def descending(left, right):
     return left > right or (left != left and right == right)
 
 
-def sort_lines(x, length, inner, count, out, indices):
+def sort_lines(x, length, inner, count, out: Out, indices: Out):
     """The first ``count`` elements of each line in order, and where they stood: each is put in among those so far."""
     for line in prange(out.size // count):
         base = line // inner * length * inner + line % inner
@@ -50,7 +52,7 @@ def median_rank(past_nan, numbers, length):
     return max((numbers - 1) // 2, 0) if past_nan or numbers == length else length - 1
 
 
-def pick_ranked(x, length, inner, which, out, indices):
+def pick_ranked(x, length, inner, which, out: Out, indices: Out):
     """The element of each line that ``rank(which, numbers, length)`` others come before, and where it first stands.
 
     Each element that lies between what is known to be too small and what is known to be too large is tried.
@@ -81,7 +83,7 @@ def pick_ranked(x, length, inner, which, out, indices):
                 break
 
 
-def pick_modes(x, length, inner, out, indices):
+def pick_modes(x, length, inner, out: Out, indices: Out):
     """The smallest of the most frequent elements of each line, and where it last stands; no NaN equals another."""
     for line in prange(out.size):
         base = line // inner * length * inner + line % inner

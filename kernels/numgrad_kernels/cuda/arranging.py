@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..facts import Out
 from .adapter import cuda
 from .indexing import over
 
@@ -11,7 +12,7 @@ from .indexing import over
 T = np.float32
 
 
-def join_rows(a, a_width, b, b_width, c, c_width, d, d_width, outer, stride, start, out):
+def join_rows(a, a_width, b, b_width, c, c_width, d, d_width, outer, stride, start, out: Out):
     """Write ``outer`` rows of each of four rows of rows beside each other to ``out``.
 
     The rows of ``out`` are ``stride`` elements long, and are written to from element ``start`` of each on.
@@ -29,7 +30,8 @@ def _copy_part(x, width, outer, stride, start, out):
 
 
 def keep_triangle(
-    x, start, x_step, x_row, x_column, out, target, out_step, out_row, out_column, rows, columns, count, diagonal, above
+    x, start, x_step, x_row, x_column, out: Out, target, out_step, out_row, out_column, rows, columns, count,
+    diagonal, above
 ):  # fmt: skip
     """Copy matrices, ``count`` elements in all, with zeros above, or below, a diagonal.
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..facts import Out
 from ..scalar import exp, log
 from .adapter import cuda
 from .tiles import add_products, adjacent4, put4, square, tile_of_products
@@ -35,8 +36,8 @@ FOUND = 1088
 
 
 def attention(
-    q, q_stack, q_head, q_row, k, k_stack, k_head, k_row, v, v_stack, v_head, v_row, out, out_stack, out_head, out_row,
-    lse, heads, queries, keys, width, causal, scale,
+    q, q_stack, q_head, q_row, k, k_stack, k_head, k_row, v, v_stack, v_head, v_row, out: Out, out_stack, out_head,
+    out_row, lse: Out, heads, queries, keys, width, causal, scale
 ):  # fmt: skip
     """``out`` becomes the mean of the values for each query, ``lse`` the logarithm of the sum of its weights."""
     left = cuda.shared.array(PART, T, alignment=16)
@@ -117,9 +118,9 @@ def attention(
 
 
 def attention_queries(
-    q, q_stack, q_head, q_row, k, k_stack, k_head, k_row, v, v_stack, v_head, v_row, out, out_stack, out_head, out_row,
-    grad, grad_stack, grad_head, grad_row, grad_q, grad_q_stack, grad_q_head, grad_q_row, lse, means, heads, queries,
-    keys, width, causal, scale,
+    q, q_stack, q_head, q_row, k, k_stack, k_head, k_row, v, v_stack, v_head, v_row, out, out_stack, out_head,
+    out_row, grad, grad_stack, grad_head, grad_row, grad_q: Out, grad_q_stack, grad_q_head, grad_q_row, lse,
+    means: Out, heads, queries, keys, width, causal, scale
 ):  # fmt: skip
     """The gradient for the queries from that of the result, ``grad``.
 
@@ -186,8 +187,8 @@ def attention_queries(
 
 def attention_keys(
     q, q_stack, q_head, q_row, k, k_stack, k_head, k_row, v, v_stack, v_head, v_row, grad, grad_stack, grad_head,
-    grad_row, grad_k, grad_k_stack, grad_k_head, grad_k_row, grad_v, grad_v_stack, grad_v_head, grad_v_row, lse, means,
-    heads, queries, keys, width, causal, scale,
+    grad_row, grad_k: Out, grad_k_stack, grad_k_head, grad_k_row, grad_v: Out, grad_v_stack, grad_v_head, grad_v_row,
+    lse, means, heads, queries, keys, width, causal, scale
 ):  # fmt: skip
     """The gradients for keys and values from that of the result, ``grad``, and the ``means`` of the slopes."""
     left = cuda.shared.array(PART, T, alignment=16)

@@ -6,11 +6,12 @@ before begin a run.
 
 from __future__ import annotations
 
+from ..facts import Out
 from .adapter import cuda
 from .sorting import before, other_run
 
 
-def count_up(out, size):
+def count_up(out: Out, size):
     """The numbers from 0."""
     for index in range(cuda.grid(1), size, cuda.gridsize(1)):
         out[index] = index
@@ -37,7 +38,7 @@ def _compared(x, left, right, outer, length, inner):
     return result
 
 
-def merge_slices(x, order, outer, length, inner, width, out):
+def merge_slices(x, order, outer, length, inner, width, out: Out):
     """Merge each two neighbouring runs of ``width`` slices, a power of two; see ``sorting.merge_runs``."""
     for index in range(cuda.grid(1), length, cuda.gridsize(1)):
         left, low, high = other_run(index, width, length)
@@ -55,7 +56,7 @@ def merge_slices(x, order, outer, length, inner, width, out):
 # -- runs -------------------------------------------------------------------------------------------------------------
 
 
-def mark_changes(x, order, outer, length, inner, out):
+def mark_changes(x, order, outer, length, inner, out: Out):
     """1 where a slice differs from the one before it in the order, else 0, as for the first; a NaN differs from a NaN.
     """
     for index in range(cuda.grid(1), length, cuda.gridsize(1)):
@@ -71,7 +72,7 @@ def mark_changes(x, order, outer, length, inner, out):
         out[index] = differs
 
 
-def list_runs(numbers, order, origin, length, first, begins, inverse):
+def list_runs(numbers, order, origin, length, first: Out, begins: Out, inverse: Out):
     """For each run its first slice and where it begins in the order; for each slice, by its origin, its run."""
     for index in range(cuda.grid(1), length, cuda.gridsize(1)):
         number = numbers[index]
@@ -84,7 +85,7 @@ def list_runs(numbers, order, origin, length, first, begins, inverse):
         inverse[origin[index]] = number
 
 
-def count_runs(begins, runs, length, out):
+def count_runs(begins, runs, length, out: Out):
     """The lengths of the runs."""
     for run in range(cuda.grid(1), runs, cuda.gridsize(1)):
         end = length
@@ -93,7 +94,7 @@ def count_runs(begins, runs, length, out):
         out[run] = end - begins[run]
 
 
-def take_slices(x, first, size, length, runs, inner, out):
+def take_slices(x, first, size, length, runs, inner, out: Out):
     """The first slices of the runs, laid out as (outer, runs, inner)."""
     for index in range(cuda.grid(1), size, cuda.gridsize(1)):
         rest = index // inner

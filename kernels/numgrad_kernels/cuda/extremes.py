@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..cpu.reductions import fold
+from ..facts import Out
 from .adapter import cuda
 from .language import quotient, rest
 from .lines import PACKED, position, wait
@@ -49,7 +50,7 @@ def _better(best, index, value, found, where, at):
     return best, index
 
 
-def extreme_axis(x, found, columns, length, inner, shift, depth, pieces, stretch, out, indices):
+def extreme_axis(x, found, columns, length, inner, shift, depth, pieces, stretch, out: Out, indices: Out):
     """``out[c, p]`` is the extreme of piece ``p`` of column ``c`` of ``x``, ``indices[c, p]`` its index.
 
     The numbers are those of ``reductions.fold_axis``; there is at least one element.  ``found`` has indices that were

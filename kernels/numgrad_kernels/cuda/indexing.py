@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..facts import InOut, Out
 from .adapter import cuda
 from .language import as_number, as_word, atomic_add, compare_and_swap, quotient
 
@@ -39,7 +40,7 @@ def note(report, index, low, high):
         report[0] = 1
 
 
-def find_outside(indices, count, low, high, report):
+def find_outside(indices, count, low, high, report: InOut):
     """Report indices that are not in [low, high)."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         index = np.int64(indices[i])
@@ -48,7 +49,7 @@ def find_outside(indices, count, low, high, report):
 
 
 def take_rows(
-    x, start, outer_step, places, place_step, size, inner_step, rows, count, inner, shift, out, report
+    x, start, outer_step, places, place_step, size, inner_step, rows, count, inner, shift, out: Out, report: InOut
 ):  # fmt: skip
     """``out[o, j, c]`` is the element of ``x`` at place ``j``; there are ``rows`` pairs of ``o`` and ``j``."""
     lanes = 1 << shift
@@ -74,8 +75,8 @@ def take_rows(
 
 
 def put_rows(
-    values, value_outer, value_step, value_inner, start, outer_step, places, place_step, size, inner_step, rows, count,
-    inner, shift, out, report,
+    values, value_outer, value_step, value_inner, start, outer_step, places, place_step, size, inner_step, rows,
+    count, inner, shift, out: InOut, report: InOut
 ):  # fmt: skip
     """``out`` gets ``values[o * value_outer + j * value_step + c * value_inner]`` at place ``j``, as ``put`` says."""
     lanes = 1 << shift
@@ -135,7 +136,7 @@ def fold_together(out, place, value):
             seen = found
 
 
-def wrap_places(places, count, size, out, report):
+def wrap_places(places, count, size, out: Out, report: InOut):
     """The places counted from the front; ``size`` for one that leads outside."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         place = places[i]
@@ -148,8 +149,8 @@ def wrap_places(places, count, size, out, report):
 
 
 def put_in_order(
-    values, value_outer, value_step, value_inner, start, outer_step, places, order, place_step, size, inner_step, rows,
-    count, inner, shift, out,
+    values, value_outer, value_step, value_inner, start, outer_step, places, order, place_step, size, inner_step,
+    rows, count, inner, shift, out: InOut
 ):  # fmt: skip
     """``out`` at each place becomes what it is together with the values for that place, from the first to the last.
 
@@ -220,7 +221,7 @@ def smaller(total, value):
     return value if value != value or value < total else total
 
 
-def gather_axis(x, indices, count, length, width, inner, out, report):
+def gather_axis(x, indices, count, length, width, inner, out: Out, report: InOut):
     """``out[o, j, c]`` is ``x[o, indices[o, j, c], c]``; ``length`` and ``width`` are extents of the middle axis."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         o = over(i, width * inner)
@@ -233,7 +234,7 @@ def gather_axis(x, indices, count, length, width, inner, out, report):
             note(report, index, 0, length)
 
 
-def scatter_axis(values, value_step, indices, count, length, width, inner, out, report):
+def scatter_axis(values, value_step, indices, count, length, width, inner, out: InOut, report: InOut):
     """``out[o, indices[o, j, c], c]`` gets ``values[o, j, c]``, as ``put`` does it; a step of 0 is for one value."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         o = over(i, width * inner)
@@ -245,7 +246,7 @@ def scatter_axis(values, value_step, indices, count, length, width, inner, out, 
             note(report, index, 0, length)
 
 
-def scatter_places(indices, count, length, width, inner, size, out, report):
+def scatter_places(indices, count, length, width, inner, size, out: Out, report: InOut):
     """Where in the whole row of ``size`` elements each index of ``scatter_axis`` leads; ``size`` if outside."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         o = over(i, width * inner)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..facts import InOut, Out
 from .adapter import cuda
 from .indexing import note
 from .lines import line_totals
@@ -30,7 +31,7 @@ def _weight(weight, weighted, index):
     return T(1)
 
 
-def find_improbable(x, count, number, report):
+def find_improbable(x, count, number, report: InOut):
     """Report a message, by its number, if an element is not in [0, 1], unless there is a report already."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         if not (x[i] >= T(0) and x[i] <= T(1)) and report[0] == 0:
@@ -38,8 +39,8 @@ def find_improbable(x, count, number, report):
 
 
 def negative_likelihood(
-    x, count, classes, inner, target, weight, weighted, ignored, mean, stretch, kept, losses, parts, pieces, out,
-    total_weight, report,
+    x, count, classes, inner, target, weight, weighted, ignored, mean, stretch, kept, losses: Out, parts: Out, pieces,
+    out: Out, total_weight: Out, report: InOut
 ):  # fmt: skip
     """Minus the element at each target, times the weight of the class; 0 where ignored.
 
@@ -75,7 +76,7 @@ def negative_likelihood(
             parts[pieces + piece] = whole
 
 
-def likelihood_total(parts, pieces, mean, out, total_weight):
+def likelihood_total(parts, pieces, mean, out: Out, total_weight: Out):
     """The sums of losses and of weights over all ``parts``, the former divided by the latter for a ``mean``."""
     values = cuda.shared.array(THREADS, T)
     weights = cuda.shared.array(THREADS, T)
@@ -91,7 +92,7 @@ def likelihood_total(parts, pieces, mean, out, total_weight):
 
 
 def put_negative(
-    grad, step, count, classes, inner, target, weight, weighted, ignored, divisor, divided, out, report
+    grad, step, count, classes, inner, target, weight, weighted, ignored, divisor, divided, out: Out, report: InOut
 ):  # fmt: skip
     """Put minus the gradient, times the weight of the class, at each target into ``out``, which is 0.
 

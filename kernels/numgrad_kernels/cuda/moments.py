@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..facts import Out
 from ..scalar import divide
 from .adapter import cuda
 from .language import quotient, rest
@@ -59,7 +60,7 @@ def _tree(counts, centres, spreads, totals, thread, level, depth, apart, count, 
     return spread, centre, total
 
 
-def moments_axis(x, columns, length, inner, shift, depth, pieces, stretch, divisor, out, means):
+def moments_axis(x, columns, length, inner, shift, depth, pieces, stretch, divisor, out: Out, means: Out):
     """The variance and the mean of each column if ``WHOLE``.
 
     Otherwise ``out[c, p]`` is three numbers for piece ``p`` of column ``c``: squared distances, mean and sum.
@@ -105,7 +106,7 @@ def moments_axis(x, columns, length, inner, shift, depth, pieces, stretch, divis
             out[here], out[here + 1], out[here + 2] = spread, centre, total
 
 
-def join_moments(found, columns, length, pieces, stretch, shift, depth, divisor, out, means):
+def join_moments(found, columns, length, pieces, stretch, shift, depth, divisor, out: Out, means: Out):
     """The variance and the mean of each column from those of its pieces, the last of which may be shorter."""
     counts = cuda.shared.array(THREADS, T)
     centres = cuda.shared.array(THREADS, T)

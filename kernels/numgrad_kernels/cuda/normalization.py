@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..facts import Out
 from ..scalar import sqrt
 from .adapter import cuda
 from .lines import PACKED, line_totals, position, read4, up_to, wait, write4
@@ -38,7 +39,7 @@ def _terms4(bias, biased, column, step, length):
 
 
 def layer_norm_rows(
-    x, lines, length, weight, weighted, bias, biased, eps, columns, depth, shift, out, means, scales
+    x, lines, length, weight, weighted, bias, biased, eps, columns, depth, shift, out: Out, means: Out, scales: Out
 ):  # fmt: skip
     """``(x - mean) * scale * weight + bias``, for each row."""
     counts = cuda.shared.array(THREADS, T)
@@ -140,7 +141,7 @@ def _of_input(grad, weight, normal, scale, shift, slope):
 
 
 def layer_norm_backward_rows(
-    grad, x, means, scales, lines, length, weight, weighted, columns, depth, shift, out
+    grad, x, means, scales, lines, length, weight, weighted, columns, depth, shift, out: Out
 ):  # fmt: skip
     """``scale * (g - mean(g) - y * mean(g * y))`` with ``g = grad * weight`` and ``y`` the normalized row."""
     shifts = cuda.shared.array(THREADS, T)
@@ -173,7 +174,7 @@ def layer_norm_backward_rows(
             place += 4 * depth
 
 
-def layer_norm_gradients(grad, x, means, scales, lines, length, weight, weighted, rows, out, parts):
+def layer_norm_gradients(grad, x, means, scales, lines, length, weight, weighted, rows, out: Out, parts: Out):
     """What ``layer_norm_backward_rows`` computes, and the gradients for weight and bias over pieces of ``rows`` rows.
 
     ``parts[p, 0]`` becomes the sum of ``grad * y`` over piece ``p``, which is a block's, ``parts[p, 1]`` that of
@@ -239,7 +240,7 @@ def _write_sums(parts, base, length, thread, column, step, sums):
         place += 4 * THREADS
 
 
-def layer_norm_columns(grad, x, means, scales, lines, length, rows, strips, depth, shift, parts):
+def layer_norm_columns(grad, x, means, scales, lines, length, rows, strips, depth, shift, parts: Out):
     """The ``parts`` of ``layer_norm_gradients``, for rows too long or too short for it.
 
     A block has ``1 << shift`` columns, one of ``strips`` to a row, and ``depth`` threads for each.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..facts import InOut, Out
 from .adapter import cuda
 from .indexing import note, over
 from .language import atomic_add
@@ -21,21 +22,21 @@ ITEMS = 8
 # -- several dimensions --------------------------------------------------------------------------------------------
 
 
-def fold_indices(indices, count, size, places):
+def fold_indices(indices, count, size, places: InOut):
     """``places * size + indices``, in place: a further dimension, of ``size``, of places counted from the front."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         index = indices[i]
         places[i] = places[i] * size + (index + size if index < 0 else index)
 
 
-def coordinates(places, count, step, size, out):
+def coordinates(places, count, step, size, out: Out):
     """The index of each place in the dimension of ``size`` where ``step`` places have the same."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         number = over(places[i], step)
         out[i] = number - over(number, size) * size
 
 
-def place_offsets(places, count, total, step, size, stride, out, report):
+def place_offsets(places, count, total, step, size, stride, out: InOut, report: InOut):
     """Add the index of each place (see ``coordinates``) times ``stride``; a place below 0 counts from the end."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         place = places[i]
@@ -47,20 +48,20 @@ def place_offsets(places, count, total, step, size, stride, out, report):
             note(report, place, -total, total)
 
 
-def number_offsets(count, step, size, stride, out):
+def number_offsets(count, step, size, stride, out: InOut):
     """Add to each element its index in one dimension of the row (see ``coordinates``) times ``stride``."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         number = over(i, step)
         out[i] += (number - over(number, size) * size) * stride
 
 
-def add_at(values, places, count, out):
+def add_at(values, places, count, out: InOut):
     """Add to each element the value at its place."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         out[i] += values[places[i]]
 
 
-def count_places(places, count, size, totals, report):
+def count_places(places, count, size, totals: InOut, report: InOut):
     """Count how often each place is named."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         place = places[i]
@@ -70,7 +71,7 @@ def count_places(places, count, size, totals, report):
             note(report, place, 0, size)
 
 
-def at_least(numbers, count, low):
+def at_least(numbers: InOut, count, low):
     """Raise numbers below ``low`` to that."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         numbers[i] = max(numbers[i], low)
@@ -79,7 +80,7 @@ def at_least(numbers, count, low):
 # -- where something is --------------------------------------------------------------------------------------------
 
 
-def total_weights(x, count, totals):
+def total_weights(x, count, totals: Out):
     """The sum of the weights of each stretch of ``THREADS * ITEMS`` elements, one for each block."""
     part = cuda.shared.array(THREADS, np.int64)
     thread = cuda.threadIdx.x
@@ -119,7 +120,7 @@ def _sums_before(part, thread, own):
     return part[thread] - own
 
 
-def scan_totals(totals, count):
+def scan_totals(totals: InOut, count):
     """Each total becomes the sum of those before it, and the one after the last that of all; by one block."""
     part = cuda.shared.array(THREADS, np.int64)
     thread = cuda.threadIdx.x
@@ -139,7 +140,7 @@ def scan_totals(totals, count):
         totals[count] = before
 
 
-def weighted_places(x, count, starts, out):
+def weighted_places(x, count, starts, out: Out):
     """The place of each element as often as its weight says, each stretch beginning where ``starts`` says."""
     part = cuda.shared.array(THREADS, np.int64)
     thread = cuda.threadIdx.x
@@ -176,7 +177,7 @@ def lower_before(row, width, offset):
     return partly * (without + offset + 1) + partly * (partly - 1) // 2 + whole * width
 
 
-def triangle_rows(count, width, offset, upper, kept, out):
+def triangle_rows(count, width, offset, upper, kept, out: Out):
     """The rows, then the columns, of the ``kept`` elements of a matrix of ``count`` on one side of a diagonal."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         row = over(i, width)

@@ -13,10 +13,13 @@ from typing import Any
 from numba.core import types
 from numba.np.numpy_support import from_dtype
 
-from ..pointwise import Operand, Program, cast, dtype_names
+from ..facts import Facts
+from ..pointwise import Operand, Program, cast, dtype_names, pointwise_facts
 from .language import IMPORT
 
-__all__ = ["argument_types", "may_be_quads", "quads_text", "row_text", "strided_text"]
+__all__ = [
+    "argument_types", "may_be_quads", "quads_text", "row_facts", "row_text", "strided_facts", "strided_text",
+]
 
 
 def argument_types(program: Program, numbers: int) -> tuple[Any, ...]:
@@ -46,10 +49,10 @@ def may_be_quads(program: Program) -> bool:
 def quads_text(program: Program) -> str:
     """The same in accesses of four elements: the rows must begin as ``language.load4`` says."""
     text = _Text(program, ["n"], ["load4", "store4"])
-    lanes = [f"{name}_q = load4({name}, i)" for name in text.arrays]
+    lanes = [f"{name}_q = load4({name}, i)" for name in program.arrays]
     for lane in range(4):
         lanes += text.element(f"_q[{lane}]", f"_q{lane}")
-    lanes += [f"store4({name}, i, {', '.join(f'{name}_q{lane}' for lane in range(4))})" for name in text.outputs]
+    lanes += [f"store4({name}, i, {', '.join(f'{name}_q{lane}' for lane in range(4))})" for name in program.written]
     text.lines += ["    quads = uint64(n) // uint64(4)"]
     text.loop("quads", lanes)
     text.lines += ["    i = uint64(4) * quads + uint64(cuda.grid(1))", "    if i < uint64(n):"]
@@ -63,11 +66,8 @@ def strided_text(program: Program, rank: int, narrow: bool) -> str:
     Its numbers are the count of elements, the extents of all dimensions but the first, the strides of each array, in
     elements, and the place of the first element in each.  In a ``narrow`` one the count is below 2**32.
     """
-    extents = [f"n{axis}" for axis in range(1, rank)]
-    text = _Text(program, ["n", *extents], ["quotient", "rest"] if narrow and extents else [])
-    arrays = *text.arrays, *text.outputs
-    text.parameters += [f"{name}_s{axis}" for name in arrays for axis in range(rank)]
-    text.parameters += [f"{name}_o" for name in arrays]
+    text = _Text(program, _strided_numbers(program, rank), ["quotient", "rest"] if narrow and rank > 1 else [])
+    arrays = program.arrays + program.written
     statements, left = [], "i"
     for axis in range(rank - 1, 0, -1):
         extent = f"uint64(n{axis})"
@@ -84,15 +84,34 @@ def strided_text(program: Program, rank: int, narrow: bool) -> str:
     return text.whole()
 
 
+def _strided_numbers(program: Program, rank: int) -> list[str]:
+    """The numbers that :func:`strided_text` names."""
+    arrays = program.arrays + program.written
+    steps = [f"{name}_s{axis}" for name in arrays for axis in range(rank)]
+    return ["n", *[f"n{axis}" for axis in range(1, rank)], *steps, *[f"{name}_o" for name in arrays]]
+
+
+def row_facts(program: Program) -> Facts:
+    """What is known of the kernels over rows."""
+    return pointwise_facts(program, [*program.parameters, "n"], _count)
+
+
+def strided_facts(program: Program, rank: int) -> Facts:
+    """What is known of the kernel over operands of any strides."""
+    return pointwise_facts(program, [*program.parameters, *_strided_numbers(program, rank)], _count)
+
+
+def _count(given: Any) -> int:
+    return given.n
+
+
 class _Text:
     """A kernel's text as it grows."""
 
     def __init__(self, program: Program, numbers: list[str], words: list[str] | None = None):
         variables = program.variables
         self.program = program
-        self.arrays = [variables[i.name] for i in program.arguments if not i.scalar]
-        self.outputs = [name for name, _ in program.outputs]
-        self.parameters = [variables[i.name] for i in program.arguments] + self.outputs + numbers
+        self.parameters = [*program.parameters, *numbers]
         self.words = words or []
         self.lines: list[str] = []
         for operand in program.arguments:
@@ -113,7 +132,7 @@ class _Text:
                 value = f"{name}{place}" if result else f"{name}[{self._index(name, place)}]"
                 lines += [f"{name}_i = {self._read(operand, value)}"]
         for line in self.program.body[0]:
-            for name in self.outputs:
+            for name in self.program.written:
                 target = f"{name}{result}" if result else f"{name}[{self._index(name, place)}]"
                 line = line.replace(f"{name}[@]", target)
             lines.append(line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..facts import Out
 from .adapter import cuda
 
 #: Placeholder: the dtype that the kernel computes in.
@@ -24,7 +25,7 @@ DEPTH = 16
 AREA = 1040
 
 
-def products(m, n, k, x, x_batch, x_down, x_right, y, y_batch, y_down, y_right, bias, biased, out):
+def products(m, n, k, x, x_batch, x_down, x_right, y, y_batch, y_down, y_right, bias, biased, out: Out):
     """``out`` becomes the products of a stack of (m, k) and (k, n) matrices, with ``bias`` added to each row if any.
 
     ``x_batch``, ``x_down`` and ``x_right`` are the steps from matrix to matrix, row to row and column to column.
@@ -110,7 +111,7 @@ def _put(out, begin, place, n, bias, biased, total):
             out[begin + place] = total
 
 
-def repeat_row(row, n, size, out):
+def repeat_row(row, n, size, out: Out):
     """Each row of n elements of ``out`` becomes a copy of ``row``."""
     step = cuda.gridsize(1)
     place = cuda.grid(1) % n
@@ -132,7 +133,7 @@ def first(a, b):
     return a
 
 
-def row_products(x, x_down, x_right, y, y_step, k, parts, length, out):
+def row_products(x, x_down, x_right, y, y_step, k, parts, length, out: Out):
     """The sums of products of each row of a matrix with a vector, in ``parts`` sums of ``length`` products each.
 
     A block computes one element of ``out``, the sum of one part of one row.

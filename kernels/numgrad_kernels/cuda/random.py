@@ -12,6 +12,7 @@ words, or pairs of words, says the function in the place of ``numbers``, by two 
 
 import numpy as np
 
+from ..facts import Out
 from ..scalar import log, sqrt
 from .adapter import cuda
 from .language import cospi, high_product, sinpi
@@ -127,7 +128,7 @@ def wide_integers(first, second, low, count):
 numbers = uniform
 
 
-def fill_narrow(out, size, seed, offset, first, second):
+def fill_narrow(out: Out, size, seed, offset, first, second):
     """Fill a row with numbers that take a word each."""
     for call in range(cuda.grid(1), (size + 127) // 128 * 32, cuda.gridsize(1)):
         place = (call >> 5) * 128 + (call & 31)
@@ -144,7 +145,7 @@ def fill_narrow(out, size, seed, offset, first, second):
                 out[place + 96] = y
 
 
-def fill_wide(out, size, seed, offset, first, second):
+def fill_wide(out: Out, size, seed, offset, first, second):
     """Fill a row with numbers that take two words each."""
     for call in range(cuda.grid(1), (size + 63) // 64 * 32, cuda.gridsize(1)):
         place = (call >> 5) * 64 + (call & 31)
@@ -156,7 +157,7 @@ def fill_wide(out, size, seed, offset, first, second):
                 out[place + 32] = y
 
 
-def below(out, size, draws, probabilities):
+def below(out: Out, size, draws, probabilities):
     """Whether draws from [0, 1) are below probabilities."""
     for i in range(cuda.grid(1), size, cuda.gridsize(1)):
         out[i] = draws[i] < probabilities[i]

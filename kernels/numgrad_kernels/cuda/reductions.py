@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..cpu.reductions import fold, term
+from ..facts import Out
 from ..scalar import divide, isinf, log, pow, sqrt, where
 from .adapter import cuda
 from .language import load4, quotient, rest
@@ -99,7 +100,7 @@ def read4_packed(x, place, step):
     return load4(x, np.uint64(place) >> np.uint64(2))
 
 
-def fold_axis(x, columns, length, inner, shift, depth, pieces, stretch, parameters, number, initial, divisor, out):
+def fold_axis(x, columns, length, inner, shift, depth, pieces, stretch, parameters, number, initial, divisor, out: Out):
     """``out[c, p]`` is what piece ``p`` of column ``c`` of ``x`` folds to.
 
     ``1 << shift`` threads of a block lie next to each other in memory: those of a column if ``inner`` is 1, or else

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..cpu.reductions import fold
+from ..facts import Out
 from .adapter import cuda
 from .lines import wait
 
@@ -30,7 +31,7 @@ TWO_EACH = 2 * 256
 # ``fold`` says whether the next element takes the place of the extreme so far.
 
 
-def extreme_rows(x, rows, length, shift, out, indices):
+def extreme_rows(x, rows, length, shift, out: Out, indices: Out):
     """The extreme so far and its index in each row; ``2 ** shift`` threads share a row, as in ``scans.scan_rows``."""
     tile = cuda.shared.array(TILE, T)
     found = cuda.shared.array(TILE, np.int64)
@@ -98,7 +99,7 @@ def extreme_rows(x, rows, length, shift, out, indices):
         begin += span
 
 
-def extreme_columns(x, columns, length, inner, out, indices):
+def extreme_columns(x, columns, length, inner, out: Out, indices: Out):
     """The extreme so far and its index along the middle axis: a thread scans a column."""
     column = cuda.grid(1)
     if column < columns:
@@ -118,7 +119,7 @@ def extreme_columns(x, columns, length, inner, out, indices):
 # One element after the other: to put several factors together could overflow where the results do not.
 
 
-def recurrence_rows(x, factors, rows, length, shift, backwards, out):
+def recurrence_rows(x, factors, rows, length, shift, backwards, out: Out):
     """``out[i] = x[i] + factors[i] * out[i - 1]`` in each row, or of ``i + 1`` if backwards.
 
     ``2 ** shift`` threads share a row: together they read and write, and one of them computes.
@@ -158,7 +159,7 @@ def recurrence_rows(x, factors, rows, length, shift, backwards, out):
         begin += span
 
 
-def recurrence_columns(x, factors, columns, length, inner, backwards, out):
+def recurrence_columns(x, factors, columns, length, inner, backwards, out: Out):
     """``out[i] = x[i] + factors[i] * out[i - 1]`` along the middle axis, or of ``i + 1`` if backwards."""
     column = cuda.grid(1)
     if column < columns:
@@ -175,7 +176,7 @@ def recurrence_columns(x, factors, columns, length, inner, backwards, out):
 # -- shifts -----------------------------------------------------------------------------------------------------------
 
 
-def fill_ends(out, columns, length, inner, at, fill):
+def fill_ends(out: Out, columns, length, inner, at, fill):
     """Set element number ``at`` of each column."""
     for column in range(cuda.grid(1), columns, cuda.gridsize(1)):
         out[column // inner * length * inner + column % inner + at * inner] = T(fill)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..cpu.reductions import fold
+from ..facts import Out
 from ..scalar import exp, log1p, maximum, minimum, where
 from .adapter import cuda
 from .language import quotient, rest
@@ -46,7 +47,7 @@ def _start(starts, column, piece, pieces, backwards, initial):
     return start
 
 
-def scan_rows(x, rows, length, shift, pieces, stretch, backwards, initial, starts, out):
+def scan_rows(x, rows, length, shift, pieces, stretch, backwards, initial, starts, out: Out):
     """The running results of each row; ``2 ** shift`` threads share one.
 
     Their part of ``tile`` takes as many elements as they scan together.  Each thread scans some that follow one
@@ -103,7 +104,7 @@ def scan_rows(x, rows, length, shift, pieces, stretch, backwards, initial, start
         begin += span
 
 
-def scan_columns(x, columns, length, inner, pieces, stretch, backwards, initial, starts, out):
+def scan_columns(x, columns, length, inner, pieces, stretch, backwards, initial, starts, out: Out):
     """The running results along the middle axis: a thread scans a piece of a column.
 
     What 64 elements fold to is kept apart from what came before, so that rounding errors do not grow with the length.

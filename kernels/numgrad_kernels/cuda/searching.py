@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..facts import InOut, Out
 from .adapter import cuda
 from .language import atomic_add
 
@@ -17,7 +18,7 @@ THREADS = 256
 FEW = 2048
 
 
-def search_rows(rows, length, values, size, count, right, out):
+def search_rows(rows, length, values, size, count, right, out: Out):
     """Where each of ``count`` values to a sorted row belongs: after its equals if ``right``, else before them."""
     for place in range(cuda.grid(1), size, cuda.gridsize(1)):
         value = T(values[place])
@@ -50,7 +51,7 @@ def bin_between(value, bins, low, high, span):
     return place
 
 
-def count_many(x, size, bins, low, high, span, counts):
+def count_many(x, size, bins, low, high, span, counts: InOut):
     """Count the elements in each bin."""
     low, high, span = T(low), T(high), T(span)
     for index in range(cuda.grid(1), size, cuda.gridsize(1)):
@@ -59,7 +60,7 @@ def count_many(x, size, bins, low, high, span, counts):
             atomic_add(counts, place, np.int64(1))
 
 
-def count_few(x, size, bins, low, high, span, counts):
+def count_few(x, size, bins, low, high, span, counts: InOut):
     """Count the elements in each of at most FEW bins: each block by itself first, since many meet in one bin."""
     own = cuda.shared.array(FEW, np.int32)
     low, high, span = T(low), T(high), T(span)
@@ -77,7 +78,7 @@ def count_few(x, size, bins, low, high, span, counts):
             atomic_add(counts, place, np.int64(count))
 
 
-def convert_counts(counts, size, out):
+def convert_counts(counts, size, out: Out):
     """The counts as numbers of type T."""
     for place in range(cuda.grid(1), size, cuda.gridsize(1)):
         out[place] = T(counts[place])
@@ -86,7 +87,7 @@ def convert_counts(counts, size, out):
 # -- sums of weights --------------------------------------------------------------------------------------------------
 
 
-def add_weights(numbers, weights, size, sums):
+def add_weights(numbers, weights, size, sums: InOut):
     """Add the weights of each number, in no certain order."""
     for place in range(cuda.grid(1), size, cuda.gridsize(1)):
         atomic_add(sums, numbers[place], weights[place])
@@ -104,7 +105,7 @@ def _first_of(sorted_numbers, size, number):
     return low
 
 
-def add_weights_in_order(sorted_numbers, places, weights, size, sums):
+def add_weights_in_order(sorted_numbers, places, weights, size, sums: Out):
     """For each number, one block's, the sum of its weights; ``places`` is where the sorted numbers stood."""
     part = cuda.shared.array(THREADS, T)
     thread = cuda.threadIdx.x

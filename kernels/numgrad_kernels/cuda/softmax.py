@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..cpu.softmax import gradient, summed
+from ..facts import Out
 from ..scalar import exp, log
 from .adapter import cuda
 from .lines import PACKED, line_total, position, read4, up_to, wait, write4
@@ -50,7 +51,7 @@ def _finite(top):
     return T(0) if top == T(-np.inf) else top
 
 
-def softmax_lines(x, lines, length, inner, columns, depth, shift, along, floor, out):
+def softmax_lines(x, lines, length, inner, columns, depth, shift, along, floor, out: Out):
     """``exp(x)`` divided by its sum, or what else ``share`` says, for each line.
 
     Where the largest element is minus infinity, ``floor`` takes its place.
@@ -109,7 +110,7 @@ def softmax_lines(x, lines, length, inner, columns, depth, shift, along, floor, 
             place += stride
 
 
-def backward_lines(grad, y, lines, length, inner, columns, depth, shift, along, out):
+def backward_lines(grad, y, lines, length, inner, columns, depth, shift, along, out: Out):
     """``y * (grad - sum(grad * y))``, or what else ``summed`` and ``gradient`` say, for each line."""
     part = cuda.shared.array(THREADS, T)
     thread = cuda.threadIdx.x

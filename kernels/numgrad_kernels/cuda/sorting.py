@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..facts import Out
 from .adapter import cuda
 
 #: Placeholder: the dtype of the elements.
@@ -70,7 +71,7 @@ def given_place(places, index, place):
     return places[index]
 
 
-def sort_tiles(x, places, lines, length, inner, chunk, shift, keep, kept, out, out_places):
+def sort_tiles(x, places, lines, length, inner, chunk, shift, keep, kept, out: Out, out_places: Out):
     """Sort a chunk of a line, or several whole lines, in each block: as many as it has room for, ``2 ** shift`` each.
 
     Of each chunk the first ``keep`` elements are written, behind those of the line's other chunks: ``kept`` of a line.
@@ -122,7 +123,7 @@ def sort_tiles(x, places, lines, length, inner, chunk, shift, keep, kept, out, o
 # -- runs -------------------------------------------------------------------------------------------------------------
 
 
-def merge_runs(values, places, size, length, width, out, out_places):
+def merge_runs(values, places, size, length, width, out: Out, out_places: Out):
     """Merge each two neighbouring runs of ``width`` elements, a power of two, of each line."""
     for index in range(cuda.grid(1), size, cuda.gridsize(1)):
         own = index % length
@@ -138,7 +139,7 @@ def merge_runs(values, places, size, length, width, out, out_places):
 # -- what has a place in the order ------------------------------------------------------------------------------------
 
 
-def take_first(values, places, size, length, count, inner, out, indices):
+def take_first(values, places, size, length, count, inner, out: Out, indices: Out):
     """The first ``count`` elements of each sorted line, laid out as (outer, count, inner)."""
     for index in range(cuda.grid(1), size, cuda.gridsize(1)):
         rest = index // inner
@@ -148,7 +149,7 @@ def take_first(values, places, size, length, count, inner, out, indices):
         indices[index] = places[source]
 
 
-def take_kth(values, places, lines, length, k, out, indices):
+def take_kth(values, places, lines, length, k, out: Out, indices: Out):
     """The first of the equals of element ``k`` of each sorted line, and where it stood."""
     for line in range(cuda.grid(1), lines, cuda.gridsize(1)):
         start = line * length
@@ -157,7 +158,7 @@ def take_kth(values, places, lines, length, k, out, indices):
         indices[line] = places[first]
 
 
-def take_median(values, places, lines, length, past_nan, out, indices):
+def take_median(values, places, lines, length, past_nan, out: Out, indices: Out):
     """The first of the equals of the lower middle element of each sorted line, NaN not counted, and where it stood.
 
     Where there is a NaN it is the median, unless ``past_nan``.
@@ -181,7 +182,7 @@ def take_median(values, places, lines, length, past_nan, out, indices):
         indices[line] = places[first]
 
 
-def longest_runs(values, length, parts, runs, ends):
+def longest_runs(values, length, parts, runs: Out, ends: Out):
     """In each of ``parts`` parts of each sorted line: the most equal elements before one, and the first such one.
 
     No NaN equals another.
@@ -221,7 +222,7 @@ def longest_runs(values, length, parts, runs, ends):
         ends[cuda.blockIdx.x] = end
 
 
-def take_mode(values, places, lines, length, parts, runs, ends, out, indices):
+def take_mode(values, places, lines, length, parts, runs, ends, out: Out, indices: Out):
     """The element at the end of the longest run of each sorted line, of several the first, and where it stood."""
     for line in range(cuda.grid(1), lines, cuda.gridsize(1)):
         run, end = runs[line * parts], ends[line * parts]

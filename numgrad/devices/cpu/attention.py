@@ -11,6 +11,7 @@ from numba.core import types
 from numba.np.numpy_support import from_dtype
 
 from numgrad_kernels.cpu import attention as kernels
+from numgrad_kernels.facts import facts_of
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import Kernel
 
@@ -73,4 +74,5 @@ def _for_blas(tensor: Any) -> tuple[np.ndarray, int, tuple[int, ...]]:
 def _kernel(function: Callable[..., None], kind: np.dtype, arrays: int, parallel: bool) -> Kernel:
     row, plan = (types.Array(from_dtype(np.dtype(each)), 1, "C") for each in (kind, np.int64))
     arguments = types.int64, plan, *[row] * (arrays + 1), types.float64
-    return compile_kernel(function.__name__, lambda: module_text(function, kind), arguments, parallel=parallel)
+    facts = facts_of(function, kind)
+    return compile_kernel(function.__name__, lambda: module_text(function, kind), arguments, facts, parallel=parallel)

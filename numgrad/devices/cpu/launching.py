@@ -10,6 +10,7 @@ import numpy as np
 from numba.core import types
 from numba.np.numpy_support import from_dtype
 
+from numgrad_kernels.facts import facts_of
 from numgrad_kernels.pointwise import Operand, Program
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import Kernel
@@ -61,6 +62,7 @@ def _made(key: Any) -> Kernel:
         function.__name__,
         lambda: module_text(function, compute, dict(parts)),
         [_argument_type(k) for k in kinds],
+        facts_of(function, compute),
         parallel=parallel,
     )
     return kernel

@@ -13,13 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from numgrad_kernels.pointwise import Operand, Program, argument_types, kernel_text, nest_types
+from numgrad_kernels.pointwise import (
+    Operand,
+    Program,
+    argument_types,
+    kernel_text,
+    nest_facts,
+    nest_types,
+    row_facts,
+)
 from numgrad_kernels.store import Kernel
 
 from ..._layout import Layout, loop_nest
 from ..compiling import compile_kernel
 from ..memory import LARGE, check_countable, empty_row, out_of_memory
-from ..traffic import over_rows
 from .threads import PARALLEL_FROM, worth_threads
 
 __all__ = [
@@ -39,11 +46,10 @@ def pointwise_kernel(program: Program, rank: int, contiguous: bool, parallel: bo
             program.name,
             lambda: kernel_text(program, rank, parallel, inner, nest=not contiguous),
             argument_types(program, rank, True) if contiguous else nest_types(program),
+            row_facts(program) if contiguous else nest_facts(program),
             parallel=parallel,
         )
         pointwise_kernels[kernel] = program, rank, contiguous
-        if contiguous:
-            over_rows.add(kernel)
     return kernel
 
 

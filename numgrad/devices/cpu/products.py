@@ -11,6 +11,7 @@ from numba.core import types
 from numba.np.numpy_support import from_dtype
 
 from numgrad_kernels.cpu.products import dots, products, vector_products
+from numgrad_kernels.facts import facts_of
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import Kernel
 
@@ -100,7 +101,8 @@ def _kernel(function: Callable[..., None], kind: np.dtype, parallel: bool) -> Ke
     row, plan = (types.Array(from_dtype(np.dtype(each)), 1, "C") for each in (kind, np.int64))
     rows = (row, types.int64, row, types.int64, row) if function is products else (row, row)
     arguments = types.int64, plan, *rows, row
-    return compile_kernel(function.__name__, lambda: module_text(function, kind), arguments, parallel=parallel)
+    facts = facts_of(function, kind)
+    return compile_kernel(function.__name__, lambda: module_text(function, kind), arguments, facts, parallel=parallel)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -11,6 +11,7 @@ from numba.core import types
 from numba.np.numpy_support import from_dtype
 
 from numgrad_kernels.cuda import adapter
+from numgrad_kernels.facts import Facts, facts_of
 from numgrad_kernels.source import module_text
 
 from .. import launches
@@ -34,18 +35,20 @@ ROUNDS = 1 if adapter.is_simulated() else 4
 
 
 class Kernel:
-    """A kernel for GPUs: its ``text`` and the types of its ``arguments``; ``run`` launches it on the current GPU.
+    """A kernel for GPUs: its ``text``, the types of its ``arguments`` and what else is known of it, its ``facts``.
 
+    ``run`` launches it on the current GPU.
     ``run(blocks, threads, stream, *arguments)`` takes rows, of which the kernel gets the addresses, and numbers.
     Machine code is made of the text, or read from disk, when it is first launched on a GPU.
     """
 
-    __slots__ = ("_loaded", "_most", "arguments", "name", "run", "text")
+    __slots__ = ("_loaded", "_most", "arguments", "facts", "name", "run", "text")
 
-    def __init__(self, name: str, text: str, arguments: tuple[Any, ...]):
+    def __init__(self, name: str, text: str, arguments: tuple[Any, ...], facts: Facts):
         self.name = name
         self.text = text
         self.arguments = arguments
+        self.facts = facts
         self.run: Any = runtime.driver.load(name, text, arguments)
         self._loaded = self.run
         self._most: dict[int, tuple[int, int]] = {}
@@ -73,12 +76,12 @@ class Kernel:
 kernels: dict[Any, Kernel] = {}
 
 
-def compile_kernel(name: str, text: str, arguments: tuple[Any, ...]) -> Kernel:
+def compile_kernel(name: str, text: str, arguments: tuple[Any, ...], facts: Facts) -> Kernel:
     """The kernel with this text for arguments of these types."""
     key = text, arguments
     kernel = kernels.get(key)
     if kernel is None:
-        kernel = kernels[key] = Kernel(name, text, arguments)
+        kernel = kernels[key] = Kernel(name, text, arguments, facts)
         launches.made(kernel)
     return kernel
 
@@ -108,7 +111,7 @@ def _around_run(kernel: Kernel, bare: Any) -> Callable[..., None]:
         bare.prepare(stream.device)  # which may take seconds, and is no part of the run
         told(
             stream, kernel, kernel.name, lambda: bare(blocks, threads, stream, *arguments),
-            lambda: kernel_traffic(kernel, arguments),
+            lambda: kernel_traffic(kernel.facts, arguments),
         )
 
     return run
@@ -149,7 +152,7 @@ def launch(
     if kernel is None:
         text = module_text(function, compute, {**parts, "THREADS": threads})
         kernel = _hand_written[key] = compile_kernel(
-            function.__name__, text, tuple([argument_type(kind) for kind in kinds])
+            function.__name__, text, tuple([argument_type(kind) for kind in kinds]), facts_of(function, compute)
         )
     first = arguments[0]
     if first.__class__ is not DeviceRow:

@@ -8,7 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from numgrad_kernels.cuda.pointwise import argument_types, may_be_quads, quads_text, row_text, strided_text
+from numgrad_kernels.cuda.pointwise import (
+    argument_types,
+    may_be_quads,
+    quads_text,
+    row_facts,
+    row_text,
+    strided_facts,
+    strided_text,
+)
 from numgrad_kernels.pointwise import Program
 
 from ..._layout import Layout, loop_nest, numel
@@ -34,14 +42,14 @@ def _kernel(program: Program, form: Any) -> Kernel:
     kernel = program.kernels.get(form)
     if kernel is None:
         if form is _ROW:
-            text, numbers = row_text(program), 1
+            text, facts = row_text(program), row_facts(program)
         elif form is _QUADS:
-            text, numbers = quads_text(program), 1
+            text, facts = quads_text(program), row_facts(program)
         else:
             _, rank, narrow = form
-            arrays = sum(not operand.scalar for operand in program.arguments) + len(program.outputs)
-            text, numbers = strided_text(program, rank, narrow), rank * (1 + arrays) + arrays
-        kernel = program.kernels[form] = compile_kernel(program.name, text, argument_types(program, numbers))
+            text, facts = strided_text(program, rank, narrow), strided_facts(program, rank)
+        types = argument_types(program, len(facts.parameters) - len(program.parameters))
+        kernel = program.kernels[form] = compile_kernel(program.name, text, types, facts)
     return kernel
 
 
