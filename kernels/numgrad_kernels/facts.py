@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import numpy as np
 
-__all__ = ["NOTHING", "Blas", "Facts", "InOut", "Out", "facts_of", "reaches"]
+__all__ = ["Blas", "Facts", "InOut", "Out", "facts_of", "reaches"]
 
 #: An array of which a kernel reads nothing but what it has written itself.
 Out = Annotated[Any, "written"]
@@ -46,9 +46,6 @@ class Facts:
     hidden: Callable[[Any], dict[str, int]] = lambda given: {}
     calls_blas: bool = False
 
-
-#: Of a kernel of which only the text is given.
-NOTHING = Facts(np.dtype(np.float64))
 
 Function = TypeVar("Function", bound=Callable[..., None])
 

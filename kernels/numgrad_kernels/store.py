@@ -34,7 +34,7 @@ import numba
 from numba.core import types
 
 from . import cache, libm, overloads
-from .facts import NOTHING, Facts
+from .facts import Facts
 
 __all__ = ["Kernel", "compile_kernel", "compiled_kernels", "compiler_settings"]
 
@@ -108,7 +108,7 @@ class Kernel:
 
 
 def compile_kernel(
-    name: str, text: str, arguments: Sequence[types.Type], *, parallel: bool = False, facts: Facts = NOTHING
+    name: str, text: str, arguments: Sequence[types.Type], facts: Facts, *, parallel: bool = False
 ) -> Kernel:
     """The kernel with this ``text`` for these Numba ``arguments``: from memory, from disk, or compiled now.
 

@@ -24,7 +24,7 @@ def compile_kernel(
 ) -> store.Kernel:
     """The kernel with the text that ``write`` returns, for these arguments, as ``numgrad_kernels.store`` has it."""
     begun = perf_counter_ns()
-    kernel = store.compile_kernel(name, write(), arguments, parallel=parallel, facts=facts)
+    kernel = store.compile_kernel(name, write(), arguments, facts, parallel=parallel)
     launches.made(kernel)
     tell_made(name, begun)
     return kernel

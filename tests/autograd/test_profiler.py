@@ -5,6 +5,7 @@ import threading
 import time
 import weakref
 
+import numpy as np
 import pytest
 from numba.core import types
 from profiles import Doubled, leaf, names, off_as_before, profiled  # noqa: F401 - used by every test
@@ -13,8 +14,9 @@ import numgrad
 from numgrad.autograd.profiler import profile, record_function
 from numgrad.autograd.profiler.table import format_time
 from numgrad.devices.compiling import compile_kernel
-from numgrad_kernels.facts import NOTHING
+from numgrad_kernels.facts import Facts
 
+FACTS = Facts(np.dtype(np.float64))
 TURN = "autograd::engine::evaluate_function: "
 
 
@@ -131,8 +133,8 @@ def test_compiling_is_counted_apart(tmp_path, monkeypatch):
     kind = types.Array(types.int64, 1, "C")
     with profile() as prof:
         with record_function("block"), record_function("within"):
-            compile_kernel("unheard_of", lambda: text, [kind], NOTHING)
-        compile_kernel("unheard_of", lambda: text + "    row[1] = 0\n", [kind], NOTHING)
+            compile_kernel("unheard_of", lambda: text, [kind], FACTS)
+        compile_kernel("unheard_of", lambda: text + "    row[1] = 0\n", [kind], FACTS)
     block, within, alone = prof.function_events
     (compilation,) = within.compilations
     took = compilation.time_range.elapsed_us()
@@ -157,7 +159,7 @@ def test_compiling_in_another_thread_is_not_counted(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
     text = "def kernel(row):\n    row[0] = 2\n"
     with profile() as prof:
-        arguments = "other", lambda: text, [types.Array(types.int64, 1, "C")], NOTHING
+        arguments = "other", lambda: text, [types.Array(types.int64, 1, "C")], FACTS
         thread = threading.Thread(target=compile_kernel, args=arguments)
         thread.start()
         thread.join()

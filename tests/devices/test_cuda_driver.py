@@ -85,7 +85,8 @@ def test_those_who_listen_are_told_of_a_kernel_when_it_has_been_loaded_and_run(g
 
     made, found = [], []
     monkeypatch.setattr(compiling, "kernel_listeners", [lambda name, begun, ended: made.append(name)])
-    kernel = launching.Kernel("move", "def kernel(x):\n    x[0] = 1\n", (ROW,), Facts(FLOAT64, ("x",), written=frozenset({"x"})))
+    facts = Facts(FLOAT64, ("x",), written=frozenset({"x"}))
+    kernel = launching.Kernel("move", "def kernel(x):\n    x[0] = 1\n", (ROW,), facts)
     assert made == []
     row = memory.empty_row(4, FLOAT64, 0)
     run = launching._around_run(kernel, kernel.run)

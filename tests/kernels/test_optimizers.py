@@ -8,6 +8,7 @@ import pytest
 
 from numgrad_kernels import store, updates
 from numgrad_kernels.cpu.optimizers import update_kernel
+from numgrad_kernels.facts import facts_of
 from numgrad_kernels.local import array_at
 from numgrad_kernels.source import module_text
 
@@ -23,7 +24,8 @@ KERNELS = {
 
 
 def compiled(name, dtype):
-    return store.compile_kernel(name, module_text(update_kernel(name), np.dtype(dtype)), TYPES)
+    function, kind = update_kernel(name), np.dtype(dtype)
+    return store.compile_kernel(name, module_text(function, kind), TYPES, facts_of(function, kind))
 
 
 def operands(name, dtype, sizes):

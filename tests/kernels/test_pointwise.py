@@ -14,7 +14,7 @@ import pytest
 import numgrad
 import numgrad_kernels
 from numgrad_kernels import libm, scalar, store
-from numgrad_kernels.pointwise import Operand, Program, argument_types, kernel_text
+from numgrad_kernels.pointwise import Operand, Program, argument_types, kernel_text, row_facts
 from numgrad_kernels.scalar import exp, where
 
 F4, F8, I8, B1 = map(np.dtype, ("float32", "float64", "int64", "bool"))
@@ -28,7 +28,8 @@ def program(name, function, *inputs, compute=F4, out=F4):
 
 def compiled(program, rank=1, *, contiguous=True, parallel=False):
     text = kernel_text(program, rank, parallel)
-    return store.compile_kernel(program.name, text, argument_types(program, rank, contiguous), parallel=parallel)
+    types = argument_types(program, rank, contiguous)
+    return store.compile_kernel(program.name, text, types, row_facts(program), parallel=parallel)
 
 
 def in_python(program, rank=1):
@@ -165,7 +166,8 @@ def test_rows_are_read_as_any_strides_are(rank, function):
     for inner in ("crc", "", "aaa"):
         results.append(out := np.empty(shape, F4))
         text = kernel_text(kernel, rank, False, inner)
-        store.compile_kernel(kernel.name, text, argument_types(kernel, rank, False)).entry(wide, repeated, out)
+        types = argument_types(kernel, rank, False)
+        store.compile_kernel(kernel.name, text, types, row_facts(kernel)).entry(wide, repeated, out)
     np.testing.assert_array_equal(results[0], results[1])
     np.testing.assert_array_equal(results[0], results[2])
     namespace = {}
@@ -183,7 +185,7 @@ def test_one_element_of_an_output_may_be_written_again_and_again(rank):
     memory = np.zeros(3, F4)
     out = np.ndarray((3, 4)[-rank:], F4, memory, 0, (4, 0)[-rank:])
     text = kernel_text(filled, rank, False, "r")
-    store.compile_kernel("fill", text, argument_types(filled, rank, False)).entry(2.5, out)
+    store.compile_kernel("fill", text, argument_types(filled, rank, False), row_facts(filled)).entry(2.5, out)
     assert memory.tolist() == ([2.5] * 3 if rank == 2 else [2.5, 0, 0])
 
 
@@ -454,8 +456,9 @@ def test_float32_stays_float32(table):
 def test_a_widened_float32_would_be_noticed(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
     text = "def kernel(x, out):\n    for i in range(out.shape[0]):\n        out[i] = x[i] * 0.1\n"
-    arguments = argument_types(program("widened", doubled, "input"), 1, True)
-    assert re.search(WIDENED, store.compile_kernel("widened", text, arguments).llvm())
+    widened = program("widened", doubled, "input")
+    kernel = store.compile_kernel("widened", text, argument_types(widened, 1, True), row_facts(widened))
+    assert re.search(WIDENED, kernel.llvm())
 
 
 def test_every_kernel_is_vectorised(table):

@@ -9,6 +9,7 @@ import pytest
 
 from numgrad_kernels import store
 from numgrad_kernels.cpu import extremes, reductions
+from numgrad_kernels.facts import facts_of
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import compile_kernel
 
@@ -21,7 +22,9 @@ SUMMED = {"float32": "float32", "float64": "float64", "int64": "int64", "bool": 
 def compiled(function, dtype, *arguments, **parts):
     """Run the kernel as the store compiles it for these arguments."""
     types = [numba.typeof(argument) for argument in arguments]
-    compile_kernel(function.__name__, module_text(function, np.dtype(dtype), parts), types).entry(*arguments)
+    kind = np.dtype(dtype)
+    text, facts = module_text(function, kind, parts), facts_of(function, kind)
+    compile_kernel(function.__name__, text, types, facts).entry(*arguments)
 
 
 @pytest.fixture
@@ -176,7 +179,8 @@ def test_float32_is_computed_in_float32_and_vectorises(function, name, tmp_path,
     sizes = [whole] if function is reductions.fold_rows else [whole, whole]
     parts = {"term": FOLDS[name][0], "fold": FOLDS[name][1]}
     text = module_text(function, np.dtype("float32"), parts)
-    code = compile_kernel(function.__name__, text, [row, *sizes, row, whole, numba.types.float64, row]).llvm()
+    types, facts = [row, *sizes, row, whole, numba.types.float64, row], facts_of(function, np.dtype("float32"))
+    code = compile_kernel(function.__name__, text, types, facts).llvm()
     assert not re.search(r"fpext (<\d+ x )?float", code)
     assert re.search(r"<\d+ x float>", code)
 

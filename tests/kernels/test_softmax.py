@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from numgrad_kernels.cpu import likelihood, normalization, softmax, stretches
+from numgrad_kernels.facts import facts_of
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import compile_kernel
 
@@ -17,7 +18,9 @@ each_length = pytest.mark.parametrize("length", LENGTHS)
 def compiled(function, dtype, *arguments, **parts):
     """Run the kernel as the store compiles it for these arguments."""
     types = [numba.typeof(argument) for argument in arguments]
-    compile_kernel(function.__name__, module_text(function, np.dtype(dtype), parts), types).entry(*arguments)
+    kind = np.dtype(dtype)
+    text, facts = module_text(function, kind, parts), facts_of(function, kind)
+    compile_kernel(function.__name__, text, types, facts).entry(*arguments)
 
 
 @pytest.fixture

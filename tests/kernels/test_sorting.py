@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from numgrad_kernels.cpu import sorting
+from numgrad_kernels.facts import facts_of
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import compile_kernel
 
@@ -16,8 +17,9 @@ LINES = np.array(
 
 def compiled(before, *arguments):
     types = [numba.typeof(argument) for argument in arguments]
-    text = module_text(sorting.sort_lines, np.dtype("float64"), {"before": before})
-    compile_kernel("sort_lines", text, types).entry(*arguments)
+    float64 = np.dtype("float64")
+    text = module_text(sorting.sort_lines, float64, {"before": before})
+    compile_kernel("sort_lines", text, types, facts_of(sorting.sort_lines, float64)).entry(*arguments)
 
 
 @pytest.mark.parametrize("count", [1, 3, 8])

@@ -16,7 +16,9 @@ from numba import types
 
 from numgrad_kernels import cache as files
 from numgrad_kernels import libm, store
+from numgrad_kernels.facts import Facts
 
+FACTS = Facts(np.dtype(np.float32))
 TEXT = """
 def kernel(x, y, out):
     for i in range(out.shape[0]):
@@ -37,7 +39,7 @@ def cache(tmp_path, monkeypatch):
 
 def compiled(text=TEXT, array=FLOATS, name="axpy"):
     """The kernel, found to compute what it should."""
-    kernel = store.compile_kernel(name, text, [array] * 3)
+    kernel = store.compile_kernel(name, text, [array] * 3, FACTS)
     assert right(kernel, array)
     return kernel
 
@@ -342,16 +344,17 @@ def interrupting(name):
 presses = {"_object_compiled_hook": 0, "_object_getbuffer_hook": 0}
 for name in presses: interrupting(name)
 
-from numgrad_kernels import store
+from numgrad_kernels import facts, store
+facts = facts.Facts(np.dtype("float32"))
 signature = [types.Array(types.float32, 1, "C")] * 3
 x = np.arange(9, dtype="float32")
 for name, origin in (("_object_compiled_hook", "compiled"), ("_object_getbuffer_hook", "loaded")):
     presses[name] = 1
     store._kernels.clear()
     try:
-        store.compile_kernel("axpy", sys.argv[1], signature)
+        store.compile_kernel("axpy", sys.argv[1], signature, facts)
     except KeyboardInterrupt:
-        kernel = store.compile_kernel("axpy", sys.argv[1], signature)
+        kernel = store.compile_kernel("axpy", sys.argv[1], signature, facts)
         out = np.zeros_like(x)
         kernel.entry(x, x, out)
         print(kernel.origin, presses[name], bool((out == 4 * x).all()), signal.getsignal(signal.SIGINT).__name__)

@@ -22,6 +22,7 @@ import json, sys
 import numpy as np
 from numba import types
 from numgrad_kernels import store
+from numgrad_kernels.facts import Facts
 
 def kernel(x, y, out):
     for i in range(out.shape[0]):
@@ -36,7 +37,8 @@ def kernel(x, y, out):
 '''
 
 def axpy(dtype="float32", parallel=False):
-    compiled = store.compile_kernel("axpy", TEXT, [types.Array(getattr(types, dtype), 1, "C")] * 3, parallel=parallel)
+    row, facts = types.Array(getattr(types, dtype), 1, "C"), Facts(np.dtype(dtype))
+    compiled = store.compile_kernel("axpy", TEXT, [row] * 3, facts, parallel=parallel)
     x = np.arange(30).astype(dtype)
     out = np.zeros_like(x)
     compiled.entry(x, x + 1, out)
@@ -184,8 +186,9 @@ import json
 import numpy as np
 from numba import types
 from numgrad_kernels import store
+from numgrad_kernels.facts import Facts
 text = "from numgrad_kernels.scalar import probe\\ndef kernel(x):\\n    x[0] = probe(x[0])\\n"
-kernel = store.compile_kernel("probe", text, [types.Array(types.float64, 1, "C")])
+kernel = store.compile_kernel("probe", text, [types.Array(types.float64, 1, "C")], Facts(np.dtype("float64")))
 x = np.array([5.0])
 kernel.entry(x)
 print(json.dumps([kernel.origin, x[0], store.__file__]))

@@ -35,7 +35,7 @@ NUMBER_TYPE = re.compile(r"\b(bool_?|u?int(8|16|32|64)|float(16|32|64)|complex(6
 
 
 def kernels_of_tests() -> list[tuple]:
-    """Every kernel that the tests launch: its name, its text, the types of its arguments."""
+    """Every kernel that the tests launch: its name, its text, the types of its arguments, what it computes in."""
     import pytest
 
     from numgrad import devices
@@ -49,7 +49,7 @@ def kernels_of_tests() -> list[tuple]:
         ])
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         raise SystemExit(f"the tests of GPUs do not run: {output.getvalue()[-2000:]}")
-    found = [(kernel.name, kernel.text, kernel.arguments) for kernel in kernels.values()]
+    found = [(kernel.name, kernel.text, kernel.arguments, kernel.facts.compute.name) for kernel in kernels.values()]
     return sorted(found, key=lambda kernel: (kernel[1], str(kernel[2])))
 
 
@@ -60,30 +60,25 @@ def some_of_each_program(kernels: list[tuple]) -> list[tuple]:
     rows, over four elements at once and over any strides.  Which form stands for the others goes by turns.
     """
     programs = {kernel: program_of(kernel) for kernel in kernels}
-    narrow = {program for kernel, program in programs.items() if computed_in(kernel) in NARROW}
+    narrow = {program for kernel, program in programs.items() if kernel[3] in NARROW}
     forms: dict[tuple, list[tuple]] = {}
     for kernel, program in programs.items():
-        dtype = computed_in(kernel)
+        dtype = kernel[3]
         alike = (program, dtype) if dtype in NARROW else (program if program not in narrow else kernel[0],)
         forms.setdefault(alike, []).append(kernel)
     return [found[zlib.crc32(str(alike).encode()) % len(found)] for alike, found in forms.items()]
 
 
 def program_of(kernel: tuple) -> tuple[str, str]:
-    name, text, _ = kernel
+    name, text, *_ = kernel
     return name, "" if text.partition("\n")[0].endswith('on a GPU."""') else NUMBER_TYPE.sub("T", text)
-
-
-def computed_in(kernel: tuple) -> str:
-    """The dtype that a kernel computes in, as its title says."""
-    return re.search(r"computed in (\w+)", kernel[1])[1]
 
 
 def faults(kernel: tuple, capabilities: tuple) -> list[str]:
     """What is wrong with a kernel's code for these compute capabilities, the last one's down to machine code."""
     from numgrad_kernels.cuda import adapter
 
-    name, text, arguments = kernel
+    name, text, arguments, dtype = kernel
     found = []
     try:
         codes = adapter.compile_ptx_for(name, text, arguments, capabilities)
@@ -96,7 +91,7 @@ def faults(kernel: tuple, capabilities: tuple) -> list[str]:
             found.append(f"keeps variables in local memory on {capability}")
         if ".extern .func" in code:
             found.append(f"calls what is not in it on {capability}")
-        if computed_in(kernel) in NARROW and (match := FLOAT64.search(code)):
+        if dtype in NARROW and (match := FLOAT64.search(code)):
             found.append(f"computes in float64 on {capability}: {match[0]}")
     report = assembled(codes[-1], capabilities[-1])
     spills = re.findall(r"(\d+) bytes (stack frame|spill stores|spill loads)", report)
@@ -129,7 +124,7 @@ def main() -> None:
     processes = max((os.cpu_count() or 1) // 2, 1)  # other tests run meanwhile
     with ProcessPoolExecutor(processes, initializer=gc.disable) as pool:  # collecting would take a tenth of the time
         told = pool.map(faults, kernels, capabilities, chunksize=8)
-        for (name, text, arguments), found in zip(kernels, told, strict=True):
+        for (name, text, arguments, _), found in zip(kernels, told, strict=True):
             for fault in found:
                 print(f"{name}({', '.join(map(str, arguments))}), {text.splitlines()[0]}: {fault}")
     print(f"{len(kernels)} kernels")
