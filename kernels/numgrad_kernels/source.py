@@ -33,8 +33,8 @@ def module_text(
 ) -> str:
     """A module that defines ``kernel``, the given function, with ``T`` standing for the ``compute`` dtype.
 
-    Functions that it calls from its own package are pasted into it, so that the digest of the text covers them; those
-    that ``parts`` names are replaced by the functions given there.
+    Functions that it calls from its own package are pasted into it, so that the digest of the text covers them, and
+    may be given such functions to call; those that ``parts`` names are replaced by the functions given there.
 
     Raises:
         TypeError: the function uses a name that a kernel cannot have, or calls a function that cannot be pasted.
@@ -133,7 +133,7 @@ class _Body(ast.NodeTransformer):
         return node
 
     def _global(self, name: str) -> Any:
-        return self.module.parts.get(name, self.function.__globals__[name])
+        return self.module.parts.get(name, self.function.__globals__.get(name))
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
         raise TypeError(f"{self.function.__qualname__}: a return in a kernel or inside a loop cannot be pasted")
@@ -151,11 +151,19 @@ class _Body(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if isinstance(node.func, ast.Name) and node.func.id in self.function.__globals__:
-            called = self._global(node.func.id)
-            if isinstance(called, FunctionType) and called.__module__ not in _IMPORTED:
-                return self._paste(called, [self.visit(argument) for argument in node.args])
-        return self.generic_visit(node)
+        called = self._function(node.func)
+        if called is None:
+            return self.generic_visit(node)
+        functions = map(self._function, node.args)
+        arguments = zip(functions, node.args, strict=True)
+        return self._paste(called, [ast.Constant(own) if own else self.visit(node) for own, node in arguments])
+
+    def _function(self, node: ast.expr) -> Any:
+        """The function that a name stands for, if it is one to be pasted, or None."""
+        name = node.id if isinstance(node, ast.Name) else ""
+        given = self.variables.get(name)
+        found = given.value if isinstance(given, ast.Constant) else None if name in self.locals else self._global(name)
+        return found if isinstance(found, FunctionType) and found.__module__ not in _IMPORTED else None
 
     def _paste(self, called: FunctionType, arguments: Sequence[ast.expr]) -> ast.expr:
         """The value of a call, whose statements go before the statement in hand."""

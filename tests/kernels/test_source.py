@@ -48,11 +48,16 @@ def _fill(out, value):
         out[i] = value
 
 
+def _through(apply, value):
+    """A function that calls the one it is given."""
+    return apply(value) + apply(T(1))
+
+
 def everything(x, steps, out):
     _fill(out, _scaled(x[0]))
     total = T(1)
     out[0] = fold(total, _sum_of_first(steps, x)) + _sum_of_first(1, x)
-    out[1] = steps * total
+    out[1] = steps * total + _through(_squared, x[1])
     for i in range(_sign(x[0]) + 1):
         out[2] += _squared(x[i] + total)
         if _sign(x[i]) < 0:
