@@ -50,6 +50,7 @@ def differentiated_as(op: Planned) -> Callable[[Callable[..., Any]], Callable[..
             return [by_name.get(name) for name in op.differentiable]
 
         rule.parameters = ("grad", "needed", *names)  # type: ignore[attr-defined]
+        rule.__module__ = compose.__module__
         rule.__doc__ = f"``grad * d({op.name}) / d({', '.join(op.differentiable)})``."
         op.joint = True
         op.gradient(*op.differentiable)(rule)

@@ -80,8 +80,14 @@ def _values(shapes, domains, dtype):
 #: What an operation must be tried on.
 LAYOUTS = ("contiguous", "transposed", "stepped", "broadcast", "empty", "0-d")
 
-#: Those of memory with gaps.
-GAPS = ("transposed", "stepped")
+#: Those in which a pointwise operation is a loop over memory of any strides, not over rows.
+OVER_STRIDES = ("transposed", "stepped", "broadcast")
+
+#: Pointwise operations that are tried in every way: how kernels, gradients and tangents of the others are made of their
+#: scalar functions, and go through memory, is the work of the same text.
+REPRESENTATIVES = frozenset(
+    ["abs", "add", "addcmul_op", "choose", "div", "exp", "lt", "mul", "pow_tensor", "smooth_l1_backward", "xlogy"]
+)
 
 
 def laid_out(array, layout):
@@ -99,9 +105,9 @@ def laid_out(array, layout):
 
 
 @functools.cache
-def _gaps():
-    """For each operation the layout with gaps that it is tried in, where one is enough."""
-    return dict(zip(ops, itertools.cycle(GAPS)))
+def _turns():
+    """For each operation the layout that it is tried in besides rows, where one is enough."""
+    return dict(zip(ops, itertools.cycle(OVER_STRIDES)))
 
 
 def _repeated(shape):
@@ -127,11 +133,11 @@ class Case:
 
     @property
     def is_in_turn(self):
-        """False of a pointwise operation in one of the layouts with gaps, of which it is tried in the other.
-
-        That generated kernels go through any memory is the work of one text: the operations take turns.
-        """
-        return self.layout not in GAPS or not isinstance(self.op, Pointwise) or self.layout == _gaps()[self.op.name]
+        """False of a pointwise operation over strides, but for the first sample in one layout: they take turns."""
+        if self.layout not in OVER_STRIDES or not isinstance(self.op, Pointwise):
+            return True
+        turn = self.layout == _turns()[self.op.name] or self.op.name in REPRESENTATIVES
+        return turn and self.sample is _first_samples()[self.op.name]
 
     def leaves(self, dtype, requires_grad=False):
         """The inputs as tensors."""
@@ -232,6 +238,12 @@ class Sample:
 
 
 SAMPLES: list[Sample] = []
+
+
+@functools.cache
+def _first_samples():
+    return {sample.name: sample for sample in reversed(SAMPLES)}
+
 
 #: Layouts that operations do not have.
 WITHOUT: dict[str, tuple[str, ...]] = {}

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from ops.samples import SAMPLES
+from ops.sampling import REPRESENTATIVES
 
 import numgrad
 from numgrad._layout import layout_of
@@ -39,14 +40,11 @@ def batches(case):
     return made
 
 
-#: Pointwise operations that are tried with batches of single operands: all are broadcast alike.
-BROADCAST = {"mul", "choose", "pow_tensor", "addcmul_op", "lt"}
-
 
 def choices(case, given):
-    """Which inputs are batched: all of them, or each by itself."""
+    """Which inputs are batched: all of them, or each by itself; most pointwise operations are broadcast alike."""
     places = [place for place, batch in enumerate(given) if batch is not None]
-    if len(places) < 2 or (isinstance(case.op, Pointwise) and case.op.name not in BROADCAST):
+    if len(places) < 2 or (isinstance(case.op, Pointwise) and case.op.name not in REPRESENTATIVES):
         return [places]
     return [places, *[[place] for place in places]]
 

@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 from ops.samples import SAMPLES
+from ops.sampling import REPRESENTATIVES
 
 import numgrad
 from numgrad.autograd import forward_ad
 from numgrad.ops.elementwise import Pointwise
-
-#: Pointwise operations that are tried with operands that are broadcast: the tangents of all are, alike.
-BROADCAST = {"mul", "choose", "pow_tensor", "addcmul_op", "smooth_l1_backward", "xlogy"}
 
 
 def layouts(op):
@@ -19,7 +17,7 @@ def layouts(op):
     all elsewhere; the others take memory with gaps as they take transposed memory.
     """
     if isinstance(op, Pointwise):
-        return ("contiguous", "0-d", "broadcast") if op.name in BROADCAST else ("contiguous", "0-d")
+        return ("contiguous", "0-d", "broadcast") if op.name in REPRESENTATIVES else ("contiguous", "0-d")
     return "contiguous", "0-d", "broadcast", "transposed", "empty"
 
 

@@ -59,8 +59,8 @@ def test_a_masked_score_gets_no_gradient():
 
 
 def test_rows_of_softmax_sum_to_one():
-    x = numgrad.randn(50, 1000, generator=numgrad.Generator().manual_seed(1)) * 20
-    np.testing.assert_allclose(numgrad.softmax(x, 1).sum(1).numpy(), np.ones(50), 1e-6)
+    x = numgrad.randn(7, 1000, generator=numgrad.Generator().manual_seed(1)) * 20
+    np.testing.assert_allclose(numgrad.softmax(x, 1).sum(1).numpy(), np.ones(7), 1e-6)
 
 
 # -- cross_entropy ------------------------------------------------------------------------------------------------

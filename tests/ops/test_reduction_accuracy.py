@@ -74,7 +74,7 @@ SCANS = {
 }
 
 #: Of loops that are shared out to threads alike, those that are run on two: it takes long to compile them.
-ON_TWO_THREADS = {"sum", "logsumexp", "amax", "cumsum", "logcumsumexp"}
+ON_TWO_THREADS = {"sum", "cumsum", "logcumsumexp"}
 
 
 def numbers(name, shape):

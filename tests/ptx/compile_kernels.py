@@ -2,9 +2,9 @@
 
 ``python compile_kernels.py`` runs the tests in ``tests/on_gpu`` on a GPU that makes kernels and runs none (see
 ``numgrad/devices/cuda/dry.py``), so that most fail: what counts is what they launch, with as many threads as on a real
-GPU.  Of those that differ in types and strides alone a few are compiled (see ``some_of_each_program``), each for one of
-the compute capabilities, by turns; with ``--all`` every one for both.  One line is printed for each fault, and at last
-how many kernels there were.
+GPU.  Of those that differ in types and strides alone one is compiled (see ``one_of_each_program``), each for one of the
+compute capabilities, by turns; with ``--all`` every one for both.  One line is printed for each fault, and at last how
+many kernels there were.
 """
 
 from __future__ import annotations
@@ -53,12 +53,13 @@ def kernels_of_tests() -> list[tuple]:
     return sorted(found, key=lambda kernel: (kernel[1], str(kernel[2])))
 
 
-def some_of_each_program(kernels: list[tuple]) -> list[tuple]:
-    """Each program in float32 and in complex64, and of those with one name one in another dtype.
+def one_of_each_program(kernels: list[tuple]) -> list[tuple]:
+    """Each program once: in float32 where it is computed in that, else in complex64 or another dtype.
 
     A program is a kernel's text whatever its number types are; a pointwise one, which is generated, is the same over
     rows, over four elements at once and over any strides.  Which form stands for the others goes by turns.
     """
+<<<<<<< HEAD
     programs = {kernel: program_of(kernel) for kernel in kernels}
     narrow = {program for kernel, program in programs.items() if kernel[3] in NARROW}
     forms: dict[tuple, list[tuple]] = {}
@@ -67,6 +68,16 @@ def some_of_each_program(kernels: list[tuple]) -> list[tuple]:
         alike = (program, dtype) if dtype in NARROW else (program if program not in narrow else kernel[0],)
         forms.setdefault(alike, []).append(kernel)
     return [found[zlib.crc32(str(alike).encode()) % len(found)] for alike, found in forms.items()]
+=======
+    forms: dict[tuple, dict[str, list[tuple]]] = {}
+    for kernel in kernels:
+        forms.setdefault(program_of(kernel), {}).setdefault(computed_in(kernel), []).append(kernel)
+    chosen = []
+    for program, by_dtype in forms.items():
+        found = next((by_dtype[dtype] for dtype in (*NARROW, *by_dtype) if dtype in by_dtype))
+        chosen.append(found[zlib.crc32(str(program).encode()) % len(found)])
+    return chosen
+>>>>>>> 4c12282 (Pointwise operations take turns over strides, and few of them are tried where all go the same way: the tests wait less for compilers)
 
 
 def program_of(kernel: tuple) -> tuple[str, str]:
@@ -120,7 +131,7 @@ def assembled(code: str, capability: tuple[int, int]) -> str:
 def main() -> None:
     kernels, capabilities = kernels_of_tests(), itertools.repeat(CAPABILITIES)
     if "--all" not in sys.argv[1:]:
-        kernels, capabilities = some_of_each_program(kernels), itertools.cycle([CAPABILITIES[:1], CAPABILITIES[1:]])
+        kernels, capabilities = one_of_each_program(kernels), itertools.cycle([CAPABILITIES[:1], CAPABILITIES[1:]])
     processes = max((os.cpu_count() or 1) // 2, 1)  # other tests run meanwhile
     with ProcessPoolExecutor(processes, initializer=gc.disable) as pool:  # collecting would take a tenth of the time
         told = pool.map(faults, kernels, capabilities, chunksize=8)
