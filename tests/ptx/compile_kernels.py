@@ -59,25 +59,14 @@ def one_of_each_program(kernels: list[tuple]) -> list[tuple]:
     A program is a kernel's text whatever its number types are; a pointwise one, which is generated, is the same over
     rows, over four elements at once and over any strides.  Which form stands for the others goes by turns.
     """
-<<<<<<< HEAD
-    programs = {kernel: program_of(kernel) for kernel in kernels}
-    narrow = {program for kernel, program in programs.items() if kernel[3] in NARROW}
-    forms: dict[tuple, list[tuple]] = {}
-    for kernel, program in programs.items():
-        dtype = kernel[3]
-        alike = (program, dtype) if dtype in NARROW else (program if program not in narrow else kernel[0],)
-        forms.setdefault(alike, []).append(kernel)
-    return [found[zlib.crc32(str(alike).encode()) % len(found)] for alike, found in forms.items()]
-=======
     forms: dict[tuple, dict[str, list[tuple]]] = {}
     for kernel in kernels:
-        forms.setdefault(program_of(kernel), {}).setdefault(computed_in(kernel), []).append(kernel)
+        forms.setdefault(program_of(kernel), {}).setdefault(kernel[3], []).append(kernel)
     chosen = []
     for program, by_dtype in forms.items():
-        found = next((by_dtype[dtype] for dtype in (*NARROW, *by_dtype) if dtype in by_dtype))
+        found = next(by_dtype[dtype] for dtype in (*NARROW, *by_dtype) if dtype in by_dtype)
         chosen.append(found[zlib.crc32(str(program).encode()) % len(found)])
     return chosen
->>>>>>> 4c12282 (Pointwise operations take turns over strides, and few of them are tried where all go the same way: the tests wait less for compilers)
 
 
 def program_of(kernel: tuple) -> tuple[str, str]:
