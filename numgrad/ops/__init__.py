@@ -56,6 +56,7 @@ from .reductions import (
     sorting,
     statistics,
     sums,
+    ties,
 )
 from .shapes import (
     diagonals,

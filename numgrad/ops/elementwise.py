@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from .. import devices
@@ -58,18 +59,26 @@ __all__ = ["Pointwise", "pointwise"]
 class Pointwise(Op):
     """A pointwise entry of the table.
 
-    Attributes:
-        statics: the keyword-only parameters and their defaults.
-        result: "same" (computed in the promoted dtype), "float" (in a floating-point one), "bool" (a comparison).
-        real: whether the result of complex numbers is real.
+    Args:
+        function: of scalars.
+        node: name of the node class.
+        result: "same" to compute in the promoted dtype, "float" in a floating-point one, "bool" for a comparison.
+        real: whether the result of complex numbers is real, of the dtype of their parts.
         dtypes: the kinds of dtype that it is defined for: "b" bool, "i" integers, "f" floating point, "c" complex.
-        baked: for a static number, the values that get a kernel of their own.
+        nondifferentiable: operands that have no gradient.
+        conditions: operands that are read as they are and take no part in type promotion.
+        baked: for a static number, the values that get a kernel of their own, with the value written into it.
         refused: dtypes that the operation is not defined for, and the message that says so; one with "not implemented"
             is raised as NotImplementedError, as PyTorch has it, any other as RuntimeError.
         refused_operands: the same for dtypes that no operand may have, whatever the operation is computed in.
-        check_integers: called with the operands before a computation in integers, to refuse some values.
+        check_integers: called with the operands before a computation in integers; raises if a value will not do.
+        numbers: for an operand, the name of the node class where it is a number, if that is another.
+        complex: the operation that does it for complex numbers, where they have formulas of their own.
+
+    Attributes:
+        statics: the keyword-only parameters and their defaults.
         numbers: for an operand, the class of the nodes where it is a number.
-        complex_entry: the entry that does it for complex numbers, where they have formulas of their own.
+        complex_entry: the entry that does it for complex numbers.
     """
 
     node_base = PointwiseNode
@@ -78,17 +87,18 @@ class Pointwise(Op):
         self,
         function: Callable[..., Any],
         node: str,
-        fixed: Sequence[str],
-        result: str,
-        real: bool,
-        dtypes: str,
-        conditions: Sequence[str],
-        baked: Mapping[str, frozenset[float]],
-        refused: Mapping[dtype, str],
-        refused_operands: Mapping[dtype, str],
-        check_integers: Callable[[Sequence[Any]], None] | None,
-        numbers: Mapping[str, str],
-        complex_entry: Pointwise | None,
+        *,
+        result: str = "same",
+        real: bool = False,
+        dtypes: str = "bif",
+        nondifferentiable: Sequence[str] = (),
+        conditions: Sequence[str] = (),
+        baked: Mapping[str, frozenset[float]] = MappingProxyType({}),
+        refused: Mapping[dtype, str] = MappingProxyType({}),
+        refused_operands: Mapping[dtype, str] = MappingProxyType({}),
+        check_integers: Callable[[Sequence[Any]], None] | None = None,
+        numbers: Mapping[str, str] = MappingProxyType({}),
+        complex: Any = None,
     ):
         signature = inspect.signature(function).parameters.values()
         operands = [p.name for p in signature if p.kind is p.POSITIONAL_OR_KEYWORD]
@@ -97,16 +107,14 @@ class Pointwise(Op):
         self.real = real
         self.dtypes = dtypes
         self.conditions = frozenset(conditions)
-        self.baked = dict(baked)
-        self.refused = dict(refused)
-        self.refused_operands = dict(refused_operands)
+        self.baked, self.refused, self.refused_operands = baked, refused, refused_operands
         self.check_integers = check_integers
-        self.complex_entry = complex_entry
+        self.complex_entry: Pointwise | None = None if complex is None else complex.op
         self.types: dict[Any, tuple[dtype, dtype]] = {}
         default_dtype_changed.append(self.types.clear)
         self.programs: dict[Any, devices.Program] = {}
         self.rules_of: dict[Any, Rules] = {}
-        super().__init__(function, node, operands, operands if result == "bool" else fixed)
+        super().__init__(function, node, operands, operands if result == "bool" else nondifferentiable)
         self.numbers = {operands.index(i): self.make_node_class(node, i) for i, node in numbers.items()}
         #: For each edge of a node the position of the operand that it belongs to; None for one without a gradient.
         self.edge_positions = tuple([
@@ -371,51 +379,23 @@ def _checked(check: Callable[[Sequence[Any]], None], launch: Callable[..., Any])
 
 
 def pointwise(
-    node: str,
-    *,
-    result: str = "same",
-    real: bool = False,
-    dtypes: str = "bif",
-    nondifferentiable: Sequence[str] = (),
-    conditions: Sequence[str] = (),
-    baked: Mapping[str, frozenset[float]] | None = None,
-    refused: Mapping[dtype, str] | None = None,
-    refused_operands: Mapping[dtype, str] | None = None,
-    check_integers: Callable[[Sequence[Any]], None] | None = None,
-    numbers: Mapping[str, str] | None = None,
-    complex: Any = None,
-    inplace: bool | None = None,
-    export: bool = True,
-    entered: bool = True,
+    node: str, *, inplace: bool | None = None, export: bool = True, entered: bool = True, **declared: Any
 ) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a function of scalars to make it an operation on tensors.
 
     Args:
         node: name of the node class.
-        result: "same" to compute in the promoted dtype, "float" in a floating-point one, "bool" for a comparison.
-        real: whether the result of complex numbers is real, of the dtype of their parts.
-        dtypes: the kinds of dtype that it is defined for: "b" bool, "i" integers, "f" floating point, "c" complex.
-        nondifferentiable: operands that have no gradient.
-        conditions: operands that are read as they are and take no part in type promotion.
-        baked: for a static number, the values that get a kernel of their own, with the value written into it.
-        refused: dtypes that the operation is not defined for, and what to say.
-        refused_operands: dtypes that no operand may have, and what to say.
-        check_integers: called with the operands before a computation in integers; raises if a value will not do.
-        numbers: for an operand, the name of the node class where it is a number, if that is another.
-        complex: the operation that does it for complex numbers, where they have formulas of their own.
         inplace: whether there is an in-place method, too; by default unless the result is bool.
         export: whether ``numgrad`` exports the function and Tensor has the method.
         entered: whether the operation is one of the table, and not a user's own.
+        declared: see ``Pointwise``.
 
     The result is the public function.  It has ``gradient``, to declare rules with, ``op``, the table's entry, and
     ``scalar_function``, the text of which goes into kernels of other operations that call it.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
-        op = Pointwise(
-            function, node, nondifferentiable, result, real, dtypes, conditions, baked or {}, refused or {},
-            refused_operands or {}, check_integers, numbers or {}, None if complex is None else complex.op,
-        )
+        op = Pointwise(function, node, **declared)
         if entered:
             enter(op)
         call: Any = function_of(op)
@@ -425,7 +405,7 @@ def pointwise(
         call.scalar_function = function
         if export:
             export_as(op.name, call)
-        if inplace or (inplace is None and result != "bool"):
+        if inplace or (inplace is None and op.result != "bool"):
             call.inplace = in_place(op)
             if export:
                 attach(op.name + "_", call.inplace)

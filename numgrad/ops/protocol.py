@@ -12,8 +12,9 @@ from .._tensor import Tensor, strided
 from ..autograd.grad_mode import LEVELS, state
 from ..autograd.inference_tensors import is_inference
 from ..autograd.operations import operations
-from . import copying, overwriting
+from . import copying, forward, overwriting
 from .batches import Batched, below, beneath, expanded, is_batched, lifted, mapped, physical_of, put_above, zeros_beside
+from .batching import calls
 from .entries import Entries
 from .new import filled_of
 from .overwriting import write_out
@@ -102,30 +103,6 @@ def _for_each(function: Any, batches: tuple[Tensor, ...], count: int) -> list[Te
     return found
 
 
-def _with_tangents(call: Any, level: Any) -> Any:
-    from .forward import perform  # which few programs need
-
-    return perform(call, level)
-
-
-def _with_batches(call: Any, level: Any) -> Any:
-    from .batching.calls import perform  # which few programs need
-
-    return perform(call, level)
-
-
-def _laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
-    from .forward import laid_out_as  # which few programs need
-
-    return laid_out_as(tensor, tangent)
-
-
-def _give_tangent(tensor: Tensor, level: Any, tangent: Tensor) -> None:
-    from .forward import write_tangent  # which few programs need
-
-    write_tangent(tensor, level, tangent)
-
-
 def _elements(tensor: Tensor) -> np.ndarray:
     return physical_of(tensor)._host_array()
 
@@ -138,11 +115,11 @@ operations.copy = copying.contiguous_op
 operations.elements = _elements
 operations.fit = _fit
 operations.for_each = _for_each
-operations.give_tangent = _give_tangent
+operations.give_tangent = forward.write_tangent
 operations.gpu_count = devices.gpu_count
 operations.kernel_listeners = devices.kernel_listeners
 operations.kept_copy = copying.kept_copy
-operations.laid_out_as = _laid_out_as
+operations.laid_out_as = forward.laid_out_as
 operations.listen = devices.launches.listen
 operations.ones = _ones
 operations.overwrite = _overwrite
@@ -153,7 +130,7 @@ operations.room = _room
 operations.stack = stack
 operations.transformed = transformed
 operations.unlisten = devices.launches.unlisten
-operations.with_batches = _with_batches
-operations.with_tangents = _with_tangents
+operations.with_batches = calls.perform
+operations.with_tangents = forward.perform
 operations.write_out = write_out
 operations.zeros = _zeros

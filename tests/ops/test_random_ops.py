@@ -70,6 +70,15 @@ def test_exponential_multinomial_and_complex():
     close(numgrad.randn(2, dtype=numgrad.complex64), [0.56800199 + 0.12362587j, 0.06291702 - 0.43396416j])
 
 
+def test_complex_normals_are_rounded_once_and_drawn_as_real_ones_are():
+    manual_seed(3)
+    found = numgrad.randn(2, dtype=numgrad.complex64)
+    assert found.tolist() == [0.5680019855499268 + 0.12362587451934814j, 0.06291701644659042 - 0.43396416306495667j]
+    manual_seed(3)  # in the order of memory, by pairs, where a tensor is not contiguous
+    found = numgrad.randn_like(empty(10, 2, dtype=numgrad.complex64).t())
+    assert found[0, 1].item() == 0.032655924558639526 - 0.9675053358078003j
+
+
 def test_the_state_is_pytorchs():
     manual_seed(5)
     numgrad.randn(3)

@@ -37,7 +37,7 @@ from ..table import attach, check_tensors, public
 
 __all__ = [
     "SMALL", "as_size", "chosen_type", "empty", "empty_like", "eye", "finished", "full", "full_like", "laid_out_as",
-    "number_tensor", "ones", "ones_like", "rand", "randn", "scalar_tensor", "zeros", "zeros_like",
+    "number_tensor", "ones", "ones_like", "rand", "randn", "row_drawn", "scalar_tensor", "zeros", "zeros_like",
 ]
 
 
@@ -229,6 +229,16 @@ def _diagonal(matrix: Layout) -> tuple[Layout, Callable[..., None]]:
 SMALL = 1 << 16
 
 
+def row_drawn(draw: Callable[..., Any], layout: Layout, *arguments: float, **out: Any) -> Any:
+    """As many numbers of its dtype as a tensor has; of complex ones the real and imaginary parts in turn."""
+    kind = layout.type.dtype
+    if not kind.is_complex:
+        return draw(layout.size, kind.numpy, *arguments, **out)
+    real = real_of(kind).numpy
+    own = {name: row.view(real) for name, row in out.items()}
+    return draw(2 * layout.size, real, *arguments, **own).view(kind.numpy)
+
+
 def _random(
     draw: str, layout: Layout, generator: random.Generator | None, requires_grad: bool, pinned: bool = False
 ) -> Tensor:
@@ -238,18 +248,9 @@ def _random(
     source = random.given_or_default(generator, type.device)
     if layout.size < SMALL and not type.dtype.is_complex:
         return finished(tensor_of(layout, getattr(source, draw)(layout.size, type.numpy)), requires_grad, pinned)
+    spread = () if draw == "uniform" or not type.dtype.is_complex else (0.0, 1 / math.sqrt(2))
     with devices.shape_told(size, type):
-        if not type.dtype.is_complex:
-            row = getattr(source, draw)(layout.size, type.numpy)
-        elif draw == "uniform":  # the real and imaginary parts in turn
-            row = source.uniform(2 * layout.size, real_of(type.dtype).numpy).view(type.numpy)
-        else:  # each has half the variance
-            parts, kind = 2 * layout.size, real_of(type.dtype).numpy
-            if type.device is CPU:
-                row = source.normal(parts, kind) * kind.type(math.sqrt(0.5))
-            else:
-                row = source.normal(parts, kind, 0.0, math.sqrt(0.5))
-            row = row.view(type.numpy)
+        row = row_drawn(getattr(source, draw), layout, *spread)
     return finished(tensor_of(layout, row), requires_grad, pinned)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from ... import devices, random
 from ..._layout import broadcast_shapes, layout_of, numel, output_strides
 from ..._tensor import Tensor, fresh, strided, tensor_of
-from ..._types import CPU, bool_, dtype, float32, float64, int64, real_of, tensor_type, to_device, to_dtype
+from ..._types import CPU, bool_, dtype, float32, float64, int64, tensor_type, to_device, to_dtype
 from ...autograd.grad_mode import GRAD, ORDINARY, no_grad, state
 from ...autograd.node import Node, edge_of
 from ...autograd.operations import operations
@@ -25,7 +25,7 @@ from ..pointwise.arithmetic import add, mul
 from ..reductions.extremes import min as smallest
 from ..shapes.views import expand
 from ..table import attach, public
-from .filled import SMALL, as_size, empty, finished, laid_out_as
+from .filled import SMALL, as_size, empty, finished, laid_out_as, row_drawn
 
 __all__ = ["bernoulli", "bernoulli_", "exponential_", "kept_", "normal", "randint", "randperm"]
 
@@ -108,7 +108,8 @@ def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> 
     if not low <= high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     source = random.given_or_default(generator, self._layout.type.device)
-    return _overwrite(self, lambda **out: _parts(source.uniform, self, low, high, **out), _UniformBackward0, True)
+    draw = functools.partial(row_drawn, source.uniform, self._layout, low, high)
+    return _overwrite(self, draw, _UniformBackward0, True)
 
 
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
@@ -124,19 +125,10 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     source = random.given_or_default(generator, self._layout.type.device)
     in_row = self._flat is not None
-    draw = source.normal if in_row else source.normal_pairs
     width = float(std) / math.sqrt(2) if self.is_complex() else float(std)
-    return _overwrite(self, lambda **out: _parts(draw, self, float(mean), width, **out), _NormalBackward0, in_row)
-
-
-def _parts(draw: Callable[..., Any], tensor: Tensor, *arguments: float, **out: Any) -> Any:
-    """As many numbers of the tensor's dtype as it has; of complex ones the real and imaginary parts in turn."""
-    kind = tensor._layout.type.dtype
-    if not kind.is_complex:
-        return draw(tensor._layout.size, kind.numpy, *arguments, **out)
-    real = real_of(kind).numpy
-    own = {name: row.view(real) for name, row in out.items()}
-    return draw(2 * tensor._layout.size, real, *arguments, **own).view(kind.numpy)
+    normal = source.normal if in_row else source.normal_pairs
+    draw = functools.partial(row_drawn, normal, self._layout, float(mean), width)
+    return _overwrite(self, draw, _NormalBackward0, in_row)
 
 
 #: The largest integers that a floating-point dtype counts up to without gaps.

@@ -157,11 +157,6 @@ def _combined(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     return add(times(input, beta), product) if beta != 0 else product
 
 
-@addmm_op.gradient("input")
-def _(grad, beta):
-    return times(grad, conj(beta))
-
-
 @addmm_op.gradient("mat1")
 def _(grad, mat2, alpha, mat1_layout):
     """``alpha * grad @ t(conj(mat2))``."""
@@ -229,11 +224,6 @@ def _(input, mat, vec, beta, alpha):
     return _combined(input, mv_op(mat, vec), beta, alpha)
 
 
-@addmv_op.gradient("input")
-def _(grad, beta):
-    return times(grad, conj(beta))
-
-
 @addmv_op.gradient("mat")
 def _(grad, vec, alpha):
     return times(outer_product(grad, conj(vec)), conj(alpha))
@@ -275,11 +265,6 @@ def addr_op(input: Layout, vec1: Layout, vec2: Layout, beta: Any, alpha: Any) ->
 @addr_op.decomposed
 def _(input, vec1, vec2, beta, alpha):
     return _combined(input, mul(unsqueeze_op(vec1, 1), vec2), beta, alpha)
-
-
-@addr_op.gradient("input")
-def _(grad, beta):
-    return times(grad, conj(beta))
 
 
 @addr_op.gradient("vec1")
@@ -364,6 +349,9 @@ def _(input, batch1, batch2, beta, alpha):
     return _combined(input, sum_dims(bmm_op(batch1, batch2), (0,), False), beta, alpha)
 
 
+@addmm_op.gradient("input")
+@addmv_op.gradient("input")
+@addr_op.gradient("input")
 @baddbmm_op.gradient("input")
 @addbmm_op.gradient("input")
 def _(grad, beta):

@@ -8,13 +8,10 @@ from typing import Any
 from ..._layout import Layout, all_dims, layout_of, normal_dims
 from ..._types import bool_, int64, tensor_type
 from ..batches import physical
-from ..copying import convert
 from ..lookup import lookup
 from ..operands import not_implemented
 from ..planned import planned
-from ..pointwise.arithmetic import div, mul
-from ..pointwise.comparison import eq, isnan, maximum, minimum, where
-from ..shapes.views import expand
+from ..pointwise.comparison import maximum, minimum
 from .axes import (
     Prepared,
     axis_launcher,
@@ -24,14 +21,13 @@ from .axes import (
     picked,
     picked_gradient,
     reduced_shape,
-    restored,
     return_type,
 )
-from .sums import folded, sum_all, sum_dims
+from .sums import folded
+from .ties import shared_evenly, shared_evenly_over
 
 __all__ = [
     "amax", "amin", "aminmax", "argmax", "argmin", "max", "max_dim", "min", "refuse_complex_order",
-    "shared_evenly", "shared_evenly_over",
 ]
 
 
@@ -43,18 +39,6 @@ def refuse_complex_order(input: Layout, kernel: str) -> None:
     """
     if input.type.dtype.is_complex:
         raise not_implemented(kernel, input)
-
-
-def shared_evenly(grad, input, out):
-    """The gradient of one element picked from all, shared among those that equal it; a NaN equals a NaN."""
-    mask = where(expand(isnan(out), input._layout.shape), isnan(input), eq(input, out))
-    return where(mask, div(grad, sum_all(convert(mask, input.dtype))), 0)
-
-
-def shared_evenly_over(grad, input, out, dims, keepdim):
-    """The gradient shared among the elements that equal the one picked; where none does, it was a NaN, it is NaN."""
-    mask = convert(eq(input, restored(out, dims, keepdim)), input.dtype)
-    return mul(mask, div(restored(grad, dims, keepdim), sum_dims(mask, dims, True)))
 
 
 # -- along one dimension, with indices --------------------------------------------------------------------------

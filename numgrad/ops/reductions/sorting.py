@@ -26,7 +26,8 @@ from .axes import (
     return_type,
     rows_of_examples,
 )
-from .extremes import refuse_complex_order, shared_evenly
+from .extremes import refuse_complex_order
+from .ties import shared_evenly
 
 __all__ = ["median", "msort", "nanmedian", "sort"]
 
