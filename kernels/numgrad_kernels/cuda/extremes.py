@@ -12,7 +12,7 @@ from ..cpu.reductions import fold
 from ..facts import Out
 from .adapter import cuda
 from .language import quotient, rest
-from .lines import PACKED, position, wait
+from .lines import PACKED, fold_pairs, position
 from .reductions import read4
 
 #: Placeholder: the dtype of the elements.
@@ -47,6 +47,14 @@ def _better(best, index, value, found, where, at):
     if _beats(best, value):
         best = value
         index = index_of(found, where, at)
+    return best, index
+
+
+def _first_of(best, index, value, other):
+    """The best of two elements and its index; of equal ones the first."""
+    if _beats(best, value) | (_ties(best, value) & (other < index)):
+        best = value
+        index = other
     return best, index
 
 
@@ -85,21 +93,7 @@ def extreme_axis(x, found, columns, length, inner, shift, depth, pieces, stretch
         if at + turn * gap <= last:
             here = base + (at + turn * gap) * between
             best, index = _better(best, index, x[here], found, here, at + turn * gap)
-    own = np.uint64(thread)
-    bests[own] = best
-    places[own] = index
-    half = depth >> 1
-    while half:
-        wait(depth * apart)
-        if level < half:
-            other = np.uint64(thread + half * apart)
-            value = bests[other]
-            if _beats(best, value) | (_ties(best, value) & (places[other] < index)):
-                best = value
-                index = places[other]
-                bests[own] = best
-                places[own] = index
-        half >>= 1
+    best, index = fold_pairs(_first_of, bests, places, thread, level, depth, apart, best, index)
     if level == 0 and place < columns:
         out[place * pieces + piece] = best
         indices[place * pieces + piece] = index

@@ -37,45 +37,67 @@ def wait(reach):
         cuda.syncwarp()
 
 
-def line_total(part, thread, level, depth, apart, value):
-    """The sum of the values of a line's threads."""
-    total = value
+def fold_line(combine, part, thread, level, depth, apart, value):
+    """What the values of a line's threads are combined to, two by two, for the first of them."""
+    own = np.uint64(thread)
+    part[own] = value
+    half = depth >> 1
+    while half:
+        wait(depth * apart)
+        if level < half:
+            value = combine(value, part[np.uint64(thread + half * apart)])
+            part[own] = value
+        half >>= 1
+    return value
+
+
+def fold_pairs(combine, firsts, seconds, thread, level, depth, apart, first, second):
+    """The same of pairs: ``combine`` takes two numbers and two more, and gives two."""
+    own = np.uint64(thread)
+    firsts[own], seconds[own] = first, second
+    half = depth >> 1
+    while half:
+        wait(depth * apart)
+        if level < half:
+            other = np.uint64(thread + half * apart)
+            first, second = combine(first, second, firsts[other], seconds[other])
+            firsts[own], seconds[own] = first, second
+        half >>= 1
+    return first, second
+
+
+def pair_of_line(combine, firsts, seconds, thread, level, depth, apart, first, second):
+    """The same, for all threads of the line."""
     if depth > 1:
-        own = np.uint64(thread)
-        part[own] = value
-        half = depth >> 1
-        while half:
-            wait(depth * apart)
-            if level < half:
-                part[own] += part[np.uint64(thread + half * apart)]
-            half >>= 1
+        fold_pairs(combine, firsts, seconds, thread, level, depth, apart, first, second)
         wait(depth * apart)
-        total = part[np.uint64(thread - level * apart)]
+        origin = np.uint64(thread - level * apart)
+        first, second = firsts[origin], seconds[origin]
         wait(depth * apart)
-    return total
+    return first, second
+
+
+def line_total(part, thread, level, depth, apart, value):
+    """The sum of the values of a line's threads, for all of them."""
+    if depth > 1:
+        fold_line(_sum, part, thread, level, depth, apart, value)
+        wait(depth * apart)
+        value = part[np.uint64(thread - level * apart)]
+        wait(depth * apart)
+    return value
 
 
 def line_totals(parts, others, thread, level, depth, apart, value, other):
-    """The sums of the values and of the other values of a line's threads."""
-    total = value
-    rest = other
-    if depth > 1:
-        own = np.uint64(thread)
-        parts[own] = value
-        others[own] = other
-        half = depth >> 1
-        while half:
-            wait(depth * apart)
-            if level < half:
-                place = np.uint64(thread + half * apart)
-                parts[own] += parts[place]
-                others[own] += others[place]
-            half >>= 1
-        wait(depth * apart)
-        total = parts[np.uint64(thread - level * apart)]
-        rest = others[np.uint64(thread - level * apart)]
-        wait(depth * apart)
-    return total, rest
+    """The sums of the values and of the other values of a line's threads, for all of them."""
+    return pair_of_line(_sums, parts, others, thread, level, depth, apart, value, other)
+
+
+def _sum(one, other):
+    return one + other
+
+
+def _sums(one, two, three, four):
+    return one + three, two + four
 
 
 def read4(x, place, step, last):

@@ -18,7 +18,7 @@ from ..facts import Out
 from ..scalar import divide, isinf, log, pow, sqrt, where
 from .adapter import cuda
 from .language import load4, quotient, rest
-from .lines import PACKED, position, wait
+from .lines import PACKED, fold_line, position
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -145,15 +145,6 @@ def fold_axis(x, columns, length, inner, shift, depth, pieces, stretch, paramete
             two = fold(two, term(x[base + at * between + step], parameter))
         if at + 2 * gap < end:
             three = fold(three, term(x[base + at * between + 2 * step], parameter))
-    own = np.uint64(thread)
-    total = fold(fold(one, two), fold(three, four))
-    half = depth >> 1
-    part[own] = total
-    while half:
-        wait(depth * apart)
-        if level < half:
-            total = fold(total, part[np.uint64(thread + half * apart)])
-            part[own] = total
-        half >>= 1
+    total = fold_line(fold, part, thread, level, depth, apart, fold(fold(one, two), fold(three, four)))
     if level == 0 and place < columns:
         out[place * pieces + piece] = finish(total, parameter, T(divisor))

@@ -7,6 +7,7 @@ import numpy as np
 from ..facts import InOut, Out
 from .adapter import cuda
 from .language import atomic_add
+from .lines import line_total
 
 #: Placeholder: the dtype in which elements are compared and added.
 T = np.float32
@@ -115,14 +116,6 @@ def add_weights_in_order(sorted_numbers, places, weights, size, sums: Out):
     total = T(0)
     for place in range(low + thread, high, THREADS):
         total += weights[places[place]]
-    part[np.uint64(thread)] = total
-    cuda.syncthreads()
-    half = THREADS // 2
-    while half:
-        if thread < half:
-            total += part[np.uint64(thread + half)]
-            part[np.uint64(thread)] = total
-        cuda.syncthreads()
-        half //= 2
+    total = line_total(part, thread, thread, THREADS, 1, total)
     if thread == 0:
         sums[number] = total

@@ -13,7 +13,7 @@ from ..cpu.softmax import gradient, summed
 from ..facts import Out
 from ..scalar import exp, log
 from .adapter import cuda
-from .lines import PACKED, line_total, position, read4, up_to, wait, write4
+from .lines import PACKED, line_total, pair_of_line, position, read4, up_to, write4
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -51,6 +51,13 @@ def _finite(top):
     return T(0) if top == T(-np.inf) else top
 
 
+def _joined(top, total, other, more):
+    """The largest element of two sets, and the sum of their exponentials once that is taken off."""
+    highest = _larger(other, top)
+    zero = _finite(highest)
+    return highest, total * exp(top - zero) + more * exp(other - zero)
+
+
 def softmax_lines(x, lines, length, inner, columns, depth, shift, along, floor, out: Out):
     """``exp(x)`` divided by its sum, or what else ``share`` says, for each line.
 
@@ -80,23 +87,7 @@ def softmax_lines(x, lines, length, inner, columns, depth, shift, along, floor, 
         total = total * exp(top - zero) + four
         top = highest
         place += stride
-    if depth > 1:
-        own = np.uint64(thread)
-        tops[own] = top
-        sums[own] = total
-        half = depth >> 1
-        while half:
-            wait(depth * apart)
-            if level < half:
-                other = np.uint64(thread + half * apart)
-                highest = _larger(tops[other], tops[own])
-                zero = _finite(highest)
-                sums[own] = sums[own] * exp(tops[own] - zero) + sums[other] * exp(tops[other] - zero)
-                tops[own] = highest
-            half >>= 1
-        wait(depth * apart)
-        top = tops[np.uint64(thread - level * apart)]
-        total = sums[np.uint64(thread - level * apart)]
+    top, total = pair_of_line(_joined, tops, sums, thread, level, depth, apart, top, total)
     top = T(floor) if top == T(-np.inf) else top
     scale = factor(total)
     if line < lines:
