@@ -14,7 +14,7 @@ from numba import prange
 from ..facts import Out
 from ..local import local_array
 from ..scalar import exp, log
-from .stretches import LEAF, lanes_total, largest, products, short_total, total
+from .stretches import largest, long_total, products, short_total, total
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -23,36 +23,20 @@ T = np.float32
 COLUMNS = 128
 
 
+def _exponential(x, top, out, none, place):
+    """``exp(x - top)``, which is kept in ``out``."""
+    value = exp(x[place] - top)
+    out[place] = value
+    return value
+
+
 def _exponentials(x, top, start, length, out):
     """The sum of ``exp(x - top)`` over a stretch; that of ``out`` becomes what is summed."""
-    result = T(0)
     if length < 64:
         for j in range(length):
             out[start + np.uint64(j)] = exp(x[start + np.uint64(j)] - top)
-        result = short_total(out, start, length)
-    else:
-        lanes = local_array(64, T)
-        for j in range(64):
-            lanes[j] = T(0)
-        for i in range(0, length - 63, 64):
-            place = start + np.uint64(i)
-            for j in range(64):
-                value = exp(x[place + np.uint64(j)] - top)
-                out[place + np.uint64(j)] = value
-                lanes[j] += value
-            if i % LEAF == LEAF - 64:
-                result += lanes_total(lanes)
-                for j in range(64):
-                    lanes[j] = T(0)
-        counted = 64 - length % 64  # of the last 64 elements
-        if counted < 64:
-            place = start + np.uint64(length - 64)
-            for j in range(64):
-                value = exp(x[place + np.uint64(j)] - top)
-                out[place + np.uint64(j)] = value
-                lanes[j] += value if j >= counted else T(0)
-        result += lanes_total(lanes)
-    return result
+        return short_total(out, start, length)
+    return long_total(_exponential, x, top, out, T(0), start, length)
 
 
 def softmax_rows(x, length, floor, out: Out):

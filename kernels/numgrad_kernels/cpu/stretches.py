@@ -70,58 +70,49 @@ def short_total(x, start, length):
     return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3])
 
 
+def long_total(term, x, a, y, b, start, length):
+    """The sum of ``term(x, a, y, b, place)`` over the places of a stretch of 64 or more."""
+    result = T(0)
+    lanes = local_array(64, T)
+    for j in range(64):
+        lanes[j] = T(0)
+    for i in range(0, length - 63, 64):
+        place = start + np.uint64(i)
+        for j in range(64):
+            lanes[j] += term(x, a, y, b, place + np.uint64(j))
+        if i % LEAF == LEAF - 64:
+            result += lanes_total(lanes)
+            for j in range(64):
+                lanes[j] = T(0)
+    counted = 64 - length % 64  # of the last 64 elements
+    if counted < 64:
+        place = start + np.uint64(length - 64)
+        for j in range(64):
+            value = term(x, a, y, b, place + np.uint64(j))
+            lanes[j] += value if j >= counted else T(0)
+    return result + lanes_total(lanes)
+
+
+def _element(x, a, y, b, place):
+    return x[place]
+
+
+def _product(x, a, y, b, place):
+    return (x[place] - a) * (y[place] - b)
+
+
 def total(x, start, length):
     """The sum of a stretch."""
-    result = T(0)
     if length < 64:
-        result = short_total(x, start, length)
-    else:
-        lanes = local_array(64, T)
-        for j in range(64):
-            lanes[j] = T(0)
-        for i in range(0, length - 63, 64):
-            place = start + np.uint64(i)
-            for j in range(64):
-                lanes[j] += x[place + np.uint64(j)]
-            if i % LEAF == LEAF - 64:
-                result += lanes_total(lanes)
-                for j in range(64):
-                    lanes[j] = T(0)
-        counted = 64 - length % 64  # of the last 64 elements
-        if counted < 64:
-            place = start + np.uint64(length - 64)
-            for j in range(64):
-                value = x[place + np.uint64(j)]
-                lanes[j] += value if j >= counted else T(0)
-        result += lanes_total(lanes)
-    return result
+        return short_total(x, start, length)
+    return long_total(_element, x, T(0), x, T(0), start, length)
 
 
 def products(x, a, y, b, start, length):
     """The sum of ``(x - a) * (y - b)`` over two stretches."""
-    result = T(0)
     if length < 64:
         terms = local_array(64, T)
         for j in range(length):
-            terms[j] = (x[start + np.uint64(j)] - a) * (y[start + np.uint64(j)] - b)
-        result = short_total(terms, np.uint64(0), length)
-    else:
-        lanes = local_array(64, T)
-        for j in range(64):
-            lanes[j] = T(0)
-        for i in range(0, length - 63, 64):
-            place = start + np.uint64(i)
-            for j in range(64):
-                lanes[j] += (x[place + np.uint64(j)] - a) * (y[place + np.uint64(j)] - b)
-            if i % LEAF == LEAF - 64:
-                result += lanes_total(lanes)
-                for j in range(64):
-                    lanes[j] = T(0)
-        counted = 64 - length % 64
-        if counted < 64:
-            place = start + np.uint64(length - 64)
-            for j in range(64):
-                value = (x[place + np.uint64(j)] - a) * (y[place + np.uint64(j)] - b)
-                lanes[j] += value if j >= counted else T(0)
-        result += lanes_total(lanes)
-    return result
+            terms[j] = _product(x, a, y, b, start + np.uint64(j))
+        return short_total(terms, np.uint64(0), length)
+    return long_total(_product, x, a, y, b, start, length)
