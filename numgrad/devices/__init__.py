@@ -20,7 +20,6 @@ from .cpu.indexing import check_sizes as check_sizes
 from .cpu.indexing import check_values as check_values
 from .cpu.launching import filler as filler
 from .cpu.pointwise import NUMBERS as NUMBERS
-from .cpu.pointwise import number_type as number_type
 from .cpu.pointwise import row_adder as row_adder
 from .cpu.products import blas_name as blas_name
 from .cuda_text import cuda_text as cuda_text
@@ -34,12 +33,10 @@ from .gpus import gpu_ptx as gpu_ptx
 from .host_functions import *  # noqa: F403
 from .memory import check_countable as check_countable
 from .memory import from_numpy as from_numpy
-from .memory import out_of_memory as out_of_memory
 from .memory import reports_memory as reports_memory
 from .memory import shape_told as shape_told
 from .moving import is_pinned as is_pinned
 from .moving import moved as moved
 from .moving import overwrite as overwrite
 from .moving import pinned as pinned
-from .optimizers import UpdateTable as UpdateTable
 from .rows import DeviceRow as DeviceRow

@@ -19,9 +19,15 @@ def check(cuda, left, right, turned=(False, False), bias=None):
     launch = cpu.product_launcher(left._layout, right._layout, turned)
     expected = launch(left, right) if bias is None else launch(left, right, bias._flat)
     there = [on_gpu(operand) for operand in (left, right)]
-    result = cuda.matrix_product(*there, turned, None if bias is None else bias.to("cuda")._flat)
+    launch = cuda.product_launcher(there[0]._layout, there[1]._layout, turned)
+    result = launch(*there, None if bias is None else bias.to("cuda")._flat)
     assert result.dtype == expected.dtype
     np.testing.assert_array_equal(result.host(), expected)
+
+
+def vector_product(backend, left, right):
+    """The product of a vector, or a matrix, and a vector, as a row."""
+    return backend.vector_product_launcher(left._layout, right._layout)(left, right)
 
 
 def on_gpu(view):

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from on_gpu.product_cases import check, on_gpu, tensor
+from on_gpu.product_cases import check, on_gpu, tensor, vector_product
 
 import numgrad as torch
 from numgrad.devices import cpu, launches
@@ -181,17 +181,17 @@ def test_copies(cuda, library):
 
 def test_vectors(cuda, library):
     matrix, vector = tensor((9, 7), "complex64"), tensor((9, 3), "complex64", seed=1)[:, 1]
-    for left, right, shape in (
-        (matrix, vector[:7], (9,)),
-        (matrix.t(), vector, (7,)),
-        (matrix[:, ::2], vector[:4], (9,)),
-        (vector, matrix[:, 0], ()),
-        (vector, matrix[0, 0].expand(9), ()),  # a step of 0, which BLAS does not take
-        (matrix[0, 0].expand(9), vector, ()),
-        (matrix[:, :0], vector[:0], (9,)),
+    for left, right in (
+        (matrix, vector[:7]),
+        (matrix.t(), vector),
+        (matrix[:, ::2], vector[:4]),
+        (vector, matrix[:, 0]),
+        (vector, matrix[0, 0].expand(9)),  # a step of 0, which BLAS does not take
+        (matrix[0, 0].expand(9), vector),
+        (matrix[:, :0], vector[:0]),
     ):
-        result = cuda.product(on_gpu(left), on_gpu(right), shape)
-        expected = cpu.vector_product_launcher(left._layout, right._layout)(left, right)
+        result = vector_product(cuda, on_gpu(left), on_gpu(right))
+        expected = vector_product(cpu, left, right)
         np.testing.assert_array_equal(result.host(), expected)
     if isinstance(library, StandIn):
         assert library.calls == [
@@ -215,7 +215,7 @@ def test_handles(cuda, stand_in, monkeypatch):
     def multiply(*addresses):
         for address in addresses:
             monkeypatch.setattr(cuda.products, "stream", lambda device, a=address: handle(a, device))
-            cuda.matrix_product(left, right)
+            cuda.product_launcher(left._layout, right._layout)(left, right)
 
     multiply(0, 0, 7, 7, 0)
     assert stand_in.streams == [(1, 0), (1, 7), (1, 0)]

@@ -29,9 +29,7 @@ from ..compiling import compile_kernel
 from ..memory import LARGE, check_countable, empty_row, out_of_memory
 from .threads import PARALLEL_FROM, worth_threads
 
-__all__ = [
-    "NUMBERS", "number_type", "pointwise_kernels", "pointwise_launcher", "row_adder", "run_pointwise",
-]
+__all__ = ["NUMBERS", "pointwise_kernels", "pointwise_launcher", "row_adder"]
 
 #: What each pointwise kernel was made from: the program, the rank of its arrays and whether these are rows.
 pointwise_kernels: dict[Kernel, tuple[Program, int, bool]] = {}
@@ -78,7 +76,7 @@ def pointwise_launcher(
     threads = work >= PARALLEL_FROM
     # Over rows one launcher serves all small sizes: it reads the size of the first array.
     shared = rows and size > 0 and not (large or threads) and (into or "a" in forms)
-    launch = program.writers.get((forms, into)) if shared else None
+    launch = program.launchers.get((forms, into)) if shared else None
     if launch is None:
         bind = _form(forms, len(outs), rows, into, large, threads, size > 0, shared)
         launch = bind(
@@ -86,7 +84,7 @@ def pointwise_launcher(
             [layout.type.numpy for layout in outs], nest,
         )
         if shared:
-            program.writers[forms, into] = launch
+            program.launchers[forms, into] = launch
     return launch
 
 
@@ -162,24 +160,8 @@ def _form(
     return namespace["bind"]
 
 
-#: How many layouts are remembered that a program has written to.
-MOST_WRITERS = 1024
-
 #: The classes of numbers, which are passed to a kernel as they are.
 NUMBERS = frozenset({bool, int, float, complex})
-
-
-def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) -> None:
-    """Run a program over tensors, broadcast to the shape of ``outs``; numbers are passed as they are."""
-    operands = tuple([None if value.__class__ in NUMBERS else value._layout for value in values])
-    key = operands, tuple([out._layout for out in outs])
-    launch = program.writers.get(key)
-    if launch is None:
-        if len(program.writers) >= MOST_WRITERS:
-            program.writers.clear()
-        launch = program.writers[key] = pointwise_launcher(program, *key, into=True)
-    launch(*values, *outs)
-
 
 
 def _sum_of(total, row):
@@ -191,8 +173,3 @@ def row_adder(dtype: np.dtype) -> Program:
     """The program that adds a row to another, on whatever device."""
     operands = Operand("total", dtype), Operand("row", dtype)
     return Program("add_rows", dtype, operands, (("out", dtype),), (_sum_of,))
-
-
-def number_type(kind: type) -> np.dtype:
-    """The dtype in which a kernel takes a Python number."""
-    return np.dtype(kind)

@@ -26,9 +26,7 @@ from ..rows import DeviceRow
 from .launching import Kernel, compile_kernel
 from .memory import empty_row, stream
 
-__all__ = [
-    "copy_launcher", "filled", "pointwise_launcher", "run_pointwise", "share_elements",
-]
+__all__ = ["copy_launcher", "filled", "pointwise_launcher", "share_elements"]
 
 #: Elements from which rows are read four at a time, which takes another kernel.
 QUADS_FROM = 16384
@@ -129,13 +127,6 @@ def _nest(program: Program, shape: tuple[int, ...], layouts: Sequence[Any]) -> t
     sizes, steps = loop_nest(shape, tuple(layouts))
     size = numel(sizes)
     return ("cuda", len(sizes), size < 2**32), [size, *sizes[1:], *[step for own in steps for step in own]]
-
-
-def run_pointwise(program: Program, values: Sequence[Any], outs: Sequence[Any]) -> None:
-    """Run a program over tensors, broadcast to the shape of ``outs``; numbers are passed as they are."""
-    operands = [None if value.__class__ in NUMBERS else value._layout for value in values]
-    pointwise_launcher(program, operands, [out._layout for out in outs], into=True)(*values, *outs)
-
 
 
 def copy_launcher(program: Program, source: Layout, target: Layout) -> Callable[[Any, Any], None]:

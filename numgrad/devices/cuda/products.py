@@ -12,7 +12,7 @@ from numgrad_kernels.cuda import adapter
 from numgrad_kernels.cuda.products import SIDE, TILE, first, products, repeat_row, row_products
 from numgrad_kernels.pointwise import Operand, Program
 
-from ..._layout import Layout, contiguous_strides, layout_of, numel
+from ..._layout import Layout, layout_of, numel
 from .. import launches
 from ..factors import Factor, factor, product_sizes
 from ..rows import DeviceRow
@@ -21,7 +21,7 @@ from .launching import THREADS, blocks_for, launch
 from .memory import empty_row, no_row, stream
 from .pointwise import pointwise_launcher
 
-__all__ = ["matrix_product", "product", "product_launcher", "vector_product_launcher"]
+__all__ = ["product_launcher", "vector_product_launcher"]
 
 #: What stands in the kernel ``products`` for its constants, in the simulator: smaller tiles.
 _SMALLER = {"SIDE": 2, "TILE": 8, "DEPTH": 2, "AREA": 18} if adapter.is_simulated() else {}
@@ -44,59 +44,47 @@ class _Plan(NamedTuple):
     steps: tuple[int, ...]  # of either factor from matrix to matrix, row to row and column to column
 
 
-@functools.lru_cache(maxsize=4096)
-def _plan(left: Any, left_strides: Any, right: Any, right_strides: Any, turned: tuple[bool, bool]) -> _Plan:
-    sizes = product_sizes(left, right, turned)
-    steps = [_steps(left, left_strides, turned[0]), _steps(right, right_strides, turned[1])]
-    return _Plan(
-        *sizes, factor(left, left_strides, turned[0]), factor(right, right_strides, turned[1]), (*steps[0], *steps[1])
-    )
-
-
-def _steps(shape: tuple[int, ...], strides: tuple[int, ...] | None, turned: bool) -> tuple[int, int, int]:
+def _steps(shape: tuple[int, ...], strides: tuple[int, ...], turned: bool) -> tuple[int, int, int]:
     """The steps from matrix to matrix, row to row and column to column."""
-    steps = contiguous_strides(shape) if strides is None else strides
-    down, right = steps[-2:]
-    return steps[0] if len(shape) == 3 else 0, *((right, down) if turned else (down, right))
+    down, right = strides[-2:]
+    return strides[0] if len(shape) == 3 else 0, *((right, down) if turned else (down, right))
 
 
 def product_launcher(
     left: Layout, right: Layout, turned: tuple[bool, bool] = (False, False)
 ) -> Callable[..., DeviceRow]:
-    """What multiplies two matrices, or two stacks of matrices: ``launch(left, right, bias=None)``, see below."""
-    return lambda x, y, bias=None: matrix_product(x, y, turned, bias)
-
-
-def vector_product_launcher(left: Layout, right: Layout) -> Callable[..., DeviceRow]:
-    """What multiplies a matrix, or a vector, and a vector of these layouts: ``launch(left, right)``, a row."""
-    return lambda x, y: product(x, y, left.shape[:-1])
-
-
-def matrix_product(left: Any, right: Any, turned: tuple[bool, bool] = (False, False), bias: Any = None) -> DeviceRow:
-    """The product, as one row, of two matrices, or the products of two stacks of matrices.
+    """What multiplies two matrices, or two stacks of matrices: ``launch(left, right, bias=None)`` returns a row.
 
     Args:
         left: of shape (m, k) or (b, m, k); if ``turned[0]`` of shape (k, m) or (b, k, m).
         right: of shape (k, n) or (b, k, n); if ``turned[1]`` of shape (n, k) or (b, n, k).
-        bias: a row of n elements that is added to each row of the result.
+        turned: which factors are transposed.
 
-    A factor whose rows or columns lie in one piece is given to cuBLAS as it lies, another is copied.
+    The bias is a row of n elements that is added to each row of the result.  A factor whose rows or columns lie in one
+    piece is given to cuBLAS as it lies, another is copied.
     """
-    kind, device = left._layout.type.numpy, left._storage.device
-    plan = _plan(left._layout.shape, left._layout.strides, right._layout.shape, right._layout.strides, turned)
-    out = empty_row(plan.matrices * plan.m * plan.n, kind, device)
-    if not out.size:
+    lies = factor(left.shape, left.strides, turned[0]), factor(right.shape, right.strides, turned[1])
+    steps = *_steps(left.shape, left.strides, turned[0]), *_steps(right.shape, right.strides, turned[1])
+    matrices, m, n, k = product_sizes(left.shape, right.shape, turned)
+    plan = _Plan(matrices, m, n, k, *lies, steps)
+    kind, device, size = left.type.numpy, left.type.device.index, matrices * m * n
+
+    def multiply(x: Any, y: Any, bias: DeviceRow | None = None) -> DeviceRow:
+        out = empty_row(size, kind, device)
+        if not size:
+            return out
+        library = cublas.routines(kind) if k else None
+        if library is None:
+            _by_kernel(plan, _first_of(x), _first_of(y), bias, out)
+            return out
+        if bias is not None:
+            launch(repeat_row, kind, bias, n, size, out, blocks=blocks_for(size))
+        x, y = _for_cublas(x, plan.left), _for_cublas(y, plan.right)
+        _listened(library.gemm)(stream(out.device), matrices, m, n, k, x, plan.left, y, plan.right,
+                     out.address, bias is not None)  # fmt: skip
         return out
-    library = cublas.routines(kind) if plan.k else None
-    if library is None:
-        _by_kernel(plan, _first_of(left), _first_of(right), bias, out)
-        return out
-    if bias is not None:
-        launch(repeat_row, kind, bias, plan.n, out.size, out, blocks=blocks_for(out.size))
-    x, y = _for_cublas(left, plan.left), _for_cublas(right, plan.right)
-    _listened(library.gemm)(stream(device), plan.matrices, plan.m, plan.n, plan.k, x, plan.left, y, plan.right,
-                 out.address, bias is not None)  # fmt: skip
-    return out
+
+    return multiply
 
 
 def _listened(routine: Any) -> Any:
@@ -140,30 +128,27 @@ def _copy_program(kind: np.dtype) -> Program:
     return Program("copy_factor", kind, (Operand("value", kind),), (("out", kind),), (_same,))
 
 
-def product(left: Any, right: Any, shape: tuple[int, ...]) -> DeviceRow:
-    """The product, as one row, of two vectors, or of a matrix and a vector."""
-    one, other = left._layout, right._layout
-    kind, device = one.type.numpy, left._storage.device
-    rows, k = numel(shape), other.shape[0]
-    out = empty_row(rows, kind, device)
-    if not rows:
-        return out
-    step = other.strides[0]
-    library = cublas.routines(kind) if k and step else None
-    if library is None:
-        _row_by_row(left, right, step, rows, k, out)
-        return out
-    y = _first_of(right)
-    if shape == () == one.shape[1:]:
-        along = one.strides[0]
-        if along:
-            _listened(library.dot)(stream(device), k, _first_of(left), along, y, step, out.address)
+def vector_product_launcher(left: Layout, right: Layout) -> Callable[..., DeviceRow]:
+    """What multiplies a matrix, or a vector, and a vector of these layouts: ``launch(left, right)``, a row."""
+    kind, device, matrix = left.type.numpy, left.type.device.index, len(left.shape) > 1
+    rows, k, along, step = numel(left.shape[:-1]), right.shape[0], left.strides[-1], right.strides[0]
+    lies = factor(left.shape, left.strides, False) if matrix else _ANY
+
+    def multiply(x: Any, y: Any) -> DeviceRow:
+        out = empty_row(rows, kind, device)
+        if not rows:
+            return out
+        library = cublas.routines(kind) if k and step and (matrix or along) else None
+        if library is None:
+            _row_by_row(x, y, step, rows, k, out)
+        elif matrix:
+            given = _for_cublas(x, lies)
+            _listened(library.gemv)(stream(out.device), rows, k, given, lies, _first_of(y), step, out.address)
         else:
-            _row_by_row(left, right, step, rows, k, out)
-    else:
-        lies = factor(one.shape, one.strides, False)
-        _listened(library.gemv)(stream(device), rows, k, _for_cublas(left, lies), lies, y, step, out.address)
-    return out
+            _listened(library.dot)(stream(out.device), k, _first_of(x), along, _first_of(y), step, out.address)
+        return out
+
+    return multiply
 
 
 def _row_by_row(left: Any, right: Any, step: int, rows: int, k: int, out: DeviceRow) -> None:
