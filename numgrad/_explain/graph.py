@@ -5,8 +5,8 @@ from __future__ import annotations
 from .._quantities import counted
 from .._tensor import Tensor
 from ..autograd.changes import changes_since
+from ..autograd.locations import Location
 from ..autograd.node import Node
-from ..autograd.places import Place
 from ..autograd.saved import SavingNode
 from . import requires
 from .subject import NAMED, Subject, listed, nodes_behind
@@ -33,8 +33,8 @@ def text_of_node(node: Node) -> str:
     shapes = f" (of {_shapes(leaves)})" if leaves else ""
     verb = "lies" if len(nodes) == 1 and not leaves else "lie"
     found = f"{counted(len(nodes), 'node')} and {counted(len(leaves), 'leaf', 'leaves')}{shapes} {verb} behind it."
-    place = None if node.attached is None else node.attached.place
-    made = f" {node.name()} was recorded here:\n{place}" if place is not None else ""
+    location = None if node.attached is None else node.attached.location
+    made = f" {node.name()} was recorded here:\n{location}" if location is not None else ""
     return f"{found}{made}{_fate(nodes, made != '')}"
 
 
@@ -52,7 +52,7 @@ def _fate(nodes: list[Node], below: bool) -> str:
     freed = [node for node in nodes if node.freed_by is not None]
     start = "\n" if below else " "
     if freed:
-        calls: dict[Place, list[str]] = {}
+        calls: dict[Location, list[str]] = {}
         for node in freed:
             assert node.freed_by is not None
             calls.setdefault(node.freed_by, []).append(node.name())
@@ -90,7 +90,7 @@ def dependence_text(subject: Subject, output: Tensor) -> str:
 
 
 def _ways(start: Node | None, subject: Subject) -> int:
-    """How many paths lead from a node to the place where the gradient of the tensor arrives, no more than MANY."""
+    """How many paths lead from a node to where the gradient of the tensor arrives, no more than MANY."""
     nodes, _ = nodes_behind(start)
     ways: dict[Node, int] = {}
     for node in reversed(nodes):  # the oldest first: what a node leads to is known before it

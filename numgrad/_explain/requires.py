@@ -42,7 +42,7 @@ def _why_not(tensor: Tensor) -> str:
         return "It is a view of a tensor that requires none."
     maker = origin_of(tensor)
     if maker is not None:
-        return f"It was made by '{maker.name}', {maker.reason}, here:\n{maker.place}"
+        return f"It was made by '{maker.name}', {maker.reason}, here:\n{maker.location}"
     return f"{_ORIGINS[origin]} {'' if origin in (GIVEN, FOREIGN) else _WHO}".rstrip()
 
 

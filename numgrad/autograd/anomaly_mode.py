@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from .bad_values import ForwardCheck
 from .grad_mode import ANOMALY, no_bool, state
-from .places import calling_place, forward_trace, warn_user
+from .locations import calling_location, forward_trace, warn_user
 from .watching import unwatch, watch
 
 __all__ = [
@@ -134,7 +134,7 @@ class set_detect_anomaly(_AnomalyMode):  # noqa: N801 - PyTorch's name
 def note_forward(node: Any) -> None:
     """Keep with a node where it was recorded and, if backward was running, by which node: see ``explain_failure``."""
     attached = node.attachments()
-    attached.place = calling_place()
+    attached.location = calling_location()
     attached.metadata["traceback_"] = forward_trace()
     running = state.current_pass
     if running is not None and running.node is not None:

@@ -1,4 +1,4 @@
-"""``backward`` and ``grad``: what they are given, as places in the graph and the gradients to send from there."""
+"""``backward`` and ``grad``: what they are given, as edges of the graph and the gradients to send from there."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def backward(
     outputs = _as_tuple(tensors)
     roots = _roots(outputs, _as_gradients(grad_tensors, len(outputs)))
     keep = create_graph if retain_graph is None else retain_graph
-    places = None if wanted is None else _places(wanted)
+    edges = None if wanted is None else _edges(wanted)
     if create_graph:
         _warn_of_cycle()
     for tensor in wanted or ():
         if is_tensor(tensor):
             tensor.retain_grad()  # does nothing to a leaf
-    run_backward(*roots, keep, create_graph, places, True)
+    run_backward(*roots, keep, create_graph, edges, True)
 
 
 def grad(
@@ -124,17 +124,17 @@ def grad(
     results = (outputs,) if is_tensor(outputs) else _as_tuple(outputs)
     given = _as_gradients(grad_outputs, len(results))
     keep = create_graph if retain_graph is None else retain_graph
-    places = _places(wanted)
+    edges = _edges(wanted)
     if is_grads_batched:
-        gradients = _batched(results, given, places, keep, create_graph)
+        gradients = _batched(results, given, edges, keep, create_graph)
     else:
-        gradients = run_backward(*_roots(results, given), keep, create_graph, places)
+        gradients = run_backward(*_roots(results, given), keep, create_graph, edges)
     for index, gradient in enumerate(gradients):
         if gradient is None:
             if materialize_grads:
                 gradients[index] = _zeros_for(wanted[index], create_graph)
             elif not allow_unused:
-                raise _unused_error(index, places[index])
+                raise _unused_error(index, edges[index])
     return dict(zip(inputs, gradients, strict=True)) if isinstance(inputs, dict) else tuple(gradients)
 
 
@@ -224,8 +224,8 @@ def _implicit(layout: Layout) -> Any:
     return operations.ones(shape, type)
 
 
-def _places(inputs: tuple[Any, ...]) -> list[tuple[Node, int]]:
-    places = []
+def _edges(inputs: tuple[Any, ...]) -> list[tuple[Node, int]]:
+    edges = []
     for index, value in enumerate(inputs):
         if is_tensor(value):
             edge = edge_of(value)
@@ -234,12 +234,12 @@ def _places(inputs: tuple[Any, ...]) -> list[tuple[Node, int]]:
                     f"One of the differentiated Tensors does not require grad (input {index}, of shape "
                     f"{list(value.shape)})"
                 )
-            places.append(edge)
+            edges.append(edge)
         elif isinstance(value, GradientEdge):
-            places.append(_checked(value))
+            edges.append(_checked(value))
         else:
             raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {_kind(value)}")
-    return places
+    return edges
 
 
 def _checked(edge: GradientEdge) -> tuple[Node, int]:
@@ -269,8 +269,8 @@ def _zeros_for(value: Any, recorded: bool) -> Any:
     return zeros
 
 
-def _unused_error(index: int, place: tuple[Node, int]) -> RuntimeError:
-    node, number = place
+def _unused_error(index: int, edge: tuple[Node, int]) -> RuntimeError:
+    node, number = edge
     known = number <= len(node.more_outputs or ())
     shape = f" (It has the shape {list(node.output(number).shape)}.)" if known else ""
     return RuntimeError(
@@ -283,25 +283,25 @@ def _unused_error(index: int, place: tuple[Node, int]) -> RuntimeError:
 
 
 def _batched(
-    outputs: tuple[Any, ...], batches: tuple[Any, ...], places: list[tuple[Node, int]], keep: bool, create_graph: bool
+    outputs: tuple[Any, ...], batches: tuple[Any, ...], edges: list[tuple[Node, int]], keep: bool, create_graph: bool
 ) -> list[Any]:
-    """The gradients that come from each of a batch, stacked; None for a place where none arrive."""
+    """The gradients that come from each of a batch, stacked; None for an edge where none arrive."""
     count = _batch_size(outputs, batches)
     if not count:
-        return [None] * len(places)
+        return [None] * len(edges)
     if count > 1 and _knows_batches(outputs):
-        return _at_once(outputs, batches, places, count, keep, create_graph)
+        return _at_once(outputs, batches, edges, count, keep, create_graph)
     with set_grad_enabled(create_graph):  # taking the batches apart is a part of the computation, as is stacking
         rows = [
             run_backward(
                 *_roots(outputs, tuple([batch[number] for batch in batches])),
                 keep or number < count - 1,
                 create_graph,
-                places,
+                edges,
             )
             for number in range(count)
         ]
-        return [_stacked(place, gradients) for place, gradients in zip(places, zip(*rows, strict=True), strict=True)]
+        return [_stacked(edge, gradients) for edge, gradients in zip(edges, zip(*rows, strict=True), strict=True)]
 
 
 def _knows_batches(outputs: tuple[Any, ...]) -> bool:
@@ -326,22 +326,22 @@ def _knows_batches(outputs: tuple[Any, ...]) -> bool:
 
 
 def _at_once(
-    outputs: tuple[Any, ...], batches: tuple[Any, ...], places: list[tuple[Node, int]], count: int, keep: bool,
+    outputs: tuple[Any, ...], batches: tuple[Any, ...], edges: list[tuple[Node, int]], count: int, keep: bool,
     create_graph: bool,
 ) -> list[Any]:
     """The gradients that come from a batch, in one backward pass under ``vmap``."""
 
     def run(*gradients: Any) -> list[Any]:
-        return run_backward(*_roots(outputs, gradients), keep, create_graph, places)
+        return run_backward(*_roots(outputs, gradients), keep, create_graph, edges)
 
     with set_grad_enabled(create_graph):
         return operations.for_each(run, batches, count)
 
 
-def _stacked(place: tuple[Node, int], gradients: tuple[Any, ...]) -> Any:
+def _stacked(edge: tuple[Node, int], gradients: tuple[Any, ...]) -> Any:
     if all(gradient is None for gradient in gradients):
         return None
-    layout = place[0].output(place[1])
+    layout = edge[0].output(edge[1])
     return operations.stack([operations.zeros(layout.shape, layout.type) if g is None else g for g in gradients])
 
 

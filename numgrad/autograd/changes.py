@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from .places import Place, calling_place
+from .locations import Location, calling_location
 
 __all__ = ["changes_since", "note_change"]
 
@@ -14,7 +14,7 @@ COUNTERS, CHANGES = 4096, 64
 
 #: By the identity of a version counter: the counter, held so that no other gets its identity, and who made which
 #: version of the memory that it counts for.
-_noted: dict[int, tuple[list[int], dict[int, Place]]] = {}
+_noted: dict[int, tuple[list[int], dict[int, Location]]] = {}
 _noting = threading.Lock()
 
 
@@ -29,15 +29,15 @@ def note_change(tensor: Any) -> None:
             if len(_noted) >= COUNTERS:
                 del _noted[next(iter(_noted))]
             known = _noted[id(counter)] = (counter, {})
-        places = known[1]
-        places[counter[0] + 1] = calling_place()
-        if len(places) > CHANGES:
-            del places[next(iter(places))]
+        locations = known[1]
+        locations[counter[0] + 1] = calling_location()
+        if len(locations) > CHANGES:
+            del locations[next(iter(locations))]
 
 
-def changes_since(tensor: Any, version: int) -> dict[int, Place]:
+def changes_since(tensor: Any, version: int) -> dict[int, Location]:
     """The changes of a tensor's memory that were noted, after the one that made this version, in their order."""
     counter = tensor._counter
     with _noting:
-        _, places = _noted.get(id(counter), (counter, {}))
-        return {made: places[made] for made in sorted(places) if version < made <= counter[0]}
+        _, locations = _noted.get(id(counter), (counter, {}))
+        return {made: locations[made] for made in sorted(locations) if version < made <= counter[0]}

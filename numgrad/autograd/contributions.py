@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from weakref import ref
 
 from .hooks import hook_name
-from .places import Place
+from .locations import Location
 
 __all__ = ["Contribution", "Contributions", "contributions_to", "note_contribution"]
 
@@ -25,8 +25,8 @@ class Contribution(NamedTuple):
         changed_by: the names of the leaf's hooks, if these changed the sum.
     """
 
-    call: Place
-    sources: tuple[tuple[str, Place | None], ...]
+    call: Location
+    sources: tuple[tuple[str, Location | None], ...]
     changed_by: tuple[str, ...]
 
 
@@ -56,7 +56,7 @@ class Contributions:
 _noted: dict[int, Contributions] = {}
 
 
-def note_contribution(leaf: Any, before: Any, call: Place, sources: Sequence[Any], hooked: bool) -> None:
+def note_contribution(leaf: Any, before: Any, call: Location, sources: Sequence[Any], hooked: bool) -> None:
     """Note that a backward pass has added to the ``grad`` of a leaf, which was ``before`` until then.
 
     ``hooked`` says whether the leaf's hooks changed what was added.
@@ -64,9 +64,9 @@ def note_contribution(leaf: Any, before: Any, call: Place, sources: Sequence[Any
     known = contributions_to(leaf)
     if known is None or not known.made(before):
         known = _noted[id(leaf)] = Contributions(leaf, id(leaf), before is None)
-    places = [(node.name(), None if node.attached is None else node.attached.place) for node in sources]
+    locations = [(node.name(), None if node.attached is None else node.attached.location) for node in sources]
     names = tuple([hook_name(hook) for hook in (leaf._backward_hooks or {}).values()]) if hooked else ()
-    known.latest.append(Contribution(call, tuple(places), names))
+    known.latest.append(Contribution(call, tuple(locations), names))
     known.count += 1
     known.grad = None if leaf._grad is None else ref(leaf._grad)  # a hook may have taken it
 

@@ -17,12 +17,12 @@ from .contributions import note_contribution
 from .errors import note_node
 from .fitting import fit
 from .grad_mode import ANOMALY, STREAMS, TRACED, WATCHED, state, switch_back, thread_state, with_recording
+from .locations import calling_location
 from .nesting import NESTING, in_thread
 from .node import AccumulateGrad, DeadEnd, Node
 from .node_hooks import lend, run_post_hooks, run_pre_hooks
 from .operations import operations
 from .order import leading_to, reach
-from .places import calling_place
 from .watching import apply_told, turn_told, walk_told
 
 __all__ = ["run_backward"]
@@ -36,11 +36,11 @@ def run_backward(
     captures: Sequence[tuple[Node, int]] | None = None,
     accumulate: bool = False,
 ) -> list[Any]:
-    """Send gradients back through the graph, each from one of the (node, output) places ``roots``.
+    """Send gradients back through the graph, each from one of the edges ``roots``.
 
-    With ``captures`` only what leads to those (node, output) places runs, and the gradients arriving there are
+    With ``captures`` only what leads to those edges runs, and the gradients arriving there are
     returned, None where none does.  Nothing is accumulated in leaves then, unless ``accumulate``, and in those
-    among the places only.
+    among the edges only.
 
     Raises:
         RuntimeError: the graph was freed by an earlier pass, or a saved tensor has been modified since.
@@ -66,8 +66,8 @@ class _Pass:
 
     __slots__ = (
         "__weakref__", "_numbers", "accumulate", "annotated", "buffers", "callbacks", "captured", "captures",
-        "create_graph", "depth", "mode", "modes", "node", "order", "outer", "pending", "place", "retain_graph", "roots",
-        "sources", "stops", "waiting", "wanted",
+        "create_graph", "depth", "location", "mode", "modes", "node", "order", "outer", "pending", "retain_graph",
+        "roots", "sources", "stops", "waiting", "wanted",
     )
 
     def __init__(
@@ -83,7 +83,7 @@ class _Pass:
         self.create_graph = create_graph
         self.captures = captures
         self.accumulate = accumulate or captures is None
-        #: The gradients that have arrived at the captured places, and the nodes there.
+        #: The gradients that have arrived at the captured edges, and the nodes there.
         self.captured: dict[tuple[Node, int], Any] = {}
         self.wanted: Set[Node] = _NOTHING
         #: Those of them that do not run, for they lead to none of the others.
@@ -94,7 +94,7 @@ class _Pass:
         self.pending: dict[AccumulateGrad, int] = {}
         #: What to call at the end.
         self.callbacks: list[Callable[[], Any]] = []
-        self.place = calling_place(4)  # where the program asked for this pass
+        self.location = calling_location(4)  # where the program asked for this pass
         self.node: Node | None = None  # whose turn it is, if it has hooks or in anomaly mode
         #: In anomaly mode the nodes that have sent gradients to each AccumulateGrad.
         self.sources: dict[AccumulateGrad, list[Node]] | None = None
@@ -179,7 +179,7 @@ class _Pass:
         buffers, deliver, deliver_to_leaf, wanted = self.buffers, self._deliver, self._deliver_to_leaf, self.wanted
         take, present = buffers.pop, buffers.get
         plain = not self.mode & (ANOMALY | WATCHED)
-        release = None if self.retain_graph else self.place
+        release = None if self.retain_graph else self.location
         node = gradient = None  # an error may come from a watcher, before the first
         try:
             for node in order:
@@ -297,7 +297,7 @@ class _Pass:
     def _deliver_to_leaf(self, edge: tuple[Any, int], gradient: Any, source: Node | None) -> None:
         node = edge[0]
         left = self.pending.get(node)
-        if left is None:  # no place to capture
+        if left is None:  # nothing to capture
             return
         present = self.buffers.pop(node, None)
         if gradient is None:
@@ -357,7 +357,7 @@ class _Pass:
             with turn_told(node):
                 self._apply(node, gradient)
             if self.sources is not None and gradient is not None:
-                note_contribution(node.variable, before, self.place, self.sources.get(node, ()), hooked)
+                note_contribution(node.variable, before, self.location, self.sources.get(node, ()), hooked)
         if user_code:
             switch_back(modes)
 

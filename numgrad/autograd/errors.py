@@ -7,7 +7,7 @@ from typing import Any
 
 from .anomaly_mode import is_anomaly_enabled
 from .changes import changes_since
-from .places import Place
+from .locations import Location
 
 __all__ = ["freed_error", "modified_error", "note_node", "operation_name", "recorded_at"]
 
@@ -46,28 +46,28 @@ def modified_error(node: Any, tensor: Any, version: int, is_output: bool) -> Run
 
 def _saved_by(node: Any, version: int) -> str:
     """The sentence that says who saved a tensor, and where."""
-    place = recorded_at(node)
-    return f"{node.name()} saved it at version {version}" + (f", recorded here:\n{place}" if place else ".")
+    location = recorded_at(node)
+    return f"{node.name()} saved it at version {version}" + (f", recorded here:\n{location}" if location else ".")
 
 
 def _changed_by(node: Any, tensor: Any, version: int) -> str:
     """The sentence that says who changed a tensor since, or how to find out."""
-    places = list(changes_since(tensor, version).values())
-    if not places:
+    locations = list(changes_since(tensor, version).values())
+    if not locations:
         if recorded_at(node) is not None:
             return "It was changed outside of anomaly mode, so that nobody noted where."
         return (
             "Run the program, forward and backward, under numgrad.autograd.detect_anomaly() to see here which lines "
             "saved and changed it."
         )
-    others = len(places) - 1
+    others = len(locations) - 1
     more = f"\nand {others} {'time' if others == 1 else 'times'} after that" if others else ""
-    return f"It was changed in place here:\n{places[0]}{more}"
+    return f"It was changed in place here:\n{locations[0]}{more}"
 
 
-def recorded_at(node: Any) -> Place | None:
+def recorded_at(node: Any) -> Location | None:
     """Where the operation was called that a node stands for, if anomaly mode was on then."""
-    return None if node.attached is None else node.attached.place
+    return None if node.attached is None else node.attached.location
 
 
 def freed_error(node: Any, freed_by: Any) -> RuntimeError:
@@ -82,14 +82,14 @@ def freed_error(node: Any, freed_by: Any) -> RuntimeError:
         "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
         "you need to access saved tensors after calling backward."
     )
-    if isinstance(freed_by, Place):
+    if isinstance(freed_by, Location):
         shape = list(node.layout.shape)
         message += f"\nWhat {node.name()}, of output shape {shape}, had saved was freed here:\n{freed_by}"
-        place = recorded_at(node)
-        if place is None:
+        location = recorded_at(node)
+        if location is None:
             message += "\nUnder numgrad.autograd.detect_anomaly() this also says where the operation was recorded."
         else:
-            message += f"\nThe operation was recorded here:\n{place}"
+            message += f"\nThe operation was recorded here:\n{location}"
     return RuntimeError(message)
 
 

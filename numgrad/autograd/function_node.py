@@ -15,9 +15,9 @@ from .._layout import Layout
 from .checks import is_tensor
 from .errors import freed_error
 from .grad_mode import GRAD, state, switch_back, thread_state
+from .locations import Location
 from .node import NO_LAYOUT, Edge, edge_of
 from .operations import operations
-from .places import Place
 from .saved import SavedTensor, SavingNode, keep
 
 if TYPE_CHECKING:
@@ -222,13 +222,13 @@ class BackwardCFunction(SavingNode):
     def keep_saved(self, tensors: tuple[Any, ...], outputs: list[tuple[int, Any]]) -> None:
         """Keep what is to be saved; ``outputs`` are, with their numbers, those that this node is the origin of."""
         saved, versions, numbers = [], [], []
-        for place, tensor in enumerate(tensors):
+        for index, tensor in enumerate(tensors):
             number = version = None
             if tensor is not None:
                 if not is_tensor(tensor):
                     raise TypeError(
                         "save_for_backward can only save variables, but argument "
-                        f"{place} is of type {type(tensor).__name__}"
+                        f"{index} is of type {type(tensor).__name__}"
                     )
                 for candidate, output in outputs:
                     if output is tensor:
@@ -247,17 +247,17 @@ class BackwardCFunction(SavingNode):
                 "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False. "
                 f"(The function is {self.function.__name__}.)"
             )
-        tensors = tuple([self.unpack_place(place) for place in range(len(self.kept()))])
+        tensors = tuple([self.unpack_one(index) for index in range(len(self.kept()))])
         if self.function.clear_saved_tensors_on_access:
             self.saved = self.versions = self.numbers = ()
             self.cleared = True
         return tensors
 
     def saved_names(self) -> list[str]:
-        return [f"saved_tensors[{place}]" for place in range(len(self.versions))]
+        return [f"saved_tensors[{index}]" for index in range(len(self.versions))]
 
-    def saved_output(self, place: int) -> int | None:
-        return self.numbers[place]
+    def saved_output(self, index: int) -> int | None:
+        return self.numbers[index]
 
     @property
     def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
@@ -339,5 +339,5 @@ class BackwardCFunction(SavingNode):
                     )
         return results
 
-    def release(self, freed_by: Place) -> None:
+    def release(self, freed_by: Location) -> None:
         self.saved = freed_by

@@ -134,8 +134,8 @@ def _record_change(output: Any, node: BackwardCFunction, number: int, inputs: tu
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     check_writable(output)
     tensors = [value for value in inputs if is_tensor(value)]
-    place = next((n for n, tensor in enumerate(tensors) if tensor is output), None)
-    if place is None:  # wrongly marked: forward made it
+    index = next((n for n, tensor in enumerate(tensors) if tensor is output), None)
+    if index is None:  # wrongly marked: forward made it
         _record(output, node, number)
         return
     if view is not None and count > 1:
@@ -146,7 +146,7 @@ def _record_change(output: Any, node: BackwardCFunction, number: int, inputs: tu
             "(potentially splitting it into two Functions: one doing the inplace that returns a single Tensor and a "
             f"second one that does the other operations). ({node.function.__name__} returns {count}.)"
         )
-    record_inplace(output, node, number, place)
+    record_inplace(output, node, number, index)
 
 
 def _passed_on(tensor: Any, differentiable: bool, changed: bool) -> Any:

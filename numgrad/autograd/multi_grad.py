@@ -101,7 +101,7 @@ class _All:
     def __init__(self, fn: Callable[[Any], None], tensors: list[Any]):
         self.fn = fn
         #: For each tensor the number of its node, or a leaf itself.
-        self.places = [ref(tensor) if tensor.grad_fn is None else tensor.grad_fn.sequence for tensor in tensors]
+        self.sources = [ref(tensor) if tensor.grad_fn is None else tensor.grad_fn.sequence for tensor in tensors]
 
     def hook(self, number: int) -> Callable[[Any], None]:
         """The hook of one of the tensors."""
@@ -109,7 +109,7 @@ class _All:
         def hook(gradient: Any) -> None:
             waiting = state.current_pass.waiting
             if self not in waiting:
-                waiting[self] = [None] * len(self.places), sum(map(self._runs, self.places))
+                waiting[self] = [None] * len(self.sources), sum(map(self._runs, self.sources))
             gradients, missing = waiting[self]
             gradients[number] = gradient
             waiting[self] = gradients, missing - 1
@@ -119,12 +119,12 @@ class _All:
         return hook
 
     @staticmethod
-    def _runs(place: Any) -> bool:
+    def _runs(source: Any) -> bool:
         """Whether the gradient of a tensor is computed in the current pass."""
-        if isinstance(place, ref):
-            leaf = place()
+        if isinstance(source, ref):
+            leaf = source()
             accumulator = None if leaf is None or leaf._accumulator is None else leaf._accumulator()
             if accumulator is None:
                 return False
-            place = accumulator.sequence
-        return place in state.current_pass.numbers
+            source = accumulator.sequence
+        return source in state.current_pass.numbers

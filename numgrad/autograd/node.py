@@ -21,9 +21,9 @@ from .checks import is_tensor, mismatch
 from .errors import freed_error
 from .grad_mode import ANOMALY, STREAMS, state
 from .hooks import Hooks, RemovableHandle, add_hook
+from .locations import Location
 from .node_hooks import lend
 from .operations import operations
-from .places import Place
 from .tensor_hooks import TensorHooks, run_post_accumulate_hooks
 
 __all__ = [
@@ -61,14 +61,14 @@ class Attachments:
     pass recorded it, ``parent_``.
     """
 
-    __slots__ = ("metadata", "place", "post_hooks", "pre_hooks", "streams", "tensor_hooks")
+    __slots__ = ("location", "metadata", "post_hooks", "pre_hooks", "streams", "tensor_hooks")
 
     def __init__(self) -> None:
         self.pre_hooks: Hooks = OrderedDict()
         self.post_hooks: Hooks = OrderedDict()
         self.tensor_hooks = TensorHooks()
         self.metadata: dict[Any, Any] = {}
-        self.place: Place | None = None
+        self.location: Location | None = None
         self.streams: Any = None  # that were current then, if one of them was no default one; see ``Operations``
 
     def is_idle(self) -> bool:
@@ -91,7 +91,7 @@ class Node:
     makes_fresh_gradients = True
     #: Whether ``apply`` is called even if no gradient arrived for any output.
     wants_undefined = False
-    #: The places among ``edges`` that ``next_functions`` leaves out: operands that are no inputs in PyTorch's eyes.
+    #: The indices among ``edges`` that ``next_functions`` leaves out: operands that are no inputs in PyTorch's eyes.
     hidden: frozenset[int] = frozenset()
 
     def __init__(self, edges: tuple[Edge, ...], layout: Layout):
@@ -117,7 +117,7 @@ class Node:
         """
         raise NotImplementedError(f"{type(self).__name__} does not define apply")
 
-    def release(self, freed_by: Place) -> None:
+    def release(self, freed_by: Location) -> None:
         """Drop what was saved for backward: the pass that this call began is done with the node."""
 
     def saved_values(self) -> dict[str, Any]:
@@ -129,7 +129,7 @@ class Node:
         return {}
 
     @property
-    def freed_by(self) -> Place | None:
+    def freed_by(self) -> Location | None:
         """The call that had a backward pass drop what was saved; None if nothing was, or it is still there."""
         return None
 
@@ -185,7 +185,7 @@ class Node:
 
     def shown(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """Those of the values, one per edge, that belong to the entries of ``next_functions``."""
-        return tuple([value for place, value in enumerate(values) if place not in self.hidden])
+        return tuple([value for index, value in enumerate(values) if index not in self.hidden])
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -220,7 +220,7 @@ class Node:
         return add_hook(self.attachments().pre_hooks, hook)
 
     def _sequence_nr(self) -> int:
-        """The node's place in the order of recording: backward runs the highest numbers first."""
+        """The node's number in the order of recording: backward runs the highest numbers first."""
         return self.sequence
 
     @property

@@ -32,7 +32,7 @@ def run_post_hooks(node: Any, hooks: Hooks, results: tuple[Any, ...], gradient: 
         shown = _replaced(shown, hook(shown, arrived), hook)
     lend(shown)
     rest = iter(shown)
-    return tuple([None if place in node.hidden else next(rest) for place in range(len(results))])
+    return tuple([None if index in node.hidden else next(rest) for index in range(len(results))])
 
 
 def _arrived(node: Any, gradient: Any) -> tuple[Any, ...]:
@@ -66,7 +66,7 @@ LENT = 2
 
 def lend(gradients: Sequence[Any]) -> None:
     """Have the engine not reuse the memory of these gradients; one that stands there twice is shared by two nodes."""
-    for place, gradient in enumerate(gradients):
+    for index, gradient in enumerate(gradients):
         if gradient is not None:
-            twice = any(gradient is other for other in gradients[:place])
+            twice = any(gradient is other for other in gradients[:index])
             gradient._shared = True if twice else gradient._shared or LENT

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 from weakref import ref
 
-from .places import Place, calling_place
+from .locations import Location, calling_location
 
 __all__ = ["DETACHED", "FOREIGN", "GIVEN", "UNRECORDED", "Origin", "note_origin", "origin_of"]
 
@@ -20,12 +20,12 @@ class Origin(NamedTuple):
     Attributes:
         name: the operation's.
         reason: why it was not recorded.
-        place: who called it.
+        location: what called it.
     """
 
     name: str
     reason: str
-    place: Place
+    location: Location
 
 
 #: By the identity of the tensor, which is held weakly.
@@ -35,7 +35,7 @@ _noted: dict[int, tuple[ref[Any], Origin]] = {}
 def note_origin(tensor: Any, name: str, reason: str) -> None:
     """Note that the operation ``name`` has made a tensor, and was not recorded."""
     key = id(tensor)
-    _noted[key] = ref(tensor, lambda _: _noted.pop(key, None)), Origin(name, reason, calling_place())
+    _noted[key] = ref(tensor, lambda _: _noted.pop(key, None)), Origin(name, reason, calling_location())
 
 
 def origin_of(tensor: Any) -> Origin | None:

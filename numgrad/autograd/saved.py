@@ -16,9 +16,9 @@ from .checks import is_tensor
 from .errors import freed_error, modified_error
 from .grad_mode import DUAL, LEVELS, SAVED_HOOKS, state, switch_back, thread_state, with_recording
 from .levels import share_tangents
+from .locations import Location
 from .node import AccumulateGrad, Node, edge_of
 from .operations import operations
-from .places import Place
 
 __all__ = [
     "PACKED", "HookPair", "PackedTensor", "SavedTensor", "SavingNode", "check_hooks", "keep", "put_in_graph", "restore",
@@ -156,11 +156,11 @@ class SavingNode(Node):
 
     __slots__ = ("saved", "versions")
 
-    saved: tuple[Any, ...] | Place | None
+    saved: tuple[Any, ...] | Location | None
     versions: Sequence[int | None]
 
-    def saved_output(self, place: int) -> int | None:
-        """Which of the node's outputs was saved at this place; None for anything else."""
+    def saved_output(self, index: int) -> int | None:
+        """Which of the node's outputs was saved at this index; None for anything else."""
         raise NotImplementedError(f"{type(self).__name__} does not define saved_output")
 
     def kept(self) -> tuple[Any, ...]:
@@ -174,20 +174,20 @@ class SavingNode(Node):
             raise freed_error(self, saved)
         return saved
 
-    def unpack_place(self, place: int) -> Any:
-        """What was saved at one place.
+    def unpack_one(self, index: int) -> Any:
+        """What was saved at one index.
 
         Raises:
             RuntimeError: it was freed by an earlier backward, or was changed in place since.
         """
-        value, version = self.kept()[place], self.versions[place]
-        return value if version is None else restore(self, value, version, self.saved_output(place))
+        value, version = self.kept()[index], self.versions[index]
+        return value if version is None else restore(self, value, version, self.saved_output(index))
 
-    def pack_place(self, place: int, hooks: HookPair) -> None:
+    def pack_one(self, index: int, hooks: HookPair) -> None:
         """Have one saved tensor packed by these hooks."""
         saved, versions = list(self.kept()), list(self.versions)
-        saved[place] = PackedTensor(saved[place], self.saved_output(place), hooks, detached=True)
-        versions[place] = PACKED
+        saved[index] = PackedTensor(saved[index], self.saved_output(index), hooks, detached=True)
+        versions[index] = PACKED
         self.saved, self.versions = tuple(saved), tuple(versions)
 
     def is_freed(self) -> bool:
@@ -195,9 +195,9 @@ class SavingNode(Node):
         return self.saved.__class__ is not tuple
 
     @property
-    def freed_by(self) -> Place | None:
+    def freed_by(self) -> Location | None:
         saved = self.saved
-        return saved if isinstance(saved, Place) else None
+        return saved if isinstance(saved, Location) else None
 
     def modified(self) -> list[tuple[Any, int]]:
         """The saved tensors that were changed in place since, each with the version at which it was saved.
@@ -224,37 +224,37 @@ class SavingNode(Node):
 
     def saved_values(self) -> dict[str, Any]:
         names = () if self.is_freed() else self.saved_names()
-        return {name: self.unpack_place(place) for place, name in enumerate(names) if not self.is_packed(place)}
+        return {name: self.unpack_one(index) for index, name in enumerate(names) if not self.is_packed(index)}
 
-    def is_packed(self, place: int) -> bool:
+    def is_packed(self, index: int) -> bool:
         """Whether hooks are in force for one saved tensor."""
-        return self.versions[place] == PACKED
+        return self.versions[index] == PACKED
 
-    def has_tensor(self, place: int) -> bool:
-        """Whether a tensor was saved at this place: it may be a number or None."""
-        return self.versions[place] is not None
+    def has_tensor(self, index: int) -> bool:
+        """Whether a tensor was saved at this index: it may be a number or None."""
+        return self.versions[index] is not None
 
-    def raw(self, place: int) -> SavedTensor:
-        """What was saved at one place as it is kept, to attach hooks to."""
-        return SavedTensor.of(self, place if self.is_freed() or self.has_tensor(place) else None)
+    def raw(self, index: int) -> SavedTensor:
+        """What was saved at one index as it is kept, to attach hooks to."""
+        return SavedTensor.of(self, index if self.is_freed() or self.has_tensor(index) else None)
 
 
 class SavedTensor:
     """A tensor saved by a node, to which hooks can be attached; ``grad_fn._raw_saved_<name>`` gives it."""
 
-    __slots__ = ("_node", "_place")
+    __slots__ = ("_index", "_node")
 
     _node: SavingNode
-    _place: int | None  # None where there is no tensor
+    _index: int | None  # None where there is no tensor
 
     def __init__(self) -> None:
         raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
 
     @classmethod
-    def of(cls, node: SavingNode, place: int | None) -> SavedTensor:
-        """What a node has saved at one place."""
+    def of(cls, node: SavingNode, index: int | None) -> SavedTensor:
+        """What a node has saved at one index."""
         saved = cls.__new__(cls)
-        saved._node, saved._place = node, place
+        saved._node, saved._index = node, index
         return saved
 
     def register_hooks(
@@ -267,8 +267,8 @@ class SavedTensor:
             TypeError: a hook cannot be called.
         """
         check_hooks(pack_hook, unpack_hook)
-        node, place = self._node, self._place
-        if place is None:
+        node, index = self._node, self._index
+        if index is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         if node.is_freed():
             raise RuntimeError(
@@ -277,12 +277,12 @@ class SavedTensor:
                 "to backward through the graph a second time or if you need to access saved variables after calling "
                 "backward."
             )
-        if node.is_packed(place):
+        if node.is_packed(index):
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
                 "hooks is allowed at a time."
             )
-        node.pack_place(place, (pack_hook, unpack_hook))
+        node.pack_one(index, (pack_hook, unpack_hook))
 
 
 def check_hooks(pack_hook: Any, unpack_hook: Any) -> None:

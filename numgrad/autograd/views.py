@@ -18,9 +18,9 @@ from .changes import note_change
 from .errors import freed_error, operation_name
 from .grad_mode import ANOMALY, GRAD, INFERENCE, LEVELS, SAVED_HOOKS, enable_grad, state
 from .inference_tensors import check_updatable
+from .locations import Location
 from .node import Edge, Node, edge_of
 from .operations import operations
-from .places import Place
 from .tensor_hooks import move_retained
 
 __all__ = [
@@ -234,17 +234,17 @@ class AsStridedBackward0(Node):
 
 
 class CopySlices(Node):
-    """The node of a base whose view was written to by ``operation``, the view being its input number ``place``."""
+    """The node of a base whose view was written to by ``operation``, the view being its input number ``index``."""
 
-    __slots__ = ("operation", "place", "strides", "way")
+    __slots__ = ("index", "operation", "strides", "way")
 
-    def __init__(self, base: Any, view: View, operation: Node, place: int):
-        others = operation.edges[:place] + operation.edges[place + 1 :]
+    def __init__(self, base: Any, view: View, operation: Node, index: int):
+        others = operation.edges[:index] + operation.edges[index + 1 :]
         super().__init__((edge_of(base), *others), base._layout)
         self.way = view.way(base)
         self.strides = base._layout.strides
-        self.operation: Node | Place = operation
-        self.place = place
+        self.operation: Node | Location = operation
+        self.index = index
 
     def name(self) -> str:
         """PyTorch's name of this node."""
@@ -257,7 +257,7 @@ class CopySlices(Node):
         result = self._laid_out(gradient)
         written = self.way.view_of(result)
         others = list(operation.apply(operations.clone(written)))
-        own = others.pop(self.place)
+        own = others.pop(self.index)
         if state.mode & LEVELS and own is not None:
             result = operations.room(result, own)
             written = self.way.view_of(result)
@@ -276,13 +276,13 @@ class CopySlices(Node):
         operations.overwrite(result, gradient)
         return result
 
-    def release(self, freed_by: Place) -> None:
+    def release(self, freed_by: Location) -> None:
         self.operation = freed_by
 
     @property
-    def freed_by(self) -> Place | None:
+    def freed_by(self) -> Location | None:
         operation = self.operation
-        return operation if isinstance(operation, Place) else None
+        return operation if isinstance(operation, Location) else None
 
 
 def check_writable(tensor: Any, *others: Any) -> None:
@@ -322,13 +322,13 @@ def _announce_change(tensor: Any) -> None:
         state.before_write(tensor)
 
 
-def record_inplace(tensor: Any, node: Node, number: int = 0, place: int = 0) -> None:
-    """Make output ``number`` of ``node``, whose input ``place`` is the old ``tensor``, the origin of its new value."""
+def record_inplace(tensor: Any, node: Node, number: int = 0, index: int = 0) -> None:
+    """Make output ``number`` of ``node``, whose input ``index`` is the old ``tensor``, the origin of its new value."""
     view = tensor._view
     changed, edge = tensor, (node, number)
     if view is not None:
         changed = tensor._root
-        edge = CopySlices(changed, view, node, place), 0
+        edge = CopySlices(changed, view, node, index), 0
     move_retained(changed, changed._edge, edge)
     changed._edge = edge
     changed._requires_grad = True

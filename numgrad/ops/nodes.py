@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.grad_mode import GRAD, state
-from ..autograd.places import Place
+from ..autograd.locations import Location
 from ..autograd.saved import PACKED, SavedTensor, SavingNode, restore
 
 if TYPE_CHECKING:
@@ -49,10 +49,10 @@ class OpNode(SavingNode):
     def saved_names(self) -> list[str]:
         return [public_name(name) for name in self.names]
 
-    def saved_output(self, place: int) -> int | None:
-        return self.output_number(self.names[place])
+    def saved_output(self, index: int) -> int | None:
+        return self.output_number(self.names[index])
 
-    def release(self, freed_by: Place) -> None:
+    def release(self, freed_by: Location) -> None:
         for version in self.versions:
             if version is not None:
                 self.saved = freed_by
@@ -60,7 +60,7 @@ class OpNode(SavingNode):
 
     def value_of(self, name: str) -> Any:
         """What was saved by this name; None if it was not needed."""
-        return self.unpack_place(self.names.index(name)) if name in self.names else self.constants.get(name)
+        return self.unpack_one(self.names.index(name)) if name in self.names else self.constants.get(name)
 
     def raw_value_of(self, name: str) -> SavedTensor:
         """The tensor saved by this name as it is kept, to attach hooks to."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._layout import Layout
 from ..autograd.grad_mode import GRAD, state
-from ..autograd.places import Place
+from ..autograd.locations import Location
 from ..autograd.saved import PACKED
 from .nodes import OpNode
 
@@ -57,7 +57,7 @@ class RecordedNode(OpNode):
     def constants(self) -> Mapping[str, Any]:  # type: ignore[override]
         return self.recipe.constants
 
-    def release(self, freed_by: Place) -> None:
+    def release(self, freed_by: Location) -> None:
         if self.recipe.frees:
             self.saved = freed_by
 

@@ -114,8 +114,8 @@ class Describer:
                 name = self.names.of(tensor) or self.names.of_output(node.sequence, number)
                 label = f"{name}.grad" if name else "retained grad"
                 rows += self._gradient_rows(label, tensor._grad, (node.sequence, number))
-        if attached.place is not None:
-            rows.append(Row("", f"recorded at {attached.place.brief}", "quiet"))
+        if attached.location is not None:
+            rows.append(Row("", f"recorded at {attached.location.brief}", "quiet"))
         return rows
 
     # -- several nodes --------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any
 
 from .._tensor import Tensor
-from ..autograd.places import calling_frame
+from ..autograd.locations import calling_frame
 from ..nn.modules.module import Module
 
 __all__ = ["Names", "known_names", "printable", "readable"]

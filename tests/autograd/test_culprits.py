@@ -15,7 +15,7 @@ from numgrad import nn, ones, tensor
 from numgrad.autograd import Function, grad, set_detect_anomaly
 from numgrad.autograd.changes import COUNTERS, changes_since, note_change
 from numgrad.autograd.graph import increment_version
-from numgrad.autograd.places import calling_place, forward_trace
+from numgrad.autograd.locations import calling_location, forward_trace
 
 MODIFIED = "one of the variables needed for gradient computation has been modified by an inplace operation: "
 FREED = "Trying to backward through the graph a second time (or directly access saved tensors after they have"
@@ -332,12 +332,12 @@ def test_a_place_holds_no_variables():
 
     def calls():
         value = Value()
-        return calling_place(), weakref.ref(value)
+        return calling_location(), weakref.ref(value)
 
     place, value = calls()
     assert value() is None
     assert place.code is calls.__code__
-    assert "    return calling_place(), weakref.ref(value)\n" in str(place)
+    assert "    return calling_location(), weakref.ref(value)\n" in str(place)
 
 
 def test_the_place_of_a_call_from_a_thread(x):

@@ -159,8 +159,8 @@ def _row_by_row(outputs: Tensors, inputs: Tensors, create_graph: bool, strict: b
     for number, output in enumerate(outputs):
         rows: list[list[Any]] = [[] for _ in inputs]
         elements = output.reshape(-1)
-        for place in range(output.numel()):
-            found = gradients((elements[place],), inputs, None, create_graph, retain_graph=True)
+        for index in range(output.numel()):
+            found = gradients((elements[index],), inputs, None, create_graph, retain_graph=True)
             for index, (gradient, tensor) in enumerate(zip(found, inputs, strict=True)):
                 if strict and gradient is None:
                     raise RuntimeError(

@@ -10,7 +10,7 @@ import numpy as np
 from . import GradcheckError
 from .analytical import jacobian_vector_products, largest_difference, vector_jacobian_products
 from .directions import Probe, probe, units_of
-from .errors import Place, close, mismatch_error, not_reentrant_error, not_zero_error
+from .errors import JacobianBlock, close, mismatch_error, not_reentrant_error, not_zero_error
 from .numerical import Derivatives, combined, derivatives_along
 from .problem import Problem
 
@@ -158,7 +158,7 @@ class Comparison:
         slow: _Pair | None,
     ) -> GradcheckError:  # fmt: skip
         problem = self._problem
-        place = Place(problem.outputs[i], i, problem.inputs[k], k, problem.arguments[k], forward, part)
+        block = JacobianBlock(problem.outputs[i], i, problem.inputs[k], k, problem.arguments[k], forward, part)
         if slow is not None:  # one number, or in forward mode one row
             numerical, analytical = [values[0] if forward else values[0, 0] for values in (numerical, analytical)]
-        return mismatch_error(place, numerical, analytical, self._atol, self._rtol, slow)
+        return mismatch_error(block, numerical, analytical, self._atol, self._rtol, slow)

@@ -10,12 +10,12 @@ from . import GradcheckError
 from .directions import tensor_of
 
 __all__ = [
-    "Place", "batched_error", "batching_error", "close", "mismatch_error", "not_reentrant_error", "not_zero_error",
-    "undefined_error", "undefined_tangent_error",
+    "JacobianBlock", "batched_error", "batching_error", "close", "mismatch_error", "not_reentrant_error",
+    "not_zero_error", "undefined_error", "undefined_tangent_error",
 ]
 
 
-class Place(NamedTuple):
+class JacobianBlock(NamedTuple):
     """Which Jacobian is wrong: of which output with respect to which input, and how it was computed."""
 
     output: Any
@@ -42,7 +42,7 @@ def close(analytical: np.ndarray, numerical: np.ndarray, atol: float, rtol: floa
 
 
 def mismatch_error(
-    place: Place,
+    block: JacobianBlock,
     numerical: np.ndarray,
     analytical: np.ndarray,
     atol: float,
@@ -52,7 +52,7 @@ def mismatch_error(
     """The error for Jacobians that differ.
 
     Args:
-        place: which ones.
+        block: which ones.
         numerical: by finite differences, a row for each element of the input, a column for each of the output; in
             fast mode the number, or for forward mode the vector, that comes of multiplying it with random vectors.
         analytical: by automatic differentiation.
@@ -61,7 +61,7 @@ def mismatch_error(
         jacobians: in fast mode both Jacobians themselves, the numerical one first.
     """
     whole = jacobians or (numerical, analytical)
-    text = f"{place}\nnumerical:{_shown(numerical, place)}\nanalytical:{_shown(analytical, place)}\n"
+    text = f"{block}\nnumerical:{_shown(numerical, block)}\nanalytical:{_shown(analytical, block)}\n"
     if jacobians is not None:
         with np.errstate(invalid="ignore"):
             difference = np.abs(np.subtract(*jacobians)).max(initial=0.0)
@@ -69,7 +69,7 @@ def mismatch_error(
             "\nThe above quantities relating the numerical and analytical jacobians are computed \n"
             "in fast mode. See: https://github.com/pytorch/pytorch/issues/53876 for more background \n"
             "about fast mode. Below, we recompute numerical and analytical jacobians in slow mode:\n\n"
-            f"Numerical:\n {_shown(whole[0], place)}\nAnalytical:\n{_shown(whole[1], place)}\n\n"
+            f"Numerical:\n {_shown(whole[0], block)}\nAnalytical:\n{_shown(whole[1], block)}\n\n"
             f"The max per-element difference (slow mode) is: {difference}.\n"
         )
         if close(whole[1], whole[0], atol, rtol).all():
@@ -77,14 +77,14 @@ def mismatch_error(
                 "Fast gradcheck failed but element-wise differences are small. This means that the\n"
                 "test might've passed in slow_mode! Call it with fast_mode=False to see.\n"
             )
-    return GradcheckError(f"{text}\n{_worst_entry(place, *whole, atol, rtol)}")
+    return GradcheckError(f"{text}\n{_worst_entry(block, *whole, atol, rtol)}")
 
 
-def _shown(values: np.ndarray, place: Place) -> Any:
-    return tensor_of(values, place.input) if values.ndim else values.item()
+def _shown(values: np.ndarray, block: JacobianBlock) -> Any:
+    return tensor_of(values, block.input) if values.ndim else values.item()
 
 
-def _worst_entry(place: Place, numerical: np.ndarray, analytical: np.ndarray, atol: float, rtol: float) -> str:
+def _worst_entry(block: JacobianBlock, numerical: np.ndarray, analytical: np.ndarray, atol: float, rtol: float) -> str:
     """Where two Jacobians differ most beyond the tolerance, in the terms of the output's and the input's indices."""
     off = ~close(analytical, numerical, atol, rtol)
     with np.errstate(invalid="ignore"):
@@ -92,8 +92,8 @@ def _worst_entry(place: Place, numerical: np.ndarray, analytical: np.ndarray, at
         allowed = atol + rtol * np.abs(numerical)
         excess = difference - allowed
     row, column = np.unravel_index(excess.argmax(), excess.shape)  # the first NaN if there is one
-    at_input = _index(np.unravel_index(row, place.input.shape))
-    at_output = _index(np.unravel_index(column, place.output.shape))
+    at_input = _index(np.unravel_index(row, block.input.shape))
+    at_output = _index(np.unravel_index(column, block.output.shape))
     over = "exceeds" if off[row, column] else "is within"
     return (
         f"The worst entry, of {off.sum()} out of tolerance among {off.size}: output{at_output} with respect to "
@@ -101,9 +101,9 @@ def _worst_entry(place: Place, numerical: np.ndarray, analytical: np.ndarray, at
         f"There the numerical value is {numerical[row, column]} and the analytical one {analytical[row, column]}. The "
         f"difference {difference[row, column]:.6g} {over}\n"
         f"atol + rtol * |numerical| = {allowed[row, column]:.6g} by {abs(excess[row, column]):.6g}.\n"
-        f"Output {place.output_index} has the shape {list(place.output.shape)} and the dtype {place.output.dtype}, "
-        f"input {place.input_index} (argument {place.argument} of the function)\n"
-        f"the shape {list(place.input.shape)} and the dtype {place.input.dtype}."
+        f"Output {block.output_index} has the shape {list(block.output.shape)} and the dtype {block.output.dtype}, "
+        f"input {block.input_index} (argument {block.argument} of the function)\n"
+        f"the shape {list(block.input.shape)} and the dtype {block.input.dtype}."
     )
 
 

@@ -46,9 +46,9 @@ def derivatives_along(
             finally:
                 array[...] = before
                 write_back(array, x)
-            place = f"inputs are perturbed on index {index}" if line.vector is None else "inputs are perturbed"
+            when = f"inputs are perturbed on index {index}" if line.vector is None else "inputs are perturbed"
             below, above = ends
-            _check_alike(below, above, f"{place} by {eps}")
+            _check_alike(below, above, f"{when} by {eps}")
             matrices = matrices or [{unit: [] for unit in directions} for _ in above]
             with np.errstate(invalid="ignore"):  # of infinities
                 for rows, low, high in zip(matrices, below, above, strict=True):
@@ -58,13 +58,13 @@ def derivatives_along(
     return [{unit: np.vstack(rows[unit]) for unit in rows} for rows in matrices]
 
 
-def _check_alike(low: list[np.ndarray], high: list[np.ndarray], place: str) -> None:
+def _check_alike(low: list[np.ndarray], high: list[np.ndarray], when: str) -> None:
     for a, b in zip(low, high, strict=True):
         for what, values in (("shape", (a.shape, b.shape)), ("dtype", (a.dtype, b.dtype))):
             if values[0] != values[1]:
                 first, second = [_named(what, value) for value in values]
                 raise AssertionError(
-                    f"Expected `func` to return outputs with the same {what} when {place}, but got: {what}s {first} "
+                    f"Expected `func` to return outputs with the same {what} when {when}, but got: {what}s {first} "
                     f"and {second}."
                 )
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from ..checks import is_tensor
 from ..grad_mode import state
+from ..locations import calling_frame
 from ..node import AccumulateGrad
 from ..operations import operations
-from ..places import calling_frame
 from ..watching import BLOCK, RULE, Watcher, unwatch, watch
 
 __all__ = ["COMPILATION", "LAUNCH", "OPERATION", "Record", "Recording"]

@@ -45,11 +45,11 @@ def events_of(recording: Recording) -> list[FunctionEvent]:
     begins = [record.begun for record in recording.records]
     for record in recording.compilations:
         interval = Interval(microseconds(record.begun), microseconds(record.ended))
-        place = bisect_right(begins, record.begun) - 1
-        while place >= 0 and not _stands_within(record, recording.records[place]):
-            place -= 1
-        if place >= 0:
-            event = events[place]
+        index = bisect_right(begins, record.begun) - 1
+        while index >= 0 and not _stands_within(record, recording.records[index]):
+            index -= 1
+        if index >= 0:
+            event = events[index]
         else:
             event = _event(record, numbers, recording.threads, microseconds)
             events.append(event)

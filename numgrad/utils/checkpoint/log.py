@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...autograd.checks import is_tensor
-from ...autograd.places import calling_place
+from ...autograd.locations import calling_location
 from ...autograd.watching import Watcher, unwatch, watch
 from .errors import CheckpointError
 
@@ -34,21 +34,21 @@ class OperationLog(Watcher):
     def before(self, call: Any) -> int:
         """An operation is about to be done: note it."""
         text = f"{call.title.removeprefix('aten::')}({', '.join(map(_shown, call.args))})"
-        self.entries.append((text, "", calling_place().brief))
+        self.entries.append((text, "", calling_location().brief))
         return len(self.entries) - 1
 
     def after(self, call: Any, number: int, result: Any) -> None:
         """It was done: note the result."""
-        text, _, place = self.entries[number]
-        self.entries[number] = text, _shown(result), place
+        text, _, location = self.entries[number]
+        self.entries[number] = text, _shown(result), location
 
     def lines(self, marked: int | None) -> str:
         """The log as text, one operation marked if told so."""
         width = len(str(len(self.entries)))
         lines = [
             f"{'>' if number == marked else ' '} {number + 1:{width}}. {text}{' -> ' if result else ''}{result}"
-            f"   ({place})"
-            for number, (text, result, place) in enumerate(self.entries)
+            f"   ({location})"
+            for number, (text, result, location) in enumerate(self.entries)
         ]
         return "\n".join(lines) or "  (none)"
 

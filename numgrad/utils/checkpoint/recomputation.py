@@ -86,7 +86,7 @@ class SavedArguments(SavingNode):
         self.saved = tuple([value for value, _ in kept])
         self.versions = [version for _, version in kept]
 
-    def saved_output(self, place: int) -> int | None:
+    def saved_output(self, index: int) -> int | None:
         return None
 
     def restored(self) -> list[Any]:
@@ -98,8 +98,8 @@ class SavedArguments(SavingNode):
         saved = self.saved
         assert saved is not None
         values = [
-            value if version is None else self.unpack_place(place)
-            for place, (value, version) in enumerate(zip(saved, self.versions, strict=True))
+            value if version is None else self.unpack_one(index)
+            for index, (value, version) in enumerate(zip(saved, self.versions, strict=True))
         ]
         for value, tangents in zip(values, self.tangents, strict=True):
             for level, tangent in tangents:

@@ -49,8 +49,8 @@ class CheckpointFunction(Function):
         ctx.run_function = run_function
         ctx.random_state = RandomState() if preserve_rng_state else None
         ctx.others = [None if is_tensor(value) else value for value in args]
-        ctx.places = [place for place, value in enumerate(args) if is_tensor(value)]
-        ctx.save_for_backward(*[args[place] for place in ctx.places])
+        ctx.indices = [index for index, value in enumerate(args) if is_tensor(value)]
+        ctx.save_for_backward(*[args[index] for index in ctx.indices])
         return run_function(*args)
 
     @staticmethod
@@ -67,15 +67,15 @@ class CheckpointFunction(Function):
                 ".backward() without passing the `inputs` argument."
             )
         args = list(ctx.others)
-        for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
-            args[place] = tensor
+        for index, tensor in zip(ctx.indices, ctx.saved_tensors, strict=True):
+            args[index] = tensor
         inputs = detach_variable(tuple(args))
         with nullcontext() if ctx.random_state is None else ctx.random_state.again(), enable_grad():
             outputs = ctx.run_function(*inputs)
         if is_tensor(outputs):
             outputs = (outputs,)
-        used = [place for place, value in enumerate(outputs) if is_tensor(value) and value.requires_grad]
+        used = [index for index, value in enumerate(outputs) if is_tensor(value) and value.requires_grad]
         if not used:
             raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
-        run_backward([outputs[place] for place in used], [grad_outputs[place] for place in used])
+        run_backward([outputs[index] for index in used], [grad_outputs[index] for index in used])
         return None, None, *[value.grad if is_tensor(value) else None for value in inputs]

@@ -70,7 +70,7 @@ def rules_of(node: Node) -> list[Rule]:
         rules = rules_of(node.operation)
         if rules[0].function is None and len(rules) == 2:
             return [Rule("the tensor before"), Rule("what was written")]
-        return [rules[node.place], *rules[: node.place], *rules[node.place + 1 :]]
+        return [rules[node.index], *rules[: node.index], *rules[node.index + 1 :]]
     return [Rule(f"input {place}" if len(node.edges) > 1 else "input") for place in range(len(node.edges))]
 
 
@@ -105,7 +105,7 @@ def saved_by(node: Node) -> dict[str, Any]:
         return {}
     names = node.names if isinstance(node, OpNode) else node.saved_names()
     try:
-        values = {name: node.unpack_place(place) for place, name in enumerate(names) if not node.is_packed(place)}
+        values = {name: node.unpack_one(place) for place, name in enumerate(names) if not node.is_packed(place)}
     except RuntimeError:
         return {}
     if isinstance(node, OpNode):

@@ -12,10 +12,10 @@ from traceback import FrameSummary
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-__all__ = ["Place", "calling_frame", "calling_place", "forward_trace", "warn_user"]
+__all__ = ["Location", "calling_frame", "calling_location", "forward_trace", "warn_user"]
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """A call in the user's program.  It holds the code, not the frame, which would hold all variables.
 
     Attributes:
@@ -28,7 +28,7 @@ class Place(NamedTuple):
 
     @property
     def brief(self) -> str:
-        """The place without its directory and code: ``model.py, line 7``."""
+        """The location without its directory and code: ``model.py, line 7``."""
         filename = self.code.co_filename
         return f"{_cell(filename) or os.path.basename(filename)}, line {self._positions()[0]}"
 
@@ -36,7 +36,7 @@ class Place(NamedTuple):
         return next(islice(self.code.co_positions(), self.instruction // 2, None))
 
     def __str__(self) -> str:
-        """The place as in a traceback, two lines or three, the call underlined where the line holds more."""
+        """The location as in a traceback, two lines or three, the call underlined where the line holds more."""
         code = self.code
         line, end_line, column, end_column = self._positions()
         return _shown(FrameSummary(
@@ -48,13 +48,13 @@ class Place(NamedTuple):
 _new = tuple.__new__
 
 #: Where the files of this package lie, as the code of its functions says it.
-_PACKAGE = os.path.dirname(os.path.dirname(Place.__str__.__code__.co_filename)) + os.sep
+_PACKAGE = os.path.dirname(os.path.dirname(Location.__str__.__code__.co_filename)) + os.sep
 
 
-def calling_place(depth: int = 1) -> Place:
+def calling_location(depth: int = 1) -> Location:
     """Where the user's program called this package; ``depth`` frames of this package are known to stand above."""
     frame = calling_frame(depth + 1)
-    return _new(Place, (frame.f_code, frame.f_lasti))  # in less time than by its name
+    return _new(Location, (frame.f_code, frame.f_lasti))  # in less time than by its name
 
 
 def calling_frame(depth: int = 1) -> FrameType:
@@ -79,15 +79,15 @@ def forward_trace() -> list[str]:
     frames = traceback.extract_stack()
     while frames and frames[-1].filename.startswith(_PACKAGE):
         frames.pop()
-    for place, frame in enumerate(frames):
+    for index, frame in enumerate(frames):
         if _cell(frame.filename) is not None:
-            del frames[:place]
+            del frames[:index]
             break
     return [_shown(frame) for frame in frames]
 
 
 def warn_user(message: str) -> None:
-    """Warn with the place in the user's program that led here: of each place once, unless filters say otherwise."""
+    """Warn with the line of the user's program that led here: once for each line, unless filters say otherwise."""
     frame = calling_frame(2)
     name = frame.f_globals.get("__name__", "<unknown>")
     told = frame.f_globals.setdefault("__warningregistry__", {})
