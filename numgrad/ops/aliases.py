@@ -6,17 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from .._tensor import Tensor, check_in_place
-from .._types import bool_
 from ..autograd.grad_mode import LEVELS, no_grad, state
 from ..autograd.views import record_inplace
 from .arguments import checked
 from .copying import kept_copy
 from .matrices import addmm  # noqa: F401 - it defines, as two of the next do, what has an in-place form
 from .overwriting import copy_
-from .pointwise import clamping, comparison, rounding, special, trigonometric  # noqa: F401 - they define what has a second name
-from .pointwise.integers import invert_bits
+from .pointwise import clamping, comparison, integers, rounding, special, trigonometric  # noqa: F401 - they define what has a second name
 from .reductions import scans  # noqa: F401
-from .table import attach, public, public_functions
+from .table import attach, named, named_in_place, public, public_functions
 
 #: The second names of functions, methods and in-place methods.
 ALIASES = {
@@ -43,9 +41,7 @@ def _truth_in_place(name: str) -> Callable[..., Tensor]:
     def call(self: Tensor, *others: Any) -> Tensor:
         return copy_(self, function(self, *others))
 
-    call.__name__ = call.__qualname__ = f"{name}_"
-    call.__doc__ = f"``{name}`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."
-    return call
+    return named(call, f"{name}_", f"``{name}`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype.")
 
 
 for _name in ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "logical_not"):
@@ -70,21 +66,12 @@ def _overwritten(name: str) -> Callable[..., Tensor]:
         record_inplace(self, *edge)
         return self
 
-    call.__name__ = call.__qualname__ = f"{name}_"
-    call.__doc__ = f"``{name}`` in place: overwrites the tensor and returns it."
-    return call
+    return named_in_place(call, name)
 
 
 for _name in ("addbmm", "addmm", "addmv", "addr", "baddbmm", "cumprod", "cumsum"):
     attach(f"{_name}_", _overwritten(_name))
 
-
-def _bitwise_not_(self: Tensor) -> Tensor:
-    """``bitwise_not`` in place."""
-    return self.logical_not_() if self.dtype is bool_ else invert_bits.inplace(self)
-
-
-attach("bitwise_not_", _bitwise_not_)
 
 for _alias, _name in ALIASES.items():
     public_functions[_alias] = public_functions[_name]
@@ -103,9 +90,7 @@ def _of_tensor(name: str) -> Callable[[Tensor], Any]:
     def call(input: Tensor) -> Any:
         return method(input)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = method.__doc__
-    return call
+    return named(call, name, method.__doc__)
 
 
 for _name in ("detach", "detach_", "is_complex", "is_floating_point", "is_inference", "is_signed"):

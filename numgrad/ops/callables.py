@@ -14,6 +14,7 @@ from .dispatch import binary, change, configured, several, unary
 from .numbers import NUMBERS
 from .operands import check_overlap, overlaps
 from .overwriting import write_out
+from .table import named_in_place
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise
@@ -96,11 +97,7 @@ def operator(op: Pointwise) -> Callable[[Tensor, Any], Any]:
 
 def in_place(op: Pointwise) -> Callable[..., Any]:
     """The in-place method."""
-    call = changing(op)
-    name = op.name.removesuffix("_op")
-    call.__name__ = call.__qualname__ = f"{name}_"
-    call.__doc__ = f"``{name}`` in place: overwrites the tensor and returns it."
-    return call
+    return named_in_place(changing(op), op.name.removesuffix("_op"))
 
 
 def changing(op: Any) -> Callable[..., Tensor]:

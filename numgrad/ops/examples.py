@@ -28,13 +28,18 @@ __all__ = ["check_drawing", "drawn", "dynamic", "each", "free", "refused"]
 Function = Callable[..., Any]
 
 
-def each(function: Function) -> Function:
-    """Decorate a function of tensors, without derivatives, that is to be called for each example."""
+def each(function: Function, refusal: str = "") -> Function:
+    """Decorate a function of tensors, without derivatives, that is to be called for each example.
+
+    With a ``refusal`` it cannot be called for examples that differ: RuntimeError says that.
+    """
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         mode = state.mode
         if mode & LEVELS:
+            if refusal and any(map(is_batched, tensors_in((args, tuple(kwargs.values()))))):
+                raise RuntimeError(refusal)
             level = _level(args, kwargs)
             if level is not None:
                 return _each(level, call, args, kwargs)
@@ -58,28 +63,8 @@ def free(function: Function) -> Function:
 
 
 def refused(message: str) -> Callable[[Function], Function]:
-    """Decorate a function, without derivatives, that cannot be called for examples that differ.
-
-    Calling it with such raises RuntimeError with this message.
-    """
-
-    def decorate(function: Function) -> Function:
-        @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            mode = state.mode
-            if mode & LEVELS:
-                if any(map(is_batched, tensors_in((args, tuple(kwargs.values()))))):
-                    raise RuntimeError(message)
-                level = _level(args, kwargs)
-                if level is not None:
-                    return _each(level, call, args, kwargs)
-            if mode & WATCHED:
-                return transformed(FreeCall(function, args, kwargs))
-            return function(*args, **kwargs)
-
-        return call
-
-    return decorate
+    """Decorate a function, without derivatives, that cannot be called for examples that differ."""
+    return lambda function: each(function, message)
 
 
 def dynamic(name: str) -> Callable[[Function], Function]:

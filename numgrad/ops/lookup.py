@@ -30,7 +30,7 @@ from .dispatch import caller
 from .entries import Entries
 from .operands import check_apart
 from .planned import Planned
-from .table import attach
+from .table import attach, named_in_place
 from .table import export as export_as
 
 __all__ = ["lookup", "overwriting"]
@@ -69,9 +69,7 @@ def lookup(
     call.method = _looked_up(resolve, entries, True, outside, results)
     if in_place:
         change = _looked_up(resolve, Entries(), True, outside, results, True)
-        change.__name__ = change.__qualname__ = f"{resolve.__name__}_"
-        change.__doc__ = f":func:`{resolve.__name__}` in place: overwrites the tensor and returns it."
-        attach(change.__name__, change)
+        attach(f"{resolve.__name__}_", named_in_place(change, resolve.__name__))
     for name in (resolve.__name__, *names) if export else ():
         export_as(name, call, function, method)
     return call

@@ -47,6 +47,6 @@ def _holds(kind: dtype, value: complex) -> bool:
     if isinstance(value, complex):
         return kind.kind == "b" or ((kind.is_complex or not value.imag) and _holds(real_of(kind), value.real))
     if kind.kind == "i":
-        bounds = np.iinfo(kind.numpy)
-        return (bounds.min or -bounds.max) <= value <= bounds.max
+        low, high = bounds(int, kind)
+        return low <= value <= high
     return real_of(kind) is not float32 or not math.isfinite(value) or abs(value) <= LARGEST_FLOAT32

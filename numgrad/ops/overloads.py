@@ -14,7 +14,7 @@ from .._tensor import Tensor
 from ..autograd.node import Node
 from .callables import function_of, in_place
 from .elementwise import Pointwise
-from .table import attach, check_tensors, export
+from .table import attach, check_tensors, export, named, named_in_place
 
 __all__ = ["of_tensors", "overload", "undifferentiated"]
 
@@ -51,14 +51,10 @@ def of_tensors(call: Any) -> Callable[[Any, Any], Tensor]:
         check_tensors(name, input=input, other=other)
         return call.inplace(input, other)
 
-    for function, own_name in ((checked, name), (of_tensors_in_place, f"{name}_")):
-        function.__name__ = function.__qualname__ = own_name
-    checked.__doc__ = call.__doc__
     checked.scalar_function = call.scalar_function  # type: ignore[attr-defined]
-    export(name, checked)
+    export(name, named(checked, name, call.__doc__))
     if hasattr(call, "inplace"):
-        of_tensors_in_place.__doc__ = call.inplace.__doc__
-        attach(f"{name}_", of_tensors_in_place)
+        attach(f"{name}_", named_in_place(of_tensors_in_place, name))
     return checked
 
 

@@ -22,14 +22,15 @@ from .batches import is_mapped, physical_of
 from .copying import clone_op, convert, filling, write, writers
 from .examples import check_drawing
 from .moving import placed
-from .numbers import check_fits, plain_number
+from .numbers import NUMBERS, check_fits, plain_number
 from .one_device import check_one_device
 from .operands import check_overlap, overlaps
 from .table import check_tensors, public
 from .transforms import Call, title_of_overwriting, transformed
 
 __all__ = [
-    "FillBackward2", "OverwriteCall", "assign_number", "copy_", "fill_", "fitting", "is_plain", "write_out", "zero_",
+    "FillBackward2", "OverwriteCall", "as_number", "assign_number", "copy_", "fill_", "fitting", "is_plain",
+    "write_out", "zero_",
 ]
 
 
@@ -205,16 +206,28 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     return _filled(input, fitting(value, input._layout.type.dtype), FillBackward2)
 
 
-def fitting(value: Any, kind: dtype) -> Any:
-    """The number as a kernel takes it, if ``kind`` can hold it."""
+def as_number(value: Any) -> Any:
+    """A number as Python's own.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if value.__class__ in NUMBERS:
+        return value
     if isinstance(value, np.generic):
-        value = value.item()
+        return value.item()
     if not isinstance(value, bool | int | float | complex):
         raise TypeError(f"fill_(): argument 'value' must be a number or a 0-d tensor, not {type(value).__name__}")
+    return plain_number(value)
+
+
+def fitting(value: Any, kind: dtype) -> Any:
+    """The number as a kernel takes it, if ``kind`` can hold it."""
+    value = as_number(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise OverflowError(f"{value} is too large for a 64-bit integer")
     check_fits(value, kind)
-    return plain_number(value)
+    return value
 
 
 @public(function=False, direct=True)

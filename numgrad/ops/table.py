@@ -28,8 +28,8 @@ from .entries import forget_calls
 from .nodes import OpNode, show_saved
 
 __all__ = [
-    "Op", "Rule", "attach", "check_tensors", "composite", "composites", "enter", "export", "ops", "parameters",
-    "public", "public_functions",
+    "Op", "Rule", "attach", "check_tensors", "composite", "composites", "enter", "export", "named", "named_in_place",
+    "ops", "parameters", "public", "public_functions",
 ]
 
 #: Every operation by its key (its function's name).
@@ -214,6 +214,18 @@ def _with_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         return result if out is None else operations.write_out(name, out, result)
 
     return call
+
+
+def named(call: Any, name: str, doc: str | None) -> Any:
+    """Give a function that another one made its name and its docstring."""
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = doc
+    return call
+
+
+def named_in_place(call: Any, name: str) -> Any:
+    """The same for what the function ``name`` does in place."""
+    return named(call, f"{name}_", f"``{name}`` in place: overwrites the tensor and returns it.")
 
 
 def check_tensors(name: str, /, **arguments: Any) -> None:

@@ -7,15 +7,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ... import devices, random
 from ..._layout import Layout, layout_of
 from ..._tensor import Tensor, check_differentiable, strided, tensor_of
 from ..._types import (
     CPU,
     TensorType,
-    bool_,
     default_dtype_changed,
     dtype,
     get_default_dtype,
@@ -30,10 +27,10 @@ from ..batches import is_mapped, like_examples
 from ..copying import filling, kept_layout
 from ..examples import drawn
 from ..moving import pin_memory as to_pinned_memory
-from ..numbers import NUMBERS, bounds, plain_number
-from ..overwriting import fitting
+from ..numbers import NUMBERS, bounds
+from ..overwriting import as_number, fitting
 from ..promotion import number_dtype
-from ..table import attach, check_tensors, public
+from ..table import attach, check_tensors, named, public
 
 __all__ = [
     "SMALL", "as_size", "chosen_type", "empty", "empty_like", "eye", "finished", "full", "full_like", "laid_out_as",
@@ -138,34 +135,22 @@ def _filled(plan: _Plan, value: Any) -> Tensor:
     return tensor_of(plan.layout, plan.launch(value))
 
 
-@public(method=False, direct=True)
-def zeros(
-    *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
-    """A tensor of zeros."""
-    plan = plan_of(_ZEROED, sizes, size, dtype, device)
-    return finished(tensor_of(plan.layout, plan.launch()), requires_grad, pin_memory)
+def _of_size(name: str, what: str, number: Any, *value: int) -> Callable[..., Tensor]:
+    """The function that makes a tensor of a size, of a number if that is given."""
+
+    def new(
+        *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+        pin_memory: bool = False,
+    ) -> Tensor:
+        plan = plan_of(number, sizes, size, dtype, device)
+        return finished(tensor_of(plan.layout, plan.launch(*value)), requires_grad, pin_memory)
+
+    return public(named(new, name, f"A tensor {what}."), method=False, direct=True)
 
 
-@public(method=False, direct=True)
-def ones(
-    *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
-    """A tensor of ones."""
-    plan = plan_of(int, sizes, size, dtype, device)
-    return finished(tensor_of(plan.layout, plan.launch(1)), requires_grad, pin_memory)
-
-
-@public(method=False, direct=True)
-def empty(
-    *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
-    """A tensor whose elements are whatever the memory held."""
-    plan = plan_of(_EMPTY, sizes, size, dtype, device)
-    return finished(tensor_of(plan.layout, plan.launch()), requires_grad, pin_memory)
+zeros = _of_size("zeros", "of zeros", _ZEROED)
+ones = _of_size("ones", "of ones", int, 1)
+empty = _of_size("empty", "whose elements are whatever the memory held", _EMPTY)
 
 
 @public(method=False, direct=True)
@@ -192,8 +177,7 @@ def _number(value: Any) -> Any:
     """What a tensor is to be filled with, as Python's own number."""
     if value.__class__ in NUMBERS:
         return value
-    value = value.item() if isinstance(value, Tensor | np.generic) else value
-    return plain_number(value) if isinstance(value, int | float | complex) else fitting(value, bool_)
+    return as_number(value.item() if isinstance(value, Tensor) else value)
 
 
 @public(method=False, direct=True)
@@ -264,9 +248,8 @@ def _from(distribution: str, draw: str, name: str) -> Callable[..., Tensor]:
         layout = plan_of(_EMPTY, sizes, size, dtype, device).layout
         return _random(draw, layout, generator, requires_grad, pin_memory)
 
-    new.__name__ = new.__qualname__ = name
-    new.__doc__ = f"Random numbers from the {distribution}, on the CPU those of PyTorch for the same seed."
-    return public(drawn(new), method=False, direct=True)
+    doc = f"Random numbers from the {distribution}, on the CPU those of PyTorch for the same seed."
+    return public(drawn(named(new, name, doc)), method=False, direct=True)
 
 
 rand = _from("uniform distribution on [0, 1)", "uniform", "rand")
@@ -311,10 +294,9 @@ def _like(name: str, number: Any, *value: int) -> Callable[..., Tensor]:
             made = like_examples(input, made)
         return finished(made, requires_grad)
 
-    like.__name__ = like.__qualname__ = name
     made = f"``numgrad.{name.removesuffix('_like')}``"
-    like.__doc__ = f"{made} of the shape and, unless others are given, the dtype and device of another tensor."
-    return public(like, method=False, direct=True)
+    doc = f"{made} of the shape and, unless others are given, the dtype and device of another tensor."
+    return public(named(like, name, doc), method=False, direct=True)
 
 
 zeros_like = _like("zeros_like", _ZEROED)
@@ -359,10 +341,9 @@ def _new(function: Callable[..., Tensor]) -> None:
         made = function(*args, dtype=kind, device=place, **options)
         return like_examples(self, made)
 
-    method.__name__ = method.__qualname__ = f"new_{function.__name__}"
-    made = f"``numgrad.{function.__name__}``"
-    method.__doc__ = f"{made} in the dtype and on the device of this tensor, unless others are given."
-    attach(method.__name__, method)
+    made, name = f"``numgrad.{function.__name__}``", f"new_{function.__name__}"
+    doc = f"{made} in the dtype and on the device of this tensor, unless others are given."
+    attach(name, named(method, name, doc))
 
 
 for _function in (zeros, ones, empty, full):

@@ -18,13 +18,14 @@ from ..new import zeros_of
 from ..numbers import check_fits
 from ..operands import check_apart
 from ..operation import operation
+from ..overwriting import as_number
 from ..planned import planned
 from ..pointwise.comparison import choose
 from ..promotion import result_dtype
 from ..shapes.views import expand
 from ..table import attach, check_tensors, public, public_functions
 from .places import expanded_layout, finder, picker, putter
-from .updating import as_number, number_as, number_in, updating
+from .updating import number_as, number_in, updating
 
 __all__ = ["argwhere", "masked_fill", "masked_scatter", "nonzero"]
 

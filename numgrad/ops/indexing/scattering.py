@@ -18,13 +18,14 @@ from ..copying import convert
 from ..lookup import lookup
 from ..new import filled_of
 from ..operands import check_apart, not_implemented
+from ..overwriting import as_number
 from ..pointwise.arithmetic import conj, div, mul
 from ..pointwise.comparison import eq, where
 from ..pointwise.integers import floor_quotient
 from ..shapes.parts import slice_op
 from ..table import public
 from .gathering import beyond, check_index_dtype, gather_op, scatter_zeros, scatterer
-from .updating import as_number, number_in, updating
+from .updating import number_in, updating
 
 __all__ = ["scatter", "scatter_add", "scatter_reduce"]
 

@@ -18,6 +18,7 @@ from ..matrices.matmul import times
 from ..new import zeros_of
 from ..operands import check_apart
 from ..operation import operation
+from ..overwriting import as_number
 from ..pointwise.arithmetic import conj, mul
 from ..pointwise.comparison import choose, ne
 from ..shapes.views import reshape
@@ -25,7 +26,7 @@ from ..table import public, public_functions
 from .gathering import beyond, check_index_dtype
 from .picking import check_places, index_op, index_put_op
 from .places import picker, putter
-from .updating import as_number, check_held, number_as, number_in, updating
+from .updating import check_held, number_as, number_in, updating
 
 __all__ = ["index_add", "index_copy", "index_fill", "index_select_op"]
 

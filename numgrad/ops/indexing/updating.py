@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..._device import CPU
 from ..._layout import Layout, layout_of
 from ..._tensor import Tensor, tensor_of
@@ -14,12 +12,12 @@ from ..._types import TensorType, dtype, tensor_type
 from ..batches import is_mapped
 from ..copying import copier, kept_layout
 from ..new import empty_of, filled_of
-from ..numbers import NUMBERS, check_fits, plain_number
+from ..numbers import check_fits
 from ..operation import operation
 from ..overwriting import fill_
 from ..planned import Planned, planned
 
-__all__ = ["as_number", "check_held", "number_as", "number_in", "number_row", "updating"]
+__all__ = ["check_held", "number_as", "number_in", "number_row", "updating"]
 
 
 def updating(
@@ -98,21 +96,6 @@ def number_in(value: Any, type: TensorType) -> Any:
             return value.item()
         value = value.item()
     return fill_(empty_of((), tensor_type(type.dtype)), value).item()
-
-
-def as_number(value: Any) -> Any:
-    """A number as Python's own.
-
-    Raises:
-        TypeError: it is none.
-    """
-    if value.__class__ in NUMBERS:
-        return value
-    if isinstance(value, np.generic):
-        return value.item()
-    if not isinstance(value, bool | int | float | complex):
-        raise TypeError(f"fill_(): argument 'value' must be a number or a 0-d tensor, not {type(value).__name__}")
-    return plain_number(value)
 
 
 def number_row(type: TensorType) -> Callable[[Any], Any]:

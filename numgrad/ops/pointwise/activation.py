@@ -18,7 +18,7 @@ from ..._types import bool_
 from ..elementwise import pointwise
 from ..overloads import overload
 from ..shapes.views import reshape
-from ..table import composite, public
+from ..table import composite, named_in_place, public
 from . import comparison
 from .arithmetic import abs, div, exp, sigmoid, sub, tanh
 from .comparison import threshold_backward, where
@@ -382,9 +382,7 @@ def _in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def call(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return function(input, *args, **kwargs, inplace=True)
 
-    call.__name__ = call.__qualname__ = f"{function.__name__}_"
-    call.__doc__ = f"``{function.__name__}`` in place: overwrites the tensor and returns it."
-    return call
+    return named_in_place(call, function.__name__)
 
 
 relu_, hardtanh_, threshold_ = _in_place(relu), _in_place(hardtanh), _in_place(threshold)

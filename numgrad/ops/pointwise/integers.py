@@ -175,3 +175,9 @@ def invert_bits(input):
 def bitwise_not(input: Tensor) -> Tensor:
     """The bits that are not set; of bools, logical not."""
     return logical_not(input) if input.dtype is bool_ else invert_bits(input)
+
+
+@public(function=False)
+def bitwise_not_(input: Tensor) -> Tensor:
+    """``bitwise_not`` in place."""
+    return input.logical_not_() if input.dtype is bool_ else invert_bits.inplace(input)

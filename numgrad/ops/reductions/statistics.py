@@ -20,6 +20,7 @@ from ..operation import operation
 from ..planned import Planned, planned
 from ..pointwise.arithmetic import add, div, exp, mul, sub
 from ..pointwise.comparison import eq, where
+from ..table import named
 from .axes import Prepared, axis_launcher, reduced_shape, restored
 from .sums import folded, mean_dims, mean_gradient, sum_dims, summed_type
 
@@ -167,9 +168,8 @@ def _moments(op: Planned, text: str) -> Any:
         undefined = numel(tuple([input.shape[d] for d in dims])) <= correction
         return op, (dims, correction, keepdim, undefined and numel(reduced_shape(input.shape, dims, False)) > 0)
 
-    resolve.__name__ = resolve.__qualname__ = name
-    resolve.__doc__ = f"{text}\n\n    Raises:\n        RuntimeError: the elements are integers or bools.\n    "
-    return lookup(resolve, method=op in (var_op, std_op))
+    doc = f"{text}\n\n    Raises:\n        RuntimeError: the elements are integers or bools.\n    "
+    return lookup(named(resolve, name, doc), method=op in (var_op, std_op))
 
 
 var = _moments(

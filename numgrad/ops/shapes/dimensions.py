@@ -13,7 +13,7 @@ from ..._types import Size, size_of
 from ..copying import contiguous, same
 from ..lookup import lookup
 from ..pointwise.arithmetic import conj
-from ..table import attach, check_tensors, composite, public
+from ..table import attach, check_tensors, composite, named, public
 from .views import (
     alias,
     expand,
@@ -194,9 +194,7 @@ def _for_each(function: Callable[[Tensor], Tensor]) -> Callable[..., Any]:
         results = tuple([function(tensor) for tensor in given])
         return results if several else results[0]
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = function.__doc__
-    return composite(call, method=False)
+    return composite(named(call, name, function.__doc__), method=False)
 
 
 @_for_each
