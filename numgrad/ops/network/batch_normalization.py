@@ -11,7 +11,6 @@ from ..._layout import Layout, layout_of, numel
 from ..._tensor import Tensor, tensor_of
 from ..._types import float32
 from ...autograd.grad_mode import no_grad
-from ..arguments import checked
 from ..composition import differentiated_as
 from ..copying import clone, copier
 from ..fused import fused_launcher
@@ -21,6 +20,7 @@ from ..pointwise.arithmetic import mul, sub
 from ..reductions.axes import Prepared, axis_launcher
 from ..reductions.sums import sum_dims
 from ..shapes.views import reshape
+from ..table import public
 from .normalization import projected, standardized
 from .reducing import refuse_gradient
 
@@ -176,7 +176,7 @@ def _check(input: Layout, training: bool, **arguments: Layout | None) -> None:
         raise RuntimeError(f"mixed dtype (CPU): {wanted}")
 
 
-@checked
+@public(export=False)
 def batch_norm(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
     bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05,
