@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-import re
 import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -53,7 +52,7 @@ class Rule(NamedTuple):
         """The formula of the backward operation that the rule calls, if there is one: ``relu_backward(...) = ...``."""
         if self.function is None:
             return None
-        for name in re.findall(r"\b\w+_backward\b", rule_formula(self.function)):
+        for name in self.function.__code__.co_names:
             op = getattr(self.function.__globals__.get(name), "op", None)
             if isinstance(op, Pointwise) and name not in public_functions:
                 return f"{name}({', '.join(parameters(op.function))}) = {formula(op.function, self.real)}"
