@@ -11,6 +11,7 @@ from numgrad_kernels.store import compile_kernel
 
 LENGTHS = [1, 2, 3, 15, 63, 64, 65, 127, 255, 1000, 4099, 8192]
 EPS = 1e-5
+LOGARITHM = {"factor": softmax.logarithm, "share": softmax.logarithm_of_share}
 each_float = pytest.mark.parametrize("dtype", ["float32", "float64"])
 each_length = pytest.mark.parametrize("length", LENGTHS)
 
@@ -27,10 +28,13 @@ def compiled(function, dtype, *arguments, **parts):
 def in_python(monkeypatch):
     """Run the same function as plain Python."""
 
-    def run(function, dtype, *arguments):
-        for module in (softmax, stretches, normalization, likelihood):
-            monkeypatch.setattr(module, "T", np.dtype(dtype).type)
-        function(*arguments)
+    def run(function, dtype, *arguments, **parts):
+        with monkeypatch.context() as patch:
+            for module in (softmax, stretches, normalization, likelihood):
+                patch.setattr(module, "T", np.dtype(dtype).type)
+            for name, part in parts.items():
+                patch.setattr(softmax, name, part)
+            function(*arguments)
 
     return run
 
@@ -69,7 +73,7 @@ def test_softmax_and_its_logarithm(length, dtype):
         bound = steps * unit * exactly(x, False) + np.finfo(dtype).tiny
         assert np.all(np.abs(out - exactly(x, False)) <= bound)
         np.testing.assert_allclose(out.sum(1, dtype="f8"), 1, rtol=16 * unit)
-        compiled(softmax.log_softmax_rows, dtype, x.ravel(), length, out.reshape(-1))
+        compiled(softmax.softmax_rows, dtype, x.ravel(), length, -np.inf, out.reshape(-1), **LOGARITHM)
         largest = np.abs(x).max(1, keepdims=True)
         assert np.all(np.abs(out - exactly(x, True)) <= 8 * unit * (largest + 1))
 
@@ -94,9 +98,9 @@ def test_rounding_does_not_grow_with_the_length_of_equal_scores(columns):
     length = 2_000_003
     x, out = np.full((length, columns), 0.1, np.float32), garbage("float32", length, columns)
     if columns == 1:
-        compiled(softmax.log_softmax_rows, "float32", x.ravel(), length, out.reshape(-1))
+        compiled(softmax.softmax_rows, "float32", x.ravel(), length, -np.inf, out.reshape(-1), **LOGARITHM)
     else:
-        compiled(softmax.log_softmax_columns, "float32", x.ravel(), length, columns, out.reshape(-1))
+        compiled(softmax.softmax_columns, "float32", x.ravel(), length, columns, -np.inf, out.reshape(-1), **LOGARITHM)
     np.testing.assert_allclose(out, -np.log(length), rtol=1e-6)
 
 
@@ -112,7 +116,7 @@ def test_softmax_with_infinity_and_nan(dtype, in_python):
         with np.errstate(all="ignore"):
             run(softmax.softmax_rows, dtype, x.ravel(), 4, -inf, out.reshape(-1))
             np.testing.assert_array_equal(out, expected.astype(dtype))
-            run(softmax.log_softmax_rows, dtype, x.ravel(), 4, out.reshape(-1))
+            run(softmax.softmax_rows, dtype, x.ravel(), 4, -inf, out.reshape(-1), **LOGARITHM)
         np.testing.assert_allclose(out[:4], logarithms, rtol=2e-7)
 
 
@@ -137,13 +141,10 @@ def test_what_is_masked_as_a_whole_is_zero_if_the_floor_is(length):
 def test_softmax_in_python(length, dtype, in_python):
     grad, x = numbers(dtype, 2, length), numbers(dtype, 3, length)[1:]
     close = {"rtol": 8 * np.finfo(dtype).eps, "atol": 8 * np.finfo(dtype).eps}
-    for forward, more, backward in [
-        (softmax.softmax_rows, (-np.inf,), softmax.softmax_backward_rows),
-        (softmax.log_softmax_rows, (), softmax.log_softmax_backward_rows),
-    ]:
+    for parts, backward in [({}, softmax.softmax_backward_rows), (LOGARITHM, softmax.log_softmax_backward_rows)]:
         found, expected = garbage(dtype, 2 * length), garbage(dtype, 2 * length)
-        in_python(forward, dtype, x.ravel(), length, *more, found)
-        compiled(forward, dtype, x.ravel(), length, *more, expected)
+        in_python(softmax.softmax_rows, dtype, x.ravel(), length, -np.inf, found, **parts)
+        compiled(softmax.softmax_rows, dtype, x.ravel(), length, -np.inf, expected, **parts)
         np.testing.assert_allclose(found, expected, **close)
         result = expected.copy()
         in_python(backward, dtype, grad.ravel(), result, length, found)

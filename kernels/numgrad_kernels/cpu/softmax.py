@@ -39,27 +39,36 @@ def _exponentials(x, top, start, length, out):
     return long_total(_exponential, x, top, out, T(0), start, length)
 
 
+def factor(whole):
+    """What the exponentials are multiplied with, from their sum: nothing is divided by 0."""
+    return T(1) / whole if whole != T(0) else T(0)
+
+
+def share(value, exponential, top, scale):
+    """An element of softmax, from its exponential and the factor."""
+    return exponential * scale
+
+
+def logarithm(whole):
+    """In place of ``factor``."""
+    return log(whole)
+
+
+def logarithm_of_share(value, exponential, top, shift):
+    """In place of ``share``: an element of its logarithm.  ``top + shift`` would be rounded to the digits of top."""
+    return value - top - shift
+
+
 def softmax_rows(x, length, floor, out: Out):
-    """``exp(x)`` divided by its sum, for each row."""
+    """``exp(x)`` divided by its sum, or what else ``factor`` and ``share`` say, for each row."""
     for row in prange(x.size // length):
         start = np.uint64(row * length)
         top = largest(x, start, length)
         top = T(floor) if top == T(-np.inf) else top
-        whole = _exponentials(x, top, start, length, out)
-        factor = T(1) / whole if whole != T(0) else T(0)
-        for j in range(length):
-            out[start + np.uint64(j)] *= factor
-
-
-def log_softmax_rows(x, length, out: Out):
-    """``x`` less the logarithm of the sum of ``exp(x)``, for each row."""
-    for row in prange(x.size // length):
-        start = np.uint64(row * length)
-        top = largest(x, start, length)
-        shift = log(_exponentials(x, top, start, length, out))
+        scale = factor(_exponentials(x, top, start, length, out))
         for j in range(length):
             place = start + np.uint64(j)
-            out[place] = x[place] - top - shift  # top + shift would be rounded to the digits of top
+            out[place] = share(x[place], out[place], top, scale)
 
 
 def softmax_backward_rows(grad, y, length, out: Out):
@@ -109,7 +118,7 @@ def _exponentials_columns(x, base, length, inner, width, floor, out, top, sums):
 
 
 def softmax_columns(x, length, inner, floor, out: Out):
-    """``exp(x)`` divided by its sum, for each column."""
+    """``exp(x)`` divided by its sum, or what else ``factor`` and ``share`` say, for each column."""
     strips = (inner + COLUMNS - 1) // COLUMNS
     for piece in prange(x.size // (length * inner) * strips):
         first = piece % strips * COLUMNS
@@ -119,30 +128,12 @@ def softmax_columns(x, length, inner, floor, out: Out):
         sums = local_array(COLUMNS, T)
         _exponentials_columns(x, base, length, inner, width, floor, out, top, sums)
         for column in range(width):
-            sums[column] = T(1) / sums[column] if sums[column] != T(0) else T(0)
-        for row in range(length):
-            line = base + np.uint64(row * inner)
-            for column in range(width):
-                out[line + np.uint64(column)] *= sums[column]
-
-
-def log_softmax_columns(x, length, inner, out: Out):
-    """``x`` less the logarithm of the sum of ``exp(x)``, for each column."""
-    strips = (inner + COLUMNS - 1) // COLUMNS
-    for piece in prange(x.size // (length * inner) * strips):
-        first = piece % strips * COLUMNS
-        width = min(COLUMNS, inner - first)
-        base = np.uint64(piece // strips * length * inner + first)
-        top = local_array(COLUMNS, T)
-        sums = local_array(COLUMNS, T)
-        _exponentials_columns(x, base, length, inner, width, -np.inf, out, top, sums)
-        for column in range(width):
-            sums[column] = log(sums[column])
+            sums[column] = factor(sums[column])
         for row in range(length):
             line = base + np.uint64(row * inner)
             for column in range(width):
                 place = line + np.uint64(column)
-                out[place] = x[place] - top[column] - sums[column]
+                out[place] = share(x[place], out[place], top[column], sums[column])
 
 
 def summed(grad, y):

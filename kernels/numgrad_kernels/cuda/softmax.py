@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..cpu.softmax import gradient, summed
+from ..cpu.softmax import factor, gradient, summed
 from ..facts import Out
-from ..scalar import exp, log
+from ..scalar import exp
 from .adapter import cuda
 from .lines import PACKED, line_total, pair_of_line, position, read4, up_to, write4
 
@@ -22,19 +22,9 @@ T = np.float32
 THREADS = 256
 
 
-def factor(whole):
-    """What the exponentials are multiplied with, from their sum: nothing is divided by 0."""
-    return T(1) / whole if whole != T(0) else T(0)
-
-
 def share(value, top, scale):
     """An element of softmax, from the largest one and the factor."""
     return exp(value - top) * scale
-
-
-def logarithm(whole):
-    """In place of ``factor``."""
-    return log(whole)
 
 
 def logarithm_of_share(value, top, shift):

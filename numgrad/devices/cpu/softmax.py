@@ -18,9 +18,10 @@ __all__ = ["softmax_backward_launcher", "softmax_launcher"]
 #: How much work an element is, in additions: see Note [When threads pay].
 WEIGHT = 4
 
-#: What takes the place of softmax's own functions in the kernel of the logarithm's gradient.
+#: What takes the place of softmax's own functions in the kernels of its logarithm.
 _LOGARITHM: dict[str, Callable[..., Any]] = {
-    "summed": softmax.summed_of_logarithm, "gradient": softmax.gradient_of_logarithm,
+    "factor": softmax.logarithm, "share": softmax.logarithm_of_share, "summed": softmax.summed_of_logarithm,
+    "gradient": softmax.gradient_of_logarithm,
 }
 
 
@@ -31,9 +32,9 @@ def softmax_launcher(
 
     What is minus infinity as a whole becomes NaN, or 0 if ``floor`` is 0.
     """
-    columns = softmax.softmax_columns, softmax.log_softmax_columns
-    function = (columns if inner > 1 else (softmax.softmax_rows, softmax.log_softmax_rows))[floor is None]
-    return _launcher(function, type.numpy, size, length, inner, 1, () if floor is None else (floor,))
+    function = softmax.softmax_columns if inner > 1 else softmax.softmax_rows
+    parts, number = (_LOGARITHM, -np.inf) if floor is None else ({}, float(floor))
+    return _launcher(function, type.numpy, size, length, inner, 1, (number,), **parts)
 
 
 def softmax_backward_launcher(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from numgrad_kernels.cpu.softmax import gradient_of_logarithm, summed_of_logarithm
+from numgrad_kernels.cpu.softmax import gradient_of_logarithm, logarithm, summed_of_logarithm
 from numgrad_kernels.cuda import softmax
 
 from ..rows import DeviceRow
@@ -19,7 +19,7 @@ __all__ = ["softmax_backward_launcher", "softmax_launcher"]
 
 #: What takes the place of softmax's own functions in the kernels of its logarithm.
 _LOGARITHM: dict[str, Callable[..., Any]] = {
-    "factor": softmax.logarithm, "share": softmax.logarithm_of_share, "summed": summed_of_logarithm,
+    "factor": logarithm, "share": softmax.logarithm_of_share, "summed": summed_of_logarithm,
     "gradient": gradient_of_logarithm,
 }
 
