@@ -32,8 +32,7 @@ __all__ = [
     "below",
     "beneath",
     "cut",
-    "empty_beside",
-    "expanded",
+        "expanded",
     "is_batched",
     "is_mapped",
     "is_shared",
@@ -389,13 +388,6 @@ def like_examples(input: Any, made: Tensor) -> Tensor:
         copy_(out, made)
     out._counter[0] = 0
     return out
-
-
-def empty_beside(others: Sequence[Any], shape: tuple[int, ...], type: TensorType) -> Tensor:
-    """A new tensor to be filled with values computed from ``others``."""
-    if state.mode & LEVELS and any(map(is_batched, others)):
-        return zeros_beside(others, shape, type)
-    return fresh(type.backend.empty(shape, type), shape, type)
 
 
 class Beneath(NamedTuple):

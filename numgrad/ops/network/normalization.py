@@ -9,7 +9,6 @@ import numpy as np
 
 from ..._layout import Layout, layout_of, numel
 from ..._tensor import Tensor
-from ..._types import dtype
 from ..batches import aligned, expanded
 from ..composition import differentiated_as
 from ..copying import convert, row_reader
@@ -178,10 +177,6 @@ def layer_norm(
     return layer_norm_op(input, weight, bias, tuple(normalized_shape), float(eps))[0]
 
 
-def _epsilon(kind: dtype) -> float:
-    return float(np.finfo(kind.numpy).eps)
-
-
 @composite(method=False)
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
@@ -203,6 +198,8 @@ def rms_norm(
     shape = tuple(normalized_shape)
     _check_shape("rms_norm", input._layout, shape, weight=None if weight is None else weight._layout)
     dims = tuple(range(len(input._layout.shape) - len(shape), len(input._layout.shape)))
-    square = add(mean_dims(pow(input, 2), dims, True), _epsilon(input.dtype) if eps is None else eps)
+    if eps is None:
+        eps = float(np.finfo(input.dtype.numpy).eps)
+    square = add(mean_dims(pow(input, 2), dims, True), eps)
     out = mul(input, square.rsqrt())
     return out if weight is None else convert(mul(out, weight), input.dtype)
