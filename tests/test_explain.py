@@ -98,9 +98,9 @@ def test_who_made_it_where_operations_are_watched(x):
     assert "It was made by 'clone', from operands that require no gradient, here:" in explain(copied)["requires_grad"]
     assert "It was made by 'Fixed', which has no derivative, here:" in explain(constant)["requires_grad"]
     key = id(made)
-    assert key in numgrad.autograd.origins._noted
+    assert key in numgrad.autograd.history._origins
     del made
-    assert key not in numgrad.autograd.origins._noted
+    assert key not in numgrad.autograd.history._origins
 
 
 def test_views_made_without_recording(x):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._quantities import counted
 from .._tensor import Tensor
-from ..autograd.changes import changes_since
+from ..autograd.history import changes_since
 from ..autograd.locations import Location
 from ..autograd.node import Node
 from ..autograd.saved import SavingNode

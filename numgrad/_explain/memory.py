@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from .._quantities import counted
 from .._tensor import Tensor
-from ..autograd.changes import changes_since
+from ..autograd.history import FOREIGN, changes_since
 from ..autograd.hooks import hook_name
-from ..autograd.origins import FOREIGN
 from .subject import Subject, described_best, listed, on_the_same_memory
 
 __all__ = ["hook_names", "hooks_text", "text"]

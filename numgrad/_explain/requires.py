@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._tensor import Tensor
-from ..autograd.origins import DETACHED, FOREIGN, GIVEN, UNRECORDED, origin_of
+from ..autograd.history import DETACHED, FOREIGN, GIVEN, UNRECORDED, origin_of
 from .subject import Subject, described_best, on_the_same_memory
 
 __all__ = ["text"]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from .._tensor import Tensor
-from ..autograd import walk
+from ..autograd import order
 from ..autograd.node import AccumulateGrad, DeadEnd, Node
 from ..autograd.saved import SavingNode
 
@@ -91,7 +91,7 @@ def on_the_same_memory(tensor: Tensor) -> list[Tensor]:
 
 def nodes_behind(node: Node | None) -> tuple[list[Node], list[Tensor]]:
     """The nodes that backward would go through from this one, the latest first, and the leaves that it would reach."""
-    found = walk.nodes_behind([] if node is None else [node])
+    found = order.nodes_behind([] if node is None else [node])
     leaves = [node.variable for node in found if isinstance(node, AccumulateGrad)]
     return [node for node in found if not isinstance(node, AccumulateGrad | DeadEnd)], leaves
 

@@ -10,7 +10,7 @@ from typing import Any
 from .._tensor import Tensor
 from ..autograd.backward import grad
 from ..autograd.node import AccumulateGrad, edge_of
-from ..autograd.walk import nodes_behind
+from ..autograd.order import nodes_behind
 from ..devices.launches import Launch, listening
 from ..ops.creation.filled import ones_like
 from ..random import Generator, default_generators

@@ -9,8 +9,8 @@ import numpy as np
 
 from .checks import is_tensor
 from .grad_mode import GRAD, state
+from .history import note_origin
 from .operations import operations
-from .origins import note_origin
 from .watching import Watcher
 
 __all__ = ["ForwardCheck", "check_gradients"]

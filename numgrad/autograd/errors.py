@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from .anomaly_mode import is_anomaly_enabled
-from .changes import changes_since
+from .history import changes_since
 from .locations import Location
 
 __all__ = ["freed_error", "modified_error", "note_node", "operation_name", "recorded_at"]

@@ -12,10 +12,10 @@ from collections.abc import Set
 from typing import Any
 
 from .._layout import Layout
-from .changes import note_change
 from .checks import is_tensor
 from .function_node import BackwardCFunction
 from .grad_mode import ANOMALY, state
+from .history import note_change
 from .inference_tensors import is_inference
 from .node import MAYBE, NO_LAYOUT
 from .views import SEVERAL, FunctionView, check_writable, record_inplace

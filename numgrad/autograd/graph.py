@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from .changes import note_change
 from .checks import is_tensor
 from .grad_mode import ANOMALY, state
+from .history import note_change
 from .inference_tensors import is_inference
 from .mode_decorator import ModeDecorator
 from .multi_grad import register_multi_grad_hook

@@ -1,4 +1,4 @@
-"""Which nodes a backward pass goes through, and in which order.
+"""Which nodes a backward pass goes through, and in which order; the walk for all who look at a graph.
 
 Note [Order]
 A node takes its number after its edges are known, so every consumer of a node's output has a higher number than
@@ -10,12 +10,12 @@ and run as soon as the last gradient has arrived.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from typing import Any
 
-from .node import AccumulateGrad, Edge, Node
+from .node import AccumulateGrad, DeadEnd, Edge, Node
 
-__all__ = ["leading_to", "reach"]
+__all__ = ["edges_of", "leading_to", "nodes_behind", "numbered_edges_of", "reach"]
 
 
 def reach(roots: Sequence[Edge], buffers: dict[Node, Any], pending: dict[AccumulateGrad, int]) -> bool:
@@ -53,3 +53,26 @@ def leading_to(wanted: Set[Node], order: Sequence[Node]) -> set[Node]:
                 leading.add(node)
                 break
     return leading
+
+
+def edges_of(node: Node) -> list[tuple[Node, int]]:
+    """The edges along which gradients flow."""
+    return [edge for edge in node.edges if edge is not None and not isinstance(edge[0], DeadEnd)]
+
+
+def numbered_edges_of(node: Node) -> list[tuple[int, tuple[Node, int]]]:
+    """The edges along which gradients flow, each with the number of the input that it belongs to."""
+    edges = enumerate(node.edges)
+    return [(n, edge) for n, edge in edges if edge is not None and not isinstance(edge[0], DeadEnd)]
+
+
+def nodes_behind(roots: Iterable[Node], ends: Collection[Node] = ()) -> list[Node]:
+    """The roots and all nodes that backward would go through from them, the latest first; not ``ends`` and beyond."""
+    found: dict[int, Node] = {}
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node.sequence not in found and node not in ends:
+            found[node.sequence] = node
+            stack += [edge[0] for edge in edges_of(node)]
+    return [found[sequence] for sequence in sorted(found, reverse=True)]

@@ -14,9 +14,9 @@ from copy import copy
 from typing import Any
 
 from .._layout import overlaps_itself
-from .changes import note_change
 from .errors import freed_error, operation_name
 from .grad_mode import ANOMALY, GRAD, INFERENCE, LEVELS, SAVED_HOOKS, enable_grad, state
+from .history import note_change
 from .inference_tensors import check_updatable
 from .locations import Location
 from .node import Edge, Node, edge_of

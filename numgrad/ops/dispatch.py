@@ -20,8 +20,8 @@ from .. import devices
 from .._layout import Layout
 from .._tensor import Tensor, tensor_of, view_on
 from ..autograd.grad_mode import GRAD, ORDINARY, state
+from ..autograd.history import UNRECORDED
 from ..autograd.node import MAYBE, edge_of
-from ..autograd.origins import UNRECORDED
 from ..autograd.views import View
 from .entries import Entry
 from .numbers import NUMBERS

@@ -11,8 +11,8 @@ from .._layout import contiguous_strides
 from .._tensor import Tensor, check_in_place, strided
 from .._types import TensorType, float32
 from ..autograd.anomaly_mode import is_anomaly_enabled
-from ..autograd.changes import note_change
 from ..autograd.grad_mode import enable_grad, is_inference_mode_enabled, no_grad
+from ..autograd.history import note_change
 from ..autograd.inference_tensors import check_updatable
 from ..ops.copying import kept_strides, write
 from ..ops.creation.filled import zeros_like

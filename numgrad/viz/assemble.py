@@ -10,7 +10,7 @@ from typing import Any
 from .._quantities import counted
 from .._tensor import Tensor
 from ..autograd.node import AccumulateGrad, Node
-from ..autograd.walk import edges_of, nodes_behind, numbered_edges_of
+from ..autograd.order import edges_of, nodes_behind, numbered_edges_of
 from ..nn.modules.module import Module
 from .describe import Describer
 from .folding import Fold, folding

@@ -13,8 +13,8 @@ import pytest
 import numgrad
 from numgrad import nn, ones, tensor
 from numgrad.autograd import Function, grad, set_detect_anomaly
-from numgrad.autograd.changes import COUNTERS, changes_since, note_change
 from numgrad.autograd.graph import increment_version
+from numgrad.autograd.history import COUNTERS, changes_since, note_change
 from numgrad.autograd.locations import calling_location, forward_trace
 
 MODIFIED = "one of the variables needed for gradient computation has been modified by an inplace operation: "

@@ -22,7 +22,7 @@ from ..._types import (
     to_dtype,
 )
 from ...autograd.grad_mode import LEVELS, state
-from ...autograd.origins import GIVEN
+from ...autograd.history import GIVEN
 from ..batches import is_mapped, like_examples
 from ..copying import filling, kept_layout
 from ..examples import drawn

@@ -23,7 +23,7 @@ from ..._types import (
     to_device,
     to_dtype,
 )
-from ...autograd.origins import FOREIGN
+from ...autograd.history import FOREIGN
 from ..moving import placed
 from ..new import empty_of
 from ..promotion import number_dtype, promote_types

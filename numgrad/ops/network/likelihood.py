@@ -7,7 +7,7 @@ from typing import Any
 from ..._layout import Layout, layout_of, numel
 from ..._tensor import Tensor, tensor_of
 from ...autograd.grad_mode import GRAD, LEVELS, state
-from ...autograd.origins import UNRECORDED
+from ...autograd.history import UNRECORDED
 from ..batches import aligned, is_batched, is_shared, physical, physical_of
 from ..copying import convert, row_of, row_reader
 from ..dispatch import perform

@@ -4,12 +4,11 @@ from typing import TYPE_CHECKING
 
 from ..._missing import found_later as _found_later
 from .errors import CheckpointError
-from .groups import GraphExecGroup
 from .random_states import DefaultDeviceType, get_device_states, set_device_states
 from .recomputation import noop_context_fn
 from .reentrant import CheckpointFunction, check_backward_validity, detach_variable
 from .segments import checkpoint, checkpoint_sequential
-from .settings import set_checkpoint_debug_enabled, set_checkpoint_early_stop
+from .settings import GraphExecGroup, set_checkpoint_debug_enabled, set_checkpoint_early_stop
 
 __all__ = [
     "CheckpointError", "CheckpointFunction", "DefaultDeviceType", "GraphExecGroup", "check_backward_validity",

@@ -32,6 +32,7 @@ from ...autograd.saved_hooks import saved_tensors_hooks
 from ...ops.batches import requires_below
 from .errors import (
     CheckpointError,
+    OperationLog,
     changed_in_place,
     different_metadata,
     different_number,
@@ -39,10 +40,10 @@ from .errors import (
     not_under_vmap,
     too_many_tensors,
     unpacked_twice,
+    with_logs,
 )
-from .groups import current_group
-from .log import OperationLog, with_logs
 from .random_states import RandomState
+from .settings import current_group
 
 __all__ = ["DETERMINISM_CHECKS", "Frame", "noop_context_fn"]
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-__all__ = ["set_checkpoint_debug_enabled", "set_checkpoint_early_stop", "wants_debug", "wants_early_stop"]
+__all__ = [
+    "GraphExecGroup", "current_group", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop", "wants_debug",
+    "wants_early_stop",
+]
+
 
 #: What the innermost block says; None leaves it to each checkpoint.
 _early_stop: bool | None = None
@@ -46,3 +52,35 @@ def wants_early_stop(own: bool) -> bool:
 def wants_debug(own: bool) -> bool:
     """Whether a checkpoint whose own ``debug`` is this keeps a log of operations."""
     return own if _debug is None else _debug
+
+
+class GraphExecGroup:
+    """``with GraphExecGroup():`` all backward passes in the block share what checkpoints compute again.
+
+    So several passes through parts of one checkpoint compute it once; no two of them may need the same saved tensor,
+    even with ``retain_graph=True``.  It counts for checkpoints that are not reentrant, and in this thread.
+
+    Raises:
+        RuntimeError: there is such a block around this one.
+    """
+
+    def __enter__(self) -> GraphExecGroup:
+        if _groups.current is not None:
+            raise RuntimeError(f"GraphExecGroup contexts cannot be nested. Already inside group {_groups.current}")
+        _groups.current = self
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        _groups.current = None
+
+
+class _Groups(threading.local):
+    current: GraphExecGroup | None = None
+
+
+_groups = _Groups()
+
+
+def current_group() -> GraphExecGroup | None:
+    """The group of the block that this thread is in."""
+    return _groups.current
