@@ -209,11 +209,11 @@ def _compile(module: Any, source: str, text: str, arguments: tuple[types.Type, .
         raise RuntimeError("NUMBA_DISABLE_JIT is set, and numgrad computes with kernels that Numba compiles")
     overloads.register()
     module.__file__ = source
-    linecache.cache[source] = (len(text), None, text.splitlines(keepends=True), source)
     if parallel:
         from .parallel import with_parts  # which a process that only loads kernels does not need
 
         text = with_parts(text)
+    linecache.cache[source] = (len(text), None, text.splitlines(keepends=True), source)
     exec(compile(text, source, "exec"), module.__dict__)
     dispatcher = numba.njit(nogil=parallel, **OPTIONS)(module.kernel)
     with _no_collections():
