@@ -134,3 +134,11 @@ def up_to(last, place, value, instead):
 def up_to_packed(last, place, value, instead):
     """In place of :func:`up_to`: there is none beyond the last."""
     return value
+
+
+def up_to4(last, place, step, a, b, c, d, instead):
+    """Four values from ``place``, ``step`` apart, or what counts ``instead`` of those beyond the last."""
+    return (
+        a, up_to(last, place + step, b, instead), up_to(last, place + 2 * step, c, instead),
+        up_to(last, place + 3 * step, d, instead),
+    )  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 from ..facts import Out
 from ..scalar import sqrt
 from .adapter import cuda
-from .lines import PACKED, line_totals, position, read4, up_to, wait, write4
+from .lines import PACKED, line_totals, position, read4, up_to4, wait, write4
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -55,18 +55,12 @@ def layer_norm_rows(
     count, mean, spread = T(0), T(0), T(0)
     place = first
     while place <= last:
+        a, b, c, d = up_to4(last, place, step, T(1), T(1), T(1), T(1), T(0))
+        four = (a + b) + (c + d)
         a, b, c, d = read4(x, place, step, last)
-        four = (T(1) + up_to(last, place + step, T(1), T(0))) + (
-            up_to(last, place + 2 * step, T(1), T(0)) + up_to(last, place + 3 * step, T(1), T(0))
-        )
-        b = up_to(last, place + step, b, T(0))
-        c = up_to(last, place + 2 * step, c, T(0))
-        d = up_to(last, place + 3 * step, d, T(0))
+        a, b, c, d = up_to4(last, place, step, a, b, c, d, T(0))
         centre = ((a + b) + (c + d)) / four
-        a -= centre
-        b = up_to(last, place + step, b - centre, T(0))
-        c = up_to(last, place + 2 * step, c - centre, T(0))
-        d = up_to(last, place + 3 * step, d - centre, T(0))
+        a, b, c, d = up_to4(last, place, step, a - centre, b - centre, c - centre, d - centre, T(0))
         share = four / (count + four)
         distance = centre - mean
         mean += distance * share
@@ -122,13 +116,8 @@ def _projections(grad, weight, weighted, x, mean, base, first, last, step, strid
         a, b, c, d = read4(grad, place, step, last)
         e, f, g, h = read4(x, place, step, last)
         p, q, r, s = _weights4(weight, weighted, place - base, step, length)
-        a *= p
-        b = up_to(last, place + step, b * q, T(0))
-        c = up_to(last, place + 2 * step, c * r, T(0))
-        d = up_to(last, place + 3 * step, d * s, T(0))
-        f = up_to(last, place + step, f, mean)
-        g = up_to(last, place + 2 * step, g, mean)
-        h = up_to(last, place + 3 * step, h, mean)
+        a, b, c, d = up_to4(last, place, step, a * p, b * q, c * r, d * s, T(0))
+        e, f, g, h = up_to4(last, place, step, e, f, g, h, mean)
         shift += (a + b) + (c + d)
         slope += (a * (e - mean) + b * (f - mean)) + (c * (g - mean) + d * (h - mean))
         place += stride

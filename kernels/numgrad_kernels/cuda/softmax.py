@@ -13,7 +13,7 @@ from ..cpu.softmax import factor, gradient, summed
 from ..facts import Out
 from ..scalar import exp
 from .adapter import cuda
-from .lines import PACKED, line_total, pair_of_line, position, read4, up_to, write4
+from .lines import PACKED, line_total, pair_of_line, position, read4, up_to4, write4
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -68,9 +68,7 @@ def softmax_lines(x, lines, length, inner, columns, depth, shift, along, floor, 
     place = first
     while place <= last:
         a, b, c, d = read4(x, place, step, last)
-        b = up_to(last, place + step, b, T(-np.inf))
-        c = up_to(last, place + 2 * step, c, T(-np.inf))
-        d = up_to(last, place + 3 * step, d, T(-np.inf))
+        a, b, c, d = up_to4(last, place, step, a, b, c, d, T(-np.inf))
         highest = _larger(d, _larger(c, _larger(b, _larger(a, top))))
         zero = _finite(highest)
         four = (exp(a - zero) + exp(b - zero)) + (exp(c - zero) + exp(d - zero))
@@ -107,10 +105,8 @@ def backward_lines(grad, y, lines, length, inner, columns, depth, shift, along, 
     while place <= last:
         a, b, c, d = read4(grad, place, step, last)
         e, f, g, h = read4(y, place, step, last)
-        b = up_to(last, place + step, summed(b, f), T(0))
-        c = up_to(last, place + 2 * step, summed(c, g), T(0))
-        d = up_to(last, place + 3 * step, summed(d, h), T(0))
-        total += (summed(a, e) + b) + (c + d)
+        a, b, c, d = up_to4(last, place, step, summed(a, e), summed(b, f), summed(c, g), summed(d, h), T(0))
+        total += (a + b) + (c + d)
         place += stride
     whole = line_total(part, thread, level, depth, apart, total)
     if line < lines:
