@@ -4,7 +4,7 @@
 ``numgrad/devices/cuda/dry.py``), so that most fail: what counts is what they launch, with as many threads as on a real
 GPU.  Of those that differ in types and strides alone one is compiled (see ``one_of_each_program``), each for one of the
 compute capabilities, by turns; with ``--all`` every one for both.  One line is printed for each fault, and at last how
-many kernels there were.
+many kernels there were.  The exit status says whether any is at fault.
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ def assembled(code: str, capability: tuple[int, int]) -> str:
     return report.decode().strip("\0")
 
 
-def main() -> None:
-    kernels, capabilities = kernels_of_tests(), itertools.repeat(CAPABILITIES)
+def main() -> int:
+    kernels, capabilities, status = kernels_of_tests(), itertools.repeat(CAPABILITIES), 0
     if "--all" not in sys.argv[1:]:
         kernels, capabilities = one_of_each_program(kernels), itertools.cycle([CAPABILITIES[:1], CAPABILITIES[1:]])
     processes = max((os.cpu_count() or 1) // 2, 1)  # other tests run meanwhile
@@ -126,9 +126,11 @@ def main() -> None:
         told = pool.map(faults, kernels, capabilities, chunksize=8)
         for (name, text, arguments, _), found in zip(kernels, told, strict=True):
             for fault in found:
+                status = 1
                 print(f"{name}({', '.join(map(str, arguments))}), {text.splitlines()[0]}: {fault}")
     print(f"{len(kernels)} kernels")
+    return status
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

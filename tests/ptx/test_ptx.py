@@ -13,8 +13,5 @@ def test_every_kernel_compiles_to_what_it_should():
     done = subprocess.run(
         [sys.executable, HERE / "compile_kernels.py"], env=environment, capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stderr
-    *faults, last = done.stdout.splitlines()
-    assert not faults, "\n".join(faults)
-    count, _ = last.split()
-    assert int(count) > 350
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert int(done.stdout.split()[0]) > 350
