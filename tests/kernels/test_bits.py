@@ -16,10 +16,13 @@ SIZE = 1003  # not a multiple of anything a kernel steps by
 
 
 def one_for_each_scalar_function():
-    """Pointwise operations that between them compute every scalar function, and the plain arithmetic."""
+    """Pointwise operations that between them compute every scalar function, and the plain arithmetic.
+
+    Each can be done in place, those with truth values for results to such.
+    """
     covered, chosen = set(), [ops[name] for name in ("add", "mul", "div", "pow_number")]
     for op in ops.values():
-        if isinstance(op, Pointwise) and "f" in op.dtypes:
+        if isinstance(op, Pointwise) and "f" in op.dtypes and (op.result != "bool" or "b" in op.dtypes):
             names = set(op.function.__code__.co_names) & set(vars(scalar))
             if not names <= covered:
                 covered |= names
