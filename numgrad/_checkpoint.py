@@ -27,8 +27,6 @@ from ._tensor import Tensor, strided
 from ._types import Size, TensorType, device, dtype, tensor_type
 from .nn.parameter import Parameter
 
-__all__ = ["read_header", "write_header"]
-
 #: The version of what the header says.
 _VERSION = 1
 

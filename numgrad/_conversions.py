@@ -12,8 +12,6 @@ from ._layout import numel
 from .autograd.grad_mode import GRAD, state
 from .devices.rows import DeviceRow
 
-__all__ = ["Conversions"]
-
 
 class Conversions:
     """The part of Tensor that gives its elements out."""

@@ -20,10 +20,6 @@ from ._tensor import Tensor, strided
 from ._types import device as Device  # noqa: N812 - the name is a parameter of PyTorch's
 from ._types import tensor_type, to_dtype
 
-__all__ = [
-    "READ_ONLY", "export_capsule", "from_interface", "import_capsule", "is_cuda_array", "stream_for_import",
-]
-
 #: What both protocols call the default stream.
 _DEFAULT = 1
 

@@ -24,8 +24,6 @@ from .autograd.grad_mode import state
 from .autograd.watching import NODE, RULE, Watcher, unwatch, watch, watch_everywhere
 from .devices import kernel_listeners, launches
 
-__all__ = ["debug", "start"]
-
 #: Results of so many elements are printed.
 _FEW = 4
 

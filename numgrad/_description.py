@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 from ._layout import normal_dim
 from ._types import Size, contiguous_format, device, dtype, layout, memory_format, size_of, strided
 
-__all__ = ["Description"]
-
 
 class Description:
     """The part of Tensor that describes it."""

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled",
-    "use_deterministic_algorithms",
-]
-
 _enabled = _warn_only = False
 
 

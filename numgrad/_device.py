@@ -8,8 +8,6 @@ from typing import Any
 
 from .devices import begin_cuda
 
-__all__ = ["CPU", "device", "get_default_device", "numbered", "set_default_device", "to_device"]
-
 
 class device:  # noqa: N801 - PyTorch's name
     """Where a tensor's memory lies: ``device("cpu")``, ``device("cuda")``, ``device("cuda:1")`` or ``device(1)``.

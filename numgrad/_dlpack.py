@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CUDA", "Borrowed", "capsule_of", "device_of", "is_named", "read_capsule"]
-
 #: DLPack's number for the memory of NVIDIA's GPUs.
 CUDA = 2
 

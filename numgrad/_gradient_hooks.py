@@ -11,8 +11,6 @@ from .autograd.hooks import Hooks, RemovableHandle, add_hook
 from .autograd.node import give_gradient_type, gradient_type
 from .autograd.tensor_hooks import TensorHooks
 
-__all__ = ["GradientHooks"]
-
 
 class GradientHooks:
     """The part of Tensor that knows of hooks."""

@@ -8,15 +8,12 @@ from typing import Any
 import numpy as np
 
 from ._cuda_arrays import READ_ONLY, export_capsule, import_capsule, stream_for_import
-from ._device import numbered
+from ._device import numbered, to_device
 from ._dlpack import CUDA, device_of, is_named
 from ._tensor import Tensor, strided
-from ._types import to_device
 from .autograd.hooks import is_unserializable
 from .ops.creation.from_data import from_array, from_numpy
 from .ops.table import attach
-
-__all__ = ["from_dlpack", "to_dlpack", "warn_of_hooks"]
 
 #: DLPack's number for memory that the CPU reads, and that of the only such device.
 _CPU = (1, 0)

@@ -16,12 +16,6 @@ from weakref import WeakValueDictionary
 if TYPE_CHECKING:
     from ._types import TensorType
 
-__all__ = [
-    "Layout", "all_dims", "broadcast_shapes", "broadcast_strides", "contiguous_strides", "is_contiguous", "layout_of",
-    "loop_nest", "matrix_steps", "normal_dim", "normal_dims", "numel", "outgrown", "output_strides", "overlaps_itself",
-    "view_strides",
-]
-
 Ints = tuple[int, ...]
 
 

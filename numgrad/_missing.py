@@ -9,8 +9,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__all__ = ["found_later", "say_what_is_missing"]
-
 #: What to use in place of names that have no like-named neighbour.
 _INSTEAD = {
     "bfloat16": "float32", "float16": "float32", "half": "float", "HalfTensor": "FloatTensor",

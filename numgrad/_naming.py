@@ -6,8 +6,6 @@ from typing import Any
 
 from ._tensor import Tensor
 
-__all__ = ["class_name", "type_name"]
-
 
 def class_name(kind: type) -> str:
     """A class with its module, unless it is one of Python's own."""

@@ -26,8 +26,6 @@ from .ops.creation.from_data import from_array, tensor
 from .ops.reductions.norms import vector_norm
 from .ops.table import attach, public_functions
 
-__all__: list[str] = []
-
 
 class _NoOperationError(AttributeError):
     """Numgrad has no operation for these arguments."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["counted", "number_of_bytes"]
-
 
 def counted(count: int, what: str, plural: str | None = None) -> str:
     """A number of things: "1 element", "12,345 elements"; ``plural`` where an "s" is not enough."""

@@ -21,8 +21,6 @@ from .autograd.node import MAYBE, gradient_type
 from .autograd.variable import reshaped_gradient
 from .autograd.views import View, check_writable
 
-__all__ = ["Tensor", "check_differentiable", "check_in_place", "fresh", "strided", "tensor_of", "view_on"]
-
 _new = object.__new__
 
 

@@ -9,8 +9,6 @@ from ._types import bool_, complex_of, get_default_dtype, int64
 from .autograd.grad_mode import LEVELS, state
 from .autograd.levels import outside, tangent_of
 
-__all__ = ["origin_text", "text_of"]
-
 
 def text_of(tensor: Any) -> str:
     """What ``repr`` gives: the elements, and what else there is to say of the tensor."""

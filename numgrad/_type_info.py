@@ -8,8 +8,6 @@ import numpy as np
 
 from ._types import dtype, get_default_dtype, real_of, to_dtype
 
-__all__ = ["finfo", "iinfo"]
-
 
 class _Limits:
     """The limits of a dtype; equal to those of the same dtype."""

@@ -7,40 +7,9 @@ from typing import Any, ClassVar, SupportsIndex
 
 import numpy as np
 
-from ._device import CPU, device, numbered, to_device
+from ._device import CPU, device, numbered
 from ._rich import shown_by
 from .devices import begin_cuda, cpu
-
-__all__ = [
-    "Size",
-    "TensorType",
-    "bool_",
-    "complex64",
-    "complex128",
-    "complex_of",
-    "contiguous_format",
-    "default_dtype_changed",
-    "device",
-    "dtype",
-    "float32",
-    "float64",
-    "get_default_dtype",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "layout",
-    "memory_format",
-    "preserve_format",
-    "real_of",
-    "set_default_dtype",
-    "size_of",
-    "strided",
-    "tensor_type",
-    "to_device",
-    "to_dtype",
-    "uint8",
-]
 
 
 class Size(tuple):

@@ -6,10 +6,8 @@ from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any
 
+from .devices import NUMBERS
 from .ops.elementwise import pointwise
-from .ops.numbers import NUMBERS
-
-__all__ = ["vectorize"]
 
 
 def vectorize(

@@ -8,8 +8,6 @@ from typing import Any
 
 from .func import vmap as _newer
 
-__all__ = ["vmap"]
-
 
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Callable[..., Any]:
     """:func:`numgrad.vmap`, with a warning that this name is old."""

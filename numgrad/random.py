@@ -6,8 +6,9 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ._device import to_device
 from ._random import Generator, MersenneTwister, Philox
-from ._types import CPU, device, numbered, to_device
+from ._types import CPU, device, numbered
 from .autograd.grad_mode import LEVELS, state
 
 __all__ = [

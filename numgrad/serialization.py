@@ -18,8 +18,9 @@ import numpy as np
 import safetensors.numpy
 
 from ._checkpoint import read_header, write_header
+from ._device import to_device
 from ._tensor import Tensor
-from ._types import device, dtype, to_device
+from ._types import device, dtype
 from .ops.creation.from_data import from_array
 
 __all__ = ["load", "save"]

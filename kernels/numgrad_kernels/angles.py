@@ -17,8 +17,6 @@ from llvmlite import ir
 
 from .instructions import Value, absolute, bits, fma, from_bits, horner, select
 
-__all__ = ["cos", "sin", "sin_cos", "tan"]
-
 
 class Format(NamedTuple):
     """A floating-point format, and what approximates the functions in it."""

@@ -17,8 +17,6 @@ import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["LARGEST", "cache_directory", "fault", "load", "save", "sealed"]
-
 #: Bytes of the largest file that is read: the largest kernels have a hundredth of this.
 LARGEST = 1 << 26
 

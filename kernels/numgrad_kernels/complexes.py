@@ -17,36 +17,6 @@ from . import libm, polynomials, polynomials32
 from .angles import sin_cos
 from .instructions import Value, absolute, copysign, instruction, select
 
-__all__ = [
-    "Pair",
-    "acos",
-    "acosh",
-    "angle",
-    "asin",
-    "asinh",
-    "atan",
-    "atanh",
-    "cos",
-    "cosh",
-    "divide",
-    "exp",
-    "exp2",
-    "expm1",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "magnitude",
-    "pow",
-    "rsqrt",
-    "sigmoid",
-    "sin",
-    "sinh",
-    "sqrt",
-    "tan",
-    "tanh",
-]
-
 Pair = tuple[Value, Value]
 
 _INF = math.inf

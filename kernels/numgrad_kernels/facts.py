@@ -13,8 +13,6 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import numpy as np
 
-__all__ = ["Blas", "Facts", "InOut", "Out", "facts_of", "reaches"]
-
 #: An array of which a kernel reads nothing but what it has written itself.
 Out = Annotated[Any, "written"]
 

@@ -13,8 +13,6 @@ from numba import types
 
 from .overloads import generated
 
-__all__ = ["dot", "gemm", "gemv"]
-
 #: What BLAS's C interface calls the order of the elements, and a factor as it is; each next number turns it.
 _ROW_MAJOR, _AS_IT_IS = 101, 111
 

@@ -22,8 +22,6 @@ import numpy as np
 
 from . import scalar
 
-__all__ = ["Inliner", "syntax_tree"]
-
 
 class Inliner:
     """Collects the statements that compute scalar functions in one dtype.

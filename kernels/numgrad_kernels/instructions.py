@@ -21,11 +21,6 @@ from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
-__all__ = [
-    "Value", "absolute", "bits", "compiled", "compiled_pairs", "copysign", "device_function", "fma", "from_bits",
-    "horner", "instruction", "on_gpu", "product_rest", "select", "target_assembly",
-]
-
 _SIZES = {ir.FloatType(): 32, ir.DoubleType(): 64}
 _FLOATS = {size: kind for kind, size in _SIZES.items()}
 

@@ -24,8 +24,6 @@ from numba.core import cgutils
 
 from .instructions import Value, device_function, on_gpu, target_assembly
 
-__all__ = ["ensure_loaded", "fingerprint", "function", "has_vector_form", "libmvec_found", "variant"]
-
 # The letter of each instruction set in the vector functions' names, and the size of its registers in bits.
 _REGISTER_BITS = {"b": 128, "d": 256, "e": 512}
 

@@ -11,8 +11,6 @@ from numba.core import cgutils, types
 
 from .overloads import generated
 
-__all__ = ["array_at", "local_array", "row", "view"]
-
 
 def local_array(size: int, dtype: Any) -> np.ndarray:
     """An uninitialised 1-D array of a literal ``size``; in compiled code it lives on the stack.

@@ -16,10 +16,6 @@ from numba.np.numpy_support import as_dtype
 
 from .instructions import Value, compiled, compiled_pairs
 
-__all__ = [
-    "OPTIONS", "compiled_as", "generated", "in_python", "jitable", "overloaded", "register", "register_on_gpu",
-]
-
 # No contraction: it could make values depend on an element's place in a loop. Division by zero is no error.
 OPTIONS: Any = {"error_model": "numpy", "fastmath": False, "forceinline": True}
 

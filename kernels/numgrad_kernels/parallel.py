@@ -17,8 +17,6 @@ import numba
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-__all__ = ["parallel_for", "part", "with_parts"]
-
 #: Decorates the function of a loop's rounds.
 part = numba.njit(error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 

@@ -22,11 +22,6 @@ from . import scalar
 from .facts import Facts
 from .inline import Inliner
 
-__all__ = [
-    "BLOCK", "Operand", "Program", "argument_types", "cast", "dtype_names", "kernel_text", "nest_facts", "nest_types",
-    "pointwise_facts", "row_facts",
-]
-
 #: Elements per piece of a parallel loop: fixed, so that results cannot depend on the number of threads.
 BLOCK = 4096
 

@@ -17,8 +17,6 @@ import numpy as np
 
 from .instructions import Value, absolute, bits, copysign, fma, from_bits, horner, select
 
-__all__ = ["exp", "expm1", "log", "log1p", "sigmoid", "significand", "tanh"]
-
 
 class Format(NamedTuple):
     """A floating-point format, and what approximates the functions in it."""

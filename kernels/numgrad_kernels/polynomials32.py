@@ -10,8 +10,6 @@ import numpy as np
 from .instructions import Value, absolute, bits, copysign, fma, from_bits, horner, instruction, product_rest, select
 from .polynomials import exp, significand
 
-__all__ = ["erf", "erfc", "pow"]
-
 _trunc = instruction("llvm.trunc")
 
 # erf x = x + x (c0 + c1 z + ...) for z = x^2, |x| <= 7/8; error 8.5e-9

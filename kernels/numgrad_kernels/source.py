@@ -19,8 +19,6 @@ import numpy as np
 from . import local, scalar
 from .inline import syntax_tree
 
-__all__ = ["module_text"]
-
 #: Modules whose functions are imported by the text, not pasted into it.
 _IMPORTED = tuple(
     f"numgrad_kernels.{name}"

@@ -36,8 +36,6 @@ from numba.core import types
 from . import cache, libm, overloads
 from .facts import Facts
 
-__all__ = ["Kernel", "compile_kernel", "compiled_kernels", "compiler_settings"]
-
 #: Every kernel is compiled so: IEEE results (division by zero gives infinity, NaN is never assumed away), except
 #: that a product may be fused with the sum it feeds.
 OPTIONS = {"error_model": "numpy", "fastmath": {"contract"}, "boundscheck": False, "no_cfunc_wrapper": True}

@@ -21,8 +21,6 @@ import numpy as np
 from .facts import Facts
 from .scalar import maximum, sqrt
 
-__all__ = ["UPDATES", "Update", "function_of", "update"]
-
 #: Placeholder: the dtype that a kernel computes in.
 T = np.float32
 

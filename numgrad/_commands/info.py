@@ -18,8 +18,6 @@ import threadpoolctl
 import numgrad
 from numgrad import devices
 
-__all__ = ["print_info"]
-
 #: Instruction sets that change which kernels are compiled or how fast they are.
 _FEATURES = ("sse4.2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512dq", "avx512vl", "neon", "sve")
 

@@ -15,8 +15,6 @@ from numgrad._quantities import counted, number_of_bytes
 from numgrad._types import dtype, to_dtype
 from numgrad.devices import begin_cuda, cache_directory, gpu_count, needs
 
-__all__ = ["list_kernels", "print_kernels"]
-
 _NAME = re.compile(r"(\w+)_[0-9a-f]{24}\.(bin|gpu)")
 
 

@@ -11,8 +11,6 @@ from numgrad.ops.elementwise import Pointwise
 from numgrad.ops.formulas import KINDS, formula, rule_formula
 from numgrad.ops.table import Op, composites
 
-__all__ = ["entry", "print_ops"]
-
 #: How a docstring's paragraph on differences begins.
 _DIFFERENCE = "Unlike PyTorch"
 

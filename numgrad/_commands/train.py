@@ -17,8 +17,6 @@ from numgrad import nn
 from numgrad.data import digits as all_digits
 from numgrad.utils.data import DataLoader, Subset, random_split
 
-__all__ = ["score_digits", "train_digits"]
-
 
 @dataclass
 class History:

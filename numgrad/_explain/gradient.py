@@ -13,8 +13,6 @@ from ..autograd.operations import operations
 from .memory import hook_names
 from .subject import Subject, described, listed
 
-__all__ = ["remarkable", "text"]
-
 #: Calls of backward that are shown, the latest.
 SHOWN = 3
 

@@ -11,8 +11,6 @@ from ..autograd.saved import SavingNode
 from . import requires
 from .subject import NAMED, Subject, listed, nodes_behind
 
-__all__ = ["dependence_text", "text", "text_of_node"]
-
 #: From how many paths on their number is not told.
 MANY = 1000
 

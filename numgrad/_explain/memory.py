@@ -8,8 +8,6 @@ from ..autograd.history import FOREIGN, changes_since
 from ..autograd.hooks import hook_name
 from .subject import Subject, described_best, listed, on_the_same_memory
 
-__all__ = ["hook_names", "hooks_text", "text"]
-
 
 def text(subject: Subject) -> str:
     """Whose the memory is, and how often it was changed."""

@@ -11,8 +11,6 @@ from ..nn.modules.module import Module
 from . import gradient, graph
 from .subject import described, listed
 
-__all__ = ["account"]
-
 #: What is said in place of an account: a summary, and what there is to say by topic.
 Account = tuple[str, dict[str, str]]
 

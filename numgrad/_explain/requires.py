@@ -6,8 +6,6 @@ from .._tensor import Tensor
 from ..autograd.history import DETACHED, FOREIGN, GIVEN, UNRECORDED, origin_of
 from .subject import Subject, described_best, on_the_same_memory
 
-__all__ = ["text"]
-
 
 def text(subject: Subject) -> str:
     """The reason, as far as it is known."""

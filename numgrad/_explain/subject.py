@@ -12,8 +12,6 @@ from ..autograd import order
 from ..autograd.node import AccumulateGrad, DeadEnd, Node
 from ..autograd.saved import SavingNode
 
-__all__ = ["NAMED", "Subject", "alive", "described", "described_best", "listed", "nodes_behind", "on_the_same_memory"]
-
 
 class Subject:
     """A tensor and its place in the graph.

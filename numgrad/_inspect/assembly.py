@@ -14,8 +14,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-__all__ = ["Loop", "function_of", "main_loop", "readable", "widest"]
-
 #: The vector registers: how many bits they have.
 _REGISTERS = [
     (re.compile(r"%zmm\d"), 512),

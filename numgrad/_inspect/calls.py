@@ -17,8 +17,6 @@ from ..random import Generator, default_generators
 from .inspection import Inspection
 from .kernels import inspected
 
-__all__ = ["HANDED_ON", "call", "own_function", "repeated", "told"]
-
 HANDED_ON = "Backward runs no kernel: the gradient is handed on as it is, or as a view of it."
 
 #: Runs of what may be run again: in the first one memory and caches are cold.

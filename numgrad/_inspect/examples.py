@@ -13,8 +13,6 @@ from ..ops.elementwise import Pointwise
 from ..ops.table import public_functions
 from ..random import Generator
 
-__all__ = ["SIZE", "example"]
-
 #: Elements of the tensors of an example.
 SIZE = 1_000_000
 

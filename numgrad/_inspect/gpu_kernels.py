@@ -5,8 +5,6 @@ from __future__ import annotations
 from .. import devices
 from .kernels import InspectedKernel, shown_ptx
 
-__all__ = ["InspectedGpuKernel"]
-
 
 class InspectedGpuKernel(InspectedKernel):
     """A kernel for NVIDIA's GPUs, with the runs that were looked at; see ``InspectedKernel``.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from .inspection import Inspection
     from .kernels import InspectedKernel
 
-__all__ = ["inspection_html", "kernel_html"]
-
 #: Kernels that are shown with all that is made of them, and lines of a section.
 _MOST, _LINES = 8, 200
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from .kernels import InspectedKernel
 
-__all__ = ["SECTIONS", "Inspection"]
-
 #: What can be shown of a kernel beside its figures.
 SECTIONS = ("python", "loop", "llvm", "assembly", "cuda", "ptx")
 

@@ -13,8 +13,6 @@ from .. import devices
 from ..devices.launches import Launch
 from .assembly import Loop, function_of, main_loop, readable, widest
 
-__all__ = ["InspectedKernel", "inspected"]
-
 #: How x86 calls its vector registers.
 _NAMES = {512: "zmm", 256: "ymm", 128: "xmm"}
 

@@ -18,8 +18,6 @@ from .calls import HANDED_ON, repeated, told
 from .inspection import Inspection
 from .kernels import inspected
 
-__all__ = ["node_inspection"]
-
 
 def node_inspection(node: Node) -> Inspection:
     """Run a node's rule on gradients of ones, and the operation that it records, where what it saved allows that.

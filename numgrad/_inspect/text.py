@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from .inspection import Inspection
     from .kernels import InspectedKernel
 
-__all__ = ["duration", "figures", "inspection_text", "kernel_text", "origin", "section", "title"]
-
 #: What ran a kernel for GPUs.
 _ON_GPUS = {
     "driver": "compiled for the GPU", "simulated": "run by Python, in Numba's simulator of a GPU",

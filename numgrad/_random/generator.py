@@ -7,9 +7,8 @@ import os
 import threading
 from typing import Any, ClassVar
 
-from .._types import numbered, to_device
-
-__all__ = ["Generator"]
+from .._device import to_device
+from .._types import numbered
 
 #: The seed of a generator that was not given one.
 _DEFAULT_SEED = 67280421310721

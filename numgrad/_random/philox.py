@@ -11,8 +11,6 @@ from .. import devices
 from .._types import device
 from .generator import Generator
 
-__all__ = ["Philox"]
-
 _DTYPES = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)

@@ -9,8 +9,6 @@ import numpy as np
 from ..devices import cpu
 from .generator import Generator
 
-__all__ = ["MersenneTwister"]
-
 _WORD = np.dtype(np.uint64)
 
 #: Draws taken at a time: few enough to stay in the processor's cache until they are used.

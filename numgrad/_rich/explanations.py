@@ -6,8 +6,6 @@ from typing import Any
 
 from .html import element, framed, table
 
-__all__ = ["html"]
-
 
 def html(explanation: Any) -> str:
     """The explanation as HTML."""

@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-__all__ = ["Html", "element", "faint", "framed", "joined", "table"]
-
 
 class Html(str):
     """Text that is HTML already."""

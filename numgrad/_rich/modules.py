@@ -8,8 +8,6 @@ from typing import Any
 from .._quantities import counted, number_of_bytes
 from .html import Html, element, faint, framed, joined, table
 
-__all__ = ["html"]
-
 #: Trees of so many modules are shown unfolded; of more than so many, only the first are shown.
 _UNFOLDED, _MOST = 20, 2000
 

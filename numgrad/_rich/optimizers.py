@@ -7,8 +7,6 @@ from typing import Any
 from .._quantities import counted
 from .html import element, framed, table
 
-__all__ = ["html"]
-
 
 def html(optimizer: Any) -> str:
     """The optimizer as HTML."""

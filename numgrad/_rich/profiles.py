@@ -8,8 +8,6 @@ from .._quantities import counted
 from ..autograd.profiler.table import columns_of, format_time
 from .html import element, framed, table
 
-__all__ = ["html"]
-
 _MOST = 100
 
 #: The greatest widths of names, shapes and sources, in characters.

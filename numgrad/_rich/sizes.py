@@ -7,8 +7,6 @@ from typing import Any
 from .._quantities import counted
 from .html import faint, framed
 
-__all__ = ["html"]
-
 
 def html(size: Any) -> str:
     """The size as HTML."""

@@ -13,8 +13,6 @@ from .._text import origin_text
 from ..autograd.grad_mode import LEVELS, state
 from .html import Html, element, faint, framed, joined
 
-__all__ = ["html"]
-
 #: Where more numbers than these would be shown, since it was asked to print all, it is done in text.
 _MOST = 10_000
 

@@ -11,8 +11,6 @@ from .._layout import Layout, contiguous_strides, output_strides
 from .grad_mode import GRAD, LEVELS, state
 from .operations import operations
 
-__all__ = ["accumulate", "accumulating", "forget_gradients"]
-
 #: One lock for all tensors: they may be shared by graphs that are recorded, or run backward, in several threads.
 accumulating = threading.RLock()
 

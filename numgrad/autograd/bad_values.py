@@ -13,8 +13,6 @@ from .history import note_origin
 from .operations import operations
 from .watching import Watcher
 
-__all__ = ["ForwardCheck", "check_gradients"]
-
 #: The place of an element.
 Index = tuple[int, ...]
 

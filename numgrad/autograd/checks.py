@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["check_gradient", "is_tensor", "mismatch"]
-
 
 def is_tensor(value: Any) -> bool:
     """Whether a value is a tensor: what has a version counter."""

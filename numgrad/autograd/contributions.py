@@ -10,8 +10,6 @@ from weakref import ref
 from .hooks import hook_name
 from .locations import Location
 
-__all__ = ["Contribution", "Contributions", "contributions_to", "note_contribution"]
-
 #: Contributions that are remembered for each leaf, the latest.
 REMEMBERED = 16
 

@@ -25,8 +25,6 @@ from .operations import operations
 from .order import leading_to, reach
 from .watching import apply_told, turn_told, walk_told
 
-__all__ = ["run_backward"]
-
 
 def run_backward(
     roots: Sequence[tuple[Node, int]],

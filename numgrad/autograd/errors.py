@@ -9,8 +9,6 @@ from .anomaly_mode import is_anomaly_enabled
 from .history import changes_since
 from .locations import Location
 
-__all__ = ["freed_error", "modified_error", "note_node", "operation_name", "recorded_at"]
-
 
 def operation_name(node: Any) -> str:
     """What a node is called in messages: ``Mul`` for ``MulBackward0``, ``Pow1`` for ``PowBackward1``."""

@@ -9,8 +9,6 @@ from .._types import real_of, tensor_type
 from .node import Edge, Node
 from .operations import operations
 
-__all__ = ["fit"]
-
 
 def fit(gradient: Any, layout: Layout, source: Node | None, edge: Edge) -> Any:
     """Undo broadcasting, once for all operations, and give the gradient the dtype of what it belongs to."""

@@ -6,8 +6,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Parameters"]
-
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 

@@ -23,8 +23,6 @@ from .saved import SavedTensor, SavingNode, keep
 if TYPE_CHECKING:
     from .function import Function
 
-__all__ = ["BackwardCFunction", "Context", "FunctionCtx"]
-
 
 class FunctionCtx:
     """The methods that ``forward`` (or ``setup_context``) of a Function calls on its context."""

@@ -20,8 +20,6 @@ from .inference_tensors import is_inference
 from .node import MAYBE, NO_LAYOUT
 from .views import SEVERAL, FunctionView, check_writable, record_inplace
 
-__all__ = ["finish"]
-
 _NOTHING: Set[int] = frozenset()
 
 

@@ -12,8 +12,6 @@ from .operations import operations
 if TYPE_CHECKING:
     from .function import Function
 
-__all__ = ["FunctionCall"]
-
 
 class FunctionCall:
     """One call of a Function, as levels are handed it (see ``numgrad.ops.transforms``)."""

@@ -11,10 +11,6 @@ from weakref import ref
 
 from .locations import Location, calling_location
 
-__all__ = [
-    "DETACHED", "FOREIGN", "GIVEN", "UNRECORDED", "Origin", "changes_since", "note_change", "note_origin", "origin_of",
-]
-
 #: What a tensor's ``_origin`` may be: cut off a graph; on another library's memory; made of data, or filled; computed
 #: where nothing is recorded.  What was computed from tensors that require no gradient has none.
 DETACHED, FOREIGN, GIVEN, UNRECORDED = "detached", "foreign", "given", "unrecorded"

@@ -10,8 +10,6 @@ from weakref import ref
 
 from .checks import is_tensor
 
-__all__ = ["RemovableHandle", "add_hook", "check_replacement", "hook_name", "is_unserializable", "unserializable_hook"]
-
 #: The hooks of one kind at one place, by the number of their handle, in the order they are called in.
 Hooks = OrderedDict[int, Callable[..., Any]]
 

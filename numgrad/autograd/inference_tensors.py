@@ -10,8 +10,6 @@ from typing import Any
 
 from .grad_mode import INFERENCE, state
 
-__all__ = ["InferenceCounter", "check_may_require_grad", "check_updatable", "is_inference", "new_counter"]
-
 
 class InferenceCounter(list[int]):
     """The version counter of inference tensors: outside of inference mode there is no version to save them at."""

@@ -17,11 +17,6 @@ from .checks import is_tensor
 from .grad_mode import DUAL, INFERENCE, LEVELS, state
 from .operations import operations
 
-__all__ = [
-    "Level", "Tangents", "enter", "level_of", "outside", "set_tangent", "share_tangents", "tangent_of", "tangents_of",
-    "tensors_in", "with_duals",
-]
-
 
 class Level:
     """A block of the program in which operations are done in a way of its own.

@@ -12,8 +12,6 @@ from traceback import FrameSummary
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-__all__ = ["Location", "calling_frame", "calling_location", "forward_trace", "warn_user"]
-
 
 class Location(NamedTuple):
     """A call in the user's program.  It holds the code, not the frame, which would hold all variables.

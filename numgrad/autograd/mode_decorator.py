@@ -8,8 +8,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-__all__ = ["ModeDecorator"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bound="ModeDecorator")
 

@@ -17,8 +17,6 @@ from weakref import ref
 from .grad_mode import state
 from .hooks import RemovableHandle
 
-__all__ = ["register_multi_grad_hook"]
-
 
 def register_multi_grad_hook(
     tensors: Sequence[Any], fn: Callable[[Any], None], *, mode: str = "all"

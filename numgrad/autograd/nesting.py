@@ -9,8 +9,6 @@ from typing import Any
 from .grad_mode import state
 from .operations import operations
 
-__all__ = ["NESTING", "in_thread"]
-
 #: Passes nested in one thread (a backward called inside a backward) before the next gets a thread of its own.
 NESTING = 30
 

@@ -26,11 +26,6 @@ from .node_hooks import lend
 from .operations import operations
 from .tensor_hooks import TensorHooks, run_post_accumulate_hooks
 
-__all__ = [
-    "MAYBE", "NO_LAYOUT", "AccumulateGrad", "DeadEnd", "Edge", "Node", "edge_of", "give_gradient_type", "gradient_type",
-    "next_sequence", "types_given",
-]
-
 #: A node and the number of its output, or None where no gradient flows.
 Edge = tuple["Node", int] | None
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from .hooks import Hooks, check_replacement, hook_name
 
-__all__ = ["LENT", "lend", "run_post_hooks", "run_pre_hooks"]
-
 
 def run_pre_hooks(node: Any, hooks: Hooks, gradient: Any) -> Any:
     """Pass the gradient of a node's output (a list, for a node with several) through ``hook(grad_outputs)``."""

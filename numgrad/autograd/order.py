@@ -15,8 +15,6 @@ from typing import Any
 
 from .node import AccumulateGrad, DeadEnd, Edge, Node
 
-__all__ = ["edges_of", "leading_to", "nodes_behind", "numbered_edges_of", "reach"]
-
 
 def reach(roots: Sequence[Edge], buffers: dict[Node, Any], pending: dict[AccumulateGrad, int]) -> bool:
     """Give every node that can be reached an empty buffer, and count the edges into each AccumulateGrad.

@@ -20,10 +20,6 @@ from .locations import Location
 from .node import AccumulateGrad, Node, edge_of
 from .operations import operations
 
-__all__ = [
-    "PACKED", "HookPair", "PackedTensor", "SavedTensor", "SavingNode", "check_hooks", "keep", "put_in_graph", "restore",
-]
-
 #: In place of a version: the tensor is kept as a pack hook returned it.
 PACKED = -1
 

@@ -11,8 +11,6 @@ from .grad_mode import SAVED_HOOKS, state
 from .operations import operations
 from .saved import check_hooks
 
-__all__ = ["allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "save_on_cpu", "saved_tensors_hooks"]
-
 
 class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
     """Within the ``with`` block, what is saved for backward is what ``pack_hook(tensor)`` returns.

@@ -11,8 +11,6 @@ from .hooks import Hooks, check_replacement
 from .node_hooks import lend
 from .operations import operations
 
-__all__ = ["TensorHooks", "move_retained", "run_post_accumulate_hooks"]
-
 
 class TensorHooks:
     """The hooks of one node's outputs, by output number, and the tensors whose gradient is to be kept.

@@ -23,11 +23,6 @@ from .node import Edge, Node, edge_of
 from .operations import operations
 from .tensor_hooks import move_retained
 
-__all__ = [
-    "INFERENCE_MODE", "NO_GRAD", "SEVERAL", "CopySlices", "FunctionView", "View", "check_writable", "record_inplace",
-    "reshaped_in_place", "views",
-]
-
 #: One step from a tensor to a view of it: the operation and its further arguments.
 Step = tuple[Callable[..., Any], tuple[Any, ...]]
 

@@ -15,11 +15,6 @@ from .grad_mode import WATCHED, state
 if TYPE_CHECKING:
     from .node import Node
 
-__all__ = [
-    "BLOCK", "NODE", "RULE", "Watcher", "apply_told", "span", "turn_told", "unwatch", "walk_told", "watch",
-    "watch_everywhere",
-]
-
 #: What a span may be: the engine's turn at a node, from its hooks to the delivery of its gradients; the node's own
 #: computation within that; a block that the program has named.
 NODE, RULE, BLOCK = "node", "rule", "block"

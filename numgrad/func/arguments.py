@@ -6,8 +6,6 @@ from typing import Any
 
 from ..autograd.checks import is_tensor
 
-__all__ = ["check_outputs", "chosen", "replaced", "split_aux", "wrapped"]
-
 #: One position among the arguments, or several.
 Argnums = int | tuple[int, ...]
 

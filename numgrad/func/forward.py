@@ -11,8 +11,6 @@ from ..autograd.levels import Tangents
 from .arguments import check_outputs, split_aux
 from .trees import flatten, map_leaves
 
-__all__ = ["jvp"]
-
 _JVP = "jvp(f, primals, tangents)"
 
 

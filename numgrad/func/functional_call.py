@@ -10,8 +10,6 @@ from .._tensor import Tensor
 from ..nn import Module
 from ..ops.shapes.joining import stack
 
-__all__ = ["functional_call", "stack_module_state"]
-
 _ABSENT: Any = object()
 
 

@@ -13,8 +13,6 @@ from .reverse import vjp
 from .trees import Structure, flatten
 from .vmap import check_randomness, vmap
 
-__all__ = ["hessian", "jacfwd", "jacrev"]
-
 
 def jacrev(
     func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None

@@ -10,8 +10,6 @@ from .arguments import check_outputs
 from .recording import Recording
 from .trees import flatten
 
-__all__ = ["linearize"]
-
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """The output of a function at a point, and the function that multiplies its Jacobian there with a vector.

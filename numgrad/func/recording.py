@@ -30,8 +30,6 @@ from ..autograd.node import AccumulateGrad, Edge, Node, edge_of, next_sequence
 from ..autograd.tensor_hooks import TensorHooks
 from ..ops.batches import cut, requires_below
 
-__all__ = ["InputNode", "Recording"]
-
 
 class InputNode(Node):
     """Where the gradients of a transform's input arrive; it passes them on to the caller's graph, if to anywhere.

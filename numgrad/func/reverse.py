@@ -12,8 +12,6 @@ from .arguments import Argnums, check_outputs, chosen, replaced, split_aux, wrap
 from .recording import Recording
 from .trees import Structure, flatten
 
-__all__ = ["grad", "grad_and_value", "vjp"]
-
 _VJP = "vjp(f, *primals)"
 _GRAD = "grad_and_value(f)(*args)"
 

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Structure", "flatten", "map_leaves"]
-
 
 @dataclass(frozen=True)
 class Structure:

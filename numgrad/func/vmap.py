@@ -15,8 +15,6 @@ from ..ops.shapes.parts import narrow
 from ..ops.shapes.views import expand
 from .trees import Structure, flatten
 
-__all__ = ["check_randomness", "vmap"]
-
 #: Where the batch is in an input or output: a dimension, None for nowhere, or a nested structure of these.
 Dims = Any
 

@@ -20,11 +20,6 @@ from .._layout import Layout, normal_dim, normal_dims
 from .._tensor import Tensor
 from .._types import dtype
 
-__all__ = [
-    "ALL", "Argument", "DType", "Dim", "Dims", "SomeDims", "argument_types", "bind", "check_arguments", "checked",
-    "declared_arguments", "defaults", "tensors_checked", "wrong_kind",
-]
-
 
 class Argument(NamedTuple):
     """What users may give for an argument, and what an operation is given for that.

@@ -22,36 +22,6 @@ from ..autograd.node import MAYBE, Edge, edge_of
 from ..autograd.operations import operations
 from ..autograd.saved import put_in_graph
 
-__all__ = [
-    "DYNAMIC",
-    "Batched",
-    "Beneath",
-    "Mapped",
-    "aligned",
-    "batch_level",
-    "below",
-    "beneath",
-    "cut",
-        "expanded",
-    "is_batched",
-    "is_mapped",
-    "is_shared",
-    "lifted",
-    "like_examples",
-    "like_parts",
-    "mapped",
-    "mapped_to",
-    "physical",
-    "physical_of",
-    "put_above",
-    "requires_below",
-    "same_for_all",
-    "size_of",
-    "take_on",
-    "unmapped",
-    "zeros_beside",
-]
-
 _ITEM = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
     "please try to rewrite what you're doing with other operations."

@@ -10,16 +10,14 @@ import numpy as np
 from .._tensor import Tensor
 from ..autograd.grad_mode import GRAD, ORDINARY, state
 from ..autograd.views import check_writable
+from ..devices import NUMBERS
 from .dispatch import binary, change, configured, several, unary
-from .numbers import NUMBERS
 from .operands import check_overlap, overlaps
 from .overwriting import write_out
 from .table import named_in_place
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise
-
-__all__ = ["OPERANDS", "changing", "function_of", "in_place", "operator", "writing"]
 
 #: What may stand beside a tensor in an expression.
 OPERANDS = (Tensor, bool, int, float, complex, np.ndarray, np.generic)

@@ -18,8 +18,6 @@ from .planned import Planned
 from .shapes.views import alias
 from .table import parameters
 
-__all__ = ["differentiated_as"]
-
 
 def differentiated_as(op: Planned) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorate what does the same as an operation by other ones, for derivatives.

@@ -29,13 +29,6 @@ from .numbers import bounds
 from .planned import planned
 from .table import public
 
-__all__ = [
-    "assembler", "check_memory_format", "clone", "clone_op", "contiguous", "contiguous_op", "convert", "copier",
-    "filling", "kept_copy", "kept_layout", "kept_strides", "repeated_zero", "row_of",
-    "row_reader", "same", "to_type", "warn_of_loss", "write", "writer", "writers", "writing",
-]
-
-
 #: Elements below which NumPy copies what lies in a row: before a kernel would have been chosen.
 SMALL = 1024
 

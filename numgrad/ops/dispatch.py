@@ -23,13 +23,9 @@ from ..autograd.grad_mode import GRAD, ORDINARY, state
 from ..autograd.history import UNRECORDED
 from ..autograd.node import MAYBE, edge_of
 from ..autograd.views import View
+from ..devices import NUMBERS
 from .entries import Entry
-from .numbers import NUMBERS
 from .recording import begin, finish, record, record_one
-
-__all__ = [
-    "binary", "caller", "change", "configured", "connect", "perform", "result_of", "several", "unary",
-]
 
 
 def unary(op: Any) -> Callable[[Any], Any]:

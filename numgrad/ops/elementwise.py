@@ -28,11 +28,11 @@ from .._types import (
 )
 from ..autograd.grad_mode import TRANSFORMED, state
 from ..autograd.node import Node
+from ..devices import NUMBERS
 from .callables import function_of, in_place
 from .dispatch import change, perform
 from .elementwise_backward import PointwiseNode, PointwiseRecipe, Rules
 from .entries import Entries, Entry
-from .numbers import NUMBERS
 from .operands import (
     check_real,
     check_statics,
@@ -52,8 +52,6 @@ from .promotion import meeting_dtype, number_dtype
 from .table import Op, attach, enter
 from .table import export as export_as
 from .transforms import PointwiseCall, transformed
-
-__all__ = ["Pointwise", "pointwise"]
 
 
 class Pointwise(Op):

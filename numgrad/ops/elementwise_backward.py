@@ -11,18 +11,16 @@ from .._tensor import Tensor, strided, tensor_of
 from .._types import dtype, tensor_type
 from ..autograd.grad_mode import TRACED, state
 from ..autograd.node import types_given
+from ..devices import NUMBERS
 from .batches import is_batched, zeros_beside
 from .copying import convert
 from .new import filled_of
-from .numbers import NUMBERS
 from .operands import given_of, kinds_passed, new_layout, operand
 from .recipes import OUTPUT, Recipe, RecordedNode
 from .table import Rule, parameters
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise
-
-__all__ = ["PointwiseNode", "PointwiseRecipe", "Rules", "as_gradient"]
 
 
 class Rules:

@@ -11,8 +11,6 @@ from .._types import default_dtype_changed
 from ..autograd.views import views
 from .recipes import Recipe
 
-__all__ = ["Entries", "Entry", "forget_calls"]
-
 
 class Entry:
     """What a call comes to, for operands of certain layouts and certain other arguments.

@@ -23,8 +23,6 @@ from .batches import (
 )
 from .transforms import FreeCall, transformed
 
-__all__ = ["check_drawing", "drawn", "dynamic", "each", "free", "refused"]
-
 Function = Callable[..., Any]
 
 

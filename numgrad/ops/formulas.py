@@ -15,8 +15,6 @@ from typing import Any
 
 from .table import public_functions
 
-__all__ = ["KINDS", "formula", "rule_formula"]
-
 #: How the names end of several entries that serve one public function.
 KINDS = ("all", "dim", "dims", "number", "tensor", "complex")
 

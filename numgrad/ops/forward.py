@@ -34,8 +34,6 @@ from .shapes.views import expand_op
 from .table import Rule, parameters
 from .transforms import ChangeCall, GeneralCall, PointwiseCall, ShapeCall
 
-__all__ = ["laid_out_as", "perform"]
-
 #: Shape and type of an output, and itself, if it is there.
 Output = tuple[tuple[int, ...], TensorType, Tensor | None]
 

@@ -11,8 +11,6 @@ from .._layout import Layout
 from .operands import operand
 from .table import parameters
 
-__all__ = ["fused_launcher"]
-
 
 def fused_launcher(
     name: str, function: Callable[..., Any], given: Sequence[Any], out: Layout, into: bool = False

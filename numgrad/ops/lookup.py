@@ -33,8 +33,6 @@ from .planned import Planned
 from .table import attach, named_in_place
 from .table import export as export_as
 
-__all__ = ["lookup", "overwriting"]
-
 #: The names that parameters have in NumPy, and here: a call may use either.
 _OF_NUMPY = {"axis": "dim", "keepdims": "keepdim"}
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import devices
-from .._device import numbered
+from .._device import numbered, to_device
 from .._layout import Layout, layout_of
 from .._tensor import Tensor, tensor_of
 from .._types import (
@@ -22,7 +22,6 @@ from .._types import (
     int32,
     int64,
     tensor_type,
-    to_device,
     to_dtype,
     uint8,
 )
@@ -31,8 +30,6 @@ from .._types import dtype as DType  # noqa: N812
 from .copying import check_memory_format, convert, copier, kept_layout, to_type, warn_of_loss
 from .planned import planned
 from .table import attach, check_tensors, public
-
-__all__ = ["pin_memory", "placed", "to"]
 
 
 @planned("ToCopyBackward0", linear=True, dims=())

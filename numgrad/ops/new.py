@@ -9,8 +9,6 @@ from .._device import CPU
 from .._tensor import Tensor, fresh
 from .._types import TensorType
 
-__all__ = ["empty_of", "filled_of", "from_row", "zeros_of"]
-
 
 def empty_of(shape: tuple[int, ...], type: TensorType) -> Tensor:
     """A tensor on uninitialised memory."""

@@ -14,8 +14,6 @@ from ..autograd.saved import PACKED, SavedTensor, SavingNode, restore
 if TYPE_CHECKING:
     from .table import Op
 
-__all__ = ["OpNode", "public_name", "show_saved"]
-
 
 class OpNode(SavingNode):
     """A node of a table entry, with what its rules need; ``names`` are the names that they use."""

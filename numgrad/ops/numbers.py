@@ -8,10 +8,6 @@ from typing import Any
 import numpy as np
 
 from .._types import dtype, float32, real_of
-from ..devices import NUMBERS
-
-__all__ = ["LARGEST_FLOAT32", "NUMBERS", "bounds", "check_fits", "plain_number"]
-
 
 LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from .._layout import Layout
 from .._tensor import Tensor
 
-__all__ = ["check_one_device"]
-
 
 def check_one_device(*tensors: Tensor | Layout | None) -> None:
     """Raise unless the tensors, or those of these layouts, of which some may be missing, lie on one device.

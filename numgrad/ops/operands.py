@@ -13,17 +13,12 @@ from .._device import CPU
 from .._layout import Layout, broadcast_shapes, layout_of, output_strides
 from .._tensor import Tensor, check_in_place
 from .._types import device, dtype
+from ..devices import NUMBERS
 from .arguments import wrong_kind
 from .batches import is_mapped
-from .numbers import NUMBERS, check_fits, plain_number
+from .numbers import check_fits, plain_number
 from .one_device import check_one_device
 from .table import Op, public_functions
-
-__all__ = [
-    "check_apart", "check_overlap", "check_real", "check_statics", "check_target", "common_device", "common_shape",
-    "given_of", "kinds_passed", "new_layout", "no_operand", "not_cast", "operand", "operand_of", "overlaps",
-    "static_number",
-]
 
 
 def operand(name: str, kind: Any, cast: bool) -> devices.Operand:

@@ -24,8 +24,6 @@ from .lookup import lookup
 from .planned import Planned
 from .table import parameters
 
-__all__ = ["Operation", "operation"]
-
 
 class Operation(Planned):
     """An operation with the public function that follows from its declaration, ``public``."""

@@ -11,8 +11,6 @@ from .pointwise import arithmetic as p
 from .pointwise import comparison, integers, powers
 from .table import attach
 
-__all__: list[str] = []
-
 
 def _guarded(function: Callable[[Any, Any], Any]) -> Callable[[Tensor, Any], Any]:
     """An operator; Python asks the other operand where this one does not know it."""

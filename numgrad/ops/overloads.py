@@ -16,8 +16,6 @@ from .callables import function_of, in_place
 from .elementwise import Pointwise
 from .table import attach, check_tensors, export, named, named_in_place
 
-__all__ = ["of_tensors", "overload", "undifferentiated"]
-
 
 def overload(call: Any, node: str, *numbers: str) -> Any:
     """The pointwise operation ``call``, recorded by nodes called ``node``; its operands ``numbers`` are such.

@@ -18,20 +18,16 @@ from ..autograd.levels import Tangents, level_of
 from ..autograd.node import Node, edge_of
 from ..autograd.operations import operations
 from ..autograd.views import check_writable, record_inplace
+from ..devices import NUMBERS
 from .batches import is_mapped, physical_of
 from .copying import clone_op, convert, filling, write, writers
 from .examples import check_drawing
 from .moving import placed
-from .numbers import NUMBERS, check_fits, plain_number
+from .numbers import check_fits, plain_number
 from .one_device import check_one_device
 from .operands import check_overlap, overlaps
 from .table import check_tensors, public
 from .transforms import Call, title_of_overwriting, transformed
-
-__all__ = [
-    "FillBackward2", "OverwriteCall", "as_number", "assign_number", "copy_", "fill_", "fitting", "is_plain",
-    "write_out", "zero_",
-]
 
 
 class _Overwritten(Node):

@@ -28,17 +28,15 @@ from typing import Any
 from .._layout import Layout
 from .._tensor import Tensor, check_in_place
 from ..autograd.grad_mode import TRANSFORMED, state
+from ..devices import NUMBERS
 from ..devices.host import HostFunction
 from .arguments import declared_arguments, defaults
 from .dispatch import change, perform, result_of
 from .entries import Entries, Entry
-from .numbers import NUMBERS
 from .one_device import check_one_device
 from .recipes import OUTPUT, RuleNode, RuleRecipe
 from .table import Op, enter, parameters
 from .transforms import ChangeCall, GeneralCall, transformed
-
-__all__ = ["Planned", "planned"]
 
 
 class Planned(Op):

@@ -13,8 +13,6 @@ from .._types import bool_, complex_of, dtype, get_default_dtype, int64
 from .numbers import plain_number
 from .table import public
 
-__all__ = ["can_cast", "meeting_dtype", "number_dtype", "promote_types", "result_dtype", "result_type"]
-
 
 @public(method=False)
 def promote_types(type1: dtype, type2: dtype) -> dtype:

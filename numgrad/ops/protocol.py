@@ -25,8 +25,6 @@ from .shapes.views import primal_of
 from .shapes.windows import as_strided
 from .transforms import transformed
 
-__all__: list[str] = []
-
 
 def _fit(gradient: Tensor, shape: tuple[int, ...], type: Any) -> Tensor:
     if gradient._layout.type is not type:  # a real input's gradient is the real part of a complex one

@@ -11,8 +11,6 @@ from ..autograd.locations import Location
 from ..autograd.saved import PACKED
 from .nodes import OpNode
 
-__all__ = ["OUTPUT", "Recipe", "RecordedNode", "RuleNode", "RuleRecipe"]
-
 #: Among the sources of what is saved: the operation's own result.
 OUTPUT = -1
 

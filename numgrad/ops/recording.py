@@ -15,11 +15,9 @@ from ..autograd.node import edge_of, next_sequence
 from ..autograd.operations import operations
 from ..autograd.saved import keep
 from ..autograd.views import record_inplace
+from ..devices import NUMBERS
 from .entries import Entry
-from .numbers import NUMBERS
 from .recipes import OUTPUT, Recipe
-
-__all__ = ["begin", "finish", "record", "record_one"]
 
 _new = object.__new__
 

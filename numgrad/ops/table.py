@@ -27,11 +27,6 @@ from .arguments import check_arguments, checked, wrong_kind
 from .entries import forget_calls
 from .nodes import OpNode, show_saved
 
-__all__ = [
-    "Op", "Rule", "attach", "check_tensors", "composite", "composites", "enter", "export", "named", "named_in_place",
-    "ops", "parameters", "public", "public_functions",
-]
-
 #: Every operation by its key (its function's name).
 ops: dict[str, Op] = {}
 

@@ -21,11 +21,6 @@ if TYPE_CHECKING:
     from .elementwise import Pointwise
     from .planned import Planned
 
-__all__ = [
-    "Call", "ChangeCall", "FreeCall", "GeneralCall", "PointwiseCall", "ShapeCall", "title_of",
-    "title_of_overwriting", "transformed",
-]
-
 
 class Call:
     """One call of an operation.

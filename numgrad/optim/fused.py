@@ -19,8 +19,6 @@ from ..ops.creation.filled import zeros_like
 from ..ops.creation.from_data import tensor
 from .optimizer import Optimizer
 
-__all__ = ["FusedOptimizer", "buffer", "check_not_negative", "check_rate", "new_step"]
-
 #: One parameter in a step: it, its gradient, its group, and the tensors kept for it (None for one not in use).
 Entry = tuple[Tensor, Tensor, dict[str, Any], tuple[Tensor | None, ...]]
 

@@ -21,8 +21,6 @@ from .picture import Arrow, Box, Group, Picture, Row
 from .saved import entries_of
 from .subjects import Root
 
-__all__ = ["Assembly"]
-
 #: The key of the box for all that is not shown.
 REST = "rest"
 

@@ -18,8 +18,6 @@ from .numbers import values_text
 from .picture import Box, Row, Run, Slot, gradient_row, leaves_row
 from .saved import is_spoiled, saved_rows, saves_tensors
 
-__all__ = ["Describer"]
-
 
 class Describer:
     """Makes boxes.

@@ -18,8 +18,6 @@ from .names import known_names
 from .rendering.layout import RANKS
 from .subjects import roots_of
 
-__all__ = ["draw", "node_mimebundle"]
-
 #: Boxes for nodes that a picture has unless told otherwise, and the picture that stands for a node in Jupyter.
 MANY, FEW = 100, 40
 

@@ -20,8 +20,6 @@ from .rendering.mermaid import mermaid_text
 from .rendering.svg import Window, svg_text
 from .rendering.text import tree_text
 
-__all__ = ["Drawing"]
-
 
 class Drawing:
     """A picture of a graph as it was when it was drawn.  Jupyter shows it; it prints as text.

@@ -9,8 +9,6 @@ from ..autograd.node import AccumulateGrad, Node
 from ..nn.modules.module import Module
 from .module_calls import Call
 
-__all__ = ["COMFORTABLE", "Fold", "folding"]
-
 #: Boxes that a picture may have before the calls of modules are folded of their own accord.
 COMFORTABLE = 40
 

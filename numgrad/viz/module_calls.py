@@ -9,8 +9,6 @@ from ..autograd.node import Node
 from ..nn.modules.calls_made import calls_made
 from ..nn.modules.module import Module
 
-__all__ = ["Call", "calls_of"]
-
 
 class Call(NamedTuple):
     """A call of a module.

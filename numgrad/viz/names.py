@@ -12,8 +12,6 @@ from .._tensor import Tensor
 from ..autograd.locations import calling_frame
 from ..nn.modules.module import Module
 
-__all__ = ["Names", "known_names", "printable", "readable"]
-
 #: Lists, tuples and dictionaries of more entries than this are not searched for tensors.
 MANY = 1000
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-__all__ = ["nearest"]
-
 _Key = TypeVar("_Key", bound=Hashable)
 
 

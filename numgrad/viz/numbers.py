@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["number_text", "values_text"]
-
 #: Tensors of more elements than this show the first ones alone.
 FEW, FIRST = 12, 3
 

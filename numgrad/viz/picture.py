@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Arrow", "Box", "GradientRow", "Group", "Picture", "Row", "Run", "Slot", "gradient_row", "leaves_row"]
-
 #: Where a gradient is kept: the number of the node at which it arrives, and that of the node's output.
 Slot = tuple[int, int]
 

@@ -13,8 +13,6 @@ from .names import Names
 from .numbers import values_text
 from .picture import Row
 
-__all__ = ["Saved", "acting", "entries_of", "is_spoiled", "saved_rows", "saves_tensors"]
-
 #: Saved tensors that are listed in a box.
 LISTED = 6
 #: Characters of what is saved besides tensors.

@@ -11,8 +11,6 @@ from ..autograd.graph import GradientEdge
 from ..autograd.node import DeadEnd, Node, edge_of
 from .names import readable
 
-__all__ = ["Root", "roots_of"]
-
 
 class Root(NamedTuple):
     """Where a drawing begins.

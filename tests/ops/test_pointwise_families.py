@@ -8,7 +8,7 @@ import pytest
 import numgrad
 from numgrad import tensor
 from numgrad.ops.aliases import ALIASES, FUNCTIONS_IN_PLACE
-from numgrad.ops.pointwise import activation
+from numgrad.ops.pointwise import activation, gated
 
 NAN, INF = math.nan, math.inf
 
@@ -145,9 +145,9 @@ def test_integers_refuse_numbers_that_they_cannot_hold():
         (lambda x: numgrad.div(x, 2, rounding_mode="up"), RuntimeError, "'trunc', or 'floor' but found 'up'"),
         (lambda x: numgrad.addcdiv(x, x.long(), x.long()), RuntimeError, "Integer division with addcdiv"),
         (lambda x: numgrad.heaviside(x, x.double()), RuntimeError, "different dtypes"),
-        (lambda x: activation.gelu(x, approximate="sin"), RuntimeError, "none or tanh, not 'sin'"),
+        (lambda x: gated.gelu(x, approximate="sin"), RuntimeError, "none or tanh, not 'sin'"),
         (lambda x: activation.hardtanh(x, 2, 1), ValueError, "min_val cannot be greater than max_val"),
-        (lambda x: activation.glu(x), RuntimeError, "dimension 0 is size 3"),
+        (lambda x: gated.glu(x), RuntimeError, "dimension 0 is size 3"),
         (lambda x: activation.prelu(x, tensor([1.0, 2.0])), RuntimeError, "numbers = 2 and channel size = 1"),
         (lambda x: activation.rrelu(x, training=True), NotImplementedError, "training=False"),
         (lambda x: activation.elu(3), TypeError, "'input'.* must be Tensor, not int"),

@@ -21,8 +21,6 @@ from numba import prange
 from ..local import array_at
 from ..updates import UPDATES, function_of, indented
 
-__all__ = ["update_kernel"]
-
 #: What the kernels' text names; T is a placeholder, the dtype that the kernel computes in.
 _NAMES = {"__name__": __name__, "T": np.float32, "array_at": array_at, "prange": prange}
 

@@ -23,11 +23,6 @@ from .. import overloads, scalar
 from ..store import NO_MATTER, compiler_settings
 from . import how_to_install
 
-__all__ = [
-    "CAPABILITY", "compile_ptx", "compile_ptx_for", "compilers", "cuda", "entry_name", "is_simulated",
-    "newest_capability", "pointer_type", "simulated_kernel",
-]
-
 #: The newest NumPy that kernels for GPUs were compiled with.
 NEWEST_NUMPY = (2, 4)
 
@@ -35,7 +30,7 @@ if importlib.util.find_spec("numba_cuda") is None:
     raise ImportError(f"kernels for GPUs need the package numba-cuda: {how_to_install()}")
 
 try:
-    from numba import cuda
+    from numba import cuda as cuda
 except Exception as failure:
     if tuple(map(int, np.__version__.split(".")[:2])) <= NEWEST_NUMPY or importlib.util.find_spec("cuda") is None:
         raise

@@ -17,11 +17,6 @@ from numba.core import cgutils, types
 
 from ..instructions import Value, device_function
 
-__all__ = [
-    "as_number", "as_word", "atomic_add", "compare_and_swap", "cospi", "high_product", "load4", "quotient", "register",
-    "rest", "row_at", "sinpi", "store4",
-]
-
 #: How the text of a kernel says that it is written in Numba's words, too.
 IMPORT = "from numba import cuda"
 

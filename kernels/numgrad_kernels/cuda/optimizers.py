@@ -15,8 +15,6 @@ from ..updates import UPDATES, Update, function_of, indented
 from .adapter import cuda
 from .language import load4, row_at, store4
 
-__all__ = ["update_kernel"]
-
 #: What the kernels' text names; T, the dtype computed in, and THREADS, those of a block, are placeholders.
 _NAMES = {
     "__name__": __name__, "T": np.float32, "THREADS": 256, "cuda": cuda, "load4": load4, "np": np, "row_at": row_at,

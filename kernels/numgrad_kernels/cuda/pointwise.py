@@ -17,10 +17,6 @@ from ..facts import Facts
 from ..pointwise import Operand, Program, cast, dtype_names, pointwise_facts
 from .language import IMPORT
 
-__all__ = [
-    "argument_types", "may_be_quads", "quads_text", "row_facts", "row_text", "strided_facts", "strided_text",
-]
-
 
 def argument_types(program: Program, numbers: int) -> tuple[Any, ...]:
     """Numba's types of a kernel's arguments: inputs, outputs, and as many whole numbers."""

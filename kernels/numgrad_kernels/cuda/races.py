@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Accesses", "RaceError", "Row", "Watched", "WatchedRow"]
-
 #: Threads of a warp.
 WARP = 32
 

@@ -26,8 +26,6 @@ from numba.cuda.simulator.kernelapi import Dim3, FakeCUDAAtomic, FakeCUDAModule
 
 from .races import WARP, Accesses, RaceError, Row, Watched, WatchedRow
 
-__all__ = ["Module", "run", "runs_a_kernel"]
-
 #: Whether races are looked for in numgrad's own kernels, which takes some five times as long; in users' they are.
 watch_races = False
 

@@ -16,8 +16,6 @@ from typing import Any
 from .. import cache
 from . import adapter
 
-__all__ = ["machine_code"]
-
 
 def machine_code(name: str, text: str, arguments: Sequence[Any], capability: tuple[int, int]) -> tuple[str, bytes]:
     """The kernel's name in its code, and the code for a GPU: from disk, or compiled now.

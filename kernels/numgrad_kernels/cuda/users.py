@@ -16,8 +16,6 @@ from numba.cuda.simulator.kernelapi import swapped_cuda_module
 
 from .simulator import Module, runs_a_kernel
 
-__all__ = ["complete_simulator"]
-
 _lock = threading.Lock()
 
 

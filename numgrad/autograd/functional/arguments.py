@@ -7,12 +7,6 @@ from typing import Any
 
 from ..checks import is_tensor
 
-__all__ = [
-    "GRADIENT_IS_CONSTANT", "HESSIAN_IS_CONSTANT", "INDEPENDENT", "JACOBIAN_IS_CONSTANT", "OUTPUT",
-    "OUTPUT_IS_CONSTANT", "Tensors", "alone", "as_tensors", "check_one_element", "check_recorded", "check_scalar",
-    "check_vectors", "cut", "prepared",
-]
-
 Tensors = tuple[Any, ...]
 
 #: What errors call that which the differentiated function returns.

@@ -11,8 +11,6 @@ from ..grad_mode import state
 from ..levels import Tangents
 from .arguments import INDEPENDENT, Tensors
 
-__all__ = ["Strictness", "filled", "gradients"]
-
 
 class Strictness(enum.Enum):
     """What strict mode says of gradients of the first or second order, computed directly or by going backward twice.

@@ -21,8 +21,6 @@ from .arguments import (
 )
 from .gradients import Strictness, filled, gradients
 
-__all__ = ["hessian", "jacobian"]
-
 #: For each output and input the part of the Jacobian that belongs to them.
 Parts = tuple[Tensors, ...]
 

@@ -24,8 +24,6 @@ from .arguments import (
 )
 from .gradients import Strictness, filled, gradients
 
-__all__ = ["hvp", "jvp", "vhp", "vjp"]
-
 _INPUT = "input to the user-provided function is"
 
 

@@ -12,11 +12,6 @@ from ..backward import grad
 from .directions import Directions, array_of, tensor_of
 from .numerical import warn_of_private
 
-__all__ = [
-    "get_analytical_jacobian", "jacobian_vector_products", "largest_difference", "tangents_of",
-    "vector_jacobian_products",
-]
-
 
 def _along(tensor: Any, index: Any, step: Any) -> Any:
     """A direction as a tensor like another: ``step`` at an index, 0 elsewhere."""

@@ -14,8 +14,6 @@ from .errors import JacobianBlock, close, mismatch_error, not_reentrant_error, n
 from .numerical import Derivatives, combined, derivatives_along
 from .problem import Problem
 
-__all__ = ["Comparison"]
-
 #: The name and the function of each part of complex numbers, by its unit; in the order in which they are checked.
 _PARTS: dict[complex, tuple[str, Callable[[Any], Any]]] = {1j: ("imaginary", np.imag), 1: ("real", np.real)}
 

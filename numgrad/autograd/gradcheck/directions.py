@@ -15,8 +15,6 @@ import numpy as np
 from ..._random import MersenneTwister
 from ..._types import dtype
 
-__all__ = ["Directions", "Probe", "array_of", "probe", "random_like", "tensor_of", "units_of"]
-
 
 class Directions(NamedTuple):
     """Directions in the space of arrays of ``shape``: along ``vector``, or if that is None along each element."""

@@ -9,11 +9,6 @@ import numpy as np
 from . import GradcheckError
 from .directions import tensor_of
 
-__all__ = [
-    "JacobianBlock", "batched_error", "batching_error", "close", "mismatch_error", "not_reentrant_error",
-    "not_zero_error", "undefined_error", "undefined_tangent_error",
-]
-
 
 class JacobianBlock(NamedTuple):
     """Which Jacobian is wrong: of which output with respect to which input, and how it was computed."""

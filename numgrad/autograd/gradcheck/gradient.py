@@ -12,8 +12,6 @@ from ..backward import grad
 from .directions import random_like, tensor_of
 from .problem import as_tuple, differentiable, differentiable_inputs
 
-__all__ = ["gradient_of"]
-
 
 def gradient_of(
     func: Callable[..., Any], inputs: Any, grad_outputs: Any, with_gaps: bool

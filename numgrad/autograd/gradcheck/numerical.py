@@ -11,11 +11,6 @@ import numpy as np
 from ..checks import is_tensor
 from .directions import Directions, array_of, tensor_of, units_of, write_back
 
-__all__ = [
-    "Derivatives", "combined", "derivatives_along", "get_numerical_jacobian",
-    "get_numerical_jacobian_wrt_specific_input", "warn_of_private",
-]
-
 #: For each output a matrix by the unit of the input's elements, 1 or 1j: a row for each direction of the input,
 #: a column for each element of the output.
 Derivatives = list[dict[complex, np.ndarray]]

@@ -9,8 +9,6 @@ from typing import Any
 from ..._layout import overlaps_itself
 from ..checks import is_tensor
 
-__all__ = ["Problem", "as_tuple", "differentiable", "differentiable_inputs"]
-
 
 def as_tuple(values: Any) -> tuple[Any, ...]:
     """Several values as a tuple, one value as a tuple of it."""

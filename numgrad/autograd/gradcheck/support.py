@@ -19,11 +19,6 @@ from .directions import array_of, random_like, tensor_of
 from .errors import batched_error, batching_error, undefined_error, undefined_tangent_error
 from .problem import Problem
 
-__all__ = [
-    "check_batched_gradients", "check_batched_tangents", "check_undefined_gradients", "check_undefined_tangents",
-    "check_zero_gradients",
-]
-
 #: How many gradients or tangents make a batch.
 BATCH = 2
 

@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 from .table import format_time
 
-__all__ = ["Compilation", "FunctionEvent", "FunctionEventAvg", "Interval", "Kernel"]
-
 
 class Interval:
     """From ``start`` to ``end``, in microseconds since the profile began."""

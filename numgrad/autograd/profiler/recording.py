@@ -20,8 +20,6 @@ from ..node import AccumulateGrad
 from ..operations import operations
 from ..watching import BLOCK, RULE, Watcher, unwatch, watch
 
-__all__ = ["COMPILATION", "LAUNCH", "OPERATION", "Record", "Recording"]
-
 #: Kinds of records beside the spans that watchers are told of.
 OPERATION, COMPILATION, LAUNCH = "operation", "compilation", "launch"
 

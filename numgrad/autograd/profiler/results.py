@@ -11,8 +11,6 @@ from .events import Compilation, FunctionEvent, Interval, Kernel
 from .recording import COMPILATION, LAUNCH, Record, Recording
 from .trace import TURN
 
-__all__ = ["STEP", "events_of"]
-
 #: Blocks of this name and ``#``, a number, are summed, with ``*`` in its place.
 STEP = "ProfilerStep"
 

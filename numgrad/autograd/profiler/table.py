@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["columns_of", "format_memory", "format_time", "table"]
-
 _SECOND, _MILLISECOND = 1e6, 1e3  # in microseconds
 _UNITS = {"s": _SECOND, "ms": _MILLISECOND, "us": 1.0}
 _WIDTH = 12  # of a column, if no more is needed

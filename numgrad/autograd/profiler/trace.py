@@ -7,8 +7,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["TURN", "write_stacks", "write_trace"]
-
 #: How the names of the engine's turns at nodes begin.
 TURN = "autograd::engine::evaluate_function: "
 

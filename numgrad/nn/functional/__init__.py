@@ -21,17 +21,12 @@ from ...ops.pointwise.activation import (
     celu_,
     elu,
     elu_,
-    gelu,
-    glu,
     hardshrink,
-    hardsigmoid,
-    hardswish,
     hardtanh,
     hardtanh_,
     leaky_relu,
     leaky_relu_,
     logsigmoid,
-    mish,
     prelu,
     relu,
     relu6,
@@ -40,7 +35,6 @@ from ...ops.pointwise.activation import (
     rrelu_,
     selu,
     selu_,
-    silu,
     softplus,
     softshrink,
     softsign,
@@ -49,6 +43,7 @@ from ...ops.pointwise.activation import (
     threshold_,
 )
 from ...ops.pointwise.arithmetic import sigmoid, tanh
+from ...ops.pointwise.gated import gelu, glu, hardsigmoid, hardswish, mish, silu
 from ...ops.reductions.norms import cosine_similarity, pairwise_distance
 from ...ops.shapes.padding import pad
 from .classification import (

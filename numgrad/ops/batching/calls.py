@@ -41,8 +41,6 @@ from ..shapes.views import reshape
 from ..transforms import ChangeCall, GeneralCall, PointwiseCall, ShapeCall
 from .functions import batched_function
 
-__all__ = ["change", "each_example", "general", "overwrite", "perform", "pointwise", "reshape_in_place"]
-
 
 def _all_lifted(level: Batched, args: Sequence[Any]) -> tuple[Any, ...]:
     """The arguments with all tensors as those of the level."""

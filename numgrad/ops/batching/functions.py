@@ -18,8 +18,6 @@ from ..batches import Batched, below, expanded, lifted, mapped, unmapped
 from ..reductions.sums import sum_dims
 from ..shapes.dimensions import movedim
 
-__all__ = ["VmapInfo", "batched_function"]
-
 _DETAILS = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 
 

@@ -8,34 +8,21 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ... import devices, random
+from ..._device import to_device
 from ..._layout import Layout, layout_of
 from ..._tensor import Tensor, check_differentiable, strided, tensor_of
-from ..._types import (
-    CPU,
-    TensorType,
-    default_dtype_changed,
-    dtype,
-    get_default_dtype,
-    real_of,
-    tensor_type,
-    to_device,
-    to_dtype,
-)
+from ..._types import CPU, TensorType, default_dtype_changed, dtype, get_default_dtype, real_of, tensor_type, to_dtype
 from ...autograd.grad_mode import LEVELS, state
 from ...autograd.history import GIVEN
+from ...devices import NUMBERS
 from ..batches import is_mapped, like_examples
 from ..copying import filling, kept_layout
 from ..examples import drawn
 from ..moving import pin_memory as to_pinned_memory
-from ..numbers import NUMBERS, bounds
+from ..numbers import bounds
 from ..overwriting import as_number, fitting
 from ..promotion import number_dtype
 from ..table import attach, check_tensors, named, public
-
-__all__ = [
-    "SMALL", "as_size", "chosen_type", "empty", "empty_like", "eye", "finished", "full", "full_like", "laid_out_as",
-    "number_tensor", "ones", "ones_like", "rand", "randn", "row_drawn", "scalar_tensor", "zeros", "zeros_like",
-]
 
 
 def chosen_type(kind: Any, place: Any, default: dtype | None = None) -> TensorType:

@@ -11,26 +11,15 @@ import numpy as np
 
 from ... import devices
 from ..._cuda_arrays import from_interface, is_cuda_array
-from ..._device import CPU
+from ..._device import CPU, to_device
 from ..._tensor import Tensor, fresh, strided
-from ..._types import (
-    Size,
-    dtype,
-    float32,
-    get_default_dtype,
-    int64,
-    tensor_type,
-    to_device,
-    to_dtype,
-)
+from ..._types import Size, dtype, float32, get_default_dtype, int64, tensor_type, to_dtype
 from ...autograd.history import FOREIGN
 from ..moving import placed
 from ..new import empty_of
 from ..promotion import number_dtype, promote_types
 from ..table import attach, export, public
 from .filled import as_size, finished, number_tensor
-
-__all__ = ["as_tensor", "from_array", "from_numpy", "legacy_tensor", "tensor"]
 
 
 def from_array(array: np.ndarray) -> Tensor:

@@ -15,8 +15,6 @@ from ..reductions.extremes import min as smallest
 from ..reductions.searching import searchsorted
 from ..table import public
 
-__all__ = ["multinomial"]
-
 
 @public
 @drawn

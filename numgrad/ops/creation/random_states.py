@@ -9,9 +9,6 @@ from ..._tensor import Tensor, fresh
 from ..._types import tensor_type, uint8
 from ..table import public
 
-__all__ = ["get_rng_state", "set_rng_state"]
-
-
 
 def get_state(self: random.Generator) -> Tensor:
     """The state in a uint8 tensor on the CPU: the 5056 bytes that PyTorch would give, or a GPU's 16."""

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from ... import devices, random
+from ..._device import to_device
 from ..._layout import broadcast_shapes, layout_of, numel, output_strides
 from ..._tensor import Tensor, fresh, strided, tensor_of
-from ..._types import CPU, bool_, dtype, float32, float64, int64, tensor_type, to_device, to_dtype
+from ..._types import CPU, bool_, dtype, float32, float64, int64, tensor_type, to_dtype
 from ...autograd.grad_mode import GRAD, ORDINARY, no_grad, state
 from ...autograd.node import Node, edge_of
 from ...autograd.operations import operations
@@ -26,9 +27,6 @@ from ..reductions.extremes import min as smallest
 from ..shapes.views import expand
 from ..table import attach, public
 from .filled import SMALL, as_size, empty, finished, laid_out_as, row_drawn
-
-__all__ = ["bernoulli", "bernoulli_", "exponential_", "kept_", "normal", "randint", "randperm"]
-
 
 # -- filling in place ---------------------------------------------------------------------------------------------
 

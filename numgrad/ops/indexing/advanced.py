@@ -30,7 +30,6 @@ from .picking import index_op, index_put_op
 from .places import expanded_layout, finder, index_reader
 from .updating import check_held
 
-__all__ = ["indexed", "mask_places", "only_tensors", "write_selected"]
 
 class Selection(NamedTuple):
     """What index tensors select: places over the dimensions ``dims``, ``distinct`` if no place is named twice."""

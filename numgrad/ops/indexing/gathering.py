@@ -25,11 +25,6 @@ from .picking import index_backward, index_op, own_places
 from .places import index_reader, picker
 from .updating import number_row
 
-__all__ = [
-    "beyond", "check_index_dtype", "embedding_dense_backward", "gather_op", "one_hot", "scatter_zeros", "scatterer",
-    "take_along_dim",
-]
-
 # -- for each element --------------------------------------------------------------------------------------------
 
 

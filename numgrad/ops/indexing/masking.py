@@ -7,9 +7,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..._device import to_device
 from ..._layout import Layout, all_dims, broadcast_shapes, layout_of, outgrown
 from ..._tensor import Tensor, fresh, strided, tensor_of
-from ..._types import bool_, int32, int64, tensor_type, to_device, to_dtype, uint8
+from ..._types import bool_, int32, int64, tensor_type, to_dtype, uint8
 from ..batches import aligned, expanded, is_shared
 from ..copying import convert, row_of, row_reader, write
 from ..examples import dynamic
@@ -26,8 +27,6 @@ from ..shapes.views import expand
 from ..table import attach, check_tensors, public, public_functions
 from .places import expanded_layout, finder, picker, putter
 from .updating import number_as, number_in, updating
-
-__all__ = ["argwhere", "masked_fill", "masked_scatter", "nonzero"]
 
 # -- filling ------------------------------------------------------------------------------------------------------
 

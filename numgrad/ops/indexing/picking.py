@@ -22,7 +22,6 @@ from ..shapes.views import expand_op, permute_op, reshape, unsqueeze_op
 from .places import part_shape, picker, places_begin, putter
 from .updating import updating
 
-__all__ = ["check_places", "index_backward", "index_op", "index_put_op", "own_places"]
 
 @planned("IndexBackward0", inputs=["input", "places"], nondifferentiable=["places"], linear=True)
 def index_op(input: Layout, places: Layout, dims: Ints, distinct: bool) -> Any:

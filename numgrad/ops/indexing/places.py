@@ -21,7 +21,6 @@ from ..._types import int32, int64, tensor_type
 from ..copying import row_reader
 from .updating import number_row
 
-__all__ = ["expanded_layout", "finder", "index_reader", "part_shape", "picker", "places_begin", "putter"]
 
 def places_begin(dims: Ints) -> int:
     """Where in the part the dimensions of the places begin."""

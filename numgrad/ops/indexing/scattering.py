@@ -27,8 +27,6 @@ from ..table import public
 from .gathering import beyond, check_index_dtype, gather_op, scatter_zeros, scatterer
 from .updating import number_in, updating
 
-__all__ = ["scatter", "scatter_add", "scatter_reduce"]
-
 # -- setting and adding -------------------------------------------------------------------------------------------
 
 

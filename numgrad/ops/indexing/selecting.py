@@ -28,8 +28,6 @@ from .picking import check_places, index_op, index_put_op
 from .places import picker, putter
 from .updating import check_held, number_as, number_in, updating
 
-__all__ = ["index_add", "index_copy", "index_fill", "index_select_op"]
-
 # -- the entries: ``dim`` is not negative, the index is a checked vector, or 0-d for a 0-d tensor ----------------------
 
 

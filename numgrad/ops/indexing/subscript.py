@@ -19,12 +19,12 @@ from ..._types import bool_, int64, tensor_type, uint8
 from ...autograd.grad_mode import GRAD, ORDINARY, TRANSFORMED, state
 from ...autograd.node import MAYBE, edge_of
 from ...autograd.views import View
+from ...devices import NUMBERS
 from ..batches import is_batched, physical_of
 from ..copying import clone, convert, filling, writers, writing
 from ..creation.from_data import tensor
 from ..entries import Entries
 from ..new import zeros_of
-from ..numbers import NUMBERS
 from ..operands import overlaps
 from ..overwriting import assign_number, copy_, fill_, fitting
 from ..shapes.parts import at_index, select_op, slice_op
@@ -33,8 +33,6 @@ from ..table import attach
 from .advanced import indexed, only_tensors, write_selected
 from .masking import masked_fill_
 from .updating import number_as
-
-__all__: list[str] = []
 
 #: What an index is for each of the dimensions that it is about: None takes the dimension as it is.
 Indices = list[Tensor | None]

@@ -17,8 +17,6 @@ from ..operation import operation
 from ..overwriting import fill_
 from ..planned import Planned, planned
 
-__all__ = ["check_held", "number_as", "number_in", "number_row", "updating"]
-
 
 def updating(
     node: str, *, kept: bool = False, export: bool = False, **declared: Any

@@ -14,12 +14,12 @@ from ..._layout import Layout, layout_of, numel, output_strides
 from ..._tensor import Tensor, tensor_of
 from ..._types import bool_
 from ...autograd.grad_mode import GRAD, ORDINARY, state
+from ...devices import NUMBERS
 from ..copying import convert, row_reader
 from ..dispatch import caller, perform
 from ..entries import Entry
 from ..fused import fused_launcher
 from ..new import filled_of
-from ..numbers import NUMBERS
 from ..planned import planned
 from ..pointwise.arithmetic import add, conj, mul
 from ..pointwise.integers import logical_and, logical_or
@@ -49,8 +49,6 @@ from .matmul import (
     times,
     turned_mv,
 )
-
-__all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm", "linear"]
 
 
 def _with_outer(input, vec1, vec2, beta, alpha):

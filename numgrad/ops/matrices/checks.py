@@ -5,11 +5,6 @@ from __future__ import annotations
 from ..._layout import Layout
 from ..._types import bool_, dtype
 
-__all__ = [
-    "check_matrices", "check_rank", "check_square", "check_stacks", "check_types", "refuse_bools", "scalar_name",
-    "shapes_text",
-]
-
 _SCALARS = {
     "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
     "int64": "long int", "float32": "float", "float64": "double", "complex64": "c10::complex<float>",

@@ -20,8 +20,6 @@ from ..table import check_tensors, composite
 from .checks import shapes_text
 from .matmul import dot, matmul, mm
 
-__all__ = ["chain_matmul", "cross", "inner", "kron", "matrix_power", "outer", "tensordot"]
-
 
 def _axes(dims: Any, ranks: tuple[int, int]) -> tuple[list[int], list[int]]:
     """The dimensions of the two tensors that are summed over."""

@@ -28,8 +28,6 @@ from ..shapes.views import permute_op, reshaped, unsqueeze_op, view_as_shape
 from ..table import composite
 from .matmul import bmm
 
-__all__ = ["einsum"]
-
 #: Labels in PyTorch's order, that of characters; ``...`` stands for the dimensions without one.
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase
 _ELLIPSIS = "..."

@@ -33,11 +33,6 @@ from ..shapes.views import (
 from ..table import attach, check_tensors, composite, public, public_functions
 from .checks import check_matrices, check_stacks, check_types, refuse_bools, scalar_name, shapes_text
 
-__all__ = [
-    "bmm", "bmm_op", "dot", "left_gradient", "matmul", "mm", "mm_op", "mv", "mv_op", "outer_product", "right_gradient",
-    "times", "turned_mv",
-]
-
 # -- products -----------------------------------------------------------------------------------------------------
 
 

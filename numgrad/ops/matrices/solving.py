@@ -14,8 +14,6 @@ from ..shapes.views import unsqueeze
 from .checks import check_rank, check_square, check_types, shapes_text
 from .matmul import matmul
 
-__all__ = ["linalg_solve_op"]
-
 
 @operation("LinalgSolveExBackward0", inputs=["A", "B"], joint=True, export=False, host=devices.linalg_solve)
 def linalg_solve_op(A: Layout, B: Layout, *, left: bool = True) -> Any:

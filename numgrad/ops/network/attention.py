@@ -23,8 +23,6 @@ from ..table import public
 from .dropout import dropout
 from .softmax import safe_softmax, softmax_backward
 
-__all__ = ["attention_op", "scaled_dot_product_attention"]
-
 
 @public(export=False)
 def scaled_dot_product_attention(

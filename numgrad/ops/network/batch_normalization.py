@@ -24,8 +24,6 @@ from ..table import public
 from .normalization import projected, standardized
 from .reducing import refuse_gradient
 
-__all__ = ["batch_norm"]
-
 
 @planned(
     "NativeBatchNormBackward0", inputs=["input", "weight", "bias", "running_mean", "running_var"],

@@ -25,8 +25,6 @@ from ..shapes.parts import of_part
 from ..shapes.views import for_each_dimension, squeeze_dim, unsqueeze_op
 from .correlation import correlator, spread, window_products
 
-__all__ = ["conv1d", "conv2d", "conv3d", "convolution_input", "convolution_op", "convolution_weight"]
-
 
 @planned(
     "ConvolutionBackward0", inputs=["input", "weight", "bias"], joint=True, batch=1, shared=["weight", "bias"]

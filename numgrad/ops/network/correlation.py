@@ -14,8 +14,6 @@ from ..._tensor import Tensor, tensor_of
 from ..copying import assembler, copier, writer
 from ..pointwise.arithmetic import add
 
-__all__ = ["correlator", "spread", "window_products"]
-
 #: Bytes of windows that are multiplied at a time, about.
 BYTES = 1 << 21
 

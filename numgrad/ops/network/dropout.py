@@ -11,11 +11,6 @@ from ..creation.random_tensors import bernoulli_, kept_
 from ..pointwise.arithmetic import add, div, mul
 from ..table import public
 
-__all__ = [
-    "alpha_dropout", "alpha_dropout_", "dropout", "dropout_", "feature_alpha_dropout", "feature_alpha_dropout_",
-    "feature_dropout", "feature_dropout_",
-]
-
 #: The limit of the self-normalizing activation for very negative numbers, without its sign.
 _ALPHA = 1.7580993408473766
 

@@ -21,8 +21,6 @@ from ..reductions.axes import Prepared
 from ..reductions.sums import sum_all
 from ..shapes.views import reshape, squeeze_dim, unsqueeze
 
-__all__ = ["entry", "nll_loss", "nll_loss_of"]
-
 
 def _classes(shape: tuple[int, ...]) -> tuple[int, int]:
     """The number of classes, and of elements from one class to the next: they are the second, or only, dimension."""

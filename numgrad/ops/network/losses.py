@@ -8,8 +8,6 @@ from ..pointwise.arithmetic import abs, log, log_one_plus_exp, mul, neg, sigmoid
 from ..pointwise.comparison import where
 from .reducing import loss, spread
 
-__all__ = ["bce", "huber", "logit_loss", "mse", "smooth_l1", "soft_margin"]
-
 # -- of probabilities -------------------------------------------------------------------------------------------
 
 

@@ -19,8 +19,6 @@ from ..reductions.axes import Prepared
 from ..reductions.sums import mean_dims, sum_dims, sum_to_shape
 from ..table import composite, public
 
-__all__ = ["layer_norm", "projected", "rms_norm", "standardized"]
-
 
 @planned(
     "NativeLayerNormBackward0", inputs=["input", "weight", "bias"], extras=["mean", "scale"], joint=True,

@@ -16,10 +16,6 @@ from ..planned import planned
 from ..reductions.axes import Prepared
 from ..shapes.views import for_each_dimension, reshape, squeeze_dim, unsqueeze_op
 
-__all__ = [
-    "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d",
-    "max_pool3d_with_indices",
-]
 
 @planned("MaxPool2DWithIndicesBackward0", extras=["indices"], dims=())
 def max_pool_op(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool) -> Prepared:

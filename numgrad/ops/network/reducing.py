@@ -22,8 +22,6 @@ from ..reductions.sums import mean_all, mean_dims, sum_all, sum_dims
 from ..shapes.views import expand
 from ..table import parameters
 
-__all__ = ["Loss", "loss", "reduced", "refuse_gradient", "spread"]
-
 
 def reduced(losses: Tensor, reduction: str) -> Tensor:
     """The losses themselves ("none"), their mean or their sum."""

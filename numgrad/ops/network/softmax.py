@@ -15,8 +15,6 @@ from ..planned import Planned, planned
 from ..pointwise.arithmetic import exp, mul, neg, sub
 from ..reductions.sums import sum_dims
 
-__all__ = ["log_softmax", "log_softmax_op", "safe_softmax", "softmax", "softmax_backward"]
-
 
 def _forward(input: Layout, dim: int, floor: float | None) -> Any:
     if not input.type.dtype.is_floating_point:

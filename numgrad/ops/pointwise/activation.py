@@ -22,14 +22,7 @@ from ..table import composite, named_in_place, public
 from . import comparison
 from .arithmetic import abs, div, exp, sigmoid, sub, tanh
 from .comparison import threshold_backward, where
-from .gated import activated, gelu, glu, hardsigmoid, hardswish, mish, silu
-
-__all__ = [
-    "celu", "celu_", "elu", "elu_", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_",
-    "leaky_relu", "leaky_relu_", "logsigmoid", "mish", "prelu", "relu", "relu6", "relu_", "rrelu", "rrelu_", "selu",
-    "selu_", "silu", "softplus", "softshrink", "softsign", "tanhshrink", "threshold", "threshold_",
-]
-
+from .gated import activated
 
 # -- cut off ----------------------------------------------------------------------------------------------------
 

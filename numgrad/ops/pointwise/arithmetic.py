@@ -17,11 +17,6 @@ from ..overloads import overload
 from ..table import attach, public
 from .comparison import where
 
-__all__ = [
-    "abs", "abs_complex", "add", "conj", "conj_physical", "div", "exp", "log", "log_one_plus_exp", "mul", "neg",
-    "reciprocal", "rsub", "sgn", "sigmoid", "sigmoid_backward", "sign", "sub", "tanh", "tanh_backward",
-]
-
 _ARITHMETIC_ON_BOOL = {
     bool_: "Subtraction, the `-` operator, with two bool tensors is not supported. "
     "Use the `^` or `logical_xor()` operator instead."

@@ -17,8 +17,6 @@ from ..promotion import result_dtype
 from ..table import public
 from .comparison import where
 
-__all__ = ["clamp", "clamp_max", "clamp_min"]
-
 
 @pointwise("ClampBackward0", dtypes="if", export=False)
 def clamp_op(input, min, max):

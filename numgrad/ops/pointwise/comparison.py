@@ -14,12 +14,6 @@ from ..examples import refused
 from ..overloads import of_tensors
 from ..table import public
 
-__all__ = [
-    "allclose", "choose", "eq", "equal", "fmax", "fmax_op", "fmin", "fmin_op", "ge", "gt", "isclose", "isfinite",
-    "isinf", "isnan", "isneginf", "isposinf", "le", "lt", "maximum", "maximum_op", "minimum", "minimum_op", "ne",
-    "relu", "threshold_backward", "where",
-]
-
 # -- choosing ---------------------------------------------------------------------------------------------------
 
 

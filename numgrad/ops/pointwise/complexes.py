@@ -24,8 +24,6 @@ from ..table import attach, parameters, public
 from .arithmetic import conj, mul
 from .comparison import eq, ne, where
 
-__all__ = ["angle", "imag", "real", "view_as_complex_op", "view_as_real_op"]
-
 
 @operation("ViewAsRealBackward0", view=True, dims=(), method=False)
 def view_as_real_op(input: Layout) -> Prepared:

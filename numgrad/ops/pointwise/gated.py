@@ -20,8 +20,6 @@ from .arithmetic import exp, mul, sigmoid, tanh
 from .comparison import where
 from .special import erfc, log1p
 
-__all__ = ["activated", "gelu", "glu", "hardsigmoid", "hardswish", "mish", "silu"]
-
 
 def activated(name: str, op: Any, input: Any, inplace: bool = False, **numbers: float) -> Tensor:
     """An activation function's operation on its argument ``input``, perhaps in place.

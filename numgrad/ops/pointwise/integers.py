@@ -14,9 +14,6 @@ from ..overloads import of_tensors, undifferentiated
 from ..table import attach, export, public
 from .comparison import eq
 
-__all__ = ["bitwise_not", "check_divisor", "floor_divide", "floor_quotient", "invert_bits", "remainder"]
-
-
 # -- division ---------------------------------------------------------------------------------------------------
 
 

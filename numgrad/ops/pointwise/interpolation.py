@@ -14,8 +14,6 @@ from ..table import check_tensors, public
 from .arithmetic import conj
 from .comparison import where
 
-__all__ = ["addcdiv", "addcmul", "lerp"]
-
 
 @pointwise("LerpBackward1", dtypes="c", numbers={"weight": "LerpBackward0"}, export=False)
 def lerp_complex(input, end, weight):

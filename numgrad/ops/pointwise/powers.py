@@ -17,8 +17,6 @@ from ..table import composite, export, public
 from .arithmetic import abs, conj, log, mul
 from .comparison import where
 
-__all__ = ["ldexp", "pow", "pow_", "pow_number", "pow_tensor", "sqrt"]
-
 _EXPONENTS = {"exponent": frozenset({0, 0.5, 1, 2, 3, -0.5, -1, -2})}
 
 

@@ -19,9 +19,6 @@ from .comparison import isfinite, where
 from .complexes import view_as_complex_op, view_as_real_op
 from .integers import check_divisor, floor_quotient
 
-__all__ = ["copysign", "div", "fmod", "heaviside", "nan_to_num", "round"]
-
-
 # -- to whole numbers -------------------------------------------------------------------------------------------
 
 

@@ -20,8 +20,6 @@ from .arithmetic import conj, exp, log, sigmoid
 from .comparison import where
 from .powers import pow, pow_
 
-__all__ = ["entr", "erfc", "float_power", "log1p", "logaddexp", "logaddexp2", "logit", "rsqrt", "square", "xlogy"]
-
 _LN2, _LN10 = math.log(2), math.log(10)
 _ERF_SLOPE = 2 / math.sqrt(math.pi)
 

@@ -16,8 +16,6 @@ from .arithmetic import conj
 from .comparison import where
 from .special import rsqrt
 
-__all__ = ["atan2", "hypot"]
-
 _PI, _DEGREE = math.pi, math.pi / 180
 
 

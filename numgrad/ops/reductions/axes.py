@@ -15,12 +15,6 @@ from ..copying import row_of, row_reader
 from ..indexing.gathering import scatter_zeros
 from ..shapes.views import passed_on, permute_op, reshape, unsqueeze_op
 
-__all__ = [
-    "Prepared", "axis_launcher", "axis_reader", "axis_view", "check_not_empty", "dims_of_examples", "index_tensor",
-    "one_dim", "picked", "picked_gradient", "picked_of_shape", "reduced_shape", "restored", "return_type",
-    "rows_of_examples",
-]
-
 #: What an operation decides: the layout of its result and what computes that, or those of several.
 Prepared = tuple[Any, Callable[..., Any]]
 

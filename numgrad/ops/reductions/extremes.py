@@ -26,10 +26,6 @@ from .axes import (
 from .sums import folded
 from .ties import shared_evenly, shared_evenly_over
 
-__all__ = [
-    "amax", "amin", "aminmax", "argmax", "argmin", "max", "max_dim", "min", "refuse_complex_order",
-]
-
 
 def refuse_complex_order(input: Layout, kernel: str) -> None:
     """Raise if the input is complex: such numbers have no order.

@@ -21,8 +21,6 @@ from ..table import check_tensors, composite
 from .axes import Prepared, axis_launcher, reduced_shape, restored
 from .sums import sum_dims
 
-__all__ = ["cdist", "cosine_similarity", "dist", "norm", "pairwise_distance", "vector_norm"]
-
 _INFINITE = (float("inf"), float("-inf"))
 
 

@@ -36,8 +36,6 @@ from .extremes import refuse_complex_order
 from .sums import all_op, as_real, folded, summed_type
 from .sums import sum as sum_of
 
-__all__ = ["cumsum_op", "cumulative_trapezoid", "diff", "linear_recurrence", "prod", "scanned", "shift", "trapezoid"]
-
 
 @operation("CumsumBackward0", linear=True, internal=["backwards"])
 def cumsum_op(input: Layout, dim: Dim, *, dtype: DType = None, backwards: bool = False) -> Prepared:

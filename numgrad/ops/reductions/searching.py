@@ -18,8 +18,6 @@ from ..table import public
 from .axes import axis_view, index_tensor, one_dim
 from .extremes import refuse_complex_order
 
-__all__ = ["bincount", "bucketize", "histc", "searchsorted", "unique", "unique_consecutive"]
-
 # -- different elements -----------------------------------------------------------------------------------------
 
 

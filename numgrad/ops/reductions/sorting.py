@@ -29,8 +29,6 @@ from .axes import (
 from .extremes import refuse_complex_order
 from .ties import shared_evenly
 
-__all__ = ["median", "msort", "nanmedian", "sort"]
-
 # -- sorting ----------------------------------------------------------------------------------------------------
 
 

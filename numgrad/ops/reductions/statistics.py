@@ -24,8 +24,6 @@ from ..table import named
 from .axes import Prepared, axis_launcher, reduced_shape, restored
 from .sums import folded, mean_dims, mean_gradient, sum_dims, summed_type
 
-__all__ = ["nanmean", "std", "std_mean", "var", "var_mean"]
-
 # -- variances --------------------------------------------------------------------------------------------------
 
 

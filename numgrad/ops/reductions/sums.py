@@ -20,11 +20,6 @@ from ..shapes.views import expand, expand_op, reshape, sizes_of
 from ..table import attach
 from .axes import Prepared, axis_launcher, dims_of_examples, reduced_shape, restored
 
-__all__ = [
-    "all_op", "any_op", "as_real", "folded", "mean", "mean_all", "mean_dims", "mean_gradient", "sum", "sum_all",
-    "sum_dims", "sum_to_shape", "summed_type",
-]
-
 
 def summed_type(input: Layout, kind: dtype | None) -> TensorType:
     """The type of a sum or product: the one asked for, or the input's, int64 for integers and bools."""

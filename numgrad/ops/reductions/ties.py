@@ -9,8 +9,6 @@ from ..shapes.views import expand
 from .axes import restored
 from .sums import sum_all, sum_dims
 
-__all__ = ["shared_evenly", "shared_evenly_over"]
-
 
 def shared_evenly(grad, input, out):
     """The gradient of one element picked from all, shared among those that equal it; a NaN equals a NaN."""

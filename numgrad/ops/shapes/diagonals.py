@@ -21,8 +21,6 @@ from .parts import narrow, of_part, part_written
 from .views import expand_op
 from .windows import as_strided
 
-__all__ = ["diag", "diag_embed", "diagflat", "diagonal", "diagonal_op", "tril_op", "triu_op", "two_dims"]
-
 
 @planned("DiagonalBackward0", view=True, dims=["dim1", "dim2"])
 def diagonal_op(input: Layout, offset: int, dim1: int, dim2: int) -> tuple[Layout, int]:

@@ -28,11 +28,6 @@ from .views import (
     view_as_shape,
 )
 
-__all__ = [
-    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shapes", "broadcast_tensors", "broadcast_to", "flatten",
-    "movedim", "ravel", "unflatten",
-]
-
 
 @lookup
 def flatten(input: Layout, start_dim: int = 0, end_dim: int = -1) -> Any:

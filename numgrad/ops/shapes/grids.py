@@ -25,8 +25,6 @@ from .joining import checked_tensors, stack
 from .parts import slice_op
 from .views import expand_op, reshape, view
 
-__all__ = ["block_diag", "cartesian_prod", "combinations", "meshgrid"]
-
 
 def _given(tensors: tuple[Any, ...]) -> tuple[Any, ...]:
     """Tensors given one by one, or as one sequence."""

@@ -29,8 +29,6 @@ from .views import (
 )
 from .windows import as_strided, as_strided_op, strided_arguments
 
-__all__: list[str] = []
-
 
 def _in_place(op: Any, node: str) -> Callable[..., Tensor]:
     """The view operation ``op`` in place, recorded by nodes called ``node``."""

@@ -24,8 +24,6 @@ from .dimensions import atleast_1d, atleast_2d, atleast_3d
 from .parts import select_op, slice_op
 from .views import passed_on, reshape, unsqueeze_op
 
-__all__ = ["cat", "cat_op", "checked_tensors", "stack"]
-
 
 @operation("UnbindBackward0", view=True)
 def unbind_op(input: Layout, dim: Dim = 0) -> Any:

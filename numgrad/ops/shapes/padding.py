@@ -19,8 +19,6 @@ from .joining import cat
 from .parts import cut, flip_op, of_part, slice_op
 from .views import expand_op, sizes_of
 
-__all__ = ["pad"]
-
 
 @planned("ConstantPadNdBackward0", dims=(), numbers=["value"])
 def constant_pad(input: Layout, pad: tuple[int, ...], value: Any) -> Any:

@@ -14,8 +14,6 @@ from ..planned import planned
 from ..table import attach, public
 from .views import sizes_of
 
-__all__ = ["at_index", "cut", "flip", "flip_op", "narrow", "of_part", "part_written", "select", "select_op", "slice_op"]
-
 
 def part_written(grad_output: Layout, shape: tuple[int, ...], strides: tuple[int, ...], step: int) -> Any:
     """The layout of zeros of ``shape``, and what makes them and writes a tensor to a part of them.

@@ -22,8 +22,6 @@ from .dimensions import flatten
 from .parts import cut, flip_op, of_part
 from .views import expand_op, reshape, sizes_of, transpose_op, unsqueeze_op
 
-__all__ = ["repeat", "repeat_interleave", "roll", "rot90", "tile"]
-
 
 @planned("RollBackward0", linear=True)
 def roll_op(input: Layout, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Any:

@@ -17,8 +17,6 @@ from ..table import attach, composite
 from .joining import cat_op
 from .parts import slice_op
 
-__all__ = ["chunk", "dsplit", "hsplit", "split", "split_with_sizes", "tensor_split", "vsplit"]
-
 
 def _pieces(input: Layout, sizes: tuple[int, ...], dim: int) -> tuple[tuple[Layout, ...], tuple[int, ...]]:
     """Neighbouring ranges of indices of these lengths: their layouts, and where they begin."""

@@ -24,12 +24,6 @@ from ..operation import operation
 from ..planned import planned
 from ..table import composite
 
-__all__ = [
-    "alias", "expand", "expand_as", "expand_op", "for_each_dimension", "how_reshaped", "how_transposed", "passed_on",
-    "permute", "permute_op", "primal_of", "reshape", "reshaped", "sizes_of", "squeeze", "squeeze_dim", "squeeze_result",
-    "t", "t_op", "transpose_op", "unsafe_view", "unsqueeze", "unsqueeze_op", "view", "view_as_shape", "view_of",
-]
-
 
 @planned("AliasBackward0", view=True, dims=())
 def alias(input: Layout) -> tuple[Layout, int]:

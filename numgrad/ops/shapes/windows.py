@@ -27,8 +27,6 @@ from ..planned import planned
 from ..pointwise.arithmetic import add, div
 from ..table import attach
 
-__all__ = ["as_strided", "as_strided_op", "strided_arguments"]
-
 #: Sizes, strides and offset.
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
 

@@ -14,8 +14,6 @@ from ..planned import Planned
 from .diagonals import diagonal_op, two_dims
 from .parts import select_op, slice_op
 
-__all__ = ["diagonal_scatter", "select_scatter", "slice_scatter"]
-
 
 def _writer(src: Layout, part: Layout, start: int) -> Callable[[Tensor, Tensor, Tensor], None]:
     """What writes to the part of a target that has this layout and begins so many elements later.

@@ -16,8 +16,6 @@ from ..pointwise.complexes import real
 from ..shapes.padding import constant_pad
 from ..shapes.parts import slice_backward, slice_op
 
-__all__ = ["fft_fft", "fft_ifft", "fft_irfft", "fft_rfft"]
-
 
 def _transformed(input: Layout, dim: int, length: int, kind: dtype) -> Layout:
     """The layout of transforms: each lies in one piece, and these one after another as they lie in the input."""

@@ -11,12 +11,6 @@ from ...autograd.checks import is_tensor
 from ...autograd.locations import calling_location
 from ...autograd.watching import Watcher, unwatch, watch
 
-__all__ = [
-    "CheckpointError", "OperationLog", "changed_in_place", "different_metadata", "different_number", "metadata",
-    "not_under_vmap", "too_many_tensors", "unpacked_twice", "with_logs",
-]
-
-
 _TIP = (
     "\n\nTip: To see a more detailed error message, either pass `debug=True` to\n"
     "`torch.utils.checkpoint.checkpoint(...)` or wrap the code block\n"

@@ -10,8 +10,6 @@ from ...autograd.levels import tensors_in
 from ...ops.creation.random_states import get_state, set_state
 from ...random import States, gpu_generator
 
-__all__ = ["DefaultDeviceType", "RandomState", "get_device_states", "set_device_states"]
-
 
 class RandomState:
     """The states that the default generators of all devices have now, to go back to."""

@@ -45,8 +45,6 @@ from .errors import (
 from .random_states import RandomState
 from .settings import current_group
 
-__all__ = ["DETERMINISM_CHECKS", "Frame", "noop_context_fn"]
-
 DETERMINISM_CHECKS = ["default", "none"]
 
 

@@ -13,8 +13,6 @@ from ...autograd.function import Function
 from ...autograd.grad_mode import enable_grad, state
 from .random_states import RandomState
 
-__all__ = ["CheckpointFunction", "check_backward_validity", "detach_variable"]
-
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """The tensors among ``inputs`` as leaves of a graph of their own, which require gradients where those do.

@@ -12,8 +12,6 @@ from .recomputation import DETERMINISM_CHECKS, Frame, noop_context_fn
 from .reentrant import CheckpointFunction
 from .settings import wants_debug, wants_early_stop
 
-__all__ = ["checkpoint", "checkpoint_sequential"]
-
 _Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
 

@@ -7,12 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = [
-    "GraphExecGroup", "current_group", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop", "wants_debug",
-    "wants_early_stop",
-]
-
-
 #: What the innermost block says; None leaves it to each checkpoint.
 _early_stop: bool | None = None
 _debug: bool | None = None

@@ -9,8 +9,6 @@ from .layout import RANKS, one_at_a_time, pygraphviz
 from .sizes import CAPTION, LABEL, ROW, TITLE, box_size, label_column
 from .style import ALARM, DARK, GREY, LIGHT_UP, QUIET, style_of
 
-__all__ = ["dot_text", "rendered"]
-
 _TONES = {"plain": DARK, "quiet": QUIET, "alarm": ALARM}
 
 

@@ -15,8 +15,6 @@ from ..picture import Arrow, Box, Group, Picture
 from .sizes import CAPTION, box_size, label_size
 from .text_width import sans_width
 
-__all__ = ["RANKS", "Curve", "Layout", "Point", "Rectangle", "lay_out", "one_at_a_time", "pygraphviz"]
-
 #: A point: from the left, from the top.
 Point = tuple[float, float]
 

@@ -6,8 +6,6 @@ from ..picture import Box, Picture
 from .layout import RANKS
 from .style import ALARM, GREY, STYLES
 
-__all__ = ["mermaid_text"]
-
 
 def mermaid_text(picture: Picture) -> str:
     """The picture; Mermaid does the layout."""

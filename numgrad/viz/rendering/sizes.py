@@ -7,10 +7,6 @@ from typing import NamedTuple
 from ..picture import Box
 from .text_width import monospace_width, sans_width
 
-__all__ = [
-    "CAPTION", "LABEL", "LINE", "PADDING", "ROW", "TITLE", "box_size", "label_column", "label_size", "rows_width",
-]
-
 #: Sizes of the type: of titles, of the rows below them, at arrows and of the captions of groups.
 TITLE, ROW, LABEL, CAPTION = 13.0, 10.5, 10.0, 11.5
 #: From one row to the next, and from the frame of a box to its text.

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from ..picture import Box, Picture
 
-__all__ = ["ALARM", "DARK", "GREY", "LIGHT_UP", "MONO", "QUIET", "SANS", "STYLES", "Style", "style_of"]
-
 SANS = "Helvetica, Arial, sans-serif"
 MONO = "Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 

@@ -13,8 +13,6 @@ from .sizes import CAPTION, LABEL, LINE, PADDING, ROW, TITLE, label_column, labe
 from .style import ALARM, DARK, GREY, LIGHT_UP, MONO, QUIET, SANS, Style, style_of
 from .text_width import MONOSPACE
 
-__all__ = ["Window", "svg_text"]
-
 #: Around the picture.
 MARGIN = 6.0
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from ..picture import Arrow, Box, Picture
 
-__all__ = ["tree_text"]
-
-
 #: Levels of indentation after which lines begin at the left again, with the number of levels left out.
 DEEPEST = 40
 

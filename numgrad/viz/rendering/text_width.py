@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["MONOSPACE", "monospace_width", "sans_width"]
-
 #: The width of a character of a fixed-width font, for a size of 1.
 MONOSPACE = 0.602
 

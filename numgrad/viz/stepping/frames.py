@@ -18,8 +18,6 @@ from ..picture import Arrow, Box, GradientRow, Picture, Row, Slot, gradient_row,
 from .step import Step
 from .values import Value
 
-__all__ = ["Frames"]
-
 #: Lines and characters of what is written at a node, or at an arrow.
 LINES, WIDTH = 3, 24
 

@@ -15,8 +15,6 @@ from ..drawing import Drawing
 from .frames import Frames
 from .step import Step
 
-__all__ = ["picture", "step_html", "steps_html"]
-
 #: Steps that a page shows, and characters up to which it shows a picture of each.
 MANY, ROOM = 100, 120_000
 

@@ -24,8 +24,6 @@ from .rules import packed_by, remark, rules_of, saved_by
 from .step import Accumulated, Result, Run, Step
 from .values import snapshot
 
-__all__ = ["StepRecording"]
-
 
 class _Turn:
     """The engine's turn at a node, under way."""

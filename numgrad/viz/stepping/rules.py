@@ -21,8 +21,6 @@ from ...ops.nodes import OpNode, public_name
 from ...ops.table import parameters
 from ..saved import acting
 
-__all__ = ["Rule", "attribute", "gradient_names", "packed_by", "remark", "rules_of", "saved_by"]
-
 #: Lines of a user's backward that are shown.
 LINES = 12
 

@@ -8,8 +8,6 @@ from ...autograd.node import AccumulateGrad, Node
 from ..drawing import Drawing
 from .rules import Rule
 
-__all__ = ["Accumulated", "Result", "Run", "Step"]
-
 
 class Run:
     """What all steps of one backward have in common.

@@ -44,8 +44,6 @@ from .html import steps_html
 from .recording import StepRecording
 from .step import Run, Step
 
-__all__ = ["Steps", "backward_steps"]
-
 #: Steps up to which all are shown as text where nobody has asked for that by ``print``.
 MANY = 100
 

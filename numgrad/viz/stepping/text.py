@@ -10,8 +10,6 @@ from .rules import attribute, gradient_names
 from .step import Result, Step, tensor_name
 from .values import value_text
 
-__all__ = ["step_text"]
-
 #: Characters to a line of a formula.
 WIDTH = 96
 

@@ -14,8 +14,6 @@ from ..._types import Size, dtype, size_of
 from ...autograd.operations import operations
 from ..numbers import number_text
 
-__all__ = ["Summary", "Value", "snapshot", "value_text"]
-
 #: Elements up to which a tensor is printed in full.
 PRINTED = 24
 

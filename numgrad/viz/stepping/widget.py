@@ -15,8 +15,6 @@ from .frames import Frames
 from .html import HEIGHT, step_html
 from .step import Step
 
-__all__ = ["Stepper"]
-
 #: Pictures that are kept, and steps of which the height of the text is found out in advance.
 KEPT, LOOKED_AT = 128, 200
 
