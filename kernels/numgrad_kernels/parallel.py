@@ -17,74 +17,94 @@ import numba
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from .store import OPTIONS
+
 #: Decorates the function of a loop's rounds.
-part = numba.njit(error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+part = numba.njit(no_cpython_wrapper=True, **OPTIONS)
 
 
 def with_parts(text: str) -> str:
     """The module text of a kernel with its ``prange`` loops as calls of :func:`parallel_for`.
 
     Raises:
-        TypeError: a variable that a round writes is read after the loop.
+        TypeError: a loop is not over ``prange(count)`` in the kernel itself, a round can end it, or writes a variable
+            that is known outside of the rounds.
     """
     module = ast.parse(text)
     (kernel,) = [node for node in module.body if isinstance(node, ast.FunctionDef) and node.name == "kernel"]
-    loops = _Loops([parameter.arg for parameter in kernel.args.args])
+    loops = _Loops()
     loops.visit(kernel)
-    module.body.insert(0, ast.parse(f"from {__name__} import parallel_for, part").body[0])
+    parts = loops.parts({parameter.arg for parameter in kernel.args.args})
     at = module.body.index(kernel)
-    module.body[at:at] = loops.parts
+    module.body[at:at] = parts
+    if any(isinstance(node, ast.Name) and node.id == "prange" for node in ast.walk(module)):
+        raise TypeError("a loop over prange must be one over prange(count), in the kernel itself")
+    module.body.insert(0, ast.parse(f"from {__name__} import parallel_for, part").body[0])
     return ast.unparse(ast.fix_missing_locations(module))
 
 
 class _Loops(ast.NodeTransformer):
-    """Goes through a kernel in the order of its text, and takes its loops out of it."""
+    """Takes the loops out of a kernel, and notes what it knows outside of them."""
 
-    def __init__(self, parameters: Iterable[str]):
-        self.assigned = set(parameters)
-        self.private: set[str] = set()  # what only rounds of loops so far have assigned
-        self.parts: list[ast.stmt] = []
+    def __init__(self) -> None:
+        self.found: list[tuple[ast.Name, list[ast.stmt], ast.Tuple]] = []  # their indices, bodies and variables
+        self.read: set[str] = set()
+        self.written: set[str] = set()
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
-        if isinstance(node.ctx, ast.Store):
-            self.assigned.add(node.id)
-            self.private.discard(node.id)
-        elif node.id in self.private:
-            raise TypeError(f"a round of a prange loop writes '{node.id}', which is read after the loop")
-        return node
-
-    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
-        self.visit(node.value)
-        for target in node.targets:
-            self.visit(target)
+        (self.read if isinstance(node.ctx, ast.Load) else self.written).add(node.id)
         return node
 
     def visit_For(self, node: ast.For) -> Any:
         match node:
-            case ast.For(target=ast.Name(id=index), iter=ast.Call(func=ast.Name(id="prange"), args=[count])):
-                self.visit(count)
-                return self._call(index, count, node.body)
+            case ast.For(target=ast.Name() as index, iter=ast.Call(func=ast.Name(id="prange"), args=[count])):
+                variables = ast.Tuple([], ast.Load())
+                self.found.append((index, node.body, variables))
+                arguments = [ast.Name(f"rounds_{len(self.found)}", ast.Load()), self.visit(count), variables]
+                return ast.Expr(ast.Call(ast.Name("parallel_for", ast.Load()), arguments, []))
         return self.generic_visit(node)
 
-    def _call(self, index: str, count: ast.expr, body: list[ast.stmt]) -> ast.stmt:
-        """The call in the place of a loop, whose body is made a function."""
-        names = [node for statement in body for node in ast.walk(statement) if isinstance(node, ast.Name)]
-        read = {node.id for node in names if isinstance(node.ctx, ast.Load)} - {index}
-        given = sorted(read & self.assigned)
-        self.private |= {node.id for node in names if isinstance(node.ctx, ast.Store)} - self.assigned
-        name, values = f"rounds_{len(self.parts)}", "".join([f"{one}, " for one in given])
-        function, call = ast.parse(
-            f"@part\ndef {name}(_first, _stop, {values}):\n    for {index} in range(_first, _stop):\n        pass\n"
-            f"parallel_for({name}, {ast.unparse(count)}, ({values}))"
+    def parts(self, parameters: set[str]) -> list[ast.stmt]:
+        """The functions of the loops' rounds, which take the variables of the kernel that they read."""
+        known = parameters | self.written
+        return [self._part(number, known, *loop) for number, loop in enumerate(self.found, 1)]
+
+    def _part(
+        self, number: int, known: set[str], index: ast.Name, body: list[ast.stmt], variables: ast.Tuple
+    ) -> ast.stmt:
+        names = [index, *[node for one in body for node in ast.walk(one) if isinstance(node, ast.Name)]]
+        written = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+        if shared := sorted(written & (known | self.read)):
+            raise TypeError(f"a round of a prange loop writes {', '.join(shared)}, known outside of the rounds, too")
+        if _can_end(body):
+            raise TypeError("a round of a prange loop can end the loop")
+        given = sorted({node.id for node in names} & known)
+        variables.elts = [ast.Name(name, ast.Load()) for name in given]
+        (function,) = ast.parse(
+            f"@part\ndef rounds_{number}({', '.join(['_first', '_stop', *given])}):\n"
+            f"    for {index.id} in range(_first, _stop):\n        pass"
         ).body
         function.body[0].body = body  # type: ignore[attr-defined]
-        self.parts.append(function)
-        return call
+        return function
+
+
+def _can_end(body: Iterable[ast.stmt], inner: bool = False) -> bool:
+    """Whether one of these statements of a loop, or of an ``inner`` one in it, ends the loop before its time."""
+    for statement in body:
+        if isinstance(statement, ast.Return) or (isinstance(statement, ast.Break) and not inner):
+            return True
+        parts = [*getattr(statement, "body", ()), *getattr(statement, "orelse", ())]
+        if _can_end(parts, inner or isinstance(statement, ast.For | ast.While)):
+            return True
+    return False
 
 
 @intrinsic
 def parallel_for(typing_context: Any, function: Any, count: Any, arguments: Any) -> Any:
-    """``function(first, stop, *arguments)`` for ranges that make up ``range(count)``, each on a thread."""
+    """``function(first, stop, *arguments)`` for ranges that make up ``range(count)``, one for each thread.
+
+    An error in one of them is not told: a kernel must raise none.
+    """
     signature = types.void(function, types.int64, arguments)
     rounds = function.get_call_type(typing_context, (types.int64, types.int64, *arguments.types), {})
     compiled = function.dispatcher.overloads[rounds.args]
@@ -92,14 +112,17 @@ def parallel_for(typing_context: Any, function: Any, count: Any, arguments: Any)
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         _, count, given = values
         context.active_code_library.add_linking_library(compiled.library)
-        data = cgutils.alloca_once_value(builder, given)
-        callback = _callback(context, builder.module, builder.function.name, compiled.fndesc, rounds, given.type)
+        get_threads = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_INT32, []), "get_num_threads")
+        threads = builder.call(get_threads, [])
+        pieces = builder.sext(threads, _INT64)
+        bound = cgutils.pack_struct(builder, [given, count, pieces])
+        data = cgutils.alloca_once_value(builder, bound)
+        callback = _callback(context, builder.module, builder.function.name, compiled.fndesc, rounds, bound.type)
         # A loop over elements one byte apart, the first at address 0: the address of each is its number.
-        loop = [cgutils.alloca_once_value(builder, value) for value in (_BYTES(None), count, _INT64(1))]
-        threads = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_INT32, []), "get_num_threads")
+        loop = [cgutils.alloca_once_value(builder, value) for value in (_BYTES(None), pieces, _INT64(1))]
         run = cgutils.get_or_insert_function(builder.module, _RUN, "numba_parallel_for")
         pointers = [builder.bitcast(one, _BYTES) for one in (callback, data)]
-        builder.call(run, [pointers[0], *loop, pointers[1], _INT64(1), _INT64(1), builder.call(threads, [])])
+        builder.call(run, [pointers[0], *loop, pointers[1], _INT64(0), _INT64(1), threads])
         return context.get_dummy_value()
 
     return signature, generate
@@ -110,19 +133,25 @@ _INT32, _INT64, _BYTES = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointe
 #: What Numba's threading layers call: addresses of elements, how many there are, their steps, and further data.
 _CALLBACK = ir.FunctionType(ir.VoidType(), [_BYTES.as_pointer(), _INT64.as_pointer(), _INT64.as_pointer(), _BYTES])
 
-#: The function of theirs that does so: it is given that, the numbers of sizes and of elements, and that of the threads.
+#: The function of theirs that does so: it is given that, the number of sizes besides the loop's own, none, and those of
+#: addresses and threads.
 _RUN = ir.FunctionType(ir.VoidType(), [_BYTES, *_CALLBACK.args, _INT64, _INT64, _INT32])
 
 
 def _callback(context: Any, module: Any, name: str, function: Any, signature: Any, data_type: Any) -> Any:
-    """A function that threading layers can call, which calls one of rounds with what the data hold."""
+    """A function that threading layers can call, which calls that of the rounds with what the data hold.
+
+    What layers count are pieces of the loop: one that calls for each element in turn does so once for each thread.
+    """
     callback = ir.Function(module, _CALLBACK, module.get_unique_name(f"{name}.rounds"))
     callback.linkage = "internal"
     builder = ir.IRBuilder(callback.append_basic_block())
     elements, sizes, _, data = callback.args
+    bound = builder.load(builder.bitcast(data, data_type.as_pointer()))
+    given, count, pieces = cgutils.unpack_tuple(builder, bound)
     first = builder.ptrtoint(builder.load(elements), _INT64)
-    stop = builder.add(first, builder.load(sizes))
-    given = cgutils.unpack_tuple(builder, builder.load(builder.bitcast(data, data_type.as_pointer())))
-    context.call_internal_no_propagate(builder, function, signature, (first, stop, *given))
+    ends = first, builder.add(first, builder.load(sizes))
+    rounds = [builder.sdiv(builder.mul(end, count), pieces) for end in ends]
+    context.call_internal_no_propagate(builder, function, signature, (*rounds, *cgutils.unpack_tuple(builder, given)))
     builder.ret_void()
     return callback

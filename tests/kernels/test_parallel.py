@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numba.core import types
 
+from numgrad_kernels.facts import Facts
 from numgrad_kernels.parallel import with_parts
 from numgrad_kernels.store import compile_kernel
 
@@ -16,17 +17,19 @@ def kernel(x, factor, out):
         square = x[place] * x[place]
         out[place] = square * factor
     if half:
-        factor = factor + 1
+        larger = factor + 1
         for place in prange(out.size - half):
             for square in range(2):
-                out[half + place] = factor * square
+                out[half + place] = larger * square
 '''
 
 
 @pytest.mark.parametrize("size", [0, 1, 7, 1001])
 def test_every_round_is_done_once(size):
     row = types.Array(types.float64, 1, "C")
-    kernels = [compile_kernel("two_loops", TWO_LOOPS, (row, types.float64, row), parallel=p) for p in (False, True)]
+    facts = Facts(np.dtype(np.float64))
+    given = row, types.float64, row
+    kernels = [compile_kernel("two_loops", TWO_LOOPS, given, facts, parallel=p) for p in (False, True)]
     x = np.arange(size, dtype=np.float64)
     serial, threaded = np.zeros_like(x), np.zeros_like(x)
     for kernel, out in zip(kernels, (serial, threaded), strict=True):
@@ -39,12 +42,26 @@ def test_every_round_is_done_once(size):
 
 def test_the_rounds_of_a_loop_are_a_function_of_what_they_read():
     text = with_parts(TWO_LOOPS)
-    assert "def rounds_0(_first, _stop, factor, out, x):" in text
-    assert "parallel_for(rounds_0, half, (factor, out, x))" in text
-    assert "def rounds_1(_first, _stop, factor, half, out):" in text
+    assert "def rounds_1(_first, _stop, factor, out, x):" in text
+    assert "parallel_for(rounds_1, half, (factor, out, x))" in text
+    assert "def rounds_2(_first, _stop, half, larger, out):" in text
 
 
-def test_what_a_round_writes_is_not_read_after_the_loop():
-    text = "def kernel(x, out):\n    for place in prange(x.size):\n        last = x[place]\n    out[0] = last\n"
-    with pytest.raises(TypeError, match="'last', which is read after the loop"):
-        with_parts(text)
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["for i in prange(x.size):", "    last = x[i]", "out[0] = last"], "writes last, known outside"),
+        (["last = 0.0", "for i in prange(x.size):", "    last = x[i]"], "writes last, known outside"),
+        (["total = 0.0", "for i in prange(x.size):", "    total += x[i]", "out[0] = total"], "writes total, known"),
+        (["for i in prange(x.size):", "    out[i] = x[i]", "out[0] = i"], "writes i, known outside"),
+        (["for i in prange(x.size):", "    x = out"], "writes x, known outside"),
+        (["for i in prange(x.size):", "    if x[i] < 0:", "        return"], "can end the loop"),
+        (["for i in prange(x.size):", "    if x[i] < 0:", "        break"], "can end the loop"),
+        (["for i in prange(1, x.size):", "    out[i] = x[i]"], r"over prange\(count\)"),
+        (["for i in prange(x.size):", "    for k in prange(i):", "        out[k] = x[i]"], r"over prange\(count\)"),
+    ],
+)
+def test_loops_whose_rounds_depend_on_each_other_are_refused(lines, message):
+    body = "".join([f"    {line}\n" for line in lines])
+    with pytest.raises(TypeError, match=message):
+        with_parts(f"def kernel(x, out):\n{body}")

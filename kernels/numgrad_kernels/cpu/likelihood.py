@@ -65,9 +65,9 @@ def negative_likelihood(
         parts[piece] = total(values, np.uint64(0), count)
         parts[wrong.size + piece] = total(weights, np.uint64(0), count)
     pieces = wrong.size
-    for piece in range(1, pieces):
+    for later in range(1, pieces):
         if wrong[0] < 0:
-            wrong[0] = wrong[piece]
+            wrong[0] = wrong[later]
     loss = total(parts, np.uint64(0), pieces)
     total_weight[0] = total(parts, np.uint64(pieces), pieces)
     out[0] = loss / total_weight[0] if mean else loss
