@@ -40,6 +40,14 @@ def test_every_operation_wants_its_tensors_on_one_device(case, dtype):
             case(*mixed)
 
 
+@pytest.mark.parametrize("counts", [lambda x, y: numgrad.bincount(x.int(), y), numgrad.searchsorted, numgrad.bucketize])
+def test_what_is_no_operation_of_the_table_does_so_too(counts):
+    x = tensor([1.0, 2.0])
+    for mixed in ((x, x.cuda()), (x.cuda(), x)):
+        with pytest.raises(RuntimeError, match=MIXED):
+            counts(*mixed)
+
+
 @pytest.mark.parametrize(
     "write",
     [

@@ -12,6 +12,7 @@ from ..copying import convert, row_of, row_reader
 from ..creation.from_data import tensor
 from ..examples import dynamic, each
 from ..lookup import lookup
+from ..one_device import check_one_device
 from ..operands import not_implemented
 from ..promotion import promote_types
 from ..table import public
@@ -107,6 +108,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise not_implemented("bincount_cpu", input._layout)
     if minlength < 0:
         raise RuntimeError(f"minlength should be >= 0, not {minlength}")
+    check_one_device(input, weights)
     counted, row = None, None
     if weights is not None:
         if weights._layout.shape != input._layout.shape:
@@ -182,6 +184,7 @@ def searchsorted(
         return lambda rows, *sorter: searchsorted(
             rows, tensor(input, device=rows.device), sorter=sorter[0] if sorter else None, **how
         ), ()
+    check_one_device(sorted_sequence, input, sorter)
     own, wanted = sorted_sequence.shape, input.shape
     if len(own) > 1 and not wanted:
         raise RuntimeError(
