@@ -14,7 +14,6 @@ from ...autograd.function_node import BackwardCFunction
 from ...autograd.node import AccumulateGrad, Node
 from ...autograd.saved import SavingNode
 from ...autograd.views import CopySlices
-from ...ops import public_functions
 from ...ops.elementwise import Pointwise
 from ...ops.formulas import formula, rule_formula
 from ...ops.nodes import OpNode, public_name
@@ -52,7 +51,7 @@ class Rule(NamedTuple):
             return None
         for name in self.function.__code__.co_names:
             op = getattr(self.function.__globals__.get(name), "op", None)
-            if isinstance(op, Pointwise) and name not in public_functions:
+            if isinstance(op, Pointwise) and op.inputs[0].startswith("grad"):
                 return f"{name}({', '.join(parameters(op.function))}) = {formula(op.function, self.real)}"
         return None
 
