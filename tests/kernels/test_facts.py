@@ -11,6 +11,7 @@ import pytest
 import numgrad_kernels.cpu
 import numgrad_kernels.cuda
 from numgrad_kernels.facts import Blas, InOut, Out, facts_of, reaches
+from numgrad_kernels.parallel import with_parts
 from numgrad_kernels.source import module_text
 
 FLOAT32 = np.dtype("float32")
@@ -77,3 +78,8 @@ def test_kernels_write_the_arrays_that_they_say(package):
     assert [(k.__name__, written(k)) for k in kernels] == [
         (k.__name__, facts_of(k, FLOAT32).written) for k in kernels
     ]
+
+
+@pytest.mark.parametrize("function", [*kernels_of(numgrad_kernels.cpu)], ids=lambda function: function.__name__)
+def test_rounds_of_its_loops_can_be_done_apart(function):
+    with_parts(module_text(function, FLOAT32))  # raises where they depend on each other

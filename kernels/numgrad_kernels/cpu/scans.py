@@ -109,9 +109,9 @@ def join_blocks(totals, backwards, out: InOut):
     before = np.empty(totals.size, T)
     total = T(0)
     for i in range(totals.size):
-        block = totals.size - 1 - i if backwards else i
-        before[block] = total
-        total += totals[block]
+        following = totals.size - 1 - i if backwards else i
+        before[following] = total
+        total += totals[following]
     for block in prange(totals.size):
         _add_to(out[block * BLOCK : (block + 1) * BLOCK], before[block])
 
