@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .mode_decorator import ModeDecorator
@@ -81,6 +82,20 @@ def with_recording(mode: int, on: bool) -> int:
     if not on:
         return mode & _OTHERS
     return mode | (GRAD_WANTED if mode & INFERENCE else GRAD)
+
+
+@contextmanager
+def recording_apart() -> Iterator[bool]:
+    """Record within the block, for derivatives that are taken there; says whether recording was on before.
+
+    Where it was off, what is recorded is nobody else's business: anomaly mode and hooks for saved tensors pass over it.
+    """
+    mode = state.mode
+    state.mode = mode if mode & GRAD else (mode | GRAD) & ~(ANOMALY | SAVED_HOOKS)
+    try:
+        yield bool(mode & GRAD)
+    finally:
+        state.mode = mode
 
 
 def thread_state() -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from .._tensor import Tensor
 from ..autograd.backward import grad
-from ..autograd.grad_mode import ANOMALY, GRAD, SAVED_HOOKS, state
+from ..autograd.grad_mode import recording_apart
 from .planned import Planned
 from .shapes.views import alias
 from .table import parameters
@@ -33,17 +33,12 @@ def differentiated_as(op: Planned) -> Callable[[Callable[..., Any]], Callable[..
             given = dict(zip(names, values, strict=True))
             wanted = [name for name, is_needed in zip(op.differentiable, needed, strict=True) if is_needed]
             several = len(op.outputs) > 1
-            mode = state.mode
-            # What is recorded for these derivatives alone is nobody else's business.
-            state.mode = mode if mode & GRAD else (mode | GRAD) & ~(ANOMALY | SAVED_HOOKS)
-            try:
+            with recording_apart() as recorded:
                 variables = [_variable(given[name]) for name in wanted]
                 outputs = compose(**{**given, **dict(zip(wanted, variables, strict=True))})
                 pairs = zip(outputs, gradients, strict=True) if several else [(outputs, gradients)]
                 reached = [pair for pair in pairs if pair[1] is not None and pair[0].requires_grad]
-                found = _gradients(reached, variables, bool(mode & GRAD))
-            finally:
-                state.mode = mode
+                found = _gradients(reached, variables, recorded)
             by_name = dict(zip(wanted, found, strict=True))
             return [by_name.get(name) for name in op.differentiable]
 

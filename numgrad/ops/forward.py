@@ -19,7 +19,7 @@ from .._tensor import Tensor, strided
 from .._types import TensorType, tensor_type
 from ..autograd.backward import grad
 from ..autograd.function_tangents import FunctionCall
-from ..autograd.grad_mode import ANOMALY, GRAD, SAVED_HOOKS, state
+from ..autograd.grad_mode import GRAD, recording_apart, state
 from ..autograd.levels import Level, outside, set_tangent, tangent_of, with_duals
 from .batches import cut, is_batched, is_mapped, zeros_beside
 from .copying import clone_op, convert
@@ -179,10 +179,7 @@ def _transposed(
     results: list[Any] = [None] * len(outputs)
     if not differentiable:
         return results
-    mode = state.mode
-    # What is recorded for the transposition alone is nobody else's business.
-    state.mode = mode if mode & GRAD else (mode | GRAD) & ~(ANOMALY | SAVED_HOOKS)
-    try:
+    with recording_apart() as recorded:
         cotangents = [_variable(*outputs[n][:2]) for n in differentiable]
         pairs = [
             (gradient, _fitted(tangent, gradient._layout.shape, gradient._layout.type))
@@ -192,9 +189,7 @@ def _transposed(
         if not pairs:
             return results
         gradients, directions = zip(*pairs, strict=True)
-        found = grad(gradients, cotangents, directions, create_graph=bool(mode & GRAD), allow_unused=True)
-    finally:
-        state.mode = mode
+        found = grad(gradients, cotangents, directions, create_graph=recorded, allow_unused=True)
     for n, tangent in zip(differentiable, found, strict=True):
         if tangent is not None:
             results[n] = _own(_fitted(tangent, *outputs[n][:2]), tangents)
