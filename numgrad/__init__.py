@@ -9,18 +9,27 @@ from os import environ as _environ
 from typing import TYPE_CHECKING, Any
 
 from . import autograd, random
-from ._deterministic import (
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
+from .autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from .core.deterministic import (
     are_deterministic_algorithms_enabled,
     is_deterministic_algorithms_warn_only_enabled,
     use_deterministic_algorithms,
 )
-from ._device import get_default_device, set_default_device
-from ._missing import found_later as _found_later
-from ._missing import say_what_is_missing as _say_what_is_missing
-from ._print import set_printoptions
-from ._tensor import Tensor
-from ._type_info import finfo, iinfo
-from ._types import (
+from .core.device import get_default_device, set_default_device
+from .core.missing import found_later as _found_later
+from .core.missing import say_what_is_missing as _say_what_is_missing
+from .core.printing import set_printoptions
+from .core.tensor import Tensor
+from .core.type_info import finfo, iinfo
+from .core.types import (
     Size,
     complex64,
     complex128,
@@ -41,16 +50,7 @@ from ._types import (
     strided,
     uint8,
 )
-from ._types import bool_ as bool
-from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
-from .autograd.grad_mode import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
-)
+from .core.types import bool_ as bool
 from .ops import public_functions as _public_functions
 from .random import Generator, default_generator, initial_seed, manual_seed, seed
 
@@ -58,7 +58,7 @@ from .random import Generator, default_generator, initial_seed, manual_seed, see
 globals().update(_public_functions)
 _say_what_is_missing(Tensor)
 
-from ._interchange import from_dlpack, to_dlpack  # noqa: E402 - this uses the operations
+from .interop.interchange import from_dlpack, to_dlpack  # noqa: E402 - this uses the operations
 
 __version__ = "0.1.0"
 
@@ -85,21 +85,21 @@ __all__ = [
 #: What is imported when it is first asked for, to keep ``import numgrad`` fast: each name with the module that it is
 #: or that has it.
 _LATER = {
-    "OutOfMemoryError": "cuda", "accelerator": "accelerator", "cuda": "cuda", "data": "data", "explain": "_explain",
-    "fft": "fft", "func": "func", "inspect": "_inspect", "linalg": "linalg", "load": "serialization", "nn": "nn",
-    "optim": "optim", "profiler": "profiler", "save": "serialization", "serialization": "serialization",
-    "special": "special", "utils": "utils", "vectorize": "_vectorize", "viz": "viz", "vmap": "func",
-    "_vmap_internals": "_vmap_internals",
+    "OutOfMemoryError": "cuda", "accelerator": "accelerator", "cuda": "cuda", "data": "data",
+    "explain": "viz.explanation", "fft": "fft", "func": "func", "inspect": "viz.inspection", "linalg": "linalg",
+    "load": "serialization", "nn": "nn", "optim": "optim", "profiler": "profiler", "save": "serialization",
+    "serialization": "serialization", "special": "special", "utils": "utils", "vectorize": "ops.table.vectorize",
+    "viz": "viz", "vmap": "func", "_vmap_internals": "_vmap_internals",
 }
 
 if TYPE_CHECKING:
     from . import accelerator, cuda, data, fft, func, linalg, nn, optim, profiler, special, utils, viz
     from . import serialization as serialization
-    from ._explain import explain
-    from ._inspect import inspect
-    from ._vectorize import vectorize
     from .cuda import OutOfMemoryError
+    from .ops.table.vectorize import vectorize
     from .serialization import load, save
+    from .viz.explanation import explain
+    from .viz.inspection import inspect
 
     vmap = func.vmap
 
@@ -109,6 +109,6 @@ else:
     __getattr__, __dir__ = _found_later(globals(), "torch", _LATER)
 
 if "NUMGRAD_DEBUG" in _environ:
-    from . import _debug
+    from .viz.debugging import start as _start_debugging
 
-    _debug.start()
+    _start_debugging()

@@ -92,15 +92,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command = options.pop("command")
     try:
         if command == "info":
-            from numgrad._commands.info import print_info
+            from numgrad.commands.info import print_info
 
             print_info()
         elif command == "ops":
-            from numgrad._commands.ops import print_ops
+            from numgrad.commands.ops import print_ops
 
             return 0 if print_ops(options["names"]) else 1
         elif command == "kernels":
-            from numgrad._commands.kernels import list_kernels, print_kernels
+            from numgrad.commands.kernels import list_kernels, print_kernels
 
             names, dtype, size = (options.pop(name) for name in ("names", "dtype", "size"))
             if names:
@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return 0 if print_kernels(names, dtype, size, sections) else 1
             list_kernels()
         else:
-            from numgrad._commands.train import score_digits, train_digits
+            from numgrad.commands.train import score_digits, train_digits
 
             del options["data"]
             (train_digits if command == "train" else score_digits)(**options)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._missing import found_later as _found_later
-from ._types import device as _device
+from .core.missing import found_later as _found_later
+from .core.types import device as _device
 from .cuda import current_device as current_device_index
 from .cuda import (
     current_stream,

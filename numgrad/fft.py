@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._missing import found_later as _found_later
+from .core.missing import found_later as _found_later
 from .ops.spectral.fourier import fft_fft as fft
 from .ops.spectral.fourier import fft_ifft as ifft
 from .ops.spectral.fourier import fft_irfft as irfft

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ._layout import normal_dim as _normal_dim
-from ._missing import found_later as _found_later
-from ._tensor import Tensor
-from ._types import to_dtype as _to_dtype
+from .core.layout import normal_dim as _normal_dim
+from .core.missing import found_later as _found_later
+from .core.tensor import Tensor
+from .core.types import to_dtype as _to_dtype
 from .devices import LinAlgError
-from .ops.arguments import checked as _checked
-from .ops.copying import convert as _convert
 from .ops.matrices.solving import linalg_solve_op as _solve_op
+from .ops.memory.copying import convert as _convert
 from .ops.pointwise.arithmetic import abs as _abs
 from .ops.reductions.extremes import amax as _amax
 from .ops.reductions.extremes import amin as _amin
 from .ops.reductions.norms import vector_norm
 from .ops.reductions.sums import sum as _sum
+from .ops.table.arguments import checked as _checked
 
 __all__ = ["LinAlgError", "matrix_norm", "norm", "solve", "vector_norm"]
 

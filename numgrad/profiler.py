@@ -25,12 +25,12 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ._rich import shown_by
 from .autograd import profiler as single
 from .autograd.profiler import record_function
 from .autograd.profiler.results import STEP
 from .autograd.profiler.trace import write_trace
 from .autograd.profiler_util import EventList
+from .core.display import shown_by
 from .devices import gpu_count
 
 __all__ = [

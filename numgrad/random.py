@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ._device import to_device
-from ._random import Generator, MersenneTwister, Philox
-from ._types import CPU, device, numbered
 from .autograd.grad_mode import LEVELS, state
+from .core.device import to_device
+from .core.generators import Generator, MersenneTwister, Philox
+from .core.types import CPU, device, numbered
 
 __all__ = [
     "Generator", "States", "default_generator", "default_generators", "fork_rng", "generator_of", "given_or_default",

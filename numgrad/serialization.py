@@ -17,10 +17,10 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import safetensors.numpy
 
-from ._checkpoint import read_header, write_header
-from ._device import to_device
-from ._tensor import Tensor
-from ._types import device, dtype
+from .core.device import to_device
+from .core.tensor import Tensor
+from .core.types import device, dtype
+from .interop.nested_state import read_header, write_header
 from .ops.creation.from_data import from_array
 
 __all__ = ["load", "save"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ._missing import found_later as _found_later
-from ._tensor import Tensor
+from .core.missing import found_later as _found_later
+from .core.tensor import Tensor
 from .ops import public_functions as _public_functions
-from .ops.arguments import checked as _checked
 from .ops.pointwise.special import entr, erfc
+from .ops.table.arguments import checked as _checked
 
 __all__ = [
     "entr", "erf", "erfc", "exp2", "expit", "expm1", "log1p", "log_softmax", "logit", "logsumexp", "ndtr", "round",

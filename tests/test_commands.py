@@ -11,7 +11,7 @@ from environments import python_with
 from numgrad.__main__ import main
 from numgrad.data import digits, load_digits
 from numgrad.ops import ops
-from numgrad.ops.table import composites
+from numgrad.ops.table.op import composites
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ def test_info_tells_the_generation_of_a_processor(tmp_path):
     """Which its name may leave out; on ARM it is all there is, and on other systems not there."""
     from llvmlite.binding import get_host_cpu_name
 
-    from numgrad._commands.info import _processor
+    from numgrad.commands.info import _processor
 
     file = tmp_path / "cpuinfo"
     file.write_text("processor : 0\nmodel name\t: AMD EPYC\ncpu family : 25\nmodel : 17\nflags : a b\n\nmodel : 18\n")

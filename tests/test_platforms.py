@@ -22,7 +22,7 @@ sys.platform = system
 os.path.expanduser = lambda path: path.replace("~", sys.argv[2])
 
 import numgrad as torch
-from numgrad._commands.info import rows
+from numgrad.commands.info import rows
 
 for size in (200_000, 2):  # a kernel on several threads, and one without
     x = torch.from_numpy(numpy.arange(1.0, size + 1)).requires_grad_()

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from .._layout import Layout, contiguous_strides, output_strides
+from ..core.layout import Layout, contiguous_strides, output_strides
 from .grad_mode import GRAD, LEVELS, state
 from .operations import operations
 

@@ -6,7 +6,7 @@ import sys
 import warnings
 from typing import Any
 
-from .._layout import Layout
+from ..core.layout import Layout
 from .checks import check_gradient, is_tensor, mismatch
 from .engine import run_backward
 from .function_node import BackwardCFunction

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._layout import Layout
-from .._types import real_of, tensor_type
+from ..core.layout import Layout
+from ..core.types import real_of, tensor_type
 from .node import Edge, Node
 from .operations import operations
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import proxy, ref
 
-from .._layout import Layout
+from ..core.layout import Layout
 from .checks import is_tensor
 from .errors import freed_error
 from .grad_mode import GRAD, state, switch_back, thread_state

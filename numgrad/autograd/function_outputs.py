@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Set
 from typing import Any
 
-from .._layout import Layout
+from ..core.layout import Layout
 from .checks import is_tensor
 from .function_node import BackwardCFunction
 from .grad_mode import ANOMALY, state

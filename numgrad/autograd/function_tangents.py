@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class FunctionCall:
-    """One call of a Function, as levels are handed it (see ``numgrad.ops.transforms``)."""
+    """One call of a Function, as levels are handed it (see ``numgrad.ops.table.transforms``)."""
 
     target = None
     closed = False  # watchers and levels have to do with what forward calls, too

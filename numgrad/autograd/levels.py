@@ -47,7 +47,7 @@ class Level:
         raise NotImplementedError(f"{type(self).__name__} does not define concerns")
 
     def perform(self, call: Any) -> Any:
-        """Do an operation, given as a call (see ``numgrad.ops.transforms``)."""
+        """Do an operation, given as a call (see ``numgrad.ops.table.transforms``)."""
         raise NotImplementedError(f"{type(self).__name__} does not define perform")
 
 

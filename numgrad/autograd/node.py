@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 from weakref import ref
 
-from .._layout import Layout, layout_of
-from .._rich import picture_of_node
-from .._types import Size, device, dtype, size_of
+from ..core.display import picture_of_node
+from ..core.layout import Layout, layout_of
+from ..core.types import Size, device, dtype, size_of
 from .accumulation import accumulate, accumulating
 from .anomaly_mode import note_forward
 from .checks import is_tensor, mismatch

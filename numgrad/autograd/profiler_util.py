@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .._rich import shown_by
+from ..core.display import shown_by
 from .profiler.events import Compilation, FunctionEvent, FunctionEventAvg, Interval
 from .profiler.table import table
 from .profiler.trace import write_stacks, write_trace

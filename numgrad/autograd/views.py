@@ -13,7 +13,7 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any
 
-from .._layout import overlaps_itself
+from ..core.layout import overlaps_itself
 from .errors import freed_error, operation_name
 from .grad_mode import ANOMALY, GRAD, INFERENCE, LEVELS, SAVED_HOOKS, enable_grad, state
 from .history import note_change

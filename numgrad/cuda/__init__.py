@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._missing import found_later as _found_later
+from ..core.missing import found_later as _found_later
 from ..devices.needs import OutOfMemoryError
 from . import memory, random, streams
 from .gpus import (

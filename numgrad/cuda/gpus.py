@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import devices
-from .._device import numbered, to_device
+from ..core.device import numbered, to_device
 from ..devices import begin_cuda, cuda_in_use, rows
 
 __all__ = [

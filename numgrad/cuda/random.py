@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .._device import numbered, to_device
-from .._tensor import Tensor
+from ..core.device import numbered, to_device
+from ..core.tensor import Tensor
 from ..devices import begin_cuda, cuda_in_use
 from ..ops.creation.random_states import get_state, set_state
 from ..random import generator_of, gpu_generator, seed_gpus

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import _device
+from ..core.device import device as device_of
 from ..devices import begin_cuda, rows
 from . import gpus
 from .backward_streams import make_current
@@ -44,7 +44,7 @@ class Stream:
             _handle = begin_cuda().streams.pooled_stream(gpus.index_of(device), priority)
         self._handle = _handle
         self._outer: list[StreamContext] = []
-        self.device = _device.device("cuda", _handle.device)
+        self.device = device_of("cuda", _handle.device)
 
     @property
     def cuda_stream(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .._layout import contiguous_strides
+from ..core.layout import contiguous_strides
 
 __all__ = ["Factor", "factor", "product_sizes"]
 

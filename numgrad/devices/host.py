@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .._layout import Layout
+from ..core.layout import Layout
 from . import cpu
 from .launches import by_numpy
 from .moving import moved

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._missing import found_later as _found_later
+from ..core.missing import found_later as _found_later
 from .forward import jvp
 from .functional_call import functional_call, stack_module_state
 from .jacobians import hessian, jacfwd, jacrev

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from .._tensor import Tensor
+from ..core.tensor import Tensor
 from ..nn import Module
 from ..ops.shapes.joining import stack
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._tensor import Tensor
+from ..core.tensor import Tensor
 from .arguments import Argnums, chosen, replaced, wrapped
 from .forward import jvp
 from .reverse import vjp

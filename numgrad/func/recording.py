@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import ref
 
-from .._tensor import Tensor
 from ..autograd import grad
 from ..autograd.checks import is_tensor
 from ..autograd.grad_mode import (
@@ -28,7 +27,8 @@ from ..autograd.grad_mode import (
 from ..autograd.levels import set_tangent, tangents_of
 from ..autograd.node import AccumulateGrad, Edge, Node, edge_of, next_sequence
 from ..autograd.tensor_hooks import TensorHooks
-from ..ops.batches import cut, requires_below
+from ..core.tensor import Tensor
+from ..ops.batching.batches import cut, requires_below
 
 
 class InputNode(Node):

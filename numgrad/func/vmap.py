@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .._tensor import Tensor
-from ..ops.batches import Batched, below, mapped, unmapped
+from ..core.tensor import Tensor
+from ..ops.batching.batches import Batched, below, mapped, unmapped
 from ..ops.creation.random_states import get_rng_state, set_rng_state
 from ..ops.shapes.dimensions import movedim
 from ..ops.shapes.joining import cat

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .._missing import found_later as _found_later
+from ..core.missing import found_later as _found_later
 from . import functional, init, modules, parameter, utils
 from .modules import *  # noqa: F403 - every module by its name
 from .parameter import Buffer, Parameter

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._missing import found_later as _found_later
-from .._tensor import Tensor
 from ..autograd.grad_mode import no_grad
+from ..core.missing import found_later as _found_later
+from ..core.tensor import Tensor
 from ..ops.creation.filled import empty, empty_like, eye, ones_like
 from ..ops.creation.from_data import from_numpy
 from ..ops.creation.random_tensors import randperm

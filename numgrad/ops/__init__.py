@@ -5,8 +5,7 @@ operations it needs.
 """
 
 # ruff: noqa: F401 - each module fills its part of the table
-from .. import _interchange, _numpy
-from . import aliases, copying, moving, operators, overloads, overwriting, promotion, protocol
+from ..interop import interchange, numpy_functions
 from .creation import filled, from_data, multinomial, random_states, random_tensors, ranges
 from .indexing import (
     advanced,
@@ -20,6 +19,7 @@ from .indexing import (
     updating,
 )
 from .matrices import addmm, checks, contractions, einsum, matmul, solving
+from .memory import copying, moving, overwriting
 from .network import (
     attention,
     batch_normalization,
@@ -73,6 +73,7 @@ from .shapes import (
     written_parts,
 )
 from .spectral import fourier
-from .table import ops, public_functions
+from .table import aliases, operators, overloads, promotion, protocol
+from .table.op import ops, public_functions
 
 __all__ = ["ops", "public_functions"]

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .._missing import found_later as _found_later
+from ..core.missing import found_later as _found_later
 from . import lr_scheduler
 from .adagrad import Adagrad
 from .adam import Adam

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._tensor import Tensor
+from ..core.tensor import Tensor
 from .fused import FusedOptimizer, buffer, check_not_negative, check_rate, new_step
 
 __all__ = ["Adam"]

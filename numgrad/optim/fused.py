@@ -7,16 +7,16 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from .._layout import contiguous_strides
-from .._tensor import Tensor, check_in_place, strided
-from .._types import TensorType, float32
 from ..autograd.anomaly_mode import is_anomaly_enabled
 from ..autograd.grad_mode import enable_grad, is_inference_mode_enabled, no_grad
 from ..autograd.history import note_change
 from ..autograd.inference_tensors import check_updatable
-from ..ops.copying import kept_strides, write
+from ..core.layout import contiguous_strides
+from ..core.tensor import Tensor, check_in_place, strided
+from ..core.types import TensorType, float32
 from ..ops.creation.filled import zeros_like
 from ..ops.creation.from_data import tensor
+from ..ops.memory.copying import kept_strides, write
 from .optimizer import Optimizer
 
 #: One parameter in a step: it, its gradient, its group, and the tensors kept for it (None for one not in use).

@@ -9,11 +9,10 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .._naming import type_name
-from .._rich import shown_by
-from .._tensor import Tensor
 from ..autograd.accumulation import forget_gradients
 from ..autograd.hooks import RemovableHandle, add_hook
+from ..core.display import shown_by
+from ..core.tensor import Tensor, type_name
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]
 

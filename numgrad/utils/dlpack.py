@@ -1,5 +1,5 @@
 """Exchanging memory with other libraries by DLPack."""
 
-from .._interchange import from_dlpack, to_dlpack
+from ..interop.interchange import from_dlpack, to_dlpack
 
 __all__ = ["from_dlpack", "to_dlpack"]

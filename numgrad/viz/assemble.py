@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from .._quantities import counted
-from .._tensor import Tensor
 from ..autograd.node import AccumulateGrad, Node
 from ..autograd.order import edges_of, nodes_behind, numbered_edges_of
+from ..core.display import counted
+from ..core.tensor import Tensor
 from ..nn.modules.module import Module
 from .describe import Describer
 from .folding import Fold, folding

@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from .._quantities import counted
-from .._tensor import Tensor
 from ..autograd.function_node import BackwardCFunction
 from ..autograd.hooks import hook_name
 from ..autograd.node import AccumulateGrad, Node
 from ..autograd.views import CopySlices
+from ..core.display import counted
+from ..core.tensor import Tensor
 from .module_calls import Call
 from .names import Names, printable, readable
 from .numbers import values_text

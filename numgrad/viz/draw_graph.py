@@ -6,9 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from .._naming import type_name
-from .._tensor import Tensor
 from ..autograd.node import Node
+from ..core.tensor import Tensor, type_name
 from ..nn.modules.module import Module
 from .assemble import Assembly
 from .describe import Describer

@@ -9,9 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .._naming import type_name
-from .._tensor import Tensor
 from ..autograd.node import Node
+from ..core.tensor import Tensor, type_name
 from .names import printable
 from .picture import Picture
 from .rendering.dot import dot_text, rendered

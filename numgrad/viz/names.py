@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from types import FrameType
 from typing import Any
 
-from .._tensor import Tensor
 from ..autograd.locations import calling_frame
+from ..core.tensor import Tensor
 from ..nn.modules.module import Module
 
 #: Lists, tuples and dictionaries of more entries than this are not searched for tensors.

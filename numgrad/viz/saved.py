@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .._tensor import Tensor
 from ..autograd.node import Node
 from ..autograd.saved import PACKED, SavingNode
 from ..autograd.views import CopySlices
-from ..ops.nodes import public_name
+from ..core.tensor import Tensor
+from ..ops.table.nodes import public_name
 from .names import Names
 from .numbers import values_text
 from .picture import Row

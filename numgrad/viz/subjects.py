@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .._naming import type_name
-from .._tensor import Tensor
 from ..autograd.graph import GradientEdge
 from ..autograd.node import DeadEnd, Node, edge_of
+from ..core.tensor import Tensor, type_name
 from .names import readable
 
 

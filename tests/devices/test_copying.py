@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import numgrad
-from numgrad._layout import layout_of
+from numgrad.core.layout import layout_of
 from numgrad.devices.cpu import arranging
 
 LAYOUTS = {

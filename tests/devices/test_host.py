@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import numgrad
-from numgrad._layout import layout_of
-from numgrad._types import CPU, float32, tensor_type
+from numgrad.core.layout import layout_of
+from numgrad.core.types import CPU, float32, tensor_type
 from numgrad.devices import cpu, launches
 from numgrad.devices.host import host
 

@@ -6,7 +6,7 @@ from ops.samples import SAMPLES
 
 import numgrad
 from numgrad.devices import launches
-from numgrad.ops.elementwise import Pointwise
+from numgrad.ops.table.elementwise import Pointwise
 
 #: Elements of the memory that small tensors are a part of.
 WHOLE = 20_000

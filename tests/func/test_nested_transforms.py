@@ -8,7 +8,7 @@ from ops.sampling import REPRESENTATIVES
 import numgrad
 from numgrad import func
 from numgrad.nn import functional
-from numgrad.ops.elementwise import Pointwise
+from numgrad.ops.table.elementwise import Pointwise
 
 #: The first sample of each entry that has elements; of pointwise ones, which all go the same way, few.
 CASES = {}

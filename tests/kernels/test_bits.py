@@ -9,7 +9,7 @@ import pytest
 import numgrad
 from numgrad.devices.cpu import launching as cpu
 from numgrad.ops import ops
-from numgrad.ops.elementwise import Pointwise
+from numgrad.ops.table.elementwise import Pointwise
 from numgrad_kernels import scalar
 
 SIZE = 1003  # not a multiple of anything a kernel steps by

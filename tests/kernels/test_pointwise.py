@@ -352,7 +352,7 @@ EVERY_OPERATION = r"""
 import json, re, sys
 import numgrad
 from numgrad.ops import ops
-from numgrad.ops.elementwise import Pointwise
+from numgrad.ops.table.elementwise import Pointwise
 from numgrad_kernels import scalar, store
 
 store._load = lambda *_: None  # only who compiles a kernel sees its LLVM code; other tests take the machine code

@@ -6,7 +6,7 @@ import pytest
 
 from numgrad import nn
 from numgrad.__main__ import main
-from numgrad._commands import train
+from numgrad.commands import train
 
 OPTIONS = ["--digits", "40", "--hidden", "4", "--epochs", "2", "--batch-size", "16", "--lr", "0.02"]
 

@@ -9,8 +9,8 @@ from ops.test_complex_gradients import CASES as DIFFERENTIABLE
 from ops.test_complex_gradients import LAID_OUT
 
 import numgrad
-from numgrad.ops.elementwise import Pointwise
-from numgrad.ops.table import ops
+from numgrad.ops.table.elementwise import Pointwise
+from numgrad.ops.table.op import ops
 
 #: What the two devices may differ by, for each dtype of the inputs.
 TOLERANCE = {"complex64": 1e-5, "complex128": 1e-12}

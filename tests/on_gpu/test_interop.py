@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import numgrad
-from numgrad import _dlpack, from_dlpack, tensor, to_dlpack
+from numgrad import from_dlpack, tensor, to_dlpack
+from numgrad.interop import dlpack
 
 KINDS = [
     numgrad.bool, numgrad.uint8, numgrad.int8, numgrad.int16, numgrad.int32, numgrad.int64, numgrad.float32,
@@ -161,22 +162,22 @@ def test_there_and_back(kind):
 
 
 def test_capsules_keep_the_memory_and_give_it_back():
-    before = len(_dlpack._kept)
+    before = len(dlpack._kept)
     x = tensor([1.0, 2.0], device="cuda")
     capsule = to_dlpack(x)
     del x
-    assert len(_dlpack._kept) == before + 1
+    assert len(dlpack._kept) == before + 1
     taken = from_dlpack(capsule)
     del capsule
     gc.collect()
     assert taken[1:].tolist() == [2]
     del taken
     gc.collect()
-    assert len(_dlpack._kept) == before
+    assert len(dlpack._kept) == before
     unread = to_dlpack(tensor([1.0], device="cuda"))
-    assert len(_dlpack._kept) == before + 1
+    assert len(dlpack._kept) == before + 1
     del unread
-    assert len(_dlpack._kept) == before
+    assert len(dlpack._kept) == before
 
 
 def test_copies_and_other_devices():
@@ -224,7 +225,7 @@ def test_a_capsule_is_read_once():
 
 @pytest.mark.parametrize("versioned", [False, True])
 def test_our_structures_are_read_by_numpy(monkeypatch, versioned):
-    monkeypatch.setattr(_dlpack, "CUDA", 1)
+    monkeypatch.setattr(dlpack, "CUDA", 1)
     array = np.arange(6, dtype=np.int16).reshape(2, 3)
 
     class Ours:
@@ -232,7 +233,7 @@ def test_our_structures_are_read_by_numpy(monkeypatch, versioned):
             return 1, 0
 
         def __dlpack__(self, **_):
-            return _dlpack.capsule_of(array, array.ctypes.data, 0, array.dtype, (3, 2), (1, 3), versioned)
+            return dlpack.capsule_of(array, array.ctypes.data, 0, array.dtype, (3, 2), (1, 3), versioned)
 
     taken = np.from_dlpack(Ours())
     assert taken.tolist() == array.T.tolist()
@@ -243,9 +244,9 @@ def test_our_structures_are_read_by_numpy(monkeypatch, versioned):
 def test_numpys_structures_are_read_by_us(monkeypatch, asked):
     array = np.arange(6.0).reshape(2, 3)[:, 1:]
     with pytest.raises(BufferError, match="not on a GPU"):
-        _dlpack.read_capsule(array.__dlpack__(**asked))
-    monkeypatch.setattr(_dlpack, "CUDA", 1)
-    owner, address, device, *layout = _dlpack.read_capsule(array.__dlpack__(**asked))
+        dlpack.read_capsule(array.__dlpack__(**asked))
+    monkeypatch.setattr(dlpack, "CUDA", 1)
+    owner, address, device, *layout = dlpack.read_capsule(array.__dlpack__(**asked))
     assert (address, device) == (array.ctypes.data, 0)
     assert layout == [array.dtype, (2, 2), (3, 1), False]
     del owner

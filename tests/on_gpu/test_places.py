@@ -71,7 +71,7 @@ def test_negative_counts(cuda):
 @pytest.mark.parametrize("upper", [True, False])
 @pytest.mark.parametrize("shape", [(3, 5), (5, 3), (4, 4), (0, 3), (3, 0)])
 def test_triangle_rows(cuda, upper, shape):
-    from numgrad._types import device, int64, tensor_type
+    from numgrad.core.types import device, int64, tensor_type
 
     for offset in range(-7, 8):
         rows, count = cuda.triangle_rows(*shape, offset, upper, tensor_type(int64, device("cuda", 0)))

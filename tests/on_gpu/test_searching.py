@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import numgrad
-from numgrad._types import tensor_type
+from numgrad.core.types import tensor_type
 from numgrad.devices import cpu
 
 

@@ -6,8 +6,8 @@ from on_gpu.comparison import check, on_device
 from ops.samples import SAMPLES
 
 import numgrad
-from numgrad.ops.elementwise import Pointwise
-from numgrad.ops.table import ops
+from numgrad.ops.table.elementwise import Pointwise
+from numgrad.ops.table.op import ops
 
 #: Where samples but the first of an operation are tried.
 ROWS = ("contiguous", "0-d")

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import numgrad
-from numgrad.ops.elementwise import Pointwise
-from numgrad.ops.table import ops, public_functions
+from numgrad.ops.table.elementwise import Pointwise
+from numgrad.ops.table.op import ops, public_functions
 
 FLOATS = ("float32", "float64")
 NUMBERS = (*FLOATS, "int64")

@@ -10,8 +10,8 @@ import pytest
 
 import numgrad
 from numgrad import Tensor, fft, linalg, nn, special, tensor
-from numgrad.ops.elementwise import Pointwise
-from numgrad.ops.table import public_functions
+from numgrad.ops.table.elementwise import Pointwise
+from numgrad.ops.table.op import public_functions
 
 MODULES = {"": numgrad, "nn.functional.": nn.functional, "fft.": fft, "linalg.": linalg, "special.": special}
 

@@ -6,11 +6,11 @@ from ops.samples import SAMPLES
 from ops.sampling import REPRESENTATIVES
 
 import numgrad
-from numgrad._layout import layout_of
+from numgrad.core.layout import layout_of
 from numgrad.func import jvp, vjp, vmap
-from numgrad.ops.copying import row_reader
-from numgrad.ops.elementwise import Pointwise
-from numgrad.ops.planned import planned
+from numgrad.ops.memory.copying import row_reader
+from numgrad.ops.table.elementwise import Pointwise
+from numgrad.ops.table.planned import planned
 
 #: Whose results differ in shape from example to example, or that take memory which examples do not have.
 WITHOUT_BATCHES = {"masked_select_op", "masked_scatter_backward"}

@@ -9,8 +9,8 @@ from ops.samples import SAMPLES
 
 import numgrad
 from numgrad.autograd import forward_ad
-from numgrad.ops.elementwise import Pointwise
-from numgrad.ops.table import ops
+from numgrad.ops.table.elementwise import Pointwise
+from numgrad.ops.table.op import ops
 
 #: Entries that no public function reaches with complex numbers; see the tests of what is refused.
 _REAL = """

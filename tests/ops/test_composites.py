@@ -9,7 +9,7 @@ from ops.gradients import check_gradients
 from ops.sampling import laid_out
 
 import numgrad
-from numgrad.ops.table import composites
+from numgrad.ops.table.op import composites
 
 
 def _cosine(x, y):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import numgrad
-from numgrad.ops.entries import Entries
-from numgrad.ops.table import ops
+from numgrad.ops.table.entries import Entries
+from numgrad.ops.table.op import ops
 
 
 def test_views_of_one_layout_at_other_places_are_read_where_they_lie():

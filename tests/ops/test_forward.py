@@ -7,7 +7,7 @@ from ops.sampling import REPRESENTATIVES
 
 import numgrad
 from numgrad.autograd import forward_ad
-from numgrad.ops.elementwise import Pointwise
+from numgrad.ops.table.elementwise import Pointwise
 
 
 def layouts(op):

@@ -7,7 +7,7 @@ from ops.samples import SAMPLES
 from ops.sampling import REPRESENTATIVES
 
 import numgrad
-from numgrad.ops.elementwise import Pointwise
+from numgrad.ops.table.elementwise import Pointwise
 
 CASES = [
     case for sample in SAMPLES for case in sample.cases(shape=(2, 3))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from ops.samples import SAMPLES
 
-from numgrad.ops.elementwise import Pointwise
+from numgrad.ops.table.elementwise import Pointwise
 
 #: One without a sign and one with; conversions are tried for all.
 NARROW = ("uint8", "int16")

@@ -12,10 +12,10 @@ from ops.samples import SAMPLES, WITHOUT
 from ops.sampling import LAYOUTS
 
 import numgrad
-from numgrad.ops.elementwise import Pointwise
-from numgrad.ops.formulas import rule_formula
-from numgrad.ops.planned import planned
-from numgrad.ops.table import ops, parameters
+from numgrad.ops.table.elementwise import Pointwise
+from numgrad.ops.table.formulas import rule_formula
+from numgrad.ops.table.op import ops, parameters
+from numgrad.ops.table.planned import planned
 
 CASES = [case for sample in SAMPLES for case in sample.cases(shape=(2, 3))]
 DIFFERENTIABLE = [case for case in CASES if "float64" in case.sample.dtypes and any(case.differentiable())]

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._random import MersenneTwister
-from ..._types import dtype
+from ...core.generators import MersenneTwister
+from ...core.types import dtype
 
 
 class Directions(NamedTuple):

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..._layout import overlaps_itself
+from ...core.layout import overlaps_itself
 from ..checks import is_tensor
 
 

@@ -6,7 +6,7 @@ import os
 import warnings
 from typing import Any
 
-from ..._rich import shown_by
+from ...core.display import shown_by
 from ..mode_decorator import ModeDecorator
 from ..operations import operations
 from ..profiler_util import EventList, FunctionEvent, FunctionEventAvg

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Any
 
-from ..._layout import numel
+from ...core.layout import numel
 from ..watching import BLOCK, NODE, RULE
 from .events import Compilation, FunctionEvent, Interval, Kernel
 from .recording import COMPILATION, LAUNCH, Record, Recording

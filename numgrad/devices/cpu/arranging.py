@@ -10,7 +10,7 @@ import numpy as np
 
 from numgrad_kernels.cpu import copying
 
-from ..._layout import Layout, loop_nest, matrix_steps, numel
+from ...core.layout import Layout, loop_nest, matrix_steps, numel
 from .launching import kernel_for, launch
 from .pointwise import pointwise_launcher
 

@@ -15,7 +15,7 @@ from numgrad_kernels.facts import facts_of
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import Kernel
 
-from ..._layout import contiguous_strides
+from ...core.layout import contiguous_strides
 from ..compiling import compile_kernel
 from .blas import blas_addresses, one_thread
 from .threads import worth_threads

@@ -15,7 +15,7 @@ import numpy as np
 
 from numgrad_kernels.cpu import indexing
 
-from ..._layout import numel
+from ...core.layout import numel
 from ..memory import LARGE, check_countable, empty_row, reports_memory
 from .launching import empty, kernel_for, launch
 

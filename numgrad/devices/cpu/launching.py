@@ -15,7 +15,7 @@ from numgrad_kernels.pointwise import Operand, Program
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import Kernel
 
-from ..._layout import Layout, numel
+from ...core.layout import Layout, numel
 from ..compiling import compile_kernel
 from ..memory import LARGE, empty_row, filled_row, out_of_memory, zero_row
 from .pointwise import NUMBERS, pointwise_kernel

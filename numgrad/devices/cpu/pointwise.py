@@ -24,7 +24,7 @@ from numgrad_kernels.pointwise import (
 )
 from numgrad_kernels.store import Kernel
 
-from ..._layout import Layout, loop_nest
+from ...core.layout import Layout, loop_nest
 from ..compiling import compile_kernel
 from ..memory import LARGE, check_countable, empty_row, out_of_memory
 from .threads import PARALLEL_FROM, worth_threads

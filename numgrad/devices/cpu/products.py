@@ -15,7 +15,7 @@ from numgrad_kernels.facts import facts_of
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import Kernel
 
-from ..._layout import Layout
+from ...core.layout import Layout
 from .. import launches
 from ..compiling import compile_kernel
 from ..factors import factor, product_sizes

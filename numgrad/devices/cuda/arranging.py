@@ -8,7 +8,7 @@ from typing import Any
 
 from numgrad_kernels.cuda import arranging
 
-from ..._layout import Layout, matrix_steps, numel
+from ...core.layout import Layout, matrix_steps, numel
 from ..rows import DeviceRow
 from .indexing import WORDS, narrow
 from .launching import blocks_for, launch

@@ -18,7 +18,7 @@ import numpy as np
 
 from numgrad_kernels.cuda import indexing
 
-from ..._deterministic import are_deterministic_algorithms_enabled
+from ...core.deterministic import are_deterministic_algorithms_enabled
 from ..cpu.indexing import Steps, check_sizes, check_values
 from ..rows import DeviceRow
 from .launching import THREADS, blocks_for, launch

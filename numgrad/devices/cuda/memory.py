@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._layout import Layout, numel
+from ...core.layout import Layout, numel
 from ..rows import DeviceRow
 from . import pinned, runtime
 from .caching import Allocator, Block

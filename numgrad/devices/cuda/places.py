@@ -7,7 +7,7 @@ from typing import Any
 
 from numgrad_kernels.cuda import places as kernels
 
-from ..._layout import numel
+from ...core.layout import numel
 from ..rows import DeviceRow
 from .indexing import INT64, check_inside, find_outside, narrow
 from .launching import THREADS, blocks_for, launch

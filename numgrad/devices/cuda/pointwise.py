@@ -19,7 +19,7 @@ from numgrad_kernels.cuda.pointwise import (
 )
 from numgrad_kernels.pointwise import Program
 
-from ..._layout import Layout, loop_nest, numel
+from ...core.layout import Layout, loop_nest, numel
 from ..cpu.launching import filler
 from ..cpu.pointwise import NUMBERS
 from ..rows import DeviceRow

@@ -12,7 +12,7 @@ from numgrad_kernels.cuda import adapter
 from numgrad_kernels.cuda.products import SIDE, TILE, first, products, repeat_row, row_products
 from numgrad_kernels.pointwise import Operand, Program
 
-from ..._layout import Layout, layout_of, numel
+from ...core.layout import Layout, layout_of, numel
 from .. import launches
 from ..factors import Factor, factor, product_sizes
 from ..rows import DeviceRow

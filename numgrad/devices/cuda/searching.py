@@ -9,7 +9,7 @@ import numpy as np
 
 from numgrad_kernels.cuda import searching
 
-from ..._deterministic import are_deterministic_algorithms_enabled
+from ...core.deterministic import are_deterministic_algorithms_enabled
 from ..rows import DeviceRow
 from .launching import blocks_for, launch
 from .memory import empty_row, zero_row

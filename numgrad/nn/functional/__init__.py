@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..._missing import found_later as _found_later
+from ...core.missing import found_later as _found_later
 from ...ops.indexing.gathering import one_hot
 from ...ops.matrices.addmm import linear
 from ...ops.network.attention import scaled_dot_product_attention

@@ -6,26 +6,26 @@ import functools
 import math
 import warnings
 
-from ..._layout import Layout, broadcast_shapes, numel, outgrown
-from ..._tensor import Tensor
-from ..._types import int64, uint8
 from ...autograd.grad_mode import ORDINARY, state
-from ...ops.arguments import tensors_checked
-from ...ops.batches import is_mapped, physical_of
-from ...ops.copying import convert, row_of
-from ...ops.dispatch import perform
-from ...ops.entries import Entries
+from ...core.layout import Layout, broadcast_shapes, numel, outgrown
+from ...core.tensor import Tensor
+from ...core.types import int64, uint8
+from ...ops.batching.batches import is_mapped, physical_of
+from ...ops.memory.copying import convert, row_of
 from ...ops.network import likelihood
 from ...ops.network.losses import bce, logit_loss
 from ...ops.network.reducing import reduced, refuse_gradient
 from ...ops.network.softmax import log_softmax, log_softmax_op
-from ...ops.one_device import check_one_device
-from ...ops.operands import not_implemented
 from ...ops.pointwise.arithmetic import add, div, exp, mul, neg, sub
 from ...ops.pointwise.comparison import eq
 from ...ops.pointwise.special import xlogy
 from ...ops.reductions.sums import sum_all, sum_dims
 from ...ops.shapes.views import expand, reshape
+from ...ops.table.arguments import tensors_checked
+from ...ops.table.dispatch import perform
+from ...ops.table.entries import Entries
+from ...ops.table.one_device import check_one_device
+from ...ops.table.operands import not_implemented
 from .reduction import loss_function, reduction_of
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div", "nll_loss"]

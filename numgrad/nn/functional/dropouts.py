@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 
-from ..._tensor import Tensor
-from ...ops.arguments import tensors_checked
+from ...core.tensor import Tensor
 from ...ops.network import dropout as ops
-from ...ops.table import check_tensors
+from ...ops.table.arguments import tensors_checked
+from ...ops.table.op import check_tensors
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 

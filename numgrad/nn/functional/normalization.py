@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..._tensor import Tensor
-from ...ops.arguments import tensors_checked
+from ...core.tensor import Tensor
 from ...ops.network import normalization as ops
 from ...ops.network.normalization import rms_norm as rms_norm
+from ...ops.table.arguments import tensors_checked
 
 __all__ = ["layer_norm", "rms_norm"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..._tensor import Tensor
-from ...ops.arguments import tensors_checked
+from ...core.tensor import Tensor
 from ...ops.creation.filled import empty_like, zeros_like
 from ...ops.creation.random_tensors import exponential_
 from ...ops.network import softmax as ops
+from ...ops.table.arguments import tensors_checked
 
 __all__ = ["gumbel_softmax", "log_softmax", "softmax", "softmin"]
 

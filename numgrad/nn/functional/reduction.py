@@ -8,8 +8,8 @@ from collections.abc import Callable
 from inspect import Parameter, signature
 from typing import Any, TypeVar
 
-from ..._tensor import Tensor
-from ...ops.arguments import bind, check_arguments
+from ...core.tensor import Tensor
+from ...ops.table.arguments import bind, check_arguments
 
 __all__ = ["check_sizes", "loss_function", "newer_reduction", "reduction_of"]
 

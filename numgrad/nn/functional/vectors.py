@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._tensor import Tensor
 from ...autograd.grad_mode import no_grad
-from ...ops.arguments import tensors_checked
+from ...core.tensor import Tensor
 from ...ops.indexing import gathering
 from ...ops.pointwise.comparison import where
+from ...ops.table.arguments import tensors_checked
 
 __all__ = ["embedding", "normalize"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._tensor import Tensor
+from ...core.tensor import Tensor
 from ...ops.creation.filled import empty
 from .. import functional
 from ..parameter import Parameter

@@ -6,9 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..._naming import type_name
-from ..._tensor import Tensor
 from ...autograd.hooks import RemovableHandle, add_hook
+from ...core.tensor import Tensor, type_name
 from ..parameter import Buffer, Parameter
 
 if TYPE_CHECKING:

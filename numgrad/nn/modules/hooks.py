@@ -7,10 +7,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from ..._tensor import Tensor
 from ...autograd.function import Function
 from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.hooks import RemovableHandle, add_hook
+from ...core.tensor import Tensor
 
 __all__ = [
     "Hooks", "every_module", "register_module_forward_hook", "register_module_forward_pre_hook",

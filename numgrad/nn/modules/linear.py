@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._tensor import Tensor
+from ...core.tensor import Tensor
 from ...ops.creation.filled import empty
 from .. import functional, init
 from ..parameter import Parameter

@@ -6,14 +6,14 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Self
 
-from ..._device import to_device
-from ..._rich import shown_by
-from ..._tensor import Tensor
-from ..._types import device as device_class
-from ..._types import dtype as dtype_class
-from ..._types import float32, float64, to_dtype
 from ...autograd.accumulation import forget_gradients
 from ...autograd.grad_mode import no_grad
+from ...core.device import to_device
+from ...core.display import shown_by
+from ...core.tensor import Tensor
+from ...core.types import device as device_class
+from ...core.types import dtype as dtype_class
+from ...core.types import float32, float64, to_dtype
 from .attributes import (
     register_module_buffer_registration_hook,
     register_module_module_registration_hook,

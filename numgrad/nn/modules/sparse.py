@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._tensor import Tensor
 from ...autograd.grad_mode import no_grad
+from ...core.tensor import Tensor
 from ...ops.creation.filled import empty
 from .. import functional, init
 from ..parameter import Parameter

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from ..._tensor import Tensor
 from ...autograd.grad_mode import no_grad
+from ...core.tensor import Tensor
 from ...ops.creation.from_data import tensor
 from ...ops.shapes.joining import stack
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..._tensor import Tensor
+from ...core.tensor import Tensor
 from ...ops.shapes.joining import cat
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]

@@ -12,12 +12,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..._tensor import Tensor, check_in_place
 from ...autograd.function_tangents import FunctionCall
 from ...autograd.grad_mode import GRAD, state
 from ...autograd.levels import tensors_in
 from ...autograd.views import check_writable, reshaped_in_place, views
-from ..batches import (
+from ...core.tensor import Tensor, check_in_place
+from ..memory.copying import convert
+from ..memory.overwriting import OverwriteCall, copy_
+from ..shapes.joining import stack_op
+from ..shapes.parts import select_op
+from ..shapes.views import reshape
+from ..table.dispatch import connect
+from ..table.operands import check_target, common_shape, given_of
+from ..table.recording import begin, finish
+from ..table.transforms import ChangeCall, GeneralCall, PointwiseCall, ShapeCall
+from .batches import (
     Batched,
     aligned,
     below,
@@ -30,15 +39,6 @@ from ..batches import (
     physical,
     take_on,
 )
-from ..copying import convert
-from ..dispatch import connect
-from ..operands import check_target, common_shape, given_of
-from ..overwriting import OverwriteCall, copy_
-from ..recording import begin, finish
-from ..shapes.joining import stack_op
-from ..shapes.parts import select_op
-from ..shapes.views import reshape
-from ..transforms import ChangeCall, GeneralCall, PointwiseCall, ShapeCall
 from .functions import batched_function
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..._tensor import Tensor
 from ...autograd.function import Function, FunctionCtx
 from ...autograd.function_outputs import finish
 from ...autograd.function_tangents import FunctionCall
 from ...autograd.grad_mode import GRAD, no_grad, state
-from ..batches import Batched, below, expanded, lifted, mapped, unmapped
+from ...core.tensor import Tensor
 from ..reductions.sums import sum_dims
 from ..shapes.dimensions import movedim
+from .batches import Batched, below, expanded, lifted, mapped, unmapped
 
 _DETAILS = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 

@@ -8,21 +8,30 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ... import devices, random
-from ..._device import to_device
-from ..._layout import Layout, layout_of
-from ..._tensor import Tensor, check_differentiable, strided, tensor_of
-from ..._types import CPU, TensorType, default_dtype_changed, dtype, get_default_dtype, real_of, tensor_type, to_dtype
 from ...autograd.grad_mode import LEVELS, state
 from ...autograd.history import GIVEN
+from ...core.device import to_device
+from ...core.layout import Layout, layout_of
+from ...core.tensor import Tensor, check_differentiable, strided, tensor_of
+from ...core.types import (
+    CPU,
+    TensorType,
+    default_dtype_changed,
+    dtype,
+    get_default_dtype,
+    real_of,
+    tensor_type,
+    to_dtype,
+)
 from ...devices import NUMBERS
-from ..batches import is_mapped, like_examples
-from ..copying import filling, kept_layout
-from ..examples import drawn
-from ..moving import pin_memory as to_pinned_memory
-from ..numbers import bounds
-from ..overwriting import as_number, fitting
-from ..promotion import number_dtype
-from ..table import attach, check_tensors, named, public
+from ..batching.batches import is_mapped, like_examples
+from ..batching.examples import drawn
+from ..memory.copying import filling, kept_layout
+from ..memory.moving import pin_memory as to_pinned_memory
+from ..memory.overwriting import as_number, fitting
+from ..table.numbers import bounds
+from ..table.op import attach, check_tensors, named, public
+from ..table.promotion import number_dtype
 
 
 def chosen_type(kind: Any, place: Any, default: dtype | None = None) -> TensorType:

@@ -6,14 +6,14 @@ import math
 from typing import Any
 
 from ... import devices, random
-from ..._tensor import Tensor, fresh
-from ..._types import float64, tensor_type
-from ..copying import contiguous
-from ..examples import drawn
+from ...core.tensor import Tensor, fresh
+from ...core.types import float64, tensor_type
+from ..batching.examples import drawn
+from ..memory.copying import contiguous
 from ..reductions.extremes import max as largest
 from ..reductions.extremes import min as smallest
 from ..reductions.searching import searchsorted
-from ..table import public
+from ..table.op import public
 
 
 @public

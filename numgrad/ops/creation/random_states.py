@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ... import random
-from ..._tensor import Tensor, fresh
-from ..._types import tensor_type, uint8
-from ..table import public
+from ...core.tensor import Tensor, fresh
+from ...core.types import tensor_type, uint8
+from ..table.op import public
 
 
 def get_state(self: random.Generator) -> Tensor:

@@ -10,22 +10,22 @@ from typing import Any
 import numpy as np
 
 from ... import devices, random
-from ..._device import to_device
-from ..._layout import broadcast_shapes, layout_of, numel, output_strides
-from ..._tensor import Tensor, fresh, strided, tensor_of
-from ..._types import CPU, bool_, dtype, float32, float64, int64, tensor_type, to_dtype
 from ...autograd.grad_mode import GRAD, ORDINARY, no_grad, state
 from ...autograd.node import Node, edge_of
 from ...autograd.operations import operations
-from ..batches import is_batched
-from ..copying import contiguous, convert, row_of, write
-from ..examples import drawn
-from ..new import empty_of
-from ..overwriting import FillBackward2, OverwriteCall, copy_, is_plain
+from ...core.device import to_device
+from ...core.layout import broadcast_shapes, layout_of, numel, output_strides
+from ...core.tensor import Tensor, fresh, strided, tensor_of
+from ...core.types import CPU, bool_, dtype, float32, float64, int64, tensor_type, to_dtype
+from ..batching.batches import is_batched
+from ..batching.examples import drawn
+from ..memory.copying import contiguous, convert, row_of, write
+from ..memory.new import empty_of
+from ..memory.overwriting import FillBackward2, OverwriteCall, copy_, is_plain
 from ..pointwise.arithmetic import add, mul
 from ..reductions.extremes import min as smallest
 from ..shapes.views import expand
-from ..table import attach, public
+from ..table.op import attach, public
 from .filled import SMALL, as_size, empty, finished, laid_out_as, row_drawn
 
 # -- filling in place ---------------------------------------------------------------------------------------------

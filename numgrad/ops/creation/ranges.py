@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from ... import devices
-from ..._device import numbered, to_device
-from ..._layout import Layout, layout_of
-from ..._tensor import Tensor, tensor_of
-from ..._types import TensorType, bool_, complex_of, default_dtype_changed, get_default_dtype, int64
-from ..arguments import wrong_kind
-from ..new import from_row
-from ..promotion import number_dtype
-from ..table import public
+from ...core.device import numbered, to_device
+from ...core.layout import Layout, layout_of
+from ...core.tensor import Tensor, tensor_of
+from ...core.types import TensorType, bool_, complex_of, default_dtype_changed, get_default_dtype, int64
+from ..memory.new import from_row
+from ..table.arguments import wrong_kind
+from ..table.op import public
+from ..table.promotion import number_dtype
 from .filled import chosen_type, finished
 
 

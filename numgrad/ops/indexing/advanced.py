@@ -10,22 +10,22 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ... import devices
-from ..._device import CPU
-from ..._layout import Ints, Layout, all_dims, broadcast_shapes, layout_of
-from ..._tensor import Tensor, check_in_place, fresh, tensor_of
-from ..._types import bool_, int32, int64, tensor_type, uint8
 from ...autograd.grad_mode import ORDINARY, state
-from ..batches import is_batched, physical_of
-from ..copying import convert, row_of
-from ..dispatch import caller, change
-from ..entries import Entries
-from ..examples import refused
-from ..moving import placed
-from ..one_device import check_one_device
-from ..operands import check_apart
+from ...core.device import CPU
+from ...core.layout import Ints, Layout, all_dims, broadcast_shapes, layout_of
+from ...core.tensor import Tensor, check_in_place, fresh, tensor_of
+from ...core.types import bool_, int32, int64, tensor_type, uint8
+from ..batching.batches import is_batched, physical_of
+from ..batching.examples import refused
+from ..memory.copying import convert, row_of
+from ..memory.moving import placed
 from ..pointwise.arithmetic import add, mul
 from ..pointwise.comparison import choose, lt
-from ..table import public
+from ..table.dispatch import caller, change
+from ..table.entries import Entries
+from ..table.one_device import check_one_device
+from ..table.op import public
+from ..table.operands import check_apart
 from .picking import index_op, index_put_op
 from .places import expanded_layout, finder, index_reader
 from .updating import check_held

@@ -6,21 +6,21 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import devices
-from ..._layout import Layout, broadcast_shapes, layout_of, normal_dim, numel
-from ..._tensor import Tensor, fresh, tensor_of
-from ..._types import TensorType, int32, int64, tensor_type
 from ...autograd.grad_mode import state
-from ..arguments import Dim
-from ..batches import aligned, expanded, is_batched, physical, size_of
-from ..copying import filling, row_of, row_reader, writer
-from ..examples import each
-from ..lookup import lookup
-from ..operation import operation
-from ..planned import planned
+from ...core.layout import Layout, broadcast_shapes, layout_of, normal_dim, numel
+from ...core.tensor import Tensor, fresh, tensor_of
+from ...core.types import TensorType, int32, int64, tensor_type
+from ..batching.batches import aligned, expanded, is_batched, physical, size_of
+from ..batching.examples import each
+from ..memory.copying import filling, row_of, row_reader, writer
 from ..pointwise.arithmetic import mul, reciprocal
 from ..pointwise.comparison import eq, where
 from ..shapes.views import expand_op, reshape, unsqueeze_op
-from ..table import public
+from ..table.arguments import Dim
+from ..table.lookup import lookup
+from ..table.op import public
+from ..table.operation import operation
+from ..table.planned import planned
 from .picking import index_backward, index_op, own_places
 from .places import index_reader, picker
 from .updating import number_row

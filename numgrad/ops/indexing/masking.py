@@ -7,24 +7,24 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..._device import to_device
-from ..._layout import Layout, all_dims, broadcast_shapes, layout_of, outgrown
-from ..._tensor import Tensor, fresh, strided, tensor_of
-from ..._types import bool_, int32, int64, tensor_type, to_dtype, uint8
-from ..batches import aligned, expanded, is_shared
-from ..copying import convert, row_of, row_reader, write
-from ..examples import dynamic
-from ..lookup import lookup, overwriting
-from ..new import zeros_of
-from ..numbers import check_fits
-from ..operands import check_apart
-from ..operation import operation
-from ..overwriting import as_number
-from ..planned import planned
+from ...core.device import to_device
+from ...core.layout import Layout, all_dims, broadcast_shapes, layout_of, outgrown
+from ...core.tensor import Tensor, fresh, strided, tensor_of
+from ...core.types import bool_, int32, int64, tensor_type, to_dtype, uint8
+from ..batching.batches import aligned, expanded, is_shared
+from ..batching.examples import dynamic
+from ..memory.copying import convert, row_of, row_reader, write
+from ..memory.new import zeros_of
+from ..memory.overwriting import as_number
 from ..pointwise.comparison import choose
-from ..promotion import result_dtype
 from ..shapes.views import expand
-from ..table import attach, check_tensors, public, public_functions
+from ..table.lookup import lookup, overwriting
+from ..table.numbers import check_fits
+from ..table.op import attach, check_tensors, public, public_functions
+from ..table.operands import check_apart
+from ..table.operation import operation
+from ..table.planned import planned
+from ..table.promotion import result_dtype
 from .places import expanded_layout, finder, picker, putter
 from .updating import number_as, number_in, updating
 

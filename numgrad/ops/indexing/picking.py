@@ -8,17 +8,17 @@ from __future__ import annotations
 from typing import Any
 
 from ... import devices
-from ..._layout import Ints, Layout, broadcasts, contiguous_strides, layout_of, numel
-from ..._tensor import Tensor, tensor_of
-from ..._types import int64
-from ..batches import aligned, expanded, is_shared, physical, physical_of, size_of
-from ..copying import contiguous_op, convert, row_of
+from ...core.layout import Ints, Layout, broadcasts, contiguous_strides, layout_of, numel
+from ...core.tensor import Tensor, tensor_of
+from ...core.types import int64
+from ..batching.batches import aligned, expanded, is_shared, physical, physical_of, size_of
 from ..creation.ranges import arange
-from ..new import zeros_of
-from ..planned import planned
+from ..memory.copying import contiguous_op, convert, row_of
+from ..memory.new import zeros_of
 from ..pointwise.arithmetic import add
 from ..pointwise.comparison import choose, lt
 from ..shapes.views import expand_op, permute_op, reshape, unsqueeze_op
+from ..table.planned import planned
 from .places import part_shape, picker, places_begin, putter
 from .updating import updating
 

@@ -15,10 +15,19 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ... import devices
-from ..._layout import Ints, Layout, broadcast_strides, broadcasts, contiguous_strides, layout_of, numel, output_strides
-from ..._tensor import Tensor, tensor_of
-from ..._types import int32, int64, tensor_type
-from ..copying import row_reader
+from ...core.layout import (
+    Ints,
+    Layout,
+    broadcast_strides,
+    broadcasts,
+    contiguous_strides,
+    layout_of,
+    numel,
+    output_strides,
+)
+from ...core.tensor import Tensor, tensor_of
+from ...core.types import int32, int64, tensor_type
+from ..memory.copying import row_reader
 from .updating import number_row
 
 

@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 
 from ... import devices
-from ..._layout import Layout, layout_of, normal_dim
-from ..._tensor import Tensor
-from ..._types import bool_, dtype
 from ...autograd.grad_mode import no_grad
-from ..copying import convert
-from ..lookup import lookup
-from ..new import filled_of
-from ..operands import check_apart, not_implemented
-from ..overwriting import as_number
+from ...core.layout import Layout, layout_of, normal_dim
+from ...core.tensor import Tensor
+from ...core.types import bool_, dtype
+from ..memory.copying import convert
+from ..memory.new import filled_of
+from ..memory.overwriting import as_number
 from ..pointwise.arithmetic import conj, div, mul
 from ..pointwise.comparison import eq, where
 from ..pointwise.integers import floor_quotient
 from ..shapes.parts import slice_op
-from ..table import public
+from ..table.lookup import lookup
+from ..table.op import public
+from ..table.operands import check_apart, not_implemented
 from .gathering import beyond, check_index_dtype, gather_op, scatter_zeros, scatterer
 from .updating import number_in, updating
 

@@ -6,23 +6,23 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import devices
-from ..._device import CPU
-from ..._layout import Layout, all_dims, layout_of, normal_dim
-from ..._tensor import Tensor, fresh, tensor_of
-from ..._types import int64
-from ..arguments import Dim
-from ..batches import is_mapped
-from ..copying import repeated_zero, row_of, row_reader
-from ..lookup import lookup
+from ...core.device import CPU
+from ...core.layout import Layout, all_dims, layout_of, normal_dim
+from ...core.tensor import Tensor, fresh, tensor_of
+from ...core.types import int64
+from ..batching.batches import is_mapped
 from ..matrices.matmul import times
-from ..new import zeros_of
-from ..operands import check_apart
-from ..operation import operation
-from ..overwriting import as_number
+from ..memory.copying import repeated_zero, row_of, row_reader
+from ..memory.new import zeros_of
+from ..memory.overwriting import as_number
 from ..pointwise.arithmetic import conj, mul
 from ..pointwise.comparison import choose, ne
 from ..shapes.views import reshape
-from ..table import public, public_functions
+from ..table.arguments import Dim
+from ..table.lookup import lookup
+from ..table.op import public, public_functions
+from ..table.operands import check_apart
+from ..table.operation import operation
 from .gathering import beyond, check_index_dtype
 from .picking import check_places, index_op, index_put_op
 from .places import picker, putter

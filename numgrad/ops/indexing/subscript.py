@@ -12,24 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from ..._device import CPU
-from ..._layout import Layout
-from ..._tensor import Tensor, tensor_of, view_on
-from ..._types import bool_, int64, tensor_type, uint8
 from ...autograd.grad_mode import GRAD, ORDINARY, TRANSFORMED, state
 from ...autograd.node import MAYBE, edge_of
 from ...autograd.views import View
+from ...core.device import CPU
+from ...core.layout import Layout
+from ...core.tensor import Tensor, tensor_of, view_on
+from ...core.types import bool_, int64, tensor_type, uint8
 from ...devices import NUMBERS
-from ..batches import is_batched, physical_of
-from ..copying import clone, convert, filling, writers, writing
+from ..batching.batches import is_batched, physical_of
 from ..creation.from_data import tensor
-from ..entries import Entries
-from ..new import zeros_of
-from ..operands import overlaps
-from ..overwriting import assign_number, copy_, fill_, fitting
+from ..memory.copying import clone, convert, filling, writers, writing
+from ..memory.new import zeros_of
+from ..memory.overwriting import assign_number, copy_, fill_, fitting
 from ..shapes.parts import at_index, select_op, slice_op
 from ..shapes.views import alias, expand, unsqueeze_op, view_as_shape
-from ..table import attach
+from ..table.entries import Entries
+from ..table.op import attach
+from ..table.operands import overlaps
 from .advanced import indexed, only_tensors, write_selected
 from .masking import masked_fill_
 from .updating import number_as

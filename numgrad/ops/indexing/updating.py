@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._device import CPU
-from ..._layout import Layout, layout_of
-from ..._tensor import Tensor, tensor_of
-from ..._types import TensorType, dtype, tensor_type
-from ..batches import is_mapped
-from ..copying import copier, kept_layout
-from ..new import empty_of, filled_of
-from ..numbers import check_fits
-from ..operation import operation
-from ..overwriting import fill_
-from ..planned import Planned, planned
+from ...core.device import CPU
+from ...core.layout import Layout, layout_of
+from ...core.tensor import Tensor, tensor_of
+from ...core.types import TensorType, dtype, tensor_type
+from ..batching.batches import is_mapped
+from ..memory.copying import copier, kept_layout
+from ..memory.new import empty_of, filled_of
+from ..memory.overwriting import fill_
+from ..table.numbers import check_fits
+from ..table.operation import operation
+from ..table.planned import Planned, planned
 
 
 def updating(

@@ -10,20 +10,15 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..._layout import Layout, layout_of, numel, output_strides
-from ..._tensor import Tensor, tensor_of
-from ..._types import bool_
 from ...autograd.grad_mode import GRAD, ORDINARY, state
+from ...core.layout import Layout, layout_of, numel, output_strides
+from ...core.tensor import Tensor, tensor_of
+from ...core.types import bool_
 from ...devices import NUMBERS
-from ..copying import convert, row_reader
-from ..dispatch import caller, perform
-from ..entries import Entry
-from ..fused import fused_launcher
-from ..new import filled_of
-from ..planned import planned
+from ..memory.copying import convert, row_reader
+from ..memory.new import filled_of
 from ..pointwise.arithmetic import add, conj, mul
 from ..pointwise.integers import logical_and, logical_or
-from ..promotion import result_dtype
 from ..reductions.sums import sum_dims
 from ..shapes.views import (
     expand,
@@ -36,7 +31,12 @@ from ..shapes.views import (
     unsqueeze_op,
     view,
 )
-from ..table import check_tensors, composite, parameters, public
+from ..table.dispatch import caller, perform
+from ..table.entries import Entry
+from ..table.fused import fused_launcher
+from ..table.op import check_tensors, composite, parameters, public
+from ..table.planned import planned
+from ..table.promotion import result_dtype
 from .checks import check_matrices, check_stacks, check_types, refuse_bools, scalar_name, shapes_text
 from .matmul import (
     bmm_op,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..._layout import Layout
-from ..._types import bool_, dtype
+from ...core.layout import Layout
+from ...core.types import bool_, dtype
 
 _SCALARS = {
     "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",

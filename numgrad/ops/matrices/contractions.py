@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..._layout import Layout, layout_of, normal_dim, numel
-from ..._tensor import Tensor, tensor_of
 from ...autograd.grad_mode import GRAD, ORDINARY, state
-from ..copying import clone, contiguous
+from ...core.layout import Layout, layout_of, normal_dim, numel
+from ...core.tensor import Tensor, tensor_of
 from ..creation.filled import eye
-from ..lookup import lookup
-from ..one_device import check_one_device
+from ..memory.copying import clone, contiguous
 from ..pointwise.arithmetic import mul, sub
 from ..reductions.sums import sum as sum_of
 from ..shapes.rearranging import roll
 from ..shapes.views import expand, permute_op, reshape, unsafe_view, view
-from ..table import check_tensors, composite
+from ..table.lookup import lookup
+from ..table.one_device import check_one_device
+from ..table.op import check_tensors, composite
 from .checks import shapes_text
 from .matmul import dot, matmul, mm
 

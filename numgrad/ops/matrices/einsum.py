@@ -18,14 +18,14 @@ import string
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..._layout import numel
-from ..._tensor import Tensor
 from ...autograd.grad_mode import GRAD, state
+from ...core.layout import numel
+from ...core.tensor import Tensor
 from ..pointwise.arithmetic import mul
 from ..reductions.sums import sum_dims
 from ..shapes.diagonals import diagonal_op
 from ..shapes.views import permute_op, reshaped, unsqueeze_op, view_as_shape
-from ..table import composite
+from ..table.op import composite
 from .matmul import bmm
 
 #: Labels in PyTorch's order, that of characters; ``...`` stands for the dimensions without one.

@@ -7,14 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..._layout import Layout, broadcast_shapes, layout_of, numel
-from ..._tensor import Tensor, tensor_of
 from ...autograd.grad_mode import GRAD, TRACED, state
-from ..batches import expanded, is_shared, physical, size_of
-from ..copying import contiguous
-from ..dispatch import caller, result_of
-from ..entries import Entries
-from ..planned import planned
+from ...core.layout import Layout, broadcast_shapes, layout_of, numel
+from ...core.tensor import Tensor, tensor_of
+from ..batching.batches import expanded, is_shared, physical, size_of
+from ..memory.copying import contiguous
 from ..pointwise.arithmetic import conj, conj_physical, mul
 from ..reductions.sums import sum_dims
 from ..shapes.views import (
@@ -30,7 +27,10 @@ from ..shapes.views import (
     unsqueeze,
     unsqueeze_op,
 )
-from ..table import attach, check_tensors, composite, public, public_functions
+from ..table.dispatch import caller, result_of
+from ..table.entries import Entries
+from ..table.op import attach, check_tensors, composite, public, public_functions
+from ..table.planned import planned
 from .checks import check_matrices, check_stacks, check_types, refuse_bools, scalar_name, shapes_text
 
 # -- products -----------------------------------------------------------------------------------------------------

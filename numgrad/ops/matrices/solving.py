@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ... import devices
-from ..._layout import Layout, broadcast_shapes, contiguous_strides, layout_of
-from ..batches import expanded
-from ..operation import operation
+from ...core.layout import Layout, broadcast_shapes, contiguous_strides, layout_of
+from ..batching.batches import expanded
 from ..pointwise.arithmetic import neg
 from ..shapes.dimensions import adjoint
 from ..shapes.views import unsqueeze
+from ..table.operation import operation
 from .checks import check_rank, check_square, check_types, shapes_text
 from .matmul import matmul
 

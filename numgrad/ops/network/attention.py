@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._layout import Layout, layout_of
-from ..._tensor import Tensor, tensor_of
-from ..._types import bool_
 from ...autograd.grad_mode import no_grad
-from ..composition import differentiated_as
-from ..copying import contiguous_op, copier, kept_layout
+from ...core.layout import Layout, layout_of
+from ...core.tensor import Tensor, tensor_of
+from ...core.types import bool_
 from ..creation.filled import ones
 from ..matrices.matmul import matmul
-from ..one_device import check_one_device
-from ..planned import planned
+from ..memory.copying import contiguous_op, copier, kept_layout
 from ..pointwise.arithmetic import mul
 from ..pointwise.comparison import where
 from ..reductions.axes import Prepared
 from ..shapes.views import transpose_op
-from ..table import public
+from ..table.composition import differentiated_as
+from ..table.one_device import check_one_device
+from ..table.op import public
+from ..table.planned import planned
 from .dropout import dropout
 from .softmax import safe_softmax, softmax_backward
 

@@ -7,20 +7,20 @@ from typing import Any
 
 from numgrad_kernels.scalar import sqrt
 
-from ..._layout import Layout, layout_of, numel
-from ..._tensor import Tensor, tensor_of
-from ..._types import float32
 from ...autograd.grad_mode import no_grad
-from ..composition import differentiated_as
-from ..copying import clone, copier
-from ..fused import fused_launcher
-from ..operands import not_implemented
-from ..planned import planned
+from ...core.layout import Layout, layout_of, numel
+from ...core.tensor import Tensor, tensor_of
+from ...core.types import float32
+from ..memory.copying import clone, copier
 from ..pointwise.arithmetic import mul, sub
 from ..reductions.axes import Prepared, axis_launcher
 from ..reductions.sums import sum_dims
 from ..shapes.views import reshape
-from ..table import public
+from ..table.composition import differentiated_as
+from ..table.fused import fused_launcher
+from ..table.op import public
+from ..table.operands import not_implemented
+from ..table.planned import planned
 from .normalization import projected, standardized
 from .reducing import refuse_gradient
 

@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..._layout import Ints, Layout, layout_of
-from ..._tensor import Tensor
-from ..._types import bool_
-from ..copying import copier, row_reader
-from ..lookup import lookup
-from ..one_device import check_one_device
-from ..operands import not_implemented
-from ..planned import planned
+from ...core.layout import Ints, Layout, layout_of
+from ...core.tensor import Tensor
+from ...core.types import bool_
+from ..memory.copying import copier, row_reader
 from ..pointwise.arithmetic import conj
 from ..reductions.axes import Prepared
 from ..reductions.sums import sum_dims
 from ..shapes.padding import pad
 from ..shapes.parts import of_part
 from ..shapes.views import for_each_dimension, squeeze_dim, unsqueeze_op
+from ..table.lookup import lookup
+from ..table.one_device import check_one_device
+from ..table.operands import not_implemented
+from ..table.planned import planned
 from .correlation import correlator, spread, window_products
 
 

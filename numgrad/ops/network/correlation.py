@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..._layout import Ints, Layout, layout_of, numel
-from ..._tensor import Tensor, tensor_of
-from ..copying import assembler, copier, writer
+from ...core.layout import Ints, Layout, layout_of, numel
+from ...core.tensor import Tensor, tensor_of
+from ..memory.copying import assembler, copier, writer
 from ..pointwise.arithmetic import add
 
 #: Bytes of windows that are multiplied at a time, about.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from ..._tensor import Tensor
-from ..batches import like_examples
+from ...core.tensor import Tensor
+from ..batching.batches import like_examples
 from ..creation.filled import empty, empty_like, zeros
 from ..creation.random_tensors import bernoulli_, kept_
 from ..pointwise.arithmetic import add, div, mul
-from ..table import public
+from ..table.op import public
 
 #: The limit of the self-normalizing activation for very negative numbers, without its sign.
 _ALPHA = 1.7580993408473766

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._layout import Layout, layout_of, numel
-from ..._tensor import Tensor, tensor_of
 from ...autograd.grad_mode import GRAD, LEVELS, state
 from ...autograd.history import UNRECORDED
-from ..batches import aligned, is_batched, is_shared, physical, physical_of
-from ..copying import convert, row_of, row_reader
-from ..dispatch import perform
-from ..entries import Entry
+from ...core.layout import Layout, layout_of, numel
+from ...core.tensor import Tensor, tensor_of
+from ..batching.batches import aligned, is_batched, is_shared, physical, physical_of
 from ..indexing.gathering import gather_op
 from ..indexing.picking import index_op
-from ..planned import Planned, planned
+from ..memory.copying import convert, row_of, row_reader
 from ..pointwise.arithmetic import div, mul, neg
 from ..pointwise.comparison import choose, eq, ne
 from ..reductions.axes import Prepared
 from ..reductions.sums import sum_all
 from ..shapes.views import reshape, squeeze_dim, unsqueeze
+from ..table.dispatch import perform
+from ..table.entries import Entry
+from ..table.planned import Planned, planned
 
 
 def _classes(shape: tuple[int, ...]) -> tuple[int, int]:

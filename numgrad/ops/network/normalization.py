@@ -7,17 +7,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..._layout import Layout, layout_of, numel
-from ..._tensor import Tensor
-from ..batches import aligned, expanded
-from ..composition import differentiated_as
-from ..copying import convert, row_reader
-from ..planned import planned
+from ...core.layout import Layout, layout_of, numel
+from ...core.tensor import Tensor
+from ..batching.batches import aligned, expanded
+from ..memory.copying import convert, row_reader
 from ..pointwise.arithmetic import add, div, mul, sub
 from ..pointwise.powers import pow, sqrt
 from ..reductions.axes import Prepared
 from ..reductions.sums import mean_dims, sum_dims, sum_to_shape
-from ..table import composite, public
+from ..table.composition import differentiated_as
+from ..table.op import composite, public
+from ..table.planned import planned
 
 
 @planned(

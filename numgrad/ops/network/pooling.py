@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..._layout import Ints, Layout, layout_of, numel
-from ..._tensor import Tensor, tensor_of
-from ..._types import bool_, int64, tensor_type
-from ..copying import row_reader
+from ...core.layout import Ints, Layout, layout_of, numel
+from ...core.tensor import Tensor, tensor_of
+from ...core.types import bool_, int64, tensor_type
 from ..indexing.gathering import gather_op, scatter_zeros
-from ..lookup import lookup
-from ..operands import not_implemented
-from ..planned import planned
+from ..memory.copying import row_reader
 from ..reductions.axes import Prepared
 from ..shapes.views import for_each_dimension, reshape, squeeze_dim, unsqueeze_op
+from ..table.lookup import lookup
+from ..table.operands import not_implemented
+from ..table.planned import planned
 
 
 @planned("MaxPool2DWithIndicesBackward0", extras=["indices"], dims=())

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..._layout import Layout, numel
-from ..._tensor import Tensor, tensor_of
 from ...autograd.grad_mode import GRAD, state
 from ...autograd.levels import tensors_in
-from ..batches import aligned, mapped_to
-from ..elementwise import pointwise
-from ..planned import Planned
+from ...core.layout import Layout, numel
+from ...core.tensor import Tensor, tensor_of
+from ..batching.batches import aligned, mapped_to
 from ..pointwise.arithmetic import div, mul
 from ..reductions.axes import Prepared
 from ..reductions.sums import mean_all, mean_dims, sum_all, sum_dims
 from ..shapes.views import expand
-from ..table import parameters
+from ..table.elementwise import pointwise
+from ..table.op import parameters
+from ..table.planned import Planned
 
 
 def reduced(losses: Tensor, reduction: str) -> Tensor:

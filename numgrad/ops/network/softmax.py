@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._layout import Layout, layout_of, normal_dim
-from ..._types import to_dtype
-from ..copying import convert, row_reader
+from ...core.layout import Layout, layout_of, normal_dim
+from ...core.types import to_dtype
 from ..indexing.gathering import along
-from ..lookup import lookup
-from ..operands import not_implemented
-from ..planned import Planned, planned
+from ..memory.copying import convert, row_reader
 from ..pointwise.arithmetic import exp, mul, neg, sub
 from ..reductions.sums import sum_dims
+from ..table.lookup import lookup
+from ..table.operands import not_implemented
+from ..table.planned import Planned, planned
 
 
 def _forward(input: Layout, dim: int, floor: float | None) -> Any:

@@ -13,12 +13,12 @@ from typing import Any
 
 from numgrad_kernels import scalar
 
-from ..._tensor import Tensor
-from ..._types import bool_
-from ..elementwise import pointwise
-from ..overloads import overload
+from ...core.tensor import Tensor
+from ...core.types import bool_
 from ..shapes.views import reshape
-from ..table import composite, named_in_place, public
+from ..table.elementwise import pointwise
+from ..table.op import composite, named_in_place, public
+from ..table.overloads import overload
 from . import comparison
 from .arithmetic import abs, div, exp, sigmoid, sub, tanh
 from .comparison import threshold_backward, where

@@ -10,11 +10,11 @@ from typing import Any
 
 from numgrad_kernels import scalar
 
-from ..._tensor import Tensor
-from ..._types import bool_
-from ..elementwise import pointwise
-from ..overloads import overload
-from ..table import attach, public
+from ...core.tensor import Tensor
+from ...core.types import bool_
+from ..table.elementwise import pointwise
+from ..table.op import attach, public
+from ..table.overloads import overload
 from .comparison import where
 
 _ARITHMETIC_ON_BOOL = {

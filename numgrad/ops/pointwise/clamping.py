@@ -8,13 +8,13 @@ import numpy as np
 
 from numgrad_kernels import scalar
 
-from ..._tensor import Tensor
-from ..._types import bool_
-from ..elementwise import pointwise
-from ..numbers import LARGEST_FLOAT32, check_fits
-from ..overloads import overload
-from ..promotion import result_dtype
-from ..table import public
+from ...core.tensor import Tensor
+from ...core.types import bool_
+from ..table.elementwise import pointwise
+from ..table.numbers import LARGEST_FLOAT32, check_fits
+from ..table.op import public
+from ..table.overloads import overload
+from ..table.promotion import result_dtype
 from .comparison import where
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from numgrad_kernels import scalar
 
-from ..._tensor import Tensor
-from ..._types import bool_, float64
-from ..copying import convert
-from ..elementwise import pointwise
-from ..examples import refused
-from ..overloads import of_tensors
-from ..table import public
+from ...core.tensor import Tensor
+from ...core.types import bool_, float64
+from ..batching.examples import refused
+from ..memory.copying import convert
+from ..table.elementwise import pointwise
+from ..table.op import public
+from ..table.overloads import of_tensors
 
 # -- choosing ---------------------------------------------------------------------------------------------------
 

@@ -8,19 +8,19 @@ from typing import Any
 from numgrad_kernels import scalar
 
 from ... import devices
-from ..._layout import Layout, broadcast_shapes, layout_of
-from ..._tensor import Tensor, tensor_of
-from ..._types import complex_of, real_of, tensor_type
-from ..batches import aligned
-from ..copying import clone, contiguous
-from ..elementwise import pointwise
-from ..new import filled_of
-from ..operation import operation
-from ..overwriting import copy_
+from ...core.layout import Layout, broadcast_shapes, layout_of
+from ...core.tensor import Tensor, tensor_of
+from ...core.types import complex_of, real_of, tensor_type
+from ..batching.batches import aligned
+from ..memory.copying import clone, contiguous
+from ..memory.new import filled_of
+from ..memory.overwriting import copy_
 from ..reductions.axes import Prepared
 from ..shapes.parts import select_op
 from ..shapes.views import passed_on
-from ..table import attach, parameters, public
+from ..table.elementwise import pointwise
+from ..table.op import attach, parameters, public
+from ..table.operation import operation
 from .arithmetic import conj, mul
 from .comparison import eq, ne, where
 

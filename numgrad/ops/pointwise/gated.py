@@ -7,15 +7,15 @@ from typing import Any
 
 from numgrad_kernels import scalar
 
-from ..._layout import Layout, layout_of, normal_dim
-from ..._tensor import Tensor, tensor_of
-from ..elementwise import pointwise
-from ..lookup import lookup
-from ..planned import planned
+from ...core.layout import Layout, layout_of, normal_dim
+from ...core.tensor import Tensor, tensor_of
 from ..reductions.axes import Prepared
 from ..shapes.joining import cat
 from ..shapes.parts import slice_op
-from ..table import check_tensors
+from ..table.elementwise import pointwise
+from ..table.lookup import lookup
+from ..table.op import check_tensors
+from ..table.planned import planned
 from .arithmetic import exp, mul, sigmoid, tanh
 from .comparison import where
 from .special import erfc, log1p

@@ -7,11 +7,11 @@ from typing import Any
 
 from numgrad_kernels import scalar
 
-from ..._tensor import Tensor
-from ..._types import bool_
-from ..elementwise import pointwise
-from ..overloads import of_tensors, undifferentiated
-from ..table import attach, export, public
+from ...core.tensor import Tensor
+from ...core.types import bool_
+from ..table.elementwise import pointwise
+from ..table.op import attach, export, public
+from ..table.overloads import of_tensors, undifferentiated
 from .comparison import eq
 
 # -- division ---------------------------------------------------------------------------------------------------

@@ -6,11 +6,11 @@ from typing import Any
 
 from numgrad_kernels import scalar
 
-from ..._tensor import Tensor
-from ..elementwise import pointwise
-from ..numbers import check_fits
-from ..operands import not_implemented
-from ..table import check_tensors, public
+from ...core.tensor import Tensor
+from ..table.elementwise import pointwise
+from ..table.numbers import check_fits
+from ..table.op import check_tensors, public
+from ..table.operands import not_implemented
 from .arithmetic import conj
 from .comparison import where
 

@@ -6,14 +6,14 @@ from typing import Any
 
 from numgrad_kernels import scalar
 
-from ..._tensor import Tensor
-from ..._types import bool_, get_default_dtype, int64
-from ..arguments import wrong_kind
-from ..copying import convert
-from ..dispatch import unary
-from ..elementwise import pointwise
-from ..overwriting import write_out
-from ..table import composite, export, public
+from ...core.tensor import Tensor
+from ...core.types import bool_, get_default_dtype, int64
+from ..memory.copying import convert
+from ..memory.overwriting import write_out
+from ..table.arguments import wrong_kind
+from ..table.dispatch import unary
+from ..table.elementwise import pointwise
+from ..table.op import composite, export, public
 from .arithmetic import abs, conj, log, mul
 from .comparison import where
 

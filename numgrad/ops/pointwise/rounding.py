@@ -8,12 +8,12 @@ import numpy as np
 
 from numgrad_kernels import scalar
 
-from ..._tensor import Tensor
-from ..._types import bool_, float32, float64
-from ..elementwise import pointwise
-from ..overloads import undifferentiated
-from ..overwriting import write_out
-from ..table import attach, check_tensors, export, public
+from ...core.tensor import Tensor
+from ...core.types import bool_, float32, float64
+from ..memory.overwriting import write_out
+from ..table.elementwise import pointwise
+from ..table.op import attach, check_tensors, export, public
+from ..table.overloads import undifferentiated
 from . import arithmetic as p
 from .comparison import isfinite, where
 from .complexes import view_as_complex_op, view_as_real_op

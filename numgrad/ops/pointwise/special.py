@@ -10,12 +10,12 @@ from typing import Any
 
 from numgrad_kernels import scalar
 
-from ..._tensor import Tensor
-from ..._types import complex128, float64
-from ..copying import convert
-from ..elementwise import pointwise
-from ..overloads import of_tensors
-from ..table import composite, public
+from ...core.tensor import Tensor
+from ...core.types import complex128, float64
+from ..memory.copying import convert
+from ..table.elementwise import pointwise
+from ..table.op import composite, public
+from ..table.overloads import of_tensors
 from .arithmetic import conj, exp, log, sigmoid
 from .comparison import where
 from .powers import pow, pow_

@@ -7,12 +7,12 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
-from ..._layout import Layout, layout_of, normal_dim, numel
-from ..._tensor import Tensor, fresh, tensor_of
-from ..._types import dtype, int64, tensor_type
-from ..batches import physical, size_of
-from ..copying import row_of, row_reader
+from ...core.layout import Layout, layout_of, normal_dim, numel
+from ...core.tensor import Tensor, fresh, tensor_of
+from ...core.types import dtype, int64, tensor_type
+from ..batching.batches import physical, size_of
 from ..indexing.gathering import scatter_zeros
+from ..memory.copying import row_of, row_reader
 from ..shapes.views import passed_on, permute_op, reshape, unsqueeze_op
 
 #: What an operation decides: the layout of its result and what computes that, or those of several.

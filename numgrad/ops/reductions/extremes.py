@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..._layout import Layout, all_dims, layout_of, normal_dims
-from ..._types import bool_, int64, tensor_type
-from ..batches import physical
-from ..lookup import lookup
-from ..operands import not_implemented
-from ..planned import planned
+from ...core.layout import Layout, all_dims, layout_of, normal_dims
+from ...core.types import bool_, int64, tensor_type
+from ..batching.batches import physical
 from ..pointwise.comparison import maximum, minimum
+from ..table.lookup import lookup
+from ..table.operands import not_implemented
+from ..table.planned import planned
 from .axes import (
     Prepared,
     axis_launcher,

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..._layout import Layout, broadcast_shapes, layout_of, normal_dim, normal_dims
-from ..._tensor import Tensor, tensor_of
-from ..._types import dtype, int64, real_of, tensor_type, to_dtype
 from ...autograd.grad_mode import no_grad
-from ..copying import clone, convert
-from ..lookup import lookup
-from ..planned import planned
+from ...core.layout import Layout, broadcast_shapes, layout_of, normal_dim, normal_dims
+from ...core.tensor import Tensor, tensor_of
+from ...core.types import dtype, int64, real_of, tensor_type, to_dtype
+from ..memory.copying import clone, convert
 from ..pointwise.arithmetic import abs, abs_complex, div, mul, sgn, sign
 from ..pointwise.comparison import eq, isnan, where
 from ..pointwise.powers import pow
-from ..promotion import promote_types
 from ..shapes.views import expand_op
-from ..table import check_tensors, composite
+from ..table.lookup import lookup
+from ..table.op import check_tensors, composite
+from ..table.planned import planned
+from ..table.promotion import promote_types
 from .axes import Prepared, axis_launcher, reduced_shape, restored
 from .sums import sum_dims
 

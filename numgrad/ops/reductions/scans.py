@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._layout import Layout, all_dims, layout_of, normal_dim
-from ..._tensor import Tensor
-from ..._types import bool_, dtype, to_dtype
-from ..arguments import Dim, DType
-from ..batches import is_mapped
-from ..copying import convert, row_reader, warn_of_loss
+from ...core.layout import Layout, all_dims, layout_of, normal_dim
+from ...core.tensor import Tensor
+from ...core.types import bool_, dtype, to_dtype
+from ..batching.batches import is_mapped
 from ..indexing.gathering import scatter_zeros
-from ..lookup import lookup
-from ..operands import not_implemented
-from ..operation import operation
-from ..overwriting import copy_
-from ..planned import planned
+from ..memory.copying import convert, row_reader, warn_of_loss
+from ..memory.overwriting import copy_
 from ..pointwise.arithmetic import add, conj, div, exp, mul, sub
 from ..pointwise.comparison import ne
 from ..shapes.joining import cat
 from ..shapes.parts import narrow
 from ..shapes.views import reshape
-from ..table import composite, public_functions
+from ..table.arguments import Dim, DType
+from ..table.lookup import lookup
+from ..table.op import composite, public_functions
+from ..table.operands import not_implemented
+from ..table.operation import operation
+from ..table.planned import planned
 from .axes import (
     Prepared,
     axis_launcher,

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._layout import Layout, layout_of, numel
-from ..._tensor import Tensor, fresh, tensor_of
-from ..._types import float32, float64, int32, int64, tensor_type
-from ..copying import convert, row_of, row_reader
+from ...core.layout import Layout, layout_of, numel
+from ...core.tensor import Tensor, fresh, tensor_of
+from ...core.types import float32, float64, int32, int64, tensor_type
+from ..batching.examples import dynamic, each
 from ..creation.from_data import tensor
-from ..examples import dynamic, each
-from ..lookup import lookup
-from ..one_device import check_one_device
-from ..operands import not_implemented
-from ..promotion import promote_types
-from ..table import public
+from ..memory.copying import convert, row_of, row_reader
+from ..table.lookup import lookup
+from ..table.one_device import check_one_device
+from ..table.op import public
+from ..table.operands import not_implemented
+from ..table.promotion import promote_types
 from .axes import axis_view, index_tensor, one_dim
 from .extremes import refuse_complex_order
 

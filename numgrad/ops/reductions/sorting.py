@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._layout import Layout, all_dims, layout_of, output_strides
-from ..._tensor import Tensor, tensor_of
-from ..._types import bool_, int32, int64, tensor_type
-from ..arguments import Dim
+from ...core.layout import Layout, all_dims, layout_of, output_strides
+from ...core.tensor import Tensor, tensor_of
+from ...core.types import bool_, int32, int64, tensor_type
 from ..indexing.gathering import scatter_zeros
-from ..lookup import lookup
-from ..operands import not_implemented
-from ..operation import operation
-from ..planned import Planned, planned
 from ..shapes.views import permute_op
-from ..table import composite
+from ..table.arguments import Dim
+from ..table.lookup import lookup
+from ..table.op import composite
+from ..table.operands import not_implemented
+from ..table.operation import operation
+from ..table.planned import Planned, planned
 from .axes import (
     Prepared,
     axis_launcher,

@@ -8,19 +8,19 @@ from typing import Any
 
 from numgrad_kernels import scalar
 
-from ..._layout import Layout, layout_of, normal_dims, numel
-from ..._tensor import Tensor, tensor_of
-from ..._types import get_default_dtype, int64, real_of, tensor_type, to_dtype
-from ..arguments import ALL, Dims, DType
-from ..copying import convert
-from ..fused import fused_launcher
-from ..lookup import lookup
-from ..operands import not_implemented
-from ..operation import operation
-from ..planned import Planned, planned
+from ...core.layout import Layout, layout_of, normal_dims, numel
+from ...core.tensor import Tensor, tensor_of
+from ...core.types import get_default_dtype, int64, real_of, tensor_type, to_dtype
+from ..memory.copying import convert
 from ..pointwise.arithmetic import add, div, exp, mul, sub
 from ..pointwise.comparison import eq, where
-from ..table import named
+from ..table.arguments import ALL, Dims, DType
+from ..table.fused import fused_launcher
+from ..table.lookup import lookup
+from ..table.op import named
+from ..table.operands import not_implemented
+from ..table.operation import operation
+from ..table.planned import Planned, planned
 from .axes import Prepared, axis_launcher, reduced_shape, restored
 from .sums import folded, mean_dims, mean_gradient, sum_dims, summed_type
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..._layout import Layout, all_dims, layout_of, normal_dims, numel
-from ..._tensor import Tensor
-from ..._types import TensorType, bool_, dtype, int64, tensor_type, to_dtype, uint8
 from ...autograd.grad_mode import TRACED, state
-from ..arguments import ALL, SomeDims
-from ..batches import physical
-from ..copying import warn_of_loss
-from ..lookup import lookup
-from ..operation import operation
-from ..planned import planned
+from ...core.layout import Layout, all_dims, layout_of, normal_dims, numel
+from ...core.tensor import Tensor
+from ...core.types import TensorType, bool_, dtype, int64, tensor_type, to_dtype, uint8
+from ..batching.batches import physical
+from ..memory.copying import warn_of_loss
 from ..pointwise.arithmetic import div
 from ..shapes.views import expand, expand_op, reshape, sizes_of
-from ..table import attach
+from ..table.arguments import ALL, SomeDims
+from ..table.lookup import lookup
+from ..table.op import attach
+from ..table.operation import operation
+from ..table.planned import planned
 from .axes import Prepared, axis_launcher, dims_of_examples, reduced_shape, restored
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..copying import convert
+from ..memory.copying import convert
 from ..pointwise.arithmetic import div, mul
 from ..pointwise.comparison import eq, isnan, where
 from ..shapes.views import expand

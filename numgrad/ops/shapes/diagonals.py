@@ -5,17 +5,17 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ..._layout import Layout, layout_of, normal_dim
-from ..._tensor import Tensor
-from ..._types import bool_
-from ..copying import copier
-from ..lookup import lookup
-from ..operands import not_implemented
-from ..operation import Operation, operation
-from ..overwriting import fill_
-from ..planned import planned
+from ...core.layout import Layout, layout_of, normal_dim
+from ...core.tensor import Tensor
+from ...core.types import bool_
+from ..memory.copying import copier
+from ..memory.overwriting import fill_
 from ..reductions.sums import sum_all
-from ..table import composite, public
+from ..table.lookup import lookup
+from ..table.op import composite, public
+from ..table.operands import not_implemented
+from ..table.operation import Operation, operation
+from ..table.planned import planned
 from .dimensions import ravel
 from .parts import narrow, of_part, part_written
 from .views import expand_op

@@ -6,14 +6,14 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ... import _layout
-from ..._layout import Layout, normal_dim
-from ..._tensor import Tensor
-from ..._types import Size, size_of
-from ..copying import contiguous, same
-from ..lookup import lookup
+from ...core import layout as layouts
+from ...core.layout import Layout, normal_dim
+from ...core.tensor import Tensor
+from ...core.types import Size, size_of
+from ..memory.copying import contiguous, same
 from ..pointwise.arithmetic import conj
-from ..table import attach, check_tensors, composite, named, public
+from ..table.lookup import lookup
+from ..table.op import attach, check_tensors, composite, named, public
 from .views import (
     alias,
     expand,
@@ -46,7 +46,7 @@ def flatten(input: Layout, start_dim: int = 0, end_dim: int = -1) -> Any:
         )
     if first == last and shape:
         return same, ()
-    return how_reshaped(input, (*shape[:first], _layout.numel(shape[first : last + 1]), *shape[last + 1 :]))
+    return how_reshaped(input, (*shape[:first], layouts.numel(shape[first : last + 1]), *shape[last + 1 :]))
 
 
 @lookup
@@ -67,7 +67,7 @@ def unflatten(input: Layout, dim: int, sizes: Sequence[int]) -> Any:
     extent = shape[dim]
     if wanted.count(-1) > 1:
         raise RuntimeError(f"unflatten: only one dimension can be inferred, but got sizes {list(wanted)}")
-    known = _layout.numel(tuple([size for size in wanted if size != -1]))
+    known = layouts.numel(tuple([size for size in wanted if size != -1]))
     if known != extent if -1 not in wanted else known == 0 or extent % known:
         raise RuntimeError(
             f"unflatten: Provided sizes {list(wanted)} don't multiply up to the size of dim {dim} ({extent}) in the "
@@ -232,7 +232,7 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]
     several: Any = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
     if not several:
         raise RuntimeError("expected a non-empty list of Tensors")
-    shape = _layout.broadcast_shapes(*[tensor._layout.shape for tensor in several])
+    shape = layouts.broadcast_shapes(*[tensor._layout.shape for tensor in several])
     return tuple([tensor if tensor._layout.shape == shape else expand_op(tensor, shape) for tensor in several])
 
 

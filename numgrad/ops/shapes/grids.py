@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from ... import devices
-from ..._device import CPU
-from ..._layout import Layout, layout_of
-from ..._tensor import Tensor
-from ..._types import int64, tensor_type
-from ..copying import assembler, convert
-from ..new import from_row, zeros_of
-from ..one_device import check_one_device
-from ..planned import planned
-from ..promotion import promote_types
-from ..table import composite, public_functions
+from ...core.device import CPU
+from ...core.layout import Layout, layout_of
+from ...core.tensor import Tensor
+from ...core.types import int64, tensor_type
+from ..memory.copying import assembler, convert
+from ..memory.new import from_row, zeros_of
+from ..table.one_device import check_one_device
+from ..table.op import composite, public_functions
+from ..table.planned import planned
+from ..table.promotion import promote_types
 from .dimensions import flatten
 from .joining import checked_tensors, stack
 from .parts import slice_op

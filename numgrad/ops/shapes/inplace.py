@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..._layout import contiguous_strides, normal_dim, numel
-from ..._tensor import Tensor, strided
 from ...autograd.grad_mode import GRAD, TRANSFORMED, state
 from ...autograd.views import check_writable, reshaped_in_place
-from ..batches import is_mapped
-from ..copying import write
-from ..new import zeros_of
-from ..one_device import check_one_device
-from ..table import check_tensors, public
-from ..transforms import ShapeCall, transformed
+from ...core.layout import contiguous_strides, normal_dim, numel
+from ...core.tensor import Tensor, strided
+from ..batching.batches import is_mapped
+from ..memory.copying import write
+from ..memory.new import zeros_of
+from ..table.one_device import check_one_device
+from ..table.op import check_tensors, public
+from ..table.transforms import ShapeCall, transformed
 from .views import (
     how_transposed,
     sizes_of,

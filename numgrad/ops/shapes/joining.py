@@ -6,20 +6,20 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..._layout import Layout, layout_of, normal_dim
-from ..._tensor import Tensor
-from ..._types import tensor_type
-from ..arguments import Dim
-from ..batches import expanded
-from ..copying import STRETCHES_FROM, assembler, convert
-from ..dispatch import caller, perform
-from ..entries import Entries
-from ..new import zeros_of
-from ..operation import operation
-from ..overwriting import write_out
-from ..planned import planned
-from ..promotion import promote_types
-from ..table import composite, public
+from ...core.layout import Layout, layout_of, normal_dim
+from ...core.tensor import Tensor
+from ...core.types import tensor_type
+from ..batching.batches import expanded
+from ..memory.copying import STRETCHES_FROM, assembler, convert
+from ..memory.new import zeros_of
+from ..memory.overwriting import write_out
+from ..table.arguments import Dim
+from ..table.dispatch import caller, perform
+from ..table.entries import Entries
+from ..table.op import composite, public
+from ..table.operation import operation
+from ..table.planned import planned
+from ..table.promotion import promote_types
 from .dimensions import atleast_1d, atleast_2d, atleast_3d
 from .parts import select_op, slice_op
 from .views import passed_on, reshape, unsqueeze_op

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..._layout import Layout, layout_of
-from ..._tensor import Tensor, tensor_of
-from ..._types import dtype
-from ..copying import contiguous, copier, kept_layout, writer
-from ..dispatch import caller
-from ..lookup import lookup
-from ..overwriting import fitting
-from ..planned import planned
+from ...core.layout import Layout, layout_of
+from ...core.tensor import Tensor, tensor_of
+from ...core.types import dtype
+from ..memory.copying import contiguous, copier, kept_layout, writer
+from ..memory.overwriting import fitting
+from ..table.dispatch import caller
+from ..table.lookup import lookup
+from ..table.planned import planned
 from .joining import cat
 from .parts import cut, flip_op, of_part, slice_op
 from .views import expand_op, sizes_of

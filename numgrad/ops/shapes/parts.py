@@ -6,12 +6,12 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ..._layout import Layout, contiguous_strides, layout_of, normal_dim, normal_dims
-from ..._tensor import Tensor, tensor_of
-from ..copying import copier, kept_layout, writer
-from ..lookup import lookup
-from ..planned import planned
-from ..table import attach, public
+from ...core.layout import Layout, contiguous_strides, layout_of, normal_dim, normal_dims
+from ...core.tensor import Tensor, tensor_of
+from ..memory.copying import copier, kept_layout, writer
+from ..table.lookup import lookup
+from ..table.op import attach, public
+from ..table.planned import planned
 from .views import sizes_of
 
 

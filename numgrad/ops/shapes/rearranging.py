@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from ... import devices
-from ..._device import CPU
-from ..._layout import Layout, layout_of, normal_dim
-from ..._tensor import Tensor, fresh, tensor_of
-from ..._types import int32, int64, tensor_type
-from ..batches import aligned, physical, same_for_all, size_of
-from ..copying import STRETCHES_FROM, contiguous_op, convert, copier, row_of, writer
-from ..lookup import lookup
-from ..planned import planned
+from ...core.device import CPU
+from ...core.layout import Layout, layout_of, normal_dim
+from ...core.tensor import Tensor, fresh, tensor_of
+from ...core.types import int32, int64, tensor_type
+from ..batching.batches import aligned, physical, same_for_all, size_of
+from ..memory.copying import STRETCHES_FROM, contiguous_op, convert, copier, row_of, writer
 from ..reductions.sums import sum_dims
-from ..table import check_tensors, composite, public_functions
+from ..table.lookup import lookup
+from ..table.op import check_tensors, composite, public_functions
+from ..table.planned import planned
 from .dimensions import flatten
 from .parts import cut, flip_op, of_part
 from .views import expand_op, reshape, sizes_of, transpose_op, unsqueeze_op

@@ -6,14 +6,14 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from ..._layout import Layout, layout_of, normal_dim
-from ..._tensor import Tensor
-from ..arguments import Dim
-from ..lookup import lookup
-from ..new import zeros_of
-from ..operation import operation
-from ..planned import planned
-from ..table import attach, composite
+from ...core.layout import Layout, layout_of, normal_dim
+from ...core.tensor import Tensor
+from ..memory.new import zeros_of
+from ..table.arguments import Dim
+from ..table.lookup import lookup
+from ..table.op import attach, composite
+from ..table.operation import operation
+from ..table.planned import planned
 from .joining import cat_op
 from .parts import slice_op
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..._layout import (
+from ...autograd.grad_mode import TRACED, state
+from ...core.layout import (
     Layout,
     broadcast_strides,
     layout_of,
@@ -14,15 +15,14 @@ from ..._layout import (
     numel,
     view_strides,
 )
-from ..._tensor import Tensor, strided
-from ...autograd.grad_mode import TRACED, state
-from ..arguments import Dim
-from ..batches import aligned, physical, size_of
-from ..copying import contiguous, row_reader
-from ..lookup import lookup
-from ..operation import operation
-from ..planned import planned
-from ..table import composite
+from ...core.tensor import Tensor, strided
+from ..batching.batches import aligned, physical, size_of
+from ..memory.copying import contiguous, row_reader
+from ..table.arguments import Dim
+from ..table.lookup import lookup
+from ..table.op import composite
+from ..table.operation import operation
+from ..table.planned import planned
 
 
 @planned("AliasBackward0", view=True, dims=())

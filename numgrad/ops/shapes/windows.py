@@ -15,17 +15,17 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ..._layout import Layout, layout_of, numel, overlaps_itself
-from ..._tensor import Tensor, tensor_of
-from ..arguments import Dim
-from ..batches import physical, size_of
-from ..copying import filling, row_reader
-from ..dispatch import caller
-from ..lookup import lookup
-from ..operation import operation
-from ..planned import planned
+from ...core.layout import Layout, layout_of, numel, overlaps_itself
+from ...core.tensor import Tensor, tensor_of
+from ..batching.batches import physical, size_of
+from ..memory.copying import filling, row_reader
 from ..pointwise.arithmetic import add, div
-from ..table import attach
+from ..table.arguments import Dim
+from ..table.dispatch import caller
+from ..table.lookup import lookup
+from ..table.op import attach
+from ..table.operation import operation
+from ..table.planned import planned
 
 #: Sizes, strides and offset.
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._layout import Layout, normal_dim
-from ..._tensor import Tensor, tensor_of
-from ..copying import repeated_zero, writer
+from ...core.layout import Layout, normal_dim
+from ...core.tensor import Tensor, tensor_of
 from ..indexing.updating import updating
-from ..lookup import lookup
-from ..planned import Planned
+from ..memory.copying import repeated_zero, writer
+from ..table.lookup import lookup
+from ..table.planned import Planned
 from .diagonals import diagonal_op, two_dims
 from .parts import select_op, slice_op
 

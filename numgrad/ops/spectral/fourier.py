@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from ... import devices
-from ..._layout import Layout, all_dims, contiguous_strides, layout_of, normal_dim
-from ..._tensor import Tensor
-from ..._types import complex_of, dtype, get_default_dtype, real_of, tensor_type
-from ..copying import convert
-from ..lookup import lookup
-from ..planned import planned
+from ...core.layout import Layout, all_dims, contiguous_strides, layout_of, normal_dim
+from ...core.tensor import Tensor
+from ...core.types import complex_of, dtype, get_default_dtype, real_of, tensor_type
+from ..memory.copying import convert
 from ..pointwise.arithmetic import add, conj
 from ..pointwise.complexes import real
 from ..shapes.padding import constant_pad
 from ..shapes.parts import slice_backward, slice_op
+from ..table.lookup import lookup
+from ..table.planned import planned
 
 
 def _transformed(input: Layout, dim: int, length: int, kind: dtype) -> Layout:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import ref
 
-from ..._tensor import Tensor
+from ...core.tensor import Tensor
 from ..optimizer import Optimizer
 
 __all__ = ["LRScheduler", "check_optimizer", "current", "for_each_group", "set_value"]

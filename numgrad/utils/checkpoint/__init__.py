@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..._missing import found_later as _found_later
+from ...core.missing import found_later as _found_later
 from .errors import CheckpointError
 from .random_states import DefaultDeviceType, get_device_states, set_device_states
 from .recomputation import noop_context_fn

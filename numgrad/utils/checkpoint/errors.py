@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..._types import size_of
 from ...autograd.checks import is_tensor
 from ...autograd.locations import calling_location
 from ...autograd.watching import Watcher, unwatch, watch
+from ...core.types import size_of
 
 _TIP = (
     "\n\nTip: To see a more detailed error message, either pass `debug=True` to\n"

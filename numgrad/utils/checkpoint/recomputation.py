@@ -29,7 +29,7 @@ from ...autograd.nesting import NESTING, in_thread
 from ...autograd.node import NO_LAYOUT
 from ...autograd.saved import SavingNode, keep
 from ...autograd.saved_hooks import saved_tensors_hooks
-from ...ops.batches import requires_below
+from ...ops.batching.batches import requires_below
 from .errors import (
     CheckpointError,
     OperationLog,

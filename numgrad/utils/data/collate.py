@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._tensor import Tensor
-from ..._types import float64
+from ...core.tensor import Tensor
+from ...core.types import float64
 from ...ops.creation.from_data import as_tensor, tensor
 from ...ops.shapes.joining import stack
 

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from ..._tensor import Tensor
+from ...core.tensor import Tensor
 from ...ops.creation.from_data import tensor
 from ...random import Generator
 from .collate import default_collate, default_convert

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from ..._tensor import Tensor
+from ...core.tensor import Tensor
 from ...random import Generator
 from .sampler import permutation
 

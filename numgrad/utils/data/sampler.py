@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
-from ..._types import float64, int64
+from ...core.types import float64, int64
 from ...ops.creation.filled import empty
 from ...ops.creation.from_data import as_tensor
 from ...ops.creation.multinomial import multinomial

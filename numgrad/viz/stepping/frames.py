@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..._tensor import Tensor
 from ...autograd.node import AccumulateGrad
+from ...core.tensor import Tensor
 from ..drawing import Drawing
 from ..numbers import values_text
 from ..picture import Arrow, Box, GradientRow, Picture, Row, Slot, gradient_row, leaves_row

@@ -10,8 +10,8 @@ import itertools
 from collections.abc import Sequence
 from html import escape
 
-from ..._rich.html import Html, element
 from ..drawing import Drawing
+from ..rich.html import Html, element
 from .frames import Frames
 from .step import Step
 

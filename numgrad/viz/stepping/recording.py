@@ -12,7 +12,6 @@ from functools import reduce
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ..._tensor import Tensor
 from ...autograd.fitting import fit
 from ...autograd.grad_mode import LEVELS, state
 from ...autograd.hooks import RemovableHandle, add_hook, hook_name
@@ -20,6 +19,7 @@ from ...autograd.node import AccumulateGrad, Node
 from ...autograd.operations import operations
 from ...autograd.tensor_hooks import TensorHooks
 from ...autograd.watching import NODE, RULE, Watcher
+from ...core.tensor import Tensor
 from .rules import packed_by, remark, rules_of, saved_by
 from .step import Accumulated, Result, Run, Step
 from .values import snapshot

@@ -14,10 +14,10 @@ from ...autograd.function_node import BackwardCFunction
 from ...autograd.node import AccumulateGrad, Node
 from ...autograd.saved import SavingNode
 from ...autograd.views import CopySlices
-from ...ops.elementwise import Pointwise
-from ...ops.formulas import formula, rule_formula
-from ...ops.nodes import OpNode, public_name
-from ...ops.table import parameters
+from ...ops.table.elementwise import Pointwise
+from ...ops.table.formulas import formula, rule_formula
+from ...ops.table.nodes import OpNode, public_name
+from ...ops.table.op import parameters
 from ..saved import acting
 
 #: Lines of a user's backward that are shown.

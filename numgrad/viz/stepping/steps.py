@@ -32,9 +32,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, overload
 
-from ..._naming import type_name
-from ..._tensor import Tensor
 from ...autograd.watching import unwatch, watch
+from ...core.tensor import Tensor, type_name
 from ...nn.modules.module import Module
 from ..draw_graph import draw
 from ..drawing import Drawing

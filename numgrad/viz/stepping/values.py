@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._layout import numel
-from ..._tensor import Tensor, fresh
-from ..._types import Size, dtype, size_of
 from ...autograd.operations import operations
+from ...core.layout import numel
+from ...core.tensor import Tensor, fresh
+from ...core.types import Size, dtype, size_of
 from ..numbers import number_text
 
 #: Elements up to which a tensor is printed in full.

@@ -4,9 +4,9 @@ import numpy as np
 from ops.sampling import LAYOUTS, sample, without
 
 import numgrad
-from numgrad._layout import view_strides
-from numgrad._types import float64, tensor_type
-from numgrad.ops.table import ops
+from numgrad.core.layout import view_strides
+from numgrad.core.types import float64, tensor_type
+from numgrad.ops.table.op import ops
 
 without("select_op slice_op unbind_op", "0-d")
 # They take over the memory of a result that nobody else holds, and that is contiguous.

@@ -49,7 +49,7 @@ def test_each_step_has_what_arrived_and_what_went_on():
 
 
 def test_formulas_are_those_of_the_command_without_conjugates_of_real_numbers(capsys):
-    from numgrad._commands.ops import print_ops
+    from numgrad.commands.ops import print_ops
 
     a, b = leaf(2.0, 3.0), leaf(6.0, 4.0)
     steps = backward_steps((3 * a**3 - b**2).tanh(), numgrad.ones(2))

@@ -1,0 +1,94 @@
+"""``python -m numgrad kernels``: the kernels of operations, or those that are kept on disk."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from numgrad.core.display import counted, number_of_bytes
+from numgrad.core.types import dtype, to_dtype
+from numgrad.devices import begin_cuda, cache_directory, gpu_count, needs
+from numgrad.viz.inspection import Inspection, inspect_example
+from numgrad.viz.inspection.examples import SIZE
+
+_NAME = re.compile(r"(\w+)_[0-9a-f]{24}\.(bin|gpu)")
+
+
+def print_kernels(names: Sequence[str], kind: str = "float32", size: int = SIZE, sections: Sequence[str] = ()) -> bool:
+    """Inspect the operations of these names on examples, and print it; return whether there was one of each name.
+
+    Args:
+        names: of operations.
+        kind: the dtype of the examples' tensors.
+        size: how many elements they have, about.
+        sections: what to print beside the figures: see ``Inspection.text``.  For "cuda" and "ptx" the example is tried
+            on a GPU; where there is none, the kernels that it would run are made, but nothing is run.
+    """
+    found = True
+    for number, name in enumerate(names):
+        try:
+            texts = list(_texts(name, size, to_dtype(kind), sections))
+        except (TypeError, ValueError) as error:
+            print(f"python -m numgrad kernels: {error}", file=sys.stderr)
+            found = False
+        else:
+            print("\n" * (number > 0) + "\n\n".join(texts))
+    return found
+
+
+def _texts(name: str, size: int, kind: dtype, sections: Sequence[str]) -> Iterator[str]:
+    """What there is to print of one operation: of the CPU's kernels, and of those of GPUs."""
+    of_gpus = [section for section in sections if section in ("cuda", "ptx")]
+    of_cpu = [section for section in sections if section not in of_gpus]
+    on_gpu = _inspect_on_gpu(name, size, kind) if of_gpus else None
+    if on_gpu is None:  # numba-cuda is not installed: what of it can be seen all the same
+        yield inspect_example(name, size, kind).text(*sections)
+        return
+    if of_cpu:
+        yield inspect_example(name, size, kind).text(*of_cpu)
+    yield on_gpu.text(*of_gpus)
+
+
+def _inspect_on_gpu(name: str, size: int, kind: dtype) -> Inspection | None:
+    """An inspection of the operation on a GPU, or of what would run there; None without numba-cuda."""
+    try:
+        begin_cuda(dry=needs.is_simulated() or not gpu_count())
+    except ImportError:
+        return None
+    return inspect_example(name, size, kind, "cuda")
+
+
+def list_kernels() -> None:
+    """Print the kernels that are kept on disk, by name: how many there are, their size, how long ago the last was made.
+    """
+    directory = cache_directory()
+    kernels: dict[str, list[Path]] = defaultdict(list)
+    for name, file in _kept(directory):
+        kernels[name].append(file)
+    sizes = {name: sum(file.stat().st_size for file in files) for name, files in kernels.items()}
+    total, number = sum(sizes.values()), sum(map(len, kernels.values()))
+    print(f"{directory}: {counted(number, 'kernel')}, {number_of_bytes(total)}")
+    width = max(map(len, kernels), default=0)
+    for name, files in sorted(kernels.items()):
+        age = time.time() - max(file.stat().st_mtime for file in files)
+        print(f"  {name:<{width}}  {len(files):>4}  {number_of_bytes(sizes[name]):>10}  {_ago(age)}")
+
+
+def _kept(directory: Path) -> Iterator[tuple[str, Path]]:
+    """The name and the file of each kernel on disk."""
+    for file in directory.glob("*.*"):
+        found = _NAME.fullmatch(file.name)
+        if found:
+            yield found[1] + " (GPU)" * (found[2] == "gpu"), file
+
+
+def _ago(seconds: float) -> str:
+    """A time gone by, in the unit that suits it."""
+    for length, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= length:
+            return f"{counted(int(seconds // length), unit)} ago"
+    return "just now"

@@ -1,0 +1,66 @@
+"""``python -m numgrad ops``: the op table as text."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from numgrad.ops import ops, public_functions
+from numgrad.ops.table.elementwise import Pointwise
+from numgrad.ops.table.formulas import KINDS, formula, rule_formula
+from numgrad.ops.table.op import Op, composites
+
+#: How a docstring's paragraph on differences begins.
+_DIFFERENCE = "Unlike PyTorch"
+
+
+def print_ops(names: list[str]) -> bool:
+    """Print the entries called ``names``, or all; return whether there is something of each name.
+
+    A public function without an entry of its name is printed with the entries that serve it by kinds of argument.
+    """
+    known: dict[str, list[Op]] = {}
+    for op in ops.values():
+        known.setdefault(public_name(op), []).append(op)  # there may be an entry and its "_op"
+    for name in names or sorted({*known, *composites}):
+        for op in known.get(name, ()):
+            print("\n".join(entry(op)))
+        function = composites.get(name) or public_functions.get(name)
+        if name not in known and function is not None:
+            print(f"{_signature(name, function)}\n    {(inspect.getdoc(function) or '').partition(chr(10))[0]}")
+            if name in composites:
+                print("    made of other operations")
+            for op in [op for kind in KINDS for op in known.get(f"{name}_{kind}", ())]:
+                print("\n".join(entry(op)))
+        elif name not in known:
+            print(f"{name}: the table has no such operation")
+    if not names:
+        print(f"{len(ops)} operations, {len(composites)} made of them")
+    return {*known, *public_functions, *composites} >= set(names)
+
+
+def public_name(op: Op) -> str:
+    """What users call the operation."""
+    return op.name.removesuffix("_op")
+
+
+def entry(op: Op) -> Iterator[str]:
+    """The lines about an operation: signature, node and formula; the gradient of each input; differences."""
+    yield f"{_signature(public_name(op), op.function)}  {op.node_class.__name__}"
+    if isinstance(op, Pointwise):
+        yield f"    = {formula(op.function)}"
+    if op.host is not None:
+        yield f"    on the host: {op.host.library}"
+    for name in op.inputs:
+        rule = op.rules.get(name)
+        yield f"    gradient of {name}: {'none' if rule is None else rule_formula(rule)}"
+    for text in {inspect.getdoc(op.function), inspect.getdoc(public_functions.get(public_name(op)))}:
+        for paragraph in (text or "").split("\n\n"):
+            if paragraph.startswith(_DIFFERENCE):
+                yield f"    {' '.join(paragraph.split())}"
+
+
+def _signature(name: str, function: Callable[..., Any]) -> str:
+    parameters = inspect.signature(function).parameters.values()
+    return f"{name}({', '.join(str(parameter.replace(annotation=parameter.empty)) for parameter in parameters)})"

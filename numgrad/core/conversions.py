@@ -1,0 +1,152 @@
+"""From tensors to Python's and NumPy's values, and what Python's protocols ask of a tensor for that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..autograd.grad_mode import GRAD, state
+from ..devices.rows import DeviceRow
+from .device import CPU
+from .layout import numel
+
+
+class Conversions:
+    """The part of Tensor that gives its elements out."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:  # the fields of Tensor
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def _array(self) -> np.ndarray:
+        """The elements as a NumPy array on the same memory."""
+        layout = self._layout
+        memory = self._storage
+        if memory.__class__ is not np.ndarray:
+            if layout.type.device is not CPU:
+                raise TypeError(
+                    f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
+                    "host memory first."
+                )
+            memory = memory.data  # which examples under ``vmap`` do not have
+        if self._flat is not None:
+            return self._flat.reshape(layout.shape)
+        item = layout.type.dtype.itemsize
+        steps = tuple([stride * item for stride in layout.strides])
+        return np.ndarray(layout.shape, layout.type.numpy, memory, self._offset * item, steps)
+
+    def _host_array(self) -> np.ndarray:
+        """The elements as a NumPy array: on the same memory if that is the CPU's, else a copy."""
+        if self._storage.__class__ is not DeviceRow:
+            return self._array()
+        shape, strides = self._layout.shape, self._layout.strides
+        if 0 in shape:
+            return np.empty(shape, self._layout.type.numpy)
+        reach = sum([(extent - 1) * step for extent, step in zip(shape, strides, strict=True)]) + 1
+        if reach > max(4 * numel(shape), 1 << 16):  # the elements alone are worth a kernel
+            return self.detach().clone()._host_array()
+        part = self._storage[self._offset : self._offset + reach].host()
+        item = part.itemsize
+        return np.ndarray(shape, part.dtype, part, 0, tuple([step * item for step in strides]))
+
+    def item(self) -> Any:
+        """The one element as a Python number.
+
+        Raises:
+            RuntimeError: the tensor has more or fewer elements than one.
+        """
+        if self._layout.size != 1:
+            raise RuntimeError(f"a Tensor with {self._layout.size} elements cannot be converted to Scalar")
+        return self._storage.item(self._offset)
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers (a number, for a 0-d tensor)."""
+        return (self._array() if self._storage.__class__ is np.ndarray else self._host_array()).tolist()
+
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """The elements as a NumPy array on the same memory.
+
+        Raises:
+            RuntimeError: the tensor requires a gradient, which the array could not pass on (unless recording is off).
+            TypeError: it lies on a GPU.  With ``force`` neither is raised, and of a tensor on a GPU a copy is returned.
+        """
+        if force:
+            return self._host_array()
+        if self.requires_grad and state.mode & GRAD:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
+        return self._array()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.numpy()
+        if dtype is None or np.dtype(dtype) == array.dtype:
+            return array.copy() if copy else array
+        if copy is False:
+            raise ValueError(f"a copy is needed to convert {self.dtype} to {np.dtype(dtype)}")
+        return array.astype(dtype)
+
+    def __len__(self) -> int:
+        if not self._layout.shape:
+            raise TypeError("len() of a 0-d tensor")
+        return self._layout.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self._layout.shape:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __contains__(self, element: Any) -> bool:
+        if not isinstance(element, Conversions | bool | int | float | complex | np.generic):
+            raise RuntimeError(
+                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+            )
+        return bool(self.eq(element).any())
+
+    def __bool__(self) -> bool:
+        count = self._layout.size
+        if count != 1:
+            many = "more than one value" if count else "no values"
+            raise RuntimeError(f"Boolean value of Tensor with {many} is ambiguous")
+        if self._storage.__class__ is not np.ndarray and hasattr(self, "_mapped"):
+            raise RuntimeError(
+                "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't "
+                "support that yet: the tensor stands for all examples, which may differ. Use where() to choose."
+            )
+        return bool(self._storage.item(self._offset))
+
+    def __float__(self) -> float:
+        return float(self._real())
+
+    def __int__(self) -> int:
+        return int(self._real())
+
+    def _real(self) -> Any:
+        value = self._only()
+        if not isinstance(value, complex):
+            return value
+        if value.imag:
+            raise RuntimeError(f"value {value} cannot be converted to type double without overflow")
+        return value.real
+
+    def _only(self) -> Any:
+        if self._layout.size != 1:
+            raise ValueError(
+                f"only one element tensors can be converted to Python scalars, not shape {list(self.shape)}"
+            )
+        return self.item()
+
+    def __complex__(self) -> complex:
+        return complex(self._only())
+
+    def __index__(self) -> int:
+        if self._layout.size != 1 or self._layout.type.numpy.kind not in "iub":
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if not self._layout.shape else object.__format__(self, spec)

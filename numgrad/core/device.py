@@ -1,0 +1,165 @@
+"""Where tensors lie: devices, their names, and the one that new tensors are made on where none is named."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from typing import Any
+
+from ..devices import begin_cuda
+
+
+class device:  # noqa: N801 - PyTorch's name
+    """Where a tensor's memory lies: ``device("cpu")``, ``device("cuda")``, ``device("cuda:1")`` or ``device(1)``.
+
+    ``device("cuda")`` stands for the GPU that is the current one when a tensor is made; the tensor's own device has its
+    number.  A device may be named that is not there: the first tensor to be made on it raises.
+
+    As a context, it is where new tensors are made if no other device is named, in this thread.
+
+    Args:
+        type: "cpu" or "cuda", also with a number as in "cuda:1"; another device; or the number of a GPU.
+        index: the number, where the type comes without one.
+
+    Raises:
+        RuntimeError: there is no such kind of device, or the number is malformed or negative.
+        TypeError: the arguments are of other types.
+
+    Example:
+        >>> import numgrad as torch
+        >>> torch.device("cuda", 1)
+        device(type='cuda', index=1)
+        >>> with torch.device("cpu"):
+        ...     torch.zeros(2).device
+        device(type='cpu')
+    """
+
+    __slots__ = ("index", "type")
+
+    type: str
+    index: int | None
+
+    def __init__(self, type: Any, index: int | None = None):
+        if isinstance(type, device) and index is None:
+            self.type, self.index = type.type, type.index
+            return
+        if isinstance(type, int) and not isinstance(type, bool) and index is None:
+            type, index = "cuda", type
+        if not isinstance(type, str):
+            raise TypeError(f"device(): argument 'type' must be str or device, not {type.__class__.__name__}")
+        kind, number = _parsed(type)
+        if number is not None and index is not None:
+            raise RuntimeError(
+                f"type (string) must not include an index because index was passed explicitly: {type}"
+            )
+        if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
+            raise TypeError(f"device(): argument 'index' (position 2) must be int, not {index.__class__.__name__}")
+        if index is not None and index < 0:
+            raise RuntimeError(f"Device index must not be negative, but is {index}")
+        self.type = kind
+        self.index = number if index is None else int(index)
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type='{self.type}'{index})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return device, (self.type, self.index)
+
+    def __enter__(self) -> device:
+        _default.outer = (*_default.outer, _default.place)
+        _default.place = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        *outer, _default.place = _default.outer
+        _default.outer = tuple(outer)
+
+
+def _parsed(name: str) -> tuple[str, int | None]:
+    """The kind of device and the number that a string names."""
+    kind, colon, number = name.partition(":")
+    if not name:
+        raise RuntimeError("Device string must not be empty")
+    if kind not in ("cpu", "cuda"):
+        raise RuntimeError(f"Expected one of cpu, cuda device type at start of device string: {name}")
+    if not colon:
+        return kind, None
+    if not number.isdecimal() or str(int(number)) != number:
+        raise RuntimeError(f"Invalid device string: '{name}'")
+    return kind, int(number)
+
+
+CPU = device("cpu")
+
+
+class _Default(threading.local):
+    """Where this thread makes tensors, and where it will again at the end of each context."""
+
+    place: device = CPU
+    outer: tuple[device, ...] = ()
+
+
+_default = _Default()
+
+
+def to_device(value: Any) -> device:
+    """The device that ``value`` (a device, its name, a GPU's number, or None for the default) names."""
+    if value is None:
+        return _default.place
+    if value.__class__ is device:
+        return value
+    return _of_name(value) if value.__class__ is str else device(value)
+
+
+@functools.lru_cache(maxsize=64)
+def _of_name(name: str) -> device:
+    return device(name)
+
+
+def set_default_device(device: Any) -> None:
+    """Have this thread make new tensors on ``device`` (a device or its name; None for the CPU) if no other is named.
+
+    Example:
+        >>> import numgrad as torch
+        >>> torch.set_default_device("cpu")
+        >>> torch.get_default_device()
+        device(type='cpu')
+    """
+    _default.place = CPU if device is None else to_device(device)
+
+
+def get_default_device() -> device:
+    """The device that this thread makes new tensors on where none is named: the CPU unless it was set."""
+    return numbered(_default.place)
+
+
+#: The GPUs that tensors were made on.
+_gpus: dict[int, device] = {}
+
+
+def numbered(named: device) -> device:
+    """The device as tensors on it have it: the CPU without a number, a GPU with its own; each always one object.
+
+    Raises:
+        ImportError, RuntimeError: there is no such GPU to use.
+    """
+    if named.type == "cpu":
+        return CPU
+    runtime = begin_cuda().runtime
+    index = runtime.current_device() if named.index is None else named.index
+    if index not in _gpus:
+        count = runtime.driver.device_count()
+        if index >= count:
+            raise RuntimeError(f"CUDA error: invalid device ordinal ({named}; GPUs found: {count})")
+        _gpus[index] = device("cuda", index)
+    return _gpus[index]

@@ -1,0 +1,320 @@
+"""Layouts: what a tensor is besides its memory, and what follows from shapes and strides.
+
+Shapes and strides are tuples of ints, in elements.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+if TYPE_CHECKING:
+    from .types import TensorType
+
+Ints = tuple[int, ...]
+
+
+class Layout:
+    """Type, shape and strides of a tensor.  Equal ones are one object: compare them with ``is``.
+
+    Attributes:
+        type: dtype and device; None where any will do.
+        shape, strides: as tuples.
+        size: the number of elements.
+        contiguous: whether the elements follow one another in row-major order.
+        row_major: whether the strides, those of dimensions of size 1 included, are the ones that go with that order.
+    """
+
+    __slots__ = ("__weakref__", "contiguous", "row_major", "shape", "size", "strides", "type")
+
+    type: TensorType
+    shape: Ints
+    strides: Ints
+    size: int
+    contiguous: bool
+    row_major: bool
+
+    def __repr__(self) -> str:
+        kind = "any type" if self.type is None else self.type.name
+        return f"<Layout of {kind}, shape {list(self.shape)}, strides {list(self.strides)}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return layout_of, (self.type, self.shape, self.strides)
+
+
+#: Every layout that something holds.
+_layouts: WeakValueDictionary[tuple[TensorType | None, Ints, Ints], Layout] = WeakValueDictionary()
+_interning = threading.Lock()
+
+
+@functools.lru_cache(maxsize=8192)  # most layouts are used again, though nothing may hold them meanwhile
+def layout_of(type: TensorType | None, shape: Ints, strides: Ints | None = None) -> Layout:
+    """The layout with these strides; None stands for row-major ones."""
+    own = tuple(map(int, shape))  # of NumPy's and other kinds, which are equal, all would get what came first
+    row_major = _row_major(own)
+    steps = row_major if strides is None else tuple(map(int, strides))
+    key = type, own, steps
+    with _interning:
+        found = _layouts.get(key)
+        if found is None:
+            found = Layout()
+            found.type, found.shape, found.strides = key  # type: ignore[assignment]
+            found.size = numel(own)
+            found.row_major = steps == row_major
+            found.contiguous = found.row_major or is_contiguous(own, steps)
+            _layouts[key] = found
+    return found
+
+
+def _row_major(shape: Ints) -> Ints:
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent or 1
+    return tuple(strides[::-1])
+
+
+def numel(shape: Ints) -> int:
+    """The number of elements."""
+    count = 1
+    for extent in shape:
+        count *= extent
+    return count
+
+
+@functools.lru_cache(maxsize=4096)
+def contiguous_strides(shape: Ints) -> Ints:
+    """Row-major strides; a dimension of size 0 counts as 1, as in PyTorch."""
+    return _row_major(shape)
+
+
+def is_contiguous(shape: Ints, strides: Ints) -> bool:
+    """Whether elements follow one another in row-major order."""
+    expected = 1
+    for extent, stride in zip(shape[::-1], strides[::-1]):  # noqa: B905 - of one length
+        if extent != 1:
+            if stride != expected:
+                return numel(shape) == 0
+            expected *= extent
+    return True
+
+
+def all_dims(shape: Ints) -> Ints:
+    """The numbers of all dimensions."""
+    return tuple(range(len(shape)))
+
+
+def normal_dim(dim: int, rank: int) -> int:
+    """``dim`` counted from the front.
+
+    Raises:
+        IndexError: it is not in ``[-rank, rank - 1]``; a 0-d tensor is taken to have one dimension.
+        TypeError: it is no int.
+    """
+    try:
+        dim = operator.index(dim)
+    except TypeError:
+        raise TypeError(f"a dimension must be int, not {type(dim).__name__}") from None
+    span = max(rank, 1)
+    if not -span <= dim < span:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})")
+    return dim + span if dim < 0 else dim
+
+
+def normal_dims(dims: Any, rank: int) -> Ints:
+    """The dimensions named by ``dims`` (None or empty for all), each once, counted from the front, ascending."""
+    if dims is None:
+        return tuple(range(rank))
+    if hasattr(dims, "__index__"):
+        dims = (dims.__index__(),)
+    if len(dims) == 0:
+        return tuple(range(rank))
+    normal = [normal_dim(dim, rank) for dim in dims]
+    for dim in normal:
+        if normal.count(dim) > 1:
+            raise RuntimeError(f"dim {dim} appears multiple times in the list of dims")
+    return tuple(sorted(normal)) if rank else ()
+
+
+@functools.lru_cache(maxsize=4096)
+def broadcast_shapes(*shapes: Ints) -> Ints:
+    """The common shape.
+
+    Raises:
+        RuntimeError: two sizes differ and neither is 1.
+    """
+    result = [1] * max([len(shape) for shape in shapes])
+    for shape in shapes:
+        offset = len(result) - len(shape)
+        for position, extent in enumerate(shape):
+            present = result[offset + position]
+            if present == 1:
+                result[offset + position] = extent
+            elif extent != present and extent != 1:
+                raise RuntimeError(
+                    f"The size of tensor a ({present}) must match the size of tensor b ({extent}) "
+                    f"at non-singleton dimension {offset + position} (shapes {', '.join(map(str, map(list, shapes)))})"
+                )
+    return tuple(result)
+
+
+def broadcasts(shape: Ints, wide: Ints) -> bool:
+    """Whether a shape broadcasts to another."""
+    missing = len(wide) - len(shape)
+    return missing >= 0 and all(own in (1, extent) for own, extent in zip(shape, wide[missing:], strict=True))
+
+
+def outgrown(shape: Ints, wide: Ints) -> RuntimeError:
+    """The error of a tensor that was to be overwritten with what is broadcast to more than its shape."""
+    return RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(wide)}")
+
+
+def broadcast_strides(shape: Ints, strides: Ints, target: Ints) -> Ints:
+    """Strides that read a tensor of ``shape`` as one of the larger ``target``: 0 where it is repeated."""
+    if shape == target:
+        return strides
+    missing = len(target) - len(shape)
+    return (0,) * missing + tuple([
+        0 if extent == 1 and wanted != 1 else stride
+        for extent, stride, wanted in zip(shape, strides, target[missing:], strict=True)
+    ])
+
+
+def overlaps_itself(shape: Ints, strides: Ints) -> bool:
+    """Whether two index tuples may name one element.
+
+    Exact for the layouts that views make (each stride beyond the reach of the smaller ones, or not).
+    """
+    if numel(shape) < 2:
+        return False
+    reach = 0
+    for stride, extent in sorted((stride, extent) for extent, stride in zip(shape, strides, strict=True) if extent > 1):
+        if stride <= reach:
+            return True
+        reach += stride * (extent - 1)
+    return False
+
+
+def _order(shape: Ints, operands: Sequence[Ints]) -> list[int]:
+    """Dimensions from outermost to innermost as the operands' memory lies, the first operand deciding.
+
+    A stride of 0 says nothing.  This is PyTorch's rule, so that outputs get the strides that PyTorch gives.
+    """
+
+    def inside(a: int, b: int) -> int:
+        """1 if dimension a belongs inside b, -1 if b inside a, 0 if no operand tells."""
+        for strides in operands:
+            if strides[a] and strides[b]:
+                if strides[a] != strides[b]:
+                    return 1 if strides[a] < strides[b] else -1
+                if shape[a] > shape[b]:
+                    return -1
+        return 0
+
+    first = operands[0]
+    if first and first[-1] > 0 and all(map(operator.gt, first, first[1:])):
+        return list(range(len(shape)))
+    # Insertion sort from the last dimension: the relation is not transitive, so the procedure is the definition.
+    order = list(range(len(shape) - 1, -1, -1))  # innermost first
+    for start in range(1, len(order)):
+        current = start
+        for earlier in range(start - 1, -1, -1):
+            relation = inside(order[earlier], order[current])
+            if relation < 0:
+                order[earlier], order[current] = order[current], order[earlier]
+                current = earlier
+            elif relation > 0:
+                break
+    return order[::-1]
+
+
+@functools.lru_cache(maxsize=4096)
+def output_strides(shape: Ints, operands: tuple[tuple[Ints, Ints | None], ...]) -> Ints:
+    """The strides of a new output of ``shape`` whose inputs have these shapes and strides (None for row-major)."""
+    return _dense_strides(shape, _broadcast(shape, operands))
+
+
+def _broadcast(shape: Ints, operands: tuple[tuple[Ints, Ints | None], ...]) -> tuple[Ints, ...]:
+    return tuple([
+        broadcast_strides(own, contiguous_strides(own) if strides is None else strides, shape)
+        for own, strides in operands
+    ])
+
+
+def _dense_strides(shape: Ints, operands: tuple[Ints, ...]) -> Ints:
+    strides = [0] * len(shape)
+    step = 1
+    for dim in reversed(_order(shape, operands)):
+        strides[dim] = step
+        step *= max(shape[dim], 1)
+    return tuple(strides)
+
+
+@functools.lru_cache(maxsize=4096)
+def loop_nest(shape: Ints, geometry: tuple[tuple[Ints, Ints | None], ...]) -> tuple[Ints, tuple[Ints, ...]]:
+    """The shortest nest of loops over ``shape``: sizes, and the steps of each operand, in elements.
+
+    ``geometry`` gives the operands' own shapes and strides (None for row-major); they are broadcast to ``shape``.
+
+    Dimensions of size 1 go, the rest are ordered as the operands lie in memory, and neighbours that every operand
+    steps through evenly become one.  The result has at least one dimension.
+    """
+    operands = _broadcast(shape, geometry)
+    sizes: list[int] = []
+    steps: list[list[int]] = []  # per kept dimension, each operand's stride
+    for dim in _order(shape, operands):
+        extent, stride = shape[dim], [strides[dim] for strides in operands]
+        if extent == 1:
+            continue
+        if sizes and steps[-1] == [inner * extent for inner in stride]:
+            sizes[-1] *= extent
+            steps[-1] = stride
+        else:
+            sizes.append(extent)
+            steps.append(stride)
+    return (tuple(sizes), tuple(zip(*steps, strict=True))) if sizes else ((1,), ((1,),) * len(geometry))
+
+
+def matrix_steps(
+    source: Layout, target: Layout
+) -> tuple[list[tuple[int, int]], tuple[Ints, Ints], int]:
+    """How to go through the matrices in the last two dimensions of two tensors of one shape together.
+
+    Returns where each group of evenly spaced matrices starts in both, the steps from a matrix to the next, from row to
+    row and from column to column in both, and the number of matrices in a group.
+    """
+    shape = source.shape[:-2]
+    sizes, steps = loop_nest(shape, ((shape, source.strides[:-2]), (shape, target.strides[:-2])))
+    *outer, count = sizes
+    starts = [
+        (sum(map(operator.mul, index, steps[0])), sum(map(operator.mul, index, steps[1])))
+        for index in (itertools.product(*map(range, outer)) if source.size else ())
+    ]
+    return starts, ((steps[0][-1], *source.strides[-2:]), (steps[1][-1], *target.strides[-2:])), count
+
+
+def view_strides(shape: Ints, strides: Ints, target: Ints) -> Ints | None:
+    """Strides under which the same memory reads as ``target``, or None where only a copy would do."""
+    if numel(shape) == 0:
+        return strides if shape == target else contiguous_strides(target)
+    chunks: list[list[int]] = []  # (size, innermost stride) of runs of evenly spaced elements, the last one first
+    for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if chunks and (extent == 1 or stride == chunks[-1][0] * chunks[-1][1]):
+            chunks[-1][0] *= extent
+        else:
+            chunks.append([extent, stride])
+    result: list[int] = []
+    wanted = list(target)
+    for size, step in chunks or [[1, 1]]:
+        seen = 1
+        while wanted and (seen < size or wanted[-1] == 1):
+            result.append(step * seen)
+            seen *= wanted.pop()
+        if seen != size:
+            return None
+    return tuple(reversed(result))

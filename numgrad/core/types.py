@@ -1,0 +1,258 @@
+"""What a tensor is besides its numbers: Size, dtype, device, and the pair of the last two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, SupportsIndex
+
+import numpy as np
+
+from ..devices import begin_cuda, cpu
+from .device import CPU, device, numbered
+from .display import shown_by
+
+
+class Size(tuple):
+    """The shape of a tensor: a tuple of ints that prints as ``torch.Size([2, 3])``."""
+
+    __slots__ = ()
+
+    def __new__(cls, sizes: Iterable[Any] = ()) -> Size:
+        sizes = tuple(sizes)
+        for place, extent in enumerate(sizes):
+            if not hasattr(extent, "__index__"):
+                raise TypeError(f"torch.Size() takes an iterable of 'int' (item {place} is '{type(extent).__name__}')")
+        return size_of(tuple([extent.__index__() for extent in sizes]))
+
+    def numel(self) -> int:
+        """The number of elements of a tensor of this shape."""
+        count = 1
+        for extent in self:
+            count *= extent
+        return count
+
+    def __getitem__(self, index: Any) -> Any:
+        item = tuple.__getitem__(self, index)
+        return size_of(item) if isinstance(index, slice) else item
+
+    def __add__(self, other: Any) -> Size:
+        return Size((*self, *other))
+
+    def __radd__(self, other: Any) -> Size:
+        return Size((*other, *self))
+
+    def __mul__(self, count: SupportsIndex) -> Size:
+        return size_of(tuple.__mul__(self, count))
+
+    __rmul__ = __mul__
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+    _repr_html_ = shown_by("sizes")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Size, (tuple(self),)
+
+
+def size_of(shape: tuple[int, ...]) -> Size:
+    """The shape, known to be ints, as a Size."""
+    return tuple.__new__(Size, shape)
+
+
+class dtype:  # noqa: N801 - PyTorch's name
+    """The type of a tensor's elements; its instances are the module's constants, such as ``numgrad.float32``."""
+
+    __slots__ = (
+        "category", "differentiable", "is_complex", "is_floating_point", "is_signed", "itemsize", "kind", "legacy",
+        "name", "numpy",
+    )
+
+    #: Every dtype by its name and by its NumPy type.
+    named: ClassVar[dict[str, dtype]] = {}
+    of_numpy: ClassVar[dict[np.dtype, dtype]] = {}
+
+    def __init__(self, name: str, numpy: Any, legacy: str):
+        self.name = name
+        self.numpy = np.dtype(numpy)
+        self.legacy = legacy  # the type's name in "torch.FloatTensor"
+        self.itemsize = self.numpy.itemsize
+        self.is_floating_point = self.numpy.kind == "f"
+        self.is_complex = self.numpy.kind == "c"
+        self.is_signed = self.numpy.kind in "ifc"
+        self.kind = self.numpy.kind.replace("u", "i")  # "b" bool, "i" integer, "f" floating point, "c" complex
+        self.category = "bifc".index(self.kind)
+        self.differentiable = self.kind in "fc"  # whether tensors of it may require a gradient
+        dtype.named[name] = self
+        dtype.of_numpy[self.numpy] = self
+
+    @property
+    def __numpy_dtype__(self) -> np.dtype:
+        """What NumPy, and who asks it, takes this dtype for: ``np.zeros(3, dtype=numgrad.float32)``."""
+        return self.numpy
+
+    dtype = __numpy_dtype__  # where NumPy before 2.4 looks
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return to_dtype, (self.name,)
+
+
+bool_ = dtype("bool", np.bool_, "Bool")
+uint8 = dtype("uint8", np.uint8, "Byte")
+int8 = dtype("int8", np.int8, "Char")
+int16 = dtype("int16", np.int16, "Short")
+int32 = dtype("int32", np.int32, "Int")
+int64 = dtype("int64", np.int64, "Long")
+float32 = dtype("float32", np.float32, "Float")
+float64 = dtype("float64", np.float64, "Double")
+complex64 = dtype("complex64", np.complex64, "ComplexFloat")
+complex128 = dtype("complex128", np.complex128, "ComplexDouble")
+
+#: PyTorch's other names of dtypes.
+_ALIASES = {
+    "float": float32, "double": float64, "short": int16, "int": int32, "long": int64, "cfloat": complex64,
+    "cdouble": complex128,
+}
+
+#: Called when the default dtype has changed.
+default_dtype_changed: list[Callable[[], None]] = []
+
+_default = float32
+
+
+def get_default_dtype() -> dtype:
+    """The dtype of floating-point tensors made from Python numbers: float32 unless it was set."""
+    return _default
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Have floating-point tensors made from Python numbers be of ``d``, float32 or float64.
+
+    Raises:
+        TypeError: it is no floating-point dtype.
+    """
+    global _default
+    if not isinstance(d, dtype):
+        raise TypeError(f"invalid dtype object: only floating-point types are supported as the default type, not {d!r}")
+    if not d.is_floating_point:
+        raise TypeError(f"only floating-point types are supported as the default type, not {d}")
+    _default = d
+    for forget in default_dtype_changed:
+        forget()
+
+
+def complex_of(kind: dtype) -> dtype:
+    """The complex dtype whose parts are of this floating-point dtype."""
+    return complex128 if kind is float64 else complex64
+
+
+def real_of(kind: dtype) -> dtype:
+    """The dtype of the parts of a complex number of this dtype; a real dtype itself."""
+    return {complex64: float32, complex128: float64}.get(kind, kind)
+
+
+def to_dtype(value: Any) -> dtype:
+    """The dtype that ``value`` names: a dtype, one's name, a NumPy dtype, or Python's bool, int, float or complex.
+
+    Raises:
+        TypeError: numgrad has no such dtype.
+    """
+    if isinstance(value, dtype):
+        return value
+    if isinstance(value, type) and value in (bool, int, float, complex):
+        return {bool: bool_, int: int64, float: float64, complex: complex128}[value]
+    if isinstance(value, str):
+        name = value.removeprefix("torch.")
+        found = dtype.named.get(name) or _ALIASES.get(name) or _named_tensor_type(name)
+        if found is not None:
+            return found
+    if isinstance(getattr(value, "kind", None), dtype):
+        return value.kind  # a class like numgrad.FloatTensor
+    try:
+        found = dtype.of_numpy.get(np.dtype(value).newbyteorder("="))
+    except (TypeError, ValueError):
+        found = None
+    if found is None:
+        raise TypeError(f"numgrad has no dtype {value!r}; it has {', '.join(dtype.named)}")
+    return found
+
+
+def _named_tensor_type(name: str) -> dtype | None:
+    """The dtype of PyTorch's older type names, such as "DoubleTensor"."""
+    return next((kind for kind in dtype.named.values() if name == f"{kind.legacy}Tensor"), None)
+
+
+class memory_format:  # noqa: N801 - PyTorch's name
+    """How the dimensions of a tensor lie in memory; of PyTorch's, numgrad has the two below."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name  # a global of this module: there is one object of each
+
+
+contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
+
+
+class layout:  # noqa: N801 - PyTorch's name
+    """How a tensor's elements are stored: every one of them, ``numgrad.strided``."""
+
+    def __repr__(self) -> str:
+        return "torch.strided"
+
+    def __reduce__(self) -> str:
+        return "strided"
+
+
+strided = layout()
+
+
+class TensorType:
+    """A dtype on a device, one object for each pair: what must agree for two tensors to share a kernel.
+
+    Attributes:
+        backend: the package of ``devices`` that computes on this device, ``cpu`` or ``cuda``.
+        numpy: the dtype as NumPy's.
+        name: such as "torch.FloatTensor".
+    """
+
+    __slots__ = ("backend", "device", "dtype", "name", "numpy")
+
+    _all: ClassVar[dict[tuple[dtype, str, int | None], TensorType]] = {}
+
+    def __init__(self, dtype: dtype, device: device):
+        self.dtype = dtype
+        self.device = device
+        self.backend = cpu if device.type == "cpu" else begin_cuda()
+        self.numpy = dtype.numpy
+        self.name = f"torch.{'' if device.type == 'cpu' else device.type + '.'}{dtype.legacy}Tensor"
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tensor_type, (self.dtype, self.device)
+
+
+def tensor_type(dtype: dtype, device: device = CPU) -> TensorType:
+    """The one TensorType of this dtype and device; the first on a GPU begins to use GPUs.
+
+    Raises:
+        ImportError, RuntimeError: there is no such GPU to use.
+    """
+    found = TensorType._all.get((dtype, device.type, device.index))
+    if found is not None:
+        return found
+    place = numbered(device)
+    if place is not device:
+        return tensor_type(dtype, place)
+    return TensorType._all.setdefault(  # another thread may just have made it
+        (dtype, device.type, device.index), TensorType(dtype, device)
+    )

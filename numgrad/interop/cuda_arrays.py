@@ -1,0 +1,157 @@
+"""Memory of GPUs shared with other libraries: ``__cuda_array_interface__`` and DLPack, in order on their streams.
+
+Note [Streams of two libraries]
+Each library puts its work on a stream of its own.  Memory goes from one to the other without waiting: an event is put
+on the giver's stream, and the taker's stream waits for it.  DLPack's ``__dlpack__`` is told the taker's stream;
+``__cuda_array_interface__`` tells the giver's.  In both, 1 stands for the default stream, which is 0 for the driver.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .. import devices
+from ..core.layout import contiguous_strides
+from ..core.tensor import Tensor, strided
+from ..core.types import device as Device  # noqa: N812 - the name is a parameter of PyTorch's
+from ..core.types import tensor_type, to_dtype
+from .dlpack import CUDA, capsule_of, read_capsule
+
+#: What both protocols call the default stream.
+_DEFAULT = 1
+
+READ_ONLY = (
+    "The given array is not writable, but a tensor always is: writing to this tensor writes to the array's memory. You "
+    "may want to copy the array before converting it to a tensor."
+)
+
+
+def _own_stream(device: int) -> Any:
+    """Numgrad's current stream of a GPU."""
+    return devices.begin_cuda().memory.stream(device)
+
+
+def _foreign_stream(number: int, device: int) -> Any:
+    """The stream of another library that a protocol's number stands for."""
+    cuda = devices.begin_cuda()
+    if number in (0, _DEFAULT):
+        return cuda.streams.default_stream(device)
+    return cuda.runtime.driver.external_stream(number, device)
+
+
+# -- __cuda_array_interface__ -----------------------------------------------------------------------------------
+
+
+def _interface(self: Tensor) -> dict[str, Any]:
+    """What CuPy, Numba and others ask for to take the tensor's memory as an array of theirs, without a copy.
+
+    Raises:
+        AttributeError: the tensor lies on the CPU, so that it has no such attribute.
+        RuntimeError: it requires a gradient, which the array could not pass on.
+    """
+    layout = self._layout
+    if not self.is_cuda:
+        raise AttributeError(
+            f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {layout.type.name} Use tensor.cuda() to copy "
+            "the tensor to device memory."
+        )
+    if self.requires_grad:
+        raise RuntimeError(
+            "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use "
+            "var.detach() to get Variable that doesn't require grad."
+        )
+    item = layout.type.dtype.itemsize
+    return {
+        "shape": layout.shape,
+        "typestr": layout.type.numpy.str,
+        "data": (self.data_ptr(), False),
+        "strides": None if self._flat is not None else tuple([step * item for step in layout.strides]),
+        "stream": int(_own_stream(self.get_device())) or _DEFAULT,
+        "version": 3,
+    }
+
+
+Tensor.__cuda_array_interface__ = property(_interface)  # type: ignore[attr-defined]
+
+
+def is_cuda_array(value: Any) -> bool:
+    """Whether a value is another library's array on a GPU; ``__cuda_ndarray__`` is Numba's own mark of its arrays."""
+    return hasattr(value, "__cuda_array_interface__") or hasattr(value, "__cuda_ndarray__")
+
+
+def from_interface(source: Any) -> Tensor:
+    """A tensor on the memory of another library's array, which it keeps.
+
+    Raises:
+        TypeError: numgrad has no such dtype.
+        ValueError: a stride is negative or no multiple of the elements' size, or elements are masked.
+    """
+    cuda = devices.begin_cuda()
+    interface = source.__cuda_array_interface__
+    kind = np.dtype(interface["typestr"])
+    if interface.get("mask") is not None:
+        raise ValueError("the given array is masked, and tensors have no masks")
+    if not kind.isnative:
+        raise ValueError(f"given array has a byte order that is not this machine's: {kind}")
+    to_dtype(kind)  # raises if there is none
+    shape = tuple(interface["shape"])
+    steps = interface.get("strides")
+    if steps is not None and any(step % kind.itemsize for step in steps):
+        raise ValueError("given array strides not a multiple of the element byte size. Make a copy of the array")
+    strides = None if steps is None else tuple([step // kind.itemsize for step in steps])
+    address, read_only = interface["data"]
+    if read_only:
+        warnings.warn(READ_ONLY, UserWarning, stacklevel=4)
+    device = cuda.runtime.driver.device_of(address) if address else cuda.runtime.current_device()
+    stream = interface.get("stream")
+    if stream is not None:
+        cuda.streams.in_order(_foreign_stream(stream, device), _own_stream(device))
+    return _on_memory(source, address, device, kind, shape, strides)
+
+
+def _on_memory(
+    owner: Any, address: int, device: int, dtype: np.dtype, shape: tuple[int, ...], strides: tuple[int, ...] | None
+) -> Tensor:
+    """A tensor on memory that ``owner`` keeps."""
+    if strides is None or 0 in shape:
+        strides = contiguous_strides(shape)
+    if any(step < 0 for step in strides):
+        raise ValueError(
+            "At least one stride in the given array is negative, and tensors with negative strides are not supported. "
+            "(You can probably work around this by making a copy of your array.)"
+        )
+    reach = 0 if 0 in shape else 1 + sum([(extent - 1) * step for extent, step in zip(shape, strides, strict=True)])
+    row = devices.DeviceRow(address, reach, dtype, device, owner)
+    return strided(row, shape, strides, 0, tensor_type(to_dtype(dtype), Device("cuda", device)))
+
+
+# -- DLPack -----------------------------------------------------------------------------------------------------
+
+
+def export_capsule(tensor: Tensor, stream: Any, versioned: bool) -> Any:
+    """A DLPack capsule of a tensor's memory; work put on ``stream`` from now on finds what it holds now."""
+    device, cuda = tensor.get_device(), devices.begin_cuda()
+    if stream != -1:
+        if stream is not None and (not isinstance(stream, int) or isinstance(stream, bool)):
+            raise TypeError(f"stream must be an int or None, not {type(stream).__name__}")
+        other = _foreign_stream(_DEFAULT if stream is None else stream, device)
+        cuda.streams.in_order(_own_stream(device), other)
+        cuda.memory.use_on_stream(tensor._storage, other)
+    row, layout = tensor._storage, tensor._layout
+    return capsule_of(
+        row, row.address + tensor._offset * row.itemsize, device, row.dtype, layout.shape, layout.strides, versioned,
+    )
+
+
+def stream_for_import(device: tuple[int, int]) -> dict[str, int]:
+    """What another library's ``__dlpack__`` is told of the stream that its memory will be used on."""
+    return {"stream": int(_own_stream(device[1])) or _DEFAULT} if device[0] == CUDA else {}
+
+
+def import_capsule(capsule: Any) -> tuple[Tensor, bool]:
+    """A tensor on the memory of a capsule, and whether that memory must not be written to."""
+    owner, address, device, dtype, shape, strides, read_only = read_capsule(capsule)
+    return _on_memory(owner, address, device, dtype, shape, strides), read_only

@@ -1,0 +1,401 @@
+"""Tensors that stand for a batch of examples: what a function under ``vmap`` computes with.
+
+Such a tensor has the shape, strides and type of one example, and no memory; in ``_mapped`` it has its level and the
+physical tensor, with all examples, the batch being the first dimension.  Operations on it are done on the physical
+tensor (see ``batching``).  It has a place of its own in the graph, for derivatives that are taken inside of ``vmap``;
+what is differentiated outside is recorded on the physical tensors.  Where derivatives are taken inside by a tensor
+that all examples have in common, that too is mapped, without a batch dimension, to keep the two graphs apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from ...autograd.grad_mode import DUAL, LEVELS, no_grad, state
+from ...autograd.levels import Level, enter, outside, share_tangents
+from ...autograd.node import MAYBE, Edge, edge_of
+from ...autograd.operations import operations
+from ...autograd.saved import put_in_graph
+from ...core.layout import contiguous_strides, layout_of, numel
+from ...core.tensor import Tensor, fresh, strided
+from ...core.types import TensorType
+
+_ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
+    "please try to rewrite what you're doing with other operations."
+)
+
+#: What is said of an operation whose results would differ in shape from example to example.
+DYNAMIC = (
+    "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{}: its "
+    "result has another size for each example."
+)
+
+
+class Batched(Level):
+    """A level of ``vmap``.
+
+    Attributes:
+        size: how many examples there are.
+        randomness: "error", "different" or "same": what random operations do.
+    """
+
+    def __init__(self, size: int, randomness: str = "error"):
+        super().__init__()
+        self.size = size
+        self.randomness = randomness
+        self._adopted: list[Tensor] = []
+
+    def concerns(self, tensor: Any) -> bool:
+        own = getattr(tensor, "_mapped", None)
+        if own is not None and own.level is self:
+            return True
+        view = getattr(tensor, "_view", None)
+        if view is None or not self.concerns(tensor._root):
+            return False
+        self.adopt(tensor)  # its base was adopted after the view was made
+        return True
+
+    def perform(self, call: Any) -> Any:
+        return operations.with_batches(call, self)
+
+    def adopt(self, tensor: Tensor) -> None:
+        """Make a tensor that the function has made, or got from elsewhere, one of this level until that ends.
+
+        What it was so far is then what it stands for, with its place in the graph and its tangents.  With a view goes
+        the base, in whose graph changes of the view are recorded; the base's other views follow when they are used.
+        """
+        view = tensor._view
+        if view is not None and not self.concerns(tensor._root):
+            self.adopt(tensor._root)
+        own = tensor._alias()
+        _put_in_graph_as(own, tensor)
+        if view is not None:
+            own._view, own._root, own._seen = view, tensor._root._mapped.tensor, tensor._seen
+        if hasattr(tensor, "_duals"):
+            share_tangents(tensor, own)
+        self._adopted.append(tensor)
+        tensor._edge = tensor._accumulator = None
+        tensor._requires_grad = False if view is None else MAYBE
+        take_on(tensor, Mapped(self, own, False))
+
+    @contextmanager
+    def resumed(self) -> Iterator[None]:
+        """The level again, after its block has ended, within whatever levels there are now."""
+        self.outer = before = state.level
+        enter(self)
+        try:
+            yield
+        finally:
+            enter(before)
+            self._give_back()
+
+    def leave(self) -> None:
+        super().leave()
+        self._give_back()
+
+    def _give_back(self) -> None:
+        """Let the adopted tensors be what they stand for."""
+        while self._adopted:
+            tensor = self._adopted.pop()
+            own = tensor._mapped.tensor
+            for name in ("_layout", "_offset", "_storage"):
+                setattr(tensor, name, getattr(own, name))
+            _put_in_graph_as(tensor, own)  # what was recorded here ends here
+            if tensor._view is not None:
+                tensor._seen = own._seen
+            elif own._view is not None:  # it took on the shape of a view of itself
+                tensor._edge, tensor._requires_grad = edge_of(own), own.requires_grad
+            if hasattr(own, "_duals"):
+                share_tangents(own, tensor)
+            if is_mapped(own):
+                tensor._mapped = own._mapped
+            else:
+                del tensor._mapped
+
+
+def _put_in_graph_as(tensor: Tensor, other: Tensor) -> None:
+    """Have a tensor the place in the graph that ``other`` has."""
+    tensor._edge, tensor._requires_grad, tensor._accumulator = other._edge, other._requires_grad, other._accumulator
+
+
+class Mapped(NamedTuple):
+    """What a tensor under ``vmap`` stands for.
+
+    Attributes:
+        level: of which level.
+        tensor: the physical tensor.
+        batched: whether that has a batch dimension; if not, all examples are the same.
+    """
+
+    level: Batched
+    tensor: Tensor
+    batched: bool
+
+
+class _NoMemory:
+    """The storage of a tensor that has none: whoever asks for its elements gets an error."""
+
+    def __init__(self, size: int):
+        self.size = size
+
+    def item(self, place: int) -> Any:
+        raise RuntimeError(_ITEM)
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+    def __reduce__(self) -> Any:
+        raise NotImplementedError("Cannot access storage of BatchedTensorImpl")
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.__reduce__()
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, part: Any) -> Any:
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+
+class below(outside):  # noqa: N801 - a context manager
+    """``with below(level):`` as ``outside``, for the operations on physical tensors."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self.dual = state.mode & DUAL
+        state.mode &= ~DUAL
+
+    def __exit__(self, *exception: Any) -> None:
+        super().__exit__()
+        state.mode |= self.dual
+
+
+def mapped(level: Batched, tensor: Tensor, batched: bool = True) -> Tensor:
+    """A tensor that stands for the examples in ``tensor``."""
+    skipped = int(batched)
+    shape = tensor._layout.shape[skipped:]
+    out = fresh(None, shape, tensor._layout.type)
+    take_on(out, Mapped(level, tensor, batched))
+    if not batched:
+        out._counter = tensor._counter
+        if hasattr(tensor, "_duals"):
+            share_tangents(tensor, out)
+    return out
+
+
+def take_on(tensor: Tensor, own: Mapped) -> None:
+    """Have a tensor stand for other examples than before."""
+    skipped = int(own.batched)
+    tensor._mapped = own
+    if own.batched:
+        tensor._storage = _NoMemory(len(own.tensor._storage))
+    else:  # its elements may be read, but by operations only that are recorded
+        tensor._storage, tensor._offset = own.tensor._storage, own.tensor._offset
+    whole = own.tensor._layout
+    tensor._layout = layout_of(whole.type, whole.shape[skipped:], whole.strides[skipped:])
+
+
+def is_batched(tensor: Any) -> bool:
+    """Whether a tensor stands for examples, at whatever level."""
+    own = getattr(tensor, "_mapped", None)
+    return own is not None and (own.batched or is_batched(own.tensor))
+
+
+def is_mapped(tensor: Tensor) -> bool:
+    """Whether a tensor is one of a level."""
+    return hasattr(tensor, "_mapped")
+
+
+def lifted(level: Batched, tensor: Tensor) -> Tensor:
+    """A tensor as one of this level: itself, or one that stands for it, the same for all examples."""
+    return tensor if level.concerns(tensor) else mapped(level, tensor, False)
+
+
+def batch_level() -> Batched | None:
+    """The innermost level of ``vmap``."""
+    level = state.level
+    while level is not None and not isinstance(level, Batched):
+        level = level.outer
+    return level
+
+
+def expanded(tensor: Any) -> Tensor:
+    """The physical tensor of one of a level, with a batch dimension in any case, in which examples may share memory.
+
+    To be called below that level.
+    """
+    from ..shapes.views import expand_op, unsqueeze_op
+
+    own = tensor._mapped
+    if own.batched:
+        return own.tensor
+    return expand_op(unsqueeze_op(own.tensor, 0), (own.level.size, *own.tensor._layout.shape))
+
+
+def is_shared(tensor: Any) -> bool:
+    """Whether a tensor of the level, or None, is the same for all examples."""
+    return tensor is None or not tensor._mapped.batched
+
+
+def size_of(tensor: Any) -> int:
+    """The number of examples."""
+    return tensor._mapped.level.size
+
+
+def physical(tensor: Any) -> Any:
+    """The physical tensor, with or without a batch dimension; None for None."""
+    return None if tensor is None else tensor._mapped.tensor
+
+
+def aligned(tensor: Tensor, rank: int) -> Tensor:
+    """The physical tensor with dimensions of size 1 put in, so that its examples broadcast to ``rank`` dimensions."""
+    from ..shapes.views import reshape
+
+    own = tensor._mapped
+    missing = rank - len(tensor._layout.shape)
+    if not own.batched or missing <= 0:
+        return own.tensor
+    return reshape(own.tensor, (own.level.size, *(1,) * missing, *tensor._layout.shape))
+
+
+def mapped_to(args: Sequence[Any], function: Callable[[Tensor], Any]) -> tuple[Any, ...]:
+    """The arguments with ``function`` of each tensor in its place."""
+    return tuple([
+        function(value) if isinstance(value, Tensor)
+        else like_parts(value, mapped_to(value, function)) if isinstance(value, tuple | list)
+        else value
+        for value in args
+    ])
+
+
+def like_parts(given: Any, parts: tuple[Any, ...]) -> Any:
+    """The parts as a list, tuple or named tuple such as was given."""
+    kind = given.__class__
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+
+
+def unmapped(level: Batched, tensor: Tensor) -> tuple[Tensor, bool]:
+    """A result of the function under ``vmap`` as a physical tensor, and whether that has a batch dimension."""
+    if not level.concerns(tensor):
+        return tensor, False
+    return tensor._mapped.tensor, tensor._mapped.batched
+
+
+def physical_of(tensor: Tensor) -> Tensor:
+    """The tensor with the elements of all examples, at all levels; itself if it stands for none."""
+    return physical_of(tensor._mapped.tensor) if is_mapped(tensor) else tensor
+
+
+def same_for_all(tensor: Tensor, name: str) -> Tensor:
+    """The physical tensor of one that all examples have in common; itself if it stands for none.
+
+    Raises:
+        RuntimeError: it differs from example to example, so that the result of the operation of this name would differ
+            in shape.
+    """
+    if is_batched(tensor):
+        raise RuntimeError(DYNAMIC.format(name))
+    return physical_of(tensor)
+
+
+def cut(tensor: Tensor) -> Tensor:
+    """The tensor without its place in the graph that is recorded here; what is recorded below a level stays so."""
+    level = batch_level() if state.mode & LEVELS else None
+    return tensor.detach() if level is None else lifted(level, tensor)._alias()
+
+
+def requires_below(tensor: Tensor) -> bool:
+    """Whether something below the levels of ``vmap`` wants the gradient of what a tensor stands for."""
+    own = getattr(tensor, "_mapped", None)
+    while own is not None:
+        if own.tensor.requires_grad:
+            return True
+        own = getattr(own.tensor, "_mapped", None)
+    return False
+
+
+# -- new tensors ----------------------------------------------------------------------------------------------------
+
+
+def zeros_beside(
+    others: Sequence[Any], shape: tuple[int, ...], type: TensorType, strides: tuple[int, ...] | None = None
+) -> Tensor:
+    """Zeros that may be overwritten with values computed from ``others``: batched if one of these is."""
+    steps = contiguous_strides(shape) if strides is None else strides
+    extent = 1 + sum([(size - 1) * step for size, step in zip(shape, steps, strict=True)]) if numel(shape) else 0
+    return _zeros(others, shape, steps, extent, type, state.level)
+
+
+def _zeros(
+    others: Sequence[Any], shape: tuple[int, ...], strides: tuple[int, ...], extent: int, type: TensorType,
+    level: Level | None,
+) -> Tensor:
+    """The zeros as the levels from this one on want them."""
+    while level is not None:
+        concerned = [isinstance(level, Batched) and level.concerns(other) for other in others]
+        batched = any(own and other._mapped.batched for own, other in zip(concerned, others, strict=True))
+        others = [other._mapped.tensor if own else other for own, other in zip(concerned, others, strict=True)]
+        if batched:
+            assert isinstance(level, Batched)
+            size = level.size
+            whole = _zeros(others, (size, *shape), (extent, *strides), size * extent, type, level.outer)
+            return mapped(level, whole)
+        level = level.outer
+    return strided(type.backend.zeros((extent,), type), shape, strides, 0, type)
+
+
+def like_examples(input: Any, made: Tensor) -> Tensor:
+    """A new tensor that was made like ``input``: one that may differ from example to example, if that may."""
+    if not (state.mode & LEVELS and is_batched(input)) or is_mapped(made):
+        return made
+    from ..memory.overwriting import copy_
+
+    out = zeros_beside((input,), made._layout.shape, made._layout.type, made._layout.strides)
+    with no_grad():
+        copy_(out, made)
+    out._counter[0] = 0
+    return out
+
+
+class Beneath(NamedTuple):
+    """What derivatives outside of one level of ``vmap`` need of a physical tensor."""
+
+    edge: Edge
+    tangents: dict[Any, Tensor] | None
+
+
+def beneath(tensor: Tensor) -> tuple[Beneath, ...]:
+    """For each level of ``vmap``, the innermost first, the place of the physical tensor; empty if none has one."""
+    found = []
+    own = getattr(tensor, "_mapped", None)
+    while own is not None:
+        found.append(Beneath(edge_of(own.tensor), getattr(own.tensor, "_duals", None)))
+        own = getattr(own.tensor, "_mapped", None)
+    return tuple(found) if any(place.edge is not None or place.tangents for place in found) else ()
+
+
+def put_above(tensor: Tensor, places: tuple[Beneath, ...]) -> None:
+    """Give the physical tensors of one that a hook returned the places that :func:`beneath` found.
+
+    Raises:
+        RuntimeError: the tensor does not stand for examples as the saved one did.
+    """
+    if not places:
+        return
+    own = getattr(tensor, "_mapped", None)
+    if own is None:
+        raise RuntimeError(
+            "A tensor that was saved under vmap depends on what is outside of it, but the unpack hook returned one "
+            "that was not computed from it under vmap, so that derivatives outside of vmap would be lost."
+        )
+    physical = own.tensor._alias()
+    place, *others = places
+    if place.edge is not None:
+        put_in_graph(physical, place.edge)
+    if place.tangents is not None:
+        physical._duals = place.tangents
+    put_above(physical, tuple(others))
+    take_on(tensor, Mapped(own.level, physical, own.batched))

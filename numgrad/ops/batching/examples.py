@@ -1,0 +1,147 @@
+"""Functions that read elements themselves, not by operations of the table: what they do under ``vmap``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ... import devices
+from ...autograd.grad_mode import LEVELS, WATCHED, state
+from ...autograd.levels import tensors_in
+from ..table.transforms import FreeCall, transformed
+from .batches import (
+    DYNAMIC,
+    Batched,
+    batch_level,
+    below,
+    is_batched,
+    is_shared,
+    lifted,
+    mapped,
+    mapped_to,
+    physical,
+)
+
+Function = Callable[..., Any]
+
+
+def each(function: Function, refusal: str = "") -> Function:
+    """Decorate a function of tensors, without derivatives, that is to be called for each example.
+
+    With a ``refusal`` it cannot be called for examples that differ: RuntimeError says that.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        mode = state.mode
+        if mode & LEVELS:
+            if refusal and any(map(is_batched, tensors_in((args, tuple(kwargs.values()))))):
+                raise RuntimeError(refusal)
+            level = _level(args, kwargs)
+            if level is not None:
+                return _each(level, call, args, kwargs)
+        if mode & WATCHED:
+            return transformed(FreeCall(function, args, kwargs))
+        return function(*args, **kwargs)
+
+    return call
+
+
+def free(function: Function) -> Function:
+    """Decorate a function that reads elements itself but can do so for all examples: only watchers are told of it."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if state.mode & WATCHED:
+            return transformed(FreeCall(function, args, kwargs))
+        return function(*args, **kwargs)
+
+    return call
+
+
+def refused(message: str) -> Callable[[Function], Function]:
+    """Decorate a function, without derivatives, that cannot be called for examples that differ."""
+    return lambda function: each(function, message)
+
+
+def dynamic(name: str) -> Callable[[Function], Function]:
+    """Decorate a function whose results would differ in shape from example to example."""
+    return refused(DYNAMIC.format(name))
+
+
+def drawn(function: Function) -> Function:
+    """Decorate a function that draws a new tensor at random: for each example another one, or for all the same."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        mode = state.mode
+        level = batch_level() if mode & LEVELS else None
+        if level is None:
+            if mode & WATCHED:
+                return transformed(FreeCall(function, args, kwargs))
+            try:
+                return function(*args, **kwargs)
+            except MemoryError as error:
+                raise devices.from_numpy(error) from None
+        if level.randomness == "error":  # which the generator says
+            return function(*args, **kwargs)
+        given = tensors_in((args, tuple(kwargs.values())))
+        like = function.__name__.endswith("_like")
+        if level.randomness == "same" and not like and any(level.concerns(tensor) for tensor in given):
+            raise RuntimeError(
+                "Vmap does not currently support same randomness with a batched tensor input: its numbers depend on "
+                "the example."
+            )
+        return _each(level, call, args, kwargs, draws=True)
+
+    return call
+
+
+def check_drawing(target: Any) -> None:
+    """Raise if a tensor that all examples have in common would be overwritten with numbers drawn for each.
+
+    Raises:
+        RuntimeError: it would.
+    """
+    level = batch_level()
+    if level is None or level.randomness != "different":
+        return
+    if not (level.concerns(target) and target._mapped.batched):
+        raise RuntimeError(
+            "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
+            "randomness: draw into a new tensor."
+        )
+
+
+def _level(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Batched | None:
+    """The innermost level that a tensor among the arguments is of."""
+    tensors = tensors_in((args, tuple(kwargs.values())))
+    level = state.level
+    while level is not None:
+        if isinstance(level, Batched) and any(level.concerns(tensor) for tensor in tensors):
+            return level
+        level = level.outer
+    return None
+
+
+def _each(
+    level: Batched, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any], draws: bool = False
+) -> Any:
+    """What a function gives for each example; if it draws, for the first, unless each is to have its own numbers."""
+    from ..shapes.parts import select_op
+    from .calls import each_example
+
+    names, count = tuple(kwargs), len(args)
+    given = mapped_to((*args, *kwargs.values()), lambda tensor: lifted(level, tensor))
+    shared = level.randomness != "different" if draws else all(map(is_shared, tensors_in(given)))
+
+    def run(*values: Any) -> Any:
+        return function(*values[:count], **dict(zip(names, values[count:], strict=True)))
+
+    def first(tensor: Any) -> Any:
+        return physical(tensor) if is_shared(tensor) else select_op(physical(tensor), 0, 0)
+
+    with below(level):
+        done = run(*mapped_to(given, first)) if shared else each_example(run, level, given)
+    return mapped_to((done,), lambda tensor: mapped(level, tensor, not shared))[0]

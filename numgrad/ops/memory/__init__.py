@@ -1,0 +1,1 @@
+"""What makes, copies, converts, moves and overwrites the memory of tensors."""

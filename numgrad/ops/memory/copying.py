@@ -1,0 +1,267 @@
+"""Copies of tensors: what makes them, and what overwrites one tensor with another or with a number."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ... import devices
+from ...autograd.grad_mode import LEVELS, state
+from ...autograd.levels import outside, set_tangent
+from ...autograd.node import edge_of
+from ...core.device import CPU
+from ...core.layout import Layout, broadcasts, layout_of, output_strides, overlaps_itself
+from ...core.tensor import Tensor, strided, tensor_of
+from ...core.types import (
+    TensorType,
+    contiguous_format,
+    dtype,
+    float32,
+    int64,
+    preserve_format,
+    tensor_type,
+)
+from ..table.dispatch import unary
+from ..table.entries import Entries, Entry
+from ..table.numbers import bounds
+from ..table.op import public
+from ..table.planned import planned
+
+#: Elements below which NumPy copies what lies in a row: before a kernel would have been chosen.
+SMALL = 1024
+
+#: Elements from which a device may find a better way to copy than one after the other.
+STRETCHES_FROM = 4096
+
+
+def same(input):
+    return input
+
+
+@functools.cache
+def copy_program(source: dtype, target: dtype) -> devices.Program:
+    operand = devices.Operand("input", source.numpy)
+    return devices.Program("copy", target.numpy, (operand,), (("out", target.numpy),), (same,))
+
+
+def _copy(input: Layout, type: TensorType, row_major: bool = False) -> tuple[Layout, Any]:
+    """The layout of a copy, which keeps the order of dimensions unless told otherwise, and what makes it."""
+    strides = None if row_major or input.contiguous else kept_layout(input).strides
+    out = layout_of(type, input.shape, strides)
+    return out, copier(input, out)
+
+
+def kept_strides(input: Tensor) -> tuple[int, ...]:
+    """The strides of a copy."""
+    return kept_layout(input._layout).strides
+
+
+def kept_layout(layout: Layout) -> Layout:
+    """The layout of a copy: the order of dimensions of this one, without gaps or repeats."""
+    return layout_of(layout.type, layout.shape, output_strides(layout.shape, ((layout.shape, layout.strides),)))
+
+
+@planned("CloneBackward0", linear=True, dims=())
+def clone_op(input):
+    return _copy(input, input.type)
+
+
+@planned("CloneBackward0", linear=True, dims=())
+def contiguous_op(input):
+    return _copy(input, input.type, row_major=True)
+
+
+@planned("ToCopyBackward0", linear=True, dims=())
+def to_type(input, type):
+    return _copy(input, type)
+
+
+@clone_op.gradient("input")
+@contiguous_op.gradient("input")
+@to_type.gradient("input")
+def _(grad):
+    return grad  # the engine gives it the input's dtype
+
+
+@public(direct=True)
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy of the tensor; gradients flow back to the original."""
+    if memory_format is not None:
+        check_memory_format(memory_format)
+        return contiguous_op(input) if memory_format is contiguous_format else clone_op(input)
+    return _clone(input)
+
+
+_clone = unary(clone_op)
+
+
+def repeated_zero(shape: tuple[int, ...], type: TensorType) -> Tensor:
+    """Zeros that take the memory of one, for operations that work on a copy: to make it then costs one pass."""
+    return strided(type.backend.zeros((), type), shape, (0,) * len(shape), 0, type)
+
+
+def row_of(tensor: Tensor) -> Any:
+    """The elements in order, as the bare row that kernels take.
+
+    Raises:
+        RuntimeError: the tensor stands for others, whose elements an operation at its level would have taken.
+    """
+    row = tensor._flat
+    if row is None:
+        row = contiguous(tensor)._flat
+        if row is None:
+            raise RuntimeError(
+                f"Cannot access the elements of a tensor of shape {list(tensor.shape)} that stands for a batch: it is "
+                "used outside of the vmap that it belongs to, or by a function that does not support vmap"
+            )
+    return row
+
+
+def row_reader(layout: Layout | None, kind: dtype | None = None) -> Callable[[Any], Any]:
+    """What gives the elements of a tensor of this layout in order, as the bare row that kernels take; of None, None.
+
+    That is a part of the tensor's memory, if they lie there so, and are of the dtype ``kind``, else a copy.
+    """
+    if layout is None:
+        return lambda nothing: None
+    size, own = layout.size, layout.type.dtype
+    if not layout.contiguous or kind not in (None, own):
+        row = layout_of(tensor_type(kind or own, layout.type.device), layout.shape)
+        return row.type.backend.pointwise_launcher(copy_program(own, kind or own), [layout], [row])
+
+    def read(tensor: Tensor) -> Any:
+        storage = tensor._storage
+        return storage if storage.size == size else storage[tensor._offset : tensor._offset + size]
+
+    return read
+
+
+def writer(source: Layout, target: Layout) -> Callable[[Tensor, Tensor], Any]:
+    """What overwrites a tensor of the layout ``target``, its second argument, with one of ``source``, its first."""
+    return target.type.backend.copy_launcher(copy_program(source.type.dtype, target.type.dtype), source, target)
+
+
+#: What overwrites tensors of one layout with those of another, or with numbers of a class.
+writers = Entries()
+
+
+def filling(target: Layout, number: type) -> Entry:
+    """What overwrites a tensor with a number of this class; its details are the bounds of those that surely fit.
+
+    These are None for complex numbers.
+    """
+    entry = writers.find((target, number))
+    if entry is None:
+        type, kind = target.type, target.type.dtype
+        launch = type.backend.pointwise_launcher(devices.filler(number, kind.numpy), [None], [target], into=True)
+        limits = None if number is complex else bounds(number, kind)
+        entry = writers.add((target, number), Entry(None, launch, target, False, limits))
+    return entry
+
+
+def writing(target: Layout, source: Layout) -> Entry | None:
+    """What overwrites a tensor with another in one launch.
+
+    There is nothing where that does not broadcast, or lies on another device, or elements of the target share memory.
+    """
+    entry = writers.find((target, source))
+    if (
+        entry is None and source.type.device is target.type.device and broadcasts(source.shape, target.shape)
+        and not overlaps_itself(target.shape, target.strides)
+    ):
+        entry = writers.add((target, source), Entry(None, writer(source, target), target, False))
+    return entry
+
+
+def write(target: Tensor, source: Tensor) -> None:
+    """Overwrite ``target`` where that can be done in one launch, without recording."""
+    entry = writing(target._layout, source._layout)
+    assert entry is not None
+    entry.launch(source, target)
+
+
+def assembler(
+    out: Layout, parts: Sequence[tuple[Layout, Layout, int] | None], zeroed: bool = False
+) -> Callable[..., Any]:
+    """What makes memory of tensors, given one by one: each is written to a part that begins so many elements later.
+
+    ``parts`` are the layouts of the tensors and of the parts, and the starts; None stands for a tensor left out.
+    """
+    empty = out.type.backend.memory_launcher(out, zeroed)
+    writers = [None if part is None else (writer(part[0], part[1]), *part[1:]) for part in parts]
+
+    def launch(*tensors: Tensor) -> Any:
+        row = empty()
+        for tensor, part in zip(tensors, writers, strict=True):
+            if part is not None:
+                write, layout, start = part
+                write(tensor, tensor_of(layout, row, start))
+        return row
+
+    return launch
+
+
+def copier(source: Layout, target: Layout) -> Callable[[Tensor], Any]:
+    """What makes memory that shows, in the layout ``target``, the elements of a tensor of the layout ``source``."""
+    kind = target.type
+    alike = source.type is kind and source.contiguous and target.contiguous and source.shape == target.shape
+    if alike and target.size < SMALL and kind.device is CPU:
+        read = row_reader(source)
+        return lambda tensor: read(tensor).copy()
+    program = copy_program(source.type.dtype, kind.dtype)
+    if target.size < STRETCHES_FROM:
+        return kind.backend.pointwise_launcher(program, [source], [target])
+
+    return assembler(target, [(source, target, 0)])
+
+
+def kept_copy(input: Tensor) -> Tensor:
+    """A copy of a tensor about to be overwritten, in its place in the graph."""
+    # Of one that stands for others it is recorded: what it stands for may be differentiated outside of the level.
+    clone = clone_op if state.mode & LEVELS and hasattr(input, "_mapped") else clone_op.function
+    copy = clone(input)
+    copy._edge = edge_of(input)
+    copy._requires_grad = copy._edge is not None
+    for level, tangent in getattr(input, "_duals", {}).items():
+        with outside(level):  # which the tangent may have tangents of, or stand for a batch at
+            set_tangent(copy, level, clone_op(tangent))
+    return copy
+
+
+@public(direct=True)
+def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor if its elements lie in row-major order, else a copy of which that is true."""
+    if memory_format is not None:
+        check_memory_format(memory_format)
+    return input if input._layout.contiguous else contiguous_op(input)
+
+
+def convert(input: Tensor, kind: dtype) -> Tensor:
+    """The tensor if it has this dtype, else a converted copy."""
+    type = input._layout.type
+    if type.dtype is kind:
+        return input
+    if type.dtype.is_complex:
+        warn_of_loss(type.dtype, kind)
+    return to_type(input, tensor_type(kind, type.device))
+
+
+def warn_of_loss(own: dtype, kind: dtype) -> None:
+    """Warn if imaginary parts are lost."""
+    if own.is_complex and kind.category in (int64.category, float32.category):
+        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=4)
+
+
+def check_memory_format(memory_format: Any) -> None:
+    """Raise unless the format is one of a row-major tensor's: numgrad has no other.
+
+    Raises:
+        NotImplementedError: it is another.
+    """
+    if memory_format is None or memory_format is contiguous_format or memory_format is preserve_format:
+        return
+    if isinstance(memory_format, type(contiguous_format)):
+        raise NotImplementedError(f"numgrad has no memory format {memory_format}: only contiguous and preserved ones")
+    raise TypeError(f"argument 'memory_format' must be torch.memory_format, not {type(memory_format).__name__}")

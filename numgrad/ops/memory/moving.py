@@ -1,0 +1,207 @@
+"""Conversions to other dtypes and moves between devices, as users ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ... import devices
+from ...core.device import numbered, to_device
+from ...core.layout import Layout, layout_of
+from ...core.tensor import Tensor, tensor_of
+from ...core.types import (
+    TensorType,
+    bool_,
+    complex64,
+    complex128,
+    dtype,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    tensor_type,
+    to_dtype,
+    uint8,
+)
+from ...core.types import device as Device  # noqa: N812 - the names are parameters of PyTorch's
+from ...core.types import dtype as DType  # noqa: N812
+from ..table.op import attach, check_tensors, public
+from ..table.planned import planned
+from .copying import check_memory_format, convert, copier, kept_layout, to_type, warn_of_loss
+
+
+@planned("ToCopyBackward0", linear=True, dims=())
+def move_op(input: Layout, type: TensorType, wait: bool) -> Any:
+    """A copy on another device; without ``wait``, pinned memory may still be read or written when there is one."""
+    own = input.type
+    kind = type.dtype if type.dtype.itemsize < own.dtype.itemsize else own.dtype  # what is moved should be small
+    dense, read = _dense(input, tensor_type(kind, own.device))
+    arrived, out = [layout_of(t, input.shape, dense.strides) for t in (tensor_type(kind, type.device), type)]
+    convert = None if arrived is out else copier(arrived, out)
+
+    def launch(tensor: Tensor) -> Any:
+        row = devices.moved(read(tensor), type.device, wait)
+        return row if convert is None else convert(tensor_of(arrived, row))
+
+    return out, launch
+
+
+@move_op.gradient("input")
+def _(grad, input_layout):
+    return move_op(grad, input_layout.type, True)
+
+
+def placed(input: Tensor, place: Device) -> Tensor:
+    """The tensor on another device, its dimensions in the same order in memory, without recording that."""
+    return move_op.function(input, tensor_type(input.dtype, place), True)
+
+
+def _dense(input: Layout, type: TensorType) -> tuple[Layout, Callable[[Tensor], Any]]:
+    """The layout in another type, without gaps or repeats, and what gives the elements as a row that lies so."""
+    dense = layout_of(type, input.shape, kept_layout(input).strides)
+    if dense is not input:
+        return dense, copier(input, dense)
+    return dense, lambda tensor: tensor._storage[tensor._offset : tensor._offset + dense.size]
+
+
+@planned("PinMemoryBackward0", linear=True, dims=())
+def pin_op(input: Layout) -> Any:
+    dense, read = _dense(input, input.type)
+
+    def launch(tensor: Tensor) -> Any:
+        pinned = devices.pinned(dense.size, dense.type.numpy)
+        pinned[:] = read(tensor)
+        return pinned
+
+    return dense, launch
+
+
+@pin_op.gradient("input")
+def _(grad):
+    return grad
+
+
+@public(function=False, direct=True)
+def to(
+    input: Tensor,
+    *args: Any,
+    dtype: Any = None,
+    device: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """The tensor with another dtype or device (given as such, or as another tensor's); itself if nothing changes.
+
+    With ``non_blocking`` the program goes on while pinned memory is copied to a GPU, or a GPU's memory into new pinned
+    memory, which has the elements once the GPU has come so far.  ``non_blocking`` and ``copy`` may also be given by
+    position, after dtype and device.
+    """
+    if len(args) == 1 and args[0].__class__ is DType and not (dtype or device or copy or memory_format):
+        return convert(input, args[0])
+    flags = [argument for argument in args if isinstance(argument, bool)]
+    non_blocking = non_blocking or flags[:1] == [True]
+    copy = copy or flags[1:2] == [True]
+    for argument in args:
+        if isinstance(argument, Tensor):
+            dtype, device = argument.dtype, argument.device
+        elif isinstance(argument, str | Device) or argument.__class__ is int:
+            device = argument
+        elif not isinstance(argument, bool | None):
+            dtype = argument
+    check_memory_format(memory_format)
+    kind = input.dtype if dtype is None else to_dtype(dtype)
+    if device is not None:
+        target = numbered(to_device(device))
+        if target is not input.device:
+            warn_of_loss(input.dtype, kind)
+            return move_op(input, tensor_type(kind, target), not non_blocking)
+    result = convert(input, kind)
+    return to_type(input, input._layout.type) if copy and result is input else result
+
+
+def _conversion(kind: dtype) -> Any:
+    def method(self: Tensor, memory_format: Any = None) -> Tensor:
+        check_memory_format(memory_format)
+        return convert(self, kind)
+
+    method.__doc__ = f"The tensor as {kind}."
+    return method
+
+
+for _name, _kind in {
+    "bool": bool_, "byte": uint8, "char": int8, "short": int16, "int": int32, "long": int64, "float": float32,
+    "double": float64, "cfloat": complex64, "cdouble": complex128,
+}.items():
+    attach(_name, _conversion(_kind))
+
+
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of the tensor's type, or the tensor converted to a dtype or to a type such as "torch.cuda.FloatTensor".
+    """
+    if dtype is None:
+        return self._layout.type.name
+    if isinstance(dtype, str) and dtype.startswith("torch.") and dtype.endswith("Tensor"):  # which names a device, too
+        name = dtype.removeprefix("torch.")
+        place = "cuda" if name.startswith("cuda.") else "cpu"
+        return to(self, dtype=to_dtype(name.removeprefix("cuda.")), device=place, non_blocking=non_blocking)
+    return to(self, dtype=dtype, non_blocking=non_blocking)
+
+
+@public(function=False)
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor with the dtype and device of ``other``; itself if it has these."""
+    check_tensors("type_as", other=other)
+    return to(self, other)
+
+
+@public(function=False, direct=True)
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor in the CPU's memory: itself if it lies there."""
+    return to(self, device="cpu", memory_format=memory_format)
+
+
+@public(function=False, direct=True)
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """The tensor in the memory of a GPU, the current one unless another is named: itself if it lies there."""
+    place = "cuda" if device is None else device
+    if to_device(place).type != "cuda":
+        raise RuntimeError(f"Invalid device, must be cuda device (got {place})")
+    return to(self, device=place, non_blocking=non_blocking, memory_format=memory_format)
+
+
+attach("type", type_)
+
+
+@public(function=False, direct=True)
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """The tensor in pinned memory of the host, from which GPUs copy while programs go on: itself if it lies there.
+
+    Raises:
+        RuntimeError: it lies on a GPU, or there is none.
+    """
+    if self.is_cuda:
+        raise RuntimeError(f"cannot pin '{self._layout.type.name}' only dense CPU tensors can be pinned")
+    return self if is_pinned(self) else pin_op(self)
+
+
+@public(function=False, direct=True)
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Whether the tensor lies in pinned memory of the host."""
+    return devices.is_pinned(self._storage)
+
+
+@public(function=False, direct=True)
+def record_stream(self: Tensor, stream: Any) -> None:
+    """Note that work on a stream, not the one that the tensor was made on, uses its memory.
+
+    The memory goes to other tensors only when what is on the stream at the tensor's end has been done.
+
+    Raises:
+        NotImplementedError: the tensor lies on the CPU.
+    """
+    if not self.is_cuda:
+        raise NotImplementedError("record_stream is for tensors on a GPU, but this one is on the CPU")
+    devices.begin_cuda().memory.use_on_stream(self._storage, stream._handle)

@@ -1,0 +1,304 @@
+"""Overwriting in place: with another tensor or with a number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from ... import devices
+from ...autograd.grad_mode import GRAD, ORDINARY, TRANSFORMED, state
+from ...autograd.inference_tensors import check_updatable
+from ...autograd.levels import Tangents, level_of
+from ...autograd.node import Node, edge_of
+from ...autograd.operations import operations
+from ...autograd.views import check_writable, record_inplace
+from ...core.layout import broadcast_shapes, outgrown
+from ...core.tensor import Tensor, check_in_place
+from ...core.types import dtype
+from ...devices import NUMBERS
+from ..batching.batches import is_mapped, physical_of
+from ..batching.examples import check_drawing
+from ..table.numbers import check_fits, plain_number
+from ..table.one_device import check_one_device
+from ..table.op import check_tensors, public
+from ..table.operands import check_overlap, overlaps
+from ..table.transforms import Call, title_of_overwriting, transformed
+from .copying import clone_op, convert, filling, write, writers
+from .moving import placed
+
+
+class _Overwritten(Node):
+    """The node of a tensor overwritten with another: the gradient is all the other's, on the device where that lies."""
+
+    __slots__ = ()
+
+    def apply(self, gradient: Any) -> tuple[Any, ...]:
+        edge = self.edges[1]
+        type = None if edge is None else edge[0].output(edge[1]).type
+        if type is not None and type.device is not gradient.device:
+            gradient = gradient.to(type.device)
+        return operations.zeros(self.layout.shape, self.layout.type), gradient
+
+
+class CopyBackwards(_Overwritten):
+    """The node of a tensor that was copied into another."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        """PyTorch's name of this node."""
+        return "torch::autograd::CopyBackwards"
+
+
+class FillBackward3(_Overwritten):
+    """The node of a tensor filled with the value of a 0-d tensor."""
+
+    __slots__ = ()
+
+
+class FillBackward2(Node):
+    """The node of a tensor overwritten with a number."""
+
+    __slots__ = ()
+
+    def apply(self, gradient: Any) -> tuple[Any, ...]:
+        return (operations.zeros(self.layout.shape, self.layout.type),)
+
+
+class ZeroBackward0(FillBackward2):
+    """The node of a tensor overwritten with zeros."""
+
+    __slots__ = ()
+
+
+class OverwriteCall(Call):
+    """A tensor is overwritten by ``write(target)``: with another, ``source``, or (None) with what has no derivative.
+
+    It is recorded by ``node``, which has ``more_edges``, too.
+    """
+
+    target: Tensor
+
+    def __init__(
+        self, name: str, write: Callable[[Tensor], Any], node: type[Node], target: Tensor, source: Tensor | None = None,
+        more_edges: tuple[None, ...] = (), draws: bool = False,
+    ):
+        self.name = name
+        self.write = write
+        self.node = node
+        self.target = target
+        self.source = source
+        self.more_edges = more_edges
+        self.draws = draws  # random numbers
+        self.args = (target,) if source is None else (target, source)
+
+    @property
+    def title(self) -> str:
+        return title_of_overwriting(self.name)
+
+    def run(self) -> Tensor:
+        if state.mode & TRANSFORMED:
+            if self.draws:
+                check_drawing(self.target)
+            return transformed(self)
+        edges = self.begin(self.target, self.source)
+        self.write(self.target)
+        self.commit(self.target, edges)
+        return self.target
+
+    def on(self, target: Tensor) -> Tensor:
+        """Overwrite another tensor in the same way, with what is no tensor."""
+        other = copy(self)
+        other.target, other.args = target, (target,)
+        return other.run()
+
+    def begin(self, target: Tensor, source: Tensor | None) -> tuple[Any, ...]:
+        """The edges to record, of what the target had before and of what is written to it; none if nothing is.
+
+        Raises:
+            RuntimeError: the target may not be written to, or not from a tensor of the source's shape.
+        """
+        recorded = state.mode & GRAD
+        if source is None:
+            # Where elements share memory, they get the same value, unless it is drawn.
+            (check_in_place if self.draws else check_writable)(target)
+            return (edge_of(target), *self.more_edges) if recorded else ()
+        check_in_place(target, source)
+        own, given = target._layout.shape, source._layout.shape
+        if given != own and (shape := broadcast_shapes(own, given)) != own:
+            raise outgrown(own, shape)
+        return (edge_of(target), edge_of(source)) if recorded else ()
+
+    def commit(self, target: Tensor, edges: tuple[Any, ...]) -> None:
+        """Count the change, and record it."""
+        target._counter[0] += 1
+        if any(edges) and target._layout.type.dtype.differentiable:
+            record_inplace(target, self.node(edges, target._layout))
+
+
+@public(function=False, direct=True)
+def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Overwrite the tensor with ``src``, broadcast and converted, from whatever device that lies on.
+
+    With ``non_blocking`` the program may go on while pinned memory is still being read or written.
+    """
+    try:
+        entry = writers.recent[input._layout, src._layout]
+    except (KeyError, AttributeError):
+        entry = None
+    mode = state.mode
+    if (
+        entry is None or mode > ORDINARY or input._requires_grad or (mode & GRAD and src._requires_grad)
+        or input._view is not None or input._counter.__class__ is not list or input._storage is src._storage
+    ):
+        if not isinstance(src, Tensor):
+            return fill_(input, src)
+        return _overwritten_with(input, src, CopyBackwards, not non_blocking)
+    entry.launch(src, input)
+    input._counter[0] += 1
+    return input
+
+
+def _overwritten_with(input: Tensor, src: Tensor, node: type[Node], wait: bool = True) -> Tensor:
+    return OverwriteCall("copy_", lambda target: _write(target, src, wait), node, input, src).run()
+
+
+def _write(target: Tensor, source: Tensor, wait: bool) -> None:
+    """Copy the elements, broadcast and converted; of two devices the target's does that."""
+    check_overlap(target, source)
+    if source._layout.type.device is not target._layout.type.device:
+        alike = (source.dtype, source._layout.shape) == (target.dtype, target._layout.shape)
+        if alike and source._flat is not None and target._flat is not None:
+            devices.overwrite(target._flat, source._flat, wait)
+            return
+        source = placed(source, target._layout.type.device)
+    write(target, source)
+
+
+@public(function=False, direct=True)
+def fill_(input: Tensor, value: Any) -> Tensor:
+    """Overwrite every element with a number.
+
+    Raises:
+        TypeError: it is no number.
+        RuntimeError: the tensor's dtype cannot hold it.
+    """
+    entry = writers.recent.get((input._layout, value.__class__))
+    if entry is not None and entry.details and entry.details[0] <= value <= entry.details[1] and is_plain(input):
+        entry.launch(value, input)
+        input._counter[0] += 1
+        return input
+    if isinstance(value, Tensor):
+        if value._layout.shape:
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
+            )
+        if overlaps(physical_of(input), physical_of(value)):
+            value = clone_op(value)  # it is read for every element
+        return _overwritten_with(input, value, FillBackward3)
+    return _filled(input, fitting(value, input._layout.type.dtype), FillBackward2)
+
+
+def as_number(value: Any) -> Any:
+    """A number as Python's own.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if value.__class__ in NUMBERS:
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if not isinstance(value, bool | int | float | complex):
+        raise TypeError(f"fill_(): argument 'value' must be a number or a 0-d tensor, not {type(value).__name__}")
+    return plain_number(value)
+
+
+def fitting(value: Any, kind: dtype) -> Any:
+    """The number as a kernel takes it, if ``kind`` can hold it."""
+    value = as_number(value)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise OverflowError(f"{value} is too large for a 64-bit integer")
+    check_fits(value, kind)
+    return value
+
+
+@public(function=False, direct=True)
+def zero_(input: Tensor) -> Tensor:
+    """Overwrite every element with zero."""
+    entry = writers.recent.get((input._layout, int))
+    if entry is None or not is_plain(input):
+        return _filled(input, 0, ZeroBackward0)
+    entry.launch(0, input)
+    input._counter[0] += 1
+    return input
+
+
+def is_plain(target: Tensor) -> bool:
+    """Whether nothing is to be said or recorded of a change of this tensor."""
+    return not (
+        state.mode > ORDINARY or target._requires_grad or target._view is not None
+        or target._counter.__class__ is not list
+    )
+
+
+def assign_number(input: Tensor, value: Any) -> None:
+    """Overwrite every element with a number, recorded as if that were a 0-d tensor, which PyTorch makes of it."""
+    _filled(input, fitting(value, input._layout.type.dtype), FillBackward3, (None,))
+
+
+def _filled(input: Tensor, value: Any, node: type[Node], others: tuple[None, ...] = ()) -> Tensor:
+    def fill(target: Tensor) -> None:
+        filling(target._layout, value.__class__).launch(value, target)
+
+    return OverwriteCall("zero_" if node is ZeroBackward0 else "fill_", fill, node, input, None, others).run()
+
+
+def write_out(name: str, out: Any, result: Any) -> Any:
+    """Overwrite ``out``, a tensor or as many as the function ``name`` gave, with its result; returns ``out``.
+
+    A tensor without elements takes the shape of the result.
+
+    Raises:
+        RuntimeError: a gradient would have to be recorded, the shapes differ, or the dtype cannot hold the result; the
+            tensor would have to take another shape under ``vmap``.
+        NotImplementedError: the result has a tangent.
+    """
+    alike = out.__class__ is Tensor and result.__class__ is Tensor and out._layout is result._layout
+    if alike and is_plain(out) and not result._requires_grad:
+        return copy_(out, result)
+    if isinstance(result, tuple):
+        if not isinstance(out, tuple | list) or len(out) != len(result):
+            raise TypeError(f"{name}(): argument 'out' must be tuple of {len(result)} Tensors")
+        written = [write_out(name, target, part) for target, part in zip(out, result, strict=True)]
+        return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
+    check_tensors(name, out=out)
+    if state.mode & GRAD and (result.requires_grad or out.requires_grad):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            f"arguments requires grad (shapes {list(result.shape)}, {list(out.shape)})."
+        )
+    if isinstance(level_of((result, out)), Tangents):
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
+        )
+    if out._layout.type is not result._layout.type:
+        check_one_device(out, result)
+    kind = out.dtype
+    if result.dtype.category > kind.category:
+        raise RuntimeError(f"result type {result.dtype.legacy} can't be cast to the desired output type {kind.legacy}")
+    if out._layout.shape == result._layout.shape:
+        return copy_(out, result)
+    if out.numel() or out._view is not None:
+        raise RuntimeError(f"{name}(): out has shape {list(out.shape)}, but the result has {list(result.shape)}")
+    check_updatable(out)
+    if is_mapped(result):
+        raise RuntimeError(f"vmap: {name}(): out cannot take the shape {list(result.shape)} for each example")
+    made = convert(result, kind).contiguous()
+    out._storage, out._offset = made._storage, made._offset
+    out._layout = made._layout
+    out._counter[0] += 1
+    return out

@@ -1,0 +1,1 @@
+"""The op table: how an operation is declared, called, recorded and differentiated."""

@@ -1,0 +1,198 @@
+"""What kinds of arguments a function takes, as its annotations declare, and the error for one of another kind.
+
+A call that is right is not looked at.  Only when one has failed are its arguments held against the declaration: if one
+does not fit, that is what is said, in PyTorch's words, whatever the wrong argument has led to.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral, Number, Real
+from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from ...core.layout import Layout, normal_dim, normal_dims
+from ...core.tensor import Tensor
+from ...core.types import dtype, to_dtype
+
+
+class Argument(NamedTuple):
+    """What users may give for an argument, and what an operation is given for that.
+
+    Attributes:
+        given: the type of what users give, besides None where that is the default.
+        normal: what makes of that, and of the number of dimensions of the first tensor, what the operation is given.
+        dimension: whether it is a dimension, or several: a batch dimension in front shifts them.
+    """
+
+    given: Any
+    normal: Callable[[Any, int], Any]
+    dimension: bool = False
+
+
+def _some_dims(dims: Any, rank: int) -> tuple[int, ...]:
+    return () if isinstance(dims, Sequence) and not dims else normal_dims(dims, rank)
+
+
+#: The default of what stands for all dimensions.
+ALL: Any = None
+
+#: One dimension.
+Dim = Annotated[int, Argument(int, normal_dim, dimension=True)]
+
+#: Any number of dimensions, in ascending order; none given, or an empty sequence, stands for all.
+Dims = Annotated[tuple[int, ...], Argument(int | Sequence[int], normal_dims, dimension=True)]
+
+#: Any number of dimensions, in ascending order; none given stands for all, an empty sequence for none.
+SomeDims = Annotated[tuple[int, ...], Argument(int | Sequence[int], _some_dims, dimension=True)]
+
+#: A dtype, or None for that which comes of the input.
+DType = Annotated[dtype | None, Argument(Any, lambda kind, rank: None if kind is None else to_dtype(kind))]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+#: What stands for the numbers that annotations name: "complex" is any.
+_NUMBERS: dict[Any, Any] = {bool: bool | np.bool_, int: Integral, float: Real, complex: Number}
+
+#: What PyTorch calls types that have another name in Python.
+_TITLES: dict[Any, str] = {complex: "Number", dtype: "torch.dtype", Layout: "Tensor"}
+
+
+def tensors_checked(function: _Function) -> _Function:
+    """``checked`` for tensors and ints: a function that PyTorch has in Python judges its other arguments itself."""
+    return checked(function, tensors=True)
+
+
+def checked(
+    function: _Function, name: str | None = None, *, method: bool = False, tensors: bool = False
+) -> _Function:
+    """Decorate a function: when it fails and an argument is of a kind that it does not declare, TypeError says so.
+
+    Args:
+        name: what the error calls it, if that is another name than its own.
+        method: whether the first argument is a method's object, which is not counted.
+        tensors: whether only tensors and ints are looked at.
+    """
+    name = name or function.__name__
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs) if kwargs else function(*args)
+        except Exception:
+            check_arguments(function, name, args, kwargs, method=method, tensors=tensors)
+            raise
+
+    return call  # type: ignore[return-value]
+
+
+def check_arguments(
+    function: Callable[..., Any], name: str, args: Sequence[Any], kwargs: Mapping[str, Any], *, method: bool = False,
+    tensors: bool = False,
+) -> None:
+    """Raise if an argument is of a kind that the function does not declare; see :func:`checked`.
+
+    Raises:
+        TypeError: one is; it says which, at which position, what it must be and what it is.
+    """
+    signature = inspect.signature(function)
+    try:
+        given = signature.bind(*args, **kwargs).arguments
+    except TypeError:
+        return  # too many or too few: the call itself has failed, and said so
+    kinds = argument_types(function)
+    place = 1 - method
+    for parameter, value in given.items():
+        how = signature.parameters[parameter].kind
+        if how is inspect.Parameter.VAR_KEYWORD:
+            continue
+        for one in value if how is inspect.Parameter.VAR_POSITIONAL else (value,):
+            kind = kinds.get(parameter, Any)
+            if not _fits(one, kind) and not (tensors and {Tensor, int}.isdisjoint(_alternatives(kind))):
+                raise wrong_kind(name, parameter, None if parameter in kwargs else place, kind, one) from None
+            place += 1
+
+
+def bind(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> inspect.BoundArguments:
+    """The arguments by the names of the parameters, with defaults.
+
+    Raises:
+        TypeError: there are too few, or too many.
+    """
+    try:
+        bound = inspect.signature(function).bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{function.__name__}() {error}") from None
+    bound.apply_defaults()
+    return bound
+
+
+def defaults(function: Callable[..., Any]) -> dict[str, Any]:
+    """The defaults of parameters that have one."""
+    parameters = inspect.signature(function).parameters.values()
+    return {one.name: one.default for one in parameters if one.default is not one.empty}
+
+
+@functools.cache
+def declared_arguments(function: Callable[..., Any]) -> dict[str, Argument]:
+    """The arguments of which users may give more than an operation is given, by name."""
+    hints = get_type_hints(function, include_extras=True)
+    return {name: get_args(hint)[1] for name, hint in hints.items() if get_origin(hint) is Annotated}
+
+
+def argument_types(function: Callable[..., Any]) -> dict[str, Any]:
+    """The types of what users may give, by the names of the parameters."""
+    types = get_type_hints(function)
+    for name, argument in declared_arguments(function).items():
+        optional = defaults(function).get(name, name) is None
+        types[name] = argument.given | None if optional else argument.given
+    return types
+
+
+def wrong_kind(name: str, parameter: str, position: int | None, kind: Any, value: Any) -> TypeError:
+    """The error for an argument of the function ``name`` that is not of its kind, a type or a union of some."""
+    where = f"argument '{parameter}'" + (f" (position {position})" if position else "")
+    for part in _alternatives(kind):
+        if get_origin(part) is Sequence and isinstance(value, tuple | list):
+            number = [_fits(one, get_args(part)[0]) for one in value].index(False)
+            given = _title(type(value[number]))
+            if get_args(part) == (Tensor,) and position:
+                return TypeError(f"expected Tensor as element {number} in argument {position - 1}, but got {given}")
+            return TypeError(
+                f"{name}(): {where} must be {_title(part)}, but found element of type {given} at pos {number}"
+            )
+    wanted = " or ".join([_title(part) for part in _alternatives(kind) if part is not types.NoneType])
+    return TypeError(f"{name}(): {where} must be {wanted}, not {_title(type(value))}")
+
+
+def _alternatives(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value is of a kind, as PyTorch takes it: NumPy's numbers and 0-d tensors are numbers, too."""
+    if get_origin(kind) in (Union, types.UnionType):
+        return any(_fits(value, part) for part in get_args(kind))
+    if kind is Any:
+        return True
+    if kind in _NUMBERS:
+        if isinstance(value, Tensor):
+            return not value._layout.shape and (kind is not int or value.dtype.kind == "i")
+        return isinstance(value, _NUMBERS[kind]) and not (kind is int and isinstance(value, bool))
+    if get_origin(kind) is Sequence:
+        return (
+            isinstance(value, Sequence) and not isinstance(value, str)
+            and all(_fits(one, get_args(kind)[0]) for one in value)
+        )
+    kind = Tensor if kind is Layout else get_origin(kind) or kind
+    return isinstance(value, kind) if isinstance(kind, type) else True
+
+
+def _title(kind: Any) -> str:
+    if get_origin(kind) is Sequence:
+        return f"tuple of {_title(get_args(kind)[0])}s"
+    return _TITLES.get(kind, getattr(kind, "__name__", str(kind)))

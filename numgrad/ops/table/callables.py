@@ -1,0 +1,223 @@
+"""What users call for a pointwise operation: the function, the operator, the method that works in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...autograd.grad_mode import GRAD, ORDINARY, state
+from ...autograd.views import check_writable
+from ...core.tensor import Tensor
+from ...devices import NUMBERS
+from ..memory.overwriting import write_out
+from .dispatch import binary, change, configured, several, unary
+from .op import named_in_place
+from .operands import check_overlap, overlaps
+
+if TYPE_CHECKING:
+    from .elementwise import Pointwise
+
+#: What may stand beside a tensor in an expression.
+OPERANDS = (Tensor, bool, int, float, complex, np.ndarray, np.generic)
+
+
+def _with_keywords(
+    op: Pointwise, short: Callable[..., Any], own: Callable[..., Any]
+) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
+    """The call with keywords: with numbers that configure the operation, or with ``out``, to overwrite with its result.
+    """
+    write = writing(op)
+    defaults = tuple(op.statics.items())
+
+    def call(operands, keywords):
+        out = keywords.pop("out", None)
+        if not keywords:
+            return short(*operands) if out is None else write(operands, out)
+        numbers = [keywords.pop(name, default) for name, default in defaults]
+        if keywords:
+            raise TypeError(f"{op.name}() got an unexpected keyword argument '{next(iter(keywords))}'")
+        result = own(*operands, *numbers)
+        return result if out is None else write_out(op.name.removesuffix("_op"), out, result)
+
+    return call
+
+
+def function_of(op: Pointwise) -> Callable[..., Any]:
+    """The function that users call.
+
+    It has ``short``, the call with operands alone, and ``configured``, that with all the numbers that configure the
+    operation after them.
+    """
+    count = len(op.inputs)
+    short = unary(op) if count == 1 else binary(op) if count == 2 else several(op)
+    own = configured(op)
+    general = _with_keywords(op, short, own)
+    call: Any
+    if count == 1:
+        call = _of_one(short, general, bool(op.statics))
+    else:
+        call = (_of_two if count == 2 else _of_several)(short, general)
+    call.__name__ = call.__qualname__ = op.name
+    call.short, call.configured = short, own
+    return call
+
+
+def _of_one(short: Callable[..., Any], general: Callable[..., Any], configured: bool) -> Callable[..., Any]:
+    def plain(input, *, out=None):
+        return short(input) if out is None else general((input,), {"out": out})
+
+    def call(input, **keywords):
+        return general((input,), keywords) if keywords else short(input)
+
+    return call if configured else plain
+
+
+def _of_two(short: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    def call(input, other, **keywords):
+        return general((input, other), keywords) if keywords else short(input, other)
+
+    return call
+
+
+def _of_several(short: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*operands, **keywords):
+        return general(operands, keywords) if keywords else short(*operands)
+
+    return call
+
+
+def operator(op: Pointwise) -> Callable[[Tensor, Any], Any]:
+    """The operation as a method of Python's: for an operand it does not know it returns NotImplemented."""
+    return binary(op, OPERANDS)
+
+
+def in_place(op: Pointwise) -> Callable[..., Any]:
+    """The in-place method."""
+    return named_in_place(changing(op), op.name.removesuffix("_op"))
+
+
+def changing(op: Any) -> Callable[..., Tensor]:
+    """The call of an operation that overwrites the first of its operands with the result.
+
+    By name the numbers are given that configure it.
+    """
+    general = _general(op)
+    recent = op.entries_into.recent
+    if len(op.inputs) != 2:
+        return general
+
+    def call(input, *others, **numbers):
+        if numbers or len(others) != 1:
+            return general(input, *others, **numbers)
+        (other,) = others
+        kind = other.__class__
+        try:
+            layout = input._layout
+            entry = recent[layout, kind if kind in NUMBERS else other._layout, layout]
+        except (KeyError, AttributeError):
+            return general(input, other)
+        if state.mode > ORDINARY:
+            return general(input, other)
+        if kind not in NUMBERS:
+            if other._storage is input._storage:
+                check_overlap(input, other)
+            if other._requires_grad:
+                check_writable(input, other)
+                return change(entry, (input, other), input)
+        if input._requires_grad or input._view is not None or input._counter.__class__ is not list:
+            check_writable(input, other) if kind not in NUMBERS else check_writable(input)
+            return change(entry, (input, other), input)
+        entry.launch(input, other, input)
+        input._counter[0] += 1
+        return input
+
+    return call
+
+
+def _general(op: Any) -> Callable[..., Tensor]:
+    recent, run, statics = op.entries_into.recent, op.run, op.statics
+    configured, baked, defaults = op.entries_configured.recent, op.baked_numbers, tuple(statics.items())
+    count = len(op.inputs)
+
+    def call(input, *others, **numbers):
+        operands: Any = (input, *others)
+        try:
+            layout = input._layout
+            key: Any = [layout]
+            needs = input._requires_grad or input._view is not None or input._counter.__class__ is not list
+            for value in others:
+                if value.__class__ in NUMBERS:
+                    key.append(value.__class__)
+                else:
+                    key.append(value._layout)
+                    needs = needs or value._requires_grad
+            if not numbers:
+                entry = recent[*key, layout]
+            else:
+                given = [numbers.get(name, default) for name, default in defaults]
+                for value in given:
+                    key.append((value.__class__, value) if value in baked else value.__class__)
+                entry = configured[*key, layout]
+                if not numbers.keys() <= statics.keys():
+                    entry = None
+                elif entry.details.positions is None:
+                    operands = *operands, *given
+                else:
+                    operands = [(*operands, *given)[position] for position in entry.details.positions]
+        except (KeyError, AttributeError):
+            entry = None
+        if entry is None or state.mode > ORDINARY:
+            if len(others) + 1 != count:
+                raise TypeError(f"{op.name}_() takes {count - 1} arguments ({len(others)} given)")
+            return run((input, *others), op.completed(numbers.items()) if numbers else statics, input)
+        for value in others:
+            if value.__class__ not in NUMBERS and value._storage is input._storage:
+                check_overlap(input, value)
+        if needs:
+            check_writable(input, *[value for value in others if value.__class__ not in NUMBERS])
+            return change(entry, operands, input)
+        entry.launch(*operands, input)
+        input._counter[0] += 1
+        return input
+
+    return call
+
+
+def writing(op: Any) -> Callable[[Sequence[Any], Any], Any]:
+    """The call of an operation on operands that writes its result to a tensor ``out``.
+
+    The launcher does so where ``out`` is of the result's shape and type, else the result is made, and then copied.
+    """
+    recent, run, statics = op.entries_into.recent, op.run, op.statics
+    name = op.name.removesuffix("_op")
+
+    def call(operands, out):
+        try:
+            entry = recent[*[v.__class__ if v.__class__ in NUMBERS else v._layout for v in operands], out._layout]
+        except (KeyError, AttributeError):
+            result = run(operands, statics)
+            alike = isinstance(out, Tensor) and out._layout.type is result._layout.type
+            alike = alike and out._layout.shape == result._layout.shape
+            written = write_out(name, out, result)
+            if alike:
+                op.entry(operands, statics, out)  # for the next time
+            return written
+        mode = state.mode
+        recorded, storage = mode & GRAD, out._storage
+        plain = mode <= ORDINARY and out._view is None and out._counter.__class__ is list
+        if recorded and out._requires_grad:
+            plain = False
+        for value in operands:
+            if value.__class__ not in NUMBERS and (
+                (recorded and value._requires_grad) or (value._storage is storage and overlaps(out, value))
+            ):
+                plain = False
+        if not plain:
+            return write_out(name, out, run(operands, statics))
+        entry.launch(*operands, out)
+        out._counter[0] += 1
+        return out
+
+    return call

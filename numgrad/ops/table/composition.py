@@ -1,0 +1,70 @@
+"""Operations that are differentiated as what they are made of.
+
+A kernel may do at once what other operations do in many steps.  Its derivatives are those of the steps: its rule takes
+them, records them, and goes back through them.  That costs their time and memory.  So an operation that every training
+step differentiates has a rule with a kernel of its own; how that is differentiated again, which few ask for, follows
+from what it is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...autograd.backward import grad
+from ...autograd.grad_mode import recording_apart
+from ...core.tensor import Tensor
+from ..shapes.views import alias
+from .op import parameters
+from .planned import Planned
+
+
+def differentiated_as(op: Planned) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorate what does the same as an operation by other ones, for derivatives.
+
+    Its parameters are some of the operation's, those that nodes save or know; it returns a tuple if that has several
+    outputs.
+    """
+
+    def decorate(compose: Callable[..., Any]) -> Callable[..., Any]:
+        names = parameters(compose)
+
+        def rule(gradients: Any, needed: Sequence[bool], *values: Any) -> list[Tensor | None]:
+            given = dict(zip(names, values, strict=True))
+            wanted = [name for name, is_needed in zip(op.differentiable, needed, strict=True) if is_needed]
+            several = len(op.outputs) > 1
+            with recording_apart() as recorded:
+                variables = [_variable(given[name]) for name in wanted]
+                outputs = compose(**{**given, **dict(zip(wanted, variables, strict=True))})
+                pairs = zip(outputs, gradients, strict=True) if several else [(outputs, gradients)]
+                reached = [pair for pair in pairs if pair[1] is not None and pair[0].requires_grad]
+                found = _gradients(reached, variables, recorded)
+            by_name = dict(zip(wanted, found, strict=True))
+            return [by_name.get(name) for name in op.differentiable]
+
+        rule.parameters = ("grad", "needed", *names)  # type: ignore[attr-defined]
+        rule.__module__ = compose.__module__
+        rule.__doc__ = f"``grad * d({op.name}) / d({', '.join(op.differentiable)})``."
+        op.joint = True
+        op.gradient(*op.differentiable)(rule)
+        return compose
+
+    return decorate
+
+
+def _variable(tensor: Tensor) -> Tensor:
+    """The tensor, as what something is differentiated by, and nothing that it was computed from is."""
+    variable: Tensor = alias(tensor)
+    if not variable.requires_grad:
+        variable._requires_grad = True
+    return variable
+
+
+def _gradients(
+    outputs: Sequence[tuple[Tensor, Tensor]], variables: Sequence[Tensor], record: bool
+) -> Sequence[Tensor | None]:
+    """The gradients of outputs, given with their own, for the variables."""
+    if not outputs:
+        return [None] * len(variables)
+    values, cotangents = zip(*outputs, strict=True)
+    return grad(values, variables, cotangents, create_graph=record, allow_unused=True)

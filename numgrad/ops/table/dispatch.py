@@ -1,0 +1,313 @@
+"""How an operation is called: look up what a call like this comes to, launch, make the tensor, record.
+
+Note [A call is a lookup]
+What a call does depends on the layouts of its operands and on its other arguments, hardly ever on elements.  So an
+operation decides once for each combination of these: which kernel runs, with which sizes and strides, how the result
+lies in memory, and what a node saves for which gradients.  That is an ``Entry`` (in ``entries``).  A call reads the
+layouts, finds the entry, launches, and makes the tensor.  ``unary`` and ``binary`` do that for the most frequent
+operations, without asking for anything that they have not; ``perform`` does it for any number of operands.  What
+overwrites a tensor is called in ``writing``.  What is recorded, and how, is in ``recording``.
+
+Where anything out of the ordinary is switched on (see ``ORDINARY``) the operation's own ``run`` takes over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ... import devices
+from ...autograd.grad_mode import GRAD, ORDINARY, state
+from ...autograd.history import UNRECORDED
+from ...autograd.node import MAYBE, edge_of
+from ...autograd.views import View
+from ...core.layout import Layout
+from ...core.tensor import Tensor, tensor_of, view_on
+from ...devices import NUMBERS
+from .entries import Entry
+from .recording import begin, finish, record, record_one
+
+
+def unary(op: Any) -> Callable[[Any], Any]:
+    """The call of an operation on one tensor."""
+    recent, run, statics = op.entries.recent, op.run, op.statics
+
+    def call(input):
+        try:
+            entry = recent[input._layout]
+        except (KeyError, AttributeError):
+            return run((input,), statics)
+        mode = state.mode
+        if mode > ORDINARY:
+            return run((input,), statics)
+        out = tensor_of(entry.layout, entry.launch(input))
+        if not mode & GRAD:
+            out._origin = UNRECORDED
+        elif input._requires_grad and entry.recorded:
+            edge = input._edge
+            if edge is None or input._view is not None:
+                edge = edge_of(input)
+            if edge is not None:
+                record(entry.recipes.get(1) or entry.recipe(1), out, (edge,), (input,))
+        return out
+
+    return call
+
+
+def binary(op: Any, operands: tuple[type, ...] | None = None) -> Callable[[Any, Any], Any]:
+    """The call of an operation on a tensor and a tensor or number.
+
+    With ``operands``, the classes that it knows, it returns NotImplemented for any other second operand.
+    """
+    recent, run, statics = op.entries.recent, op.run, op.statics
+    if op.edge_positions.count(None) == 1:  # below both are taken to have a gradient, or neither
+        return several(op)
+
+    def call(input, other):
+        kind = other.__class__
+        try:
+            if kind is float or kind is int:
+                entry = recent[input._layout, kind]
+                needs = 0
+            else:
+                entry = recent[input._layout, other._layout]
+                needs = other._requires_grad
+        except (KeyError, AttributeError):
+            if operands is not None and not isinstance(other, operands):
+                return NotImplemented
+            return run((input, other), statics)
+        mode = state.mode
+        if mode > ORDINARY:
+            return run((input, other), statics)
+        out = tensor_of(entry.layout, entry.launch(input, other))
+        if not mode & GRAD:
+            out._origin = UNRECORDED
+        elif (needs or input._requires_grad) and entry.recorded:
+            needed = 0
+            first = second = None
+            if input._requires_grad:
+                first = input._edge
+                if first is None or input._view is not None:
+                    first = edge_of(input)
+                if first is not None:
+                    needed = 1
+            if needs:
+                second = other._edge
+                if second is None or other._view is not None:
+                    second = edge_of(other)
+                if second is not None:
+                    needed += 2
+            if needed:
+                record(entry.recipes.get(needed) or entry.recipe(needed), out, (first, second), (input, other))
+        return out
+
+    return call
+
+
+def several(op: Any) -> Callable[..., Any]:
+    """The call of an operation on any number of tensors and numbers."""
+    recent, run, statics = op.entries.recent, op.run, op.statics
+
+    def call(*operands):
+        try:
+            entry = recent[tuple([v.__class__ if v.__class__ in NUMBERS else v._layout for v in operands])]
+        except (KeyError, AttributeError):
+            return run(operands, statics)
+        return perform(entry, operands) if state.mode <= ORDINARY else run(operands, statics)
+
+    return call
+
+
+def configured(op: Any) -> Callable[..., Any]:
+    """The call of an operation on its operands and, after them, all the numbers that configure it."""
+    recent, run, baked, names = op.entries_configured.recent, op.run, op.baked_numbers, tuple(op.statics)
+    count = len(op.inputs)
+
+    def call(*values):
+        try:
+            key = [
+                v._layout if v.__class__ not in NUMBERS else (v.__class__, v) if v in baked else v.__class__
+                for v in values
+            ]
+            entry = recent[tuple(key)]
+        except (KeyError, AttributeError):
+            entry = None
+        if entry is None or state.mode > ORDINARY:
+            return run(values[:count], op.completed(zip(names, values[count:], strict=True)))
+        if entry.details.positions is not None:
+            values = [values[position] for position in entry.details.positions]
+        if state.mode & GRAD:
+            return perform(entry, values)
+        out = tensor_of(entry.layout, entry.launch(*values))
+        out._origin = UNRECORDED
+        return out
+
+    return call
+
+
+def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) -> Any:
+    """The result of a call, recorded.
+
+    In a mode that is out of the ordinary the operation is asked what to do, unless it asks for this.
+    """
+    mode = state.mode
+    if mode > ORDINARY and not whatever_mode:
+        return entry.op.performed(entry, operands)
+    if entry.step is not None:
+        return _viewed(entry, operands, mode)
+    layout: Any = entry.layout
+    launch = entry.launch
+    out: Any
+    try:
+        if layout.__class__ is Layout:
+            out = tensor_of(layout, launch(*operands))
+        elif layout is None:
+            out = tensor_of(*launch(*operands))
+        else:
+            out = tuple([tensor_of(own, row) for own, row in zip(layout, launch(*operands))])  # noqa: B905
+    except MemoryError as error:
+        raise devices.from_numpy(error) from None
+    if not mode & GRAD:
+        for one in (out,) if layout.__class__ is not tuple else out:
+            one._origin = UNRECORDED
+    elif entry.recorded:
+        pending = begin(entry, operands)
+        if pending is not None:
+            finish(pending, out)
+    return out
+
+
+def caller(entry: Entry) -> Callable[..., Any]:
+    """``perform`` with this entry, as a function of the operands: with all that it takes at hand."""
+    layout, launch, delta, recorded = entry.layout, entry.launch, entry.delta or 0, entry.recorded
+    known = entry.views
+    performed = entry.op.performed
+
+    def in_general(*operands: Any) -> Any:
+        return perform(entry, operands)
+
+    def view(input: Tensor) -> Tensor:
+        mode = state.mode
+        if mode > ORDINARY:
+            return performed(entry, (input,))
+        how = known.get(mode) if input._view is None else None
+        out = view_on(input, layout, delta, how or entry.view(input, mode))
+        if mode & GRAD and input._requires_grad and recorded:
+            record_one(entry, out, (input,))
+        return out
+
+    def retyped(input: Tensor) -> Tensor:
+        if state.mode > ORDINARY:
+            return performed(entry, (input,))
+        memory = launch(input)
+        out = view(input)
+        out._storage, out._offset = memory
+        return out
+
+    def one(input: Tensor) -> Tensor:
+        mode = state.mode
+        if mode > ORDINARY:
+            return performed(entry, (input,))
+        try:
+            out = tensor_of(layout, launch(input))
+        except MemoryError as error:
+            raise devices.from_numpy(error) from None
+        if not mode & GRAD:
+            out._origin = UNRECORDED
+        elif input._requires_grad and recorded:
+            record_one(entry, out, (input,))
+        return out
+
+    def two(input: Tensor, other: Tensor) -> Tensor:
+        mode = state.mode
+        if mode & GRAD or mode > ORDINARY:
+            return perform(entry, (input, other))
+        try:
+            out = tensor_of(layout, launch(input, other))
+        except MemoryError as error:
+            raise devices.from_numpy(error) from None
+        out._origin = UNRECORDED
+        return out
+
+    def computed(*operands: Tensor) -> Tensor:
+        mode = state.mode
+        if mode & GRAD or mode > ORDINARY:
+            return perform(entry, operands)
+        try:
+            out = tensor_of(layout, launch(*operands))
+        except MemoryError as error:
+            raise devices.from_numpy(error) from None
+        out._origin = UNRECORDED
+        return out
+
+    if layout.__class__ is not Layout:
+        return in_general
+    if entry.step is not None:
+        return retyped if entry.delta is None else view
+    if entry.op.sequence:
+        return two if len(entry.details[0]) == 2 else computed
+    calls: dict[int, Callable[..., Any]] = {1: one, 2: two}
+    return calls.get(len(entry.op.operand_positions), computed)
+
+
+def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
+    """The view, or the views, of the first of the operands, recorded."""
+    input, layout, delta = operands[0], entry.layout, entry.delta
+    out: Any
+    if len(operands) > 1:
+        step = entry.op.again, (entry, operands[1:])
+        out = view_on(input, layout, delta * operands[1], View(input, step, mode))
+    elif layout.__class__ is tuple:
+        storage, offset = input._storage, input._offset
+        out = tuple([tensor_of(own, storage, offset + each) for own, each in zip(layout, delta)])  # noqa: B905
+        if entry.step:
+            connect(input, out, entry.view(input, mode))
+        elif not mode & GRAD:  # they pass for copies
+            for one in out:
+                one._origin = UNRECORDED
+    elif delta is None:
+        out = view_on(input, layout, 0, entry.view(input, mode))
+        out._storage, out._offset = entry.launch(input)
+    else:
+        out = view_on(input, layout, delta, entry.view(input, mode))
+    if mode & GRAD and input._requires_grad and entry.recorded:
+        edge = edge_of(input)
+        if edge is not None:
+            finish((entry.recipe(1), (edge,), operands, None), out)
+    return out
+
+
+def connect(input: Tensor, out: Any, how: Any) -> None:
+    """Let autograd know the view of a tensor, or the views, and how each is made."""
+    if out.__class__ is not tuple:
+        out, how = (out,), (how,)
+    counter = input._counter
+    for one, view in zip(out, how):  # noqa: B905 - there are none where views pass for copies
+        one._counter, one._requires_grad = counter, MAYBE
+        view.connect(one, input)
+
+
+def result_of(entry: Entry, operands: Sequence[Any]) -> Any:
+    """The result of a call, in new tensors that nothing is known of yet."""
+    layout, launch, delta = entry.layout, entry.launch, entry.delta
+    if entry.step is not None:
+        storage, offset = operands[0]._storage, operands[0]._offset
+        if layout.__class__ is tuple:
+            return tuple([tensor_of(own, storage, offset + each) for own, each in zip(layout, delta, strict=True)])
+        if delta is None:
+            return tensor_of(layout, *launch(operands[0]))
+        return tensor_of(layout, storage, offset + (delta if len(operands) == 1 else delta * operands[1]))
+    memory = launch(*operands)
+    if layout.__class__ is not tuple:
+        return tensor_of(*memory) if layout is None else tensor_of(layout, memory)
+    return tuple([tensor_of(own, row) for own, row in zip(layout, memory)])  # noqa: B905 - of one length
+
+
+def change(entry: Entry, operands: Sequence[Any], target: Tensor) -> Tensor:
+    """Overwrite ``target``, the first of the operands, and record that."""
+    pending = begin(entry, operands, target) if state.mode & GRAD else None
+    entry.launch(*operands, target)
+    target._counter[0] += 1
+    if pending is not None:
+        finish(pending, target, target)
+    return target

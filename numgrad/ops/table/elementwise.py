@@ -1,0 +1,412 @@
+"""Pointwise operations: from scalar functions to recorded, fused, compiled ones.
+
+``@pointwise`` turns a function of scalars into an operation on tensors.  Its positional parameters are the
+operands, broadcast against each other; keyword-only ones are numbers that configure it.  The function and its
+rules are never called on elements: they are compiled (one pass over memory computes all the gradients that are
+needed), and the rules are called with tensors where the gradient itself is to be differentiated.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from ... import devices
+from ...autograd.grad_mode import TRANSFORMED, state
+from ...autograd.node import Node
+from ...core.layout import Layout, outgrown
+from ...core.tensor import Tensor
+from ...core.types import (
+    bool_,
+    default_dtype_changed,
+    dtype,
+    float32,
+    get_default_dtype,
+    real_of,
+    tensor_type,
+)
+from ...devices import NUMBERS
+from .callables import function_of, in_place
+from .dispatch import change, perform
+from .elementwise_backward import PointwiseNode, PointwiseRecipe, Rules
+from .entries import Entries, Entry
+from .op import Op, attach, enter
+from .op import export as export_as
+from .operands import (
+    check_real,
+    check_statics,
+    check_target,
+    common_device,
+    common_shape,
+    given_of,
+    kinds_passed,
+    new_layout,
+    no_operand,
+    not_cast,
+    operand,
+    operand_of,
+    static_number,
+)
+from .promotion import meeting_dtype, number_dtype
+from .transforms import PointwiseCall, transformed
+
+
+class Pointwise(Op):
+    """A pointwise entry of the table.
+
+    Args:
+        function: of scalars.
+        node: name of the node class.
+        result: "same" to compute in the promoted dtype, "float" in a floating-point one, "bool" for a comparison.
+        real: whether the result of complex numbers is real, of the dtype of their parts.
+        dtypes: the kinds of dtype that it is defined for: "b" bool, "i" integers, "f" floating point, "c" complex.
+        nondifferentiable: operands that have no gradient.
+        conditions: operands that are read as they are and take no part in type promotion.
+        baked: for a static number, the values that get a kernel of their own, with the value written into it.
+        refused: dtypes that the operation is not defined for, and the message that says so; one with "not implemented"
+            is raised as NotImplementedError, as PyTorch has it, any other as RuntimeError.
+        refused_operands: the same for dtypes that no operand may have, whatever the operation is computed in.
+        check_integers: called with the operands before a computation in integers; raises if a value will not do.
+        numbers: for an operand, the name of the node class where it is a number, if that is another.
+        complex: the operation that does it for complex numbers, where they have formulas of their own.
+
+    Attributes:
+        statics: the keyword-only parameters and their defaults.
+        numbers: for an operand, the class of the nodes where it is a number.
+        complex_entry: the entry that does it for complex numbers.
+    """
+
+    node_base = PointwiseNode
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        node: str,
+        *,
+        result: str = "same",
+        real: bool = False,
+        dtypes: str = "bif",
+        nondifferentiable: Sequence[str] = (),
+        conditions: Sequence[str] = (),
+        baked: Mapping[str, frozenset[float]] = MappingProxyType({}),
+        refused: Mapping[dtype, str] = MappingProxyType({}),
+        refused_operands: Mapping[dtype, str] = MappingProxyType({}),
+        check_integers: Callable[[Sequence[Any]], None] | None = None,
+        numbers: Mapping[str, str] = MappingProxyType({}),
+        complex: Any = None,
+    ):
+        signature = inspect.signature(function).parameters.values()
+        operands = [p.name for p in signature if p.kind is p.POSITIONAL_OR_KEYWORD]
+        self.statics: Mapping[str, Any] = {p.name: p.default for p in signature if p.kind is p.KEYWORD_ONLY}
+        self.result = result
+        self.real = real
+        self.dtypes = dtypes
+        self.conditions = frozenset(conditions)
+        self.baked, self.refused, self.refused_operands = baked, refused, refused_operands
+        self.check_integers = check_integers
+        self.complex_entry: Pointwise | None = None if complex is None else complex.op
+        self.types: dict[Any, tuple[dtype, dtype]] = {}
+        default_dtype_changed.append(self.types.clear)
+        self.programs: dict[Any, devices.Program] = {}
+        self.rules_of: dict[Any, Rules] = {}
+        super().__init__(function, node, operands, operands if result == "bool" else nondifferentiable)
+        self.numbers = {operands.index(i): self.make_node_class(node, i) for i, node in numbers.items()}
+        #: For each edge of a node the position of the operand that it belongs to; None for one without a gradient.
+        self.edge_positions = tuple([
+            None if name in self.nondifferentiable else position for position, name in enumerate(operands)
+        ])
+        self.with_own_entries()
+
+    def saveable(self) -> set[str]:
+        return super().saveable() | {*self.statics}
+
+    def forget(self) -> None:
+        super().forget()
+        self.rules_of.clear()
+
+    def node_classes(self) -> Sequence[type[Node]]:
+        return [self.node_class, *self.numbers.values()]
+
+    def constants(self, statics: Mapping[str, Any]) -> dict[str, Any]:
+        """The static numbers that are written into the kernel: defaults, and those with a form of their own.
+
+        A zero that was given is not: it may be -0.0.
+        """
+        if statics is self.statics:
+            return dict(statics)
+        return {
+            name: value
+            for name, value in statics.items()
+            if value and (value == self.statics[name] or value in self.baked.get(name, ()))
+        }
+
+    def completed(self, given: Iterable[tuple[str, Any]]) -> Mapping[str, Any]:
+        """The static numbers given, and the defaults of the others.
+
+        Raises:
+            TypeError: there is no such number, or it is none.
+        """
+        statics = dict(self.statics)
+        for name, value in given:
+            if name not in statics:
+                raise TypeError(f"{self.name}() got an unexpected keyword argument '{name}'")
+            statics[name] = value if value.__class__ in NUMBERS else static_number(self, name, value)
+        return statics
+
+    def recipe(self, entry: Entry, needed: int) -> PointwiseRecipe:
+        """How a call with this entry is recorded where the inputs in the bits of ``needed`` need a gradient."""
+        details: _Details = entry.details
+        constants = self.constants(details.statics)
+        key = (needed, *[(name, value, value.__class__) for name, value in constants.items()])
+        rules = self.rules_of.get(key)
+        if rules is None:
+            which = tuple([bool(needed >> n & 1) for n in range(len(self.inputs))])
+            rules = self.rules_of[key] = Rules(self, which, details.statics)
+        return PointwiseRecipe(details.node_class, rules, details.compute, details.passed, details.types)
+
+    def compute_types(self, given: Sequence[Any]) -> tuple[dtype, dtype]:
+        """The dtype to compute in and that of the result, for operands of these layouts, or numbers of these classes.
+
+        Raises:
+            RuntimeError, NotImplementedError: the operation is not defined for that dtype.
+        """
+        key = tuple([own if own.__class__ is not Layout else own.type if own.shape else (own.type,) for own in given])
+        found = self.types.get(key)
+        if found is None:
+            found = self.types[key] = self._types(given)
+        return found
+
+    def _types(self, given: Sequence[Any]) -> tuple[dtype, dtype]:
+        values = [own for name, own in zip(self.inputs, given, strict=True) if name not in self.conditions]
+        compute = meeting_dtype(values)
+        layouts = [own for own in values if isinstance(own, Layout)]
+        message = self.refused.get(compute)
+        for own in values:
+            kind = own.type.dtype if isinstance(own, Layout) else number_dtype(own())
+            message = message or self.refused_operands.get(kind)
+        if message is None and compute.kind not in self.dtypes:
+            message = f"\"{self.name.removesuffix('_op')}_cpu\" not implemented for '{compute.legacy}'"
+        if message is not None:
+            error = NotImplementedError if "not implemented" in message else RuntimeError
+            raise error(f"{message} (shapes {', '.join([str(list(own.shape)) for own in layouts])})")
+        if self.result == "float" and compute.category < float32.category:
+            compute = get_default_dtype()
+        if self.result == "bool":
+            return compute, bool_
+        return compute, real_of(compute) if self.real else compute
+
+    def program(self, kinds: Sequence[Any], statics: Mapping[str, Any], compute: dtype, out: dtype) -> devices.Program:
+        """The kernel description for operands of these dtypes, or numbers of these classes."""
+        key: Any = (tuple(kinds), compute, out)
+        constants = self.constants(statics)
+        if statics is not self.statics:
+            key = (key, *[(n, constants.get(n), v.__class__) for n, v in statics.items()])
+        program = self.programs.get(key)
+        if program is None:
+            inputs = [
+                operand(name, kind, name not in self.conditions)
+                for name, kind in zip(self.inputs, kinds, strict=True)
+            ]
+            inputs += [
+                devices.Operand(name, constant=value) if name in constants else operand(name, value.__class__, True)
+                for name, value in statics.items()
+            ]
+            program = self.programs[key] = devices.Program(
+                self.name, compute.numpy, tuple(inputs), (("out", out.numpy),), (self.function,)
+            )
+        return program
+
+    def launcher(
+        self, given: Sequence[Any], out: Layout, into: bool = False, compute: dtype | None = None
+    ) -> Callable[..., Any]:
+        """What computes it of operands of these layouts, or numbers of these classes; in the dtype of the first."""
+        kinds = [own.type.numpy if isinstance(own, Layout) else own for own in given]
+        program = self.program(kinds, self.statics, compute or given[0].type.dtype, out.type.dtype)
+        return out.type.backend.pointwise_launcher(program, given, [out], into)
+
+    def run(self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None = None) -> Tensor:
+        """Compute, into a new tensor or in place into ``into``, and record."""
+        if state.mode & TRANSFORMED:
+            operands = self.prepared(operands)
+            op = self._for(given_of(operands), into is not None)
+            return transformed(PointwiseCall(op, operands, statics, into))
+        if into is not None:
+            check_target(into, operands)
+        entry, operands = self.entry(operands, statics, into)
+        operands = (*operands, *[statics[name] for name in entry.details.passed])
+        return perform(entry, operands, True) if into is None else change(entry, operands, into)
+
+    def with_statics(self, statics: Mapping[str, Any]) -> Pointwise:
+        """The operation with other numbers where none are given."""
+        other = copy.copy(self)
+        other.statics = statics
+        other.programs, other.rules_of = {}, {}
+        return other.with_own_entries()
+
+    def with_own_entries(self) -> Pointwise:
+        """The operation, a copy of another, which decides for itself what calls come to."""
+        self.entries, self.entries_into, self.entries_configured = Entries(), Entries(), Entries()
+        numbers = {*self.statics.values()}.union(*self.baked.values())
+        #: Static numbers that may be written into a kernel.
+        self.baked_numbers = frozenset([number for number in numbers if number])
+        return self
+
+    def entry(
+        self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None = None
+    ) -> tuple[Entry, Sequence[Any]]:
+        """What a call comes to, and its operands as tensors and Python's numbers.
+
+        Raises:
+            TypeError: an operand is neither, or none is a tensor.
+            RuntimeError, NotImplementedError: the operation is not defined for these dtypes, shapes or devices.
+        """
+        try:
+            given = given_of(operands)
+        except AttributeError:
+            operands = self.prepared(operands)
+            given = given_of(operands)
+        entry = self._found(given, statics, None if into is None else into._layout)
+        if entry is None:
+            raise no_operand(self, self.inputs[0], operands[0], Tensor)
+        return entry, operands
+
+    def _found(self, given: list[Any], statics: Mapping[str, Any], into: Layout | None) -> Entry | None:
+        """What a call with such operands comes to; None if no tensor is among them."""
+        entries = self.entries
+        key: Any = given
+        if into is not None:
+            entries = self.entries_into
+            key = [*key, into]
+        if statics is not self.statics:
+            baked = self.baked_numbers
+            key = [*key, *[(v.__class__, v) if v in baked else v.__class__ for v in statics.values()]]
+            entries = self.entries_configured
+        key = key[0] if len(key) == 1 else tuple(key)
+        entry = entries.find(key)
+        if entry is None and any(own.__class__ is Layout for own in given):
+            entry = entries.add(key, self._for(given, into is given[0]).prepare(given, statics, into))
+        return entry
+
+    def prepared(self, operands: Sequence[Any]) -> list[Any]:
+        """The operands as tensors and Python's numbers.
+
+        Raises:
+            TypeError: one is neither, nor NumPy's.
+        """
+        return [operand_of(self, name, value) for name, value in zip(self.inputs, operands, strict=True)]
+
+    def decided(self, given: Sequence[Any], **numbers: Any) -> tuple[Layout, Callable[..., Any]]:
+        """The layout of the result for operands of these layouts, or numbers, and what computes it, unrecorded."""
+        statics = self.completed(numbers.items()) if numbers else self.statics
+        entry = self._found([own if isinstance(own, Layout) else own.__class__ for own in given], statics, None)
+        assert entry is not None
+        passed = [statics[name] for name in entry.details.passed]
+        return entry.layout, (lambda *values: entry.launch(*values, *passed)) if passed else entry.launch
+
+    def _for(self, given: Sequence[Any], in_place: bool) -> Pointwise:
+        """The operation that does it for operands of these kinds of numbers."""
+        other = self.complex_entry
+        kinds = [own.type.dtype.kind if isinstance(own, Layout) else "c" if own is complex else "" for own in given]
+        if other is None or "c" not in kinds:
+            return self
+        if self.real and in_place:
+            raise RuntimeError(f"In-place {self.name} is not supported for complex tensors.")
+        return other
+
+    def prepare(self, given: Sequence[Any], statics: Mapping[str, Any], into: Layout | None) -> Entry:
+        """Decide what a call comes to, by the layouts of its operands, or the classes of numbers."""
+        compute, kind = self.compute_types(given)
+        if not compute.is_complex:
+            check_real(statics)
+        shape = common_shape(given)
+        if into is None:
+            out = new_layout(given, shape, tensor_type(kind, common_device(given)))
+        else:
+            out = into
+            if shape != out.shape:
+                raise outgrown(out.shape, shape)
+            if kind.category > out.type.dtype.category:
+                raise not_cast(kind, out.type.dtype)
+            common_device(given, out)
+        program = self.program(kinds_passed(given, out), statics, compute, out.type.dtype)
+        passed = tuple([i.name for i in program.arguments if i.name in self.statics]) if self.statics else ()
+        types = [own.type if isinstance(own, Layout) else None for own in given]
+        launch = out.type.backend.pointwise_launcher(program, [*given, *[None] * len(passed)], [out], into is not None)
+        if compute.kind in "bi":
+            if statics is not self.statics:
+                check_statics(statics.items(), compute)
+                numbers = [*enumerate(passed, len(given))]
+                launch = _checked(lambda values: check_statics([(n, values[i]) for i, n in numbers], compute), launch)
+            if self.check_integers is not None:
+                launch = _checked(self.check_integers, launch)
+        node_class = self.node_class
+        for position, own in self.numbers.items():
+            if given[position].__class__ is not Layout:
+                node_class = own
+        recorded = self.has_gradient and out.type.dtype.differentiable
+        positions = None if len(passed) == len(self.statics) else (
+            *range(len(given)), *[len(given) + n for n, name in enumerate(self.statics) if name in passed]
+        )
+        return Entry(self, launch, out, recorded, _Details(compute, statics, passed, positions, types, node_class))
+
+
+class _Details(NamedTuple):
+    """What a pointwise entry knows besides: the dtype computed in, the static numbers, which of them are passed at run
+    time and where these stand among operands and numbers (None for all), the types of its operands (None for a number),
+    and the class of its nodes."""
+
+    compute: dtype
+    statics: Mapping[str, Any]
+    passed: tuple[str, ...]
+    positions: tuple[int, ...] | None
+    types: Sequence[Any]
+    node_class: type[Any]
+
+
+def _checked(check: Callable[[Sequence[Any]], None], launch: Callable[..., Any]) -> Callable[..., Any]:
+    """A launcher that first looks at the values of its operands."""
+
+    def run(*operands: Any) -> Any:
+        check(operands)
+        return launch(*operands)
+
+    return run
+
+
+def pointwise(
+    node: str, *, inplace: bool | None = None, export: bool = True, entered: bool = True, **declared: Any
+) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate a function of scalars to make it an operation on tensors.
+
+    Args:
+        node: name of the node class.
+        inplace: whether there is an in-place method, too; by default unless the result is bool.
+        export: whether ``numgrad`` exports the function and Tensor has the method.
+        entered: whether the operation is one of the table, and not a user's own.
+        declared: see ``Pointwise``.
+
+    The result is the public function.  It has ``gradient``, to declare rules with, ``op``, the table's entry, and
+    ``scalar_function``, the text of which goes into kernels of other operations that call it.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        op = Pointwise(function, node, **declared)
+        if entered:
+            enter(op)
+        call: Any = function_of(op)
+        call.__doc__ = function.__doc__
+        call.op = op
+        call.gradient = op.gradient
+        call.scalar_function = function
+        if export:
+            export_as(op.name, call)
+        if inplace or (inplace is None and op.result != "bool"):
+            call.inplace = in_place(op)
+            if export:
+                attach(op.name + "_", call.inplace)
+        return call
+
+    return decorate

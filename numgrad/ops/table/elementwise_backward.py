@@ -1,0 +1,255 @@
+"""Backward of pointwise operations: the one kernel that computes all gradients of a node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ... import devices
+from ...autograd.grad_mode import TRACED, state
+from ...autograd.node import types_given
+from ...core.layout import Layout, layout_of
+from ...core.tensor import Tensor, strided, tensor_of
+from ...core.types import dtype, tensor_type
+from ...devices import NUMBERS
+from ..batching.batches import is_batched, zeros_beside
+from ..memory.copying import convert
+from ..memory.new import filled_of
+from .op import Rule, parameters
+from .operands import given_of, kinds_passed, new_layout, operand
+from .recipes import OUTPUT, Recipe, RecordedNode
+
+if TYPE_CHECKING:
+    from .elementwise import Pointwise
+
+
+class Rules:
+    """The rules for one combination of needed gradients, of an operation with certain constants.
+
+    Attributes:
+        pattern: for each input what its gradient is: "kernel", "passed" if it is the incoming one, or None.
+        computed: the inputs of the first kind, with their rules.
+        names: what the computed rules need besides ``grad`` and the ``constants``.
+    """
+
+    def __init__(self, op: Pointwise, needed: tuple[bool, ...], statics: Mapping[str, Any]):
+        self.op = op
+        self.constants = constants = op.constants(statics)
+        rules = {i: op.rule(name) for i, name in enumerate(op.inputs) if needed[i]}
+        passed = [i for i, rule in rules.items() if _hands_on(rule, statics, constants)]
+        self.computed = {i: rule for i, rule in rules.items() if i not in passed}
+        self.pattern = tuple([
+            "kernel" if i in self.computed else "passed" if i in passed else None for i in range(len(op.inputs))
+        ])
+        self.passed = len(passed)
+        #: The one input whose gradient is needed; None if there are several.
+        self.only = next(iter(rules)) if len(rules) == 1 else None
+        self.arguments = {i: parameters(rule) for i, rule in self.computed.items()}
+        self.names: tuple[str, ...] = ()
+        for names in self.arguments.values():
+            known = {"grad", *constants, *self.names}
+            self.names += tuple([name for name in names if name not in known])
+        self.programs: dict[Any, devices.Program] = {}
+
+    def program(self, kinds: tuple[Any, ...], compute: dtype, outs: Sequence[dtype]) -> devices.Program:
+        """The kernel description for a gradient and what was saved, of these dtypes or classes of numbers."""
+        op = self.op
+        key = (kinds, compute, tuple(outs))
+        program = self.programs.get(key)
+        if program is None:
+            names = ("grad", *self.names)
+            inputs = [operand(n, kind, n not in op.conditions) for n, kind in zip(names, kinds, strict=True)]
+            inputs += [devices.Operand(name, constant=value) for name, value in self.constants.items()]
+            outputs = [(f"grad_{op.inputs[i]}", out.numpy) for i, out in zip(self.computed, outs, strict=True)]
+            program = self.programs[key] = devices.Program(
+                f"{op.name}_backward", compute.numpy, tuple(inputs), tuple(outputs), tuple(self.computed.values())
+            )
+        return program
+
+
+#: Launchers that a recipe remembers.
+_MOST_LAUNCHES = 64
+
+
+class PointwiseRecipe(Recipe):
+    """How a pointwise call is recorded, and what computes its gradients.
+
+    Attributes:
+        types: those of the inputs whose gradients are computed.
+        launches: what computes gradients, and their layouts.  The key is the layout of the incoming gradient where what
+            was saved is as it was and gradients have the types of their inputs, which the entry has settled; else the
+            layouts of all operands and the types.
+    """
+
+    __slots__ = ("compute", "launches", "rules", "types")
+
+    def __init__(
+        self, node_class: type[Any], rules: Rules, compute: dtype, statics: Sequence[str], types: Sequence[Any]
+    ):
+        positions = {name: n for n, name in enumerate((*rules.op.inputs, *statics))}
+        for name in rules.names:
+            if name != "out" and name not in positions:
+                raise TypeError(f"{rules.op.name} has nothing called '{name}', which one of its rules asks for")
+        sources = [OUTPUT if name == "out" else positions[name] for name in rules.names]
+        super().__init__(node_class, rules.names, sources, rules.constants)
+        self.frees = any(source < len(rules.op.inputs) for source in self.sources)  # not by numbers that configure it
+        self.rules = rules
+        self.compute = compute
+        self.types = [types[i] for i in rules.computed]
+        self.launches: dict[Any, tuple[Any, list[Layout]]] = {}
+
+    def find(self, key: Any, gradient: Tensor, values: Sequence[Any], types: Sequence[Any]) -> Any:
+        """What computes gradients of these types from operands of these layouts."""
+        given = given_of((gradient, *values))
+        shape = gradient._layout.shape
+        strides = new_layout(given, shape, gradient._layout.type).strides
+        outs = [layout_of(type, shape, strides) for type in types]
+        program = self.rules.program(kinds_passed(given, outs[0]), self.compute, [type.dtype for type in types])
+        launch = outs[0].type.backend.pointwise_launcher(program, given, outs)
+        if len(self.launches) >= _MOST_LAUNCHES:
+            self.launches.clear()
+        found = self.launches[key] = launch, outs
+        return found
+
+
+class PointwiseNode(RecordedNode):
+    """The node of a pointwise operation."""
+
+    __slots__ = ()
+
+    op: Pointwise
+    recipe: PointwiseRecipe
+
+    @property
+    def compute(self) -> dtype:
+        """What the operation was computed in."""
+        return self.recipe.compute
+
+    def apply(self, gradient: Tensor) -> tuple[Any, ...]:
+        recipe = self.recipe
+        rules = recipe.rules
+        computed: Any = gradient
+        if rules.computed:
+            found = recipe.launches.get(gradient._layout)
+            saved: Any = self.saved  # another thread may release it
+            if found is None or saved.__class__ is not tuple or types_given or state.mode & TRACED:
+                return self._in_general(gradient)
+            launch, layouts = found
+            if len(saved) == 1:
+                (value,), (version,) = saved, self.versions
+                if version is not None and value._counter[0] != version:  # a PackedTensor never has it
+                    return self._in_general(gradient)
+                rows = launch(gradient, value)
+            else:
+                for value, version in zip(saved, self.versions):  # noqa: B905 - of one length; strict= costs time
+                    if version is not None and value._counter[0] != version:
+                        return self._in_general(gradient)
+                rows = launch(gradient, *saved)
+            if len(layouts) == len(self.edges) == 2:
+                (first, second), (one, other) = layouts, rows
+                return tensor_of(first, one), tensor_of(second, other)
+            if len(layouts) > 1:
+                return self._arranged([tensor_of(own, row) for own, row in zip(layouts, rows)], gradient)  # noqa: B905
+            computed = tensor_of(layouts[0], rows)
+        only = rules.only
+        if only is not None:
+            count = len(self.edges)
+            if count == 2:
+                return (computed, None) if only == 0 else (None, computed)
+            if count == 1:
+                return (computed,)
+        return self._arranged((computed,), gradient)
+
+    def _arranged(self, computed: Sequence[Tensor], gradient: Tensor) -> tuple[Any, ...]:
+        """For each input its gradient: one of those computed, the incoming one, or none."""
+        rules = self.recipe.rules
+        count = len(rules.pattern)
+        if rules.passed > 1:
+            gradient._shared = True
+            if rules.passed == count:
+                return (gradient,) * count
+        elif len(computed) == count:
+            return tuple(computed)
+        rest = iter(computed)
+        return tuple([
+            next(rest) if source == "kernel" else gradient if source == "passed" else None for source in rules.pattern
+        ])
+
+    def _in_general(self, gradient: Tensor) -> tuple[Any, ...]:
+        """The gradients, whatever has become of what was saved."""
+        if state.mode & TRACED:
+            return self._arranged(self._traced(gradient), gradient)
+        recipe = self.recipe
+        values: Sequence[Any] = self.kept()
+        as_saved = all(v is None or value._counter[0] == v for value, v in zip(values, self.versions, strict=True))
+        if not as_saved:
+            values = list(self.unpack().values())
+        edges: list[Any] = [self.edges[i] for i in recipe.rules.computed]
+        types = self._types(gradient, [node.output(number).type for node, number in edges])
+        key: Any = gradient._layout
+        if not as_saved or types_given or types != self._types(gradient, recipe.types):
+            key = (key, *[v._layout for v in values if v.__class__ not in NUMBERS], *types)
+        launch, layouts = recipe.launches.get(key) or recipe.find(key, gradient, values, types)
+        rows = launch(gradient, *values)
+        rows = rows if len(layouts) > 1 else (rows,)
+        return self._arranged([tensor_of(own, row) for own, row in zip(layouts, rows, strict=True)], gradient)
+
+    def _traced(self, gradient: Tensor) -> tuple[Tensor, ...]:
+        """The computed gradients, by operations that are recorded or transformed themselves."""
+        rules = self.recipe.rules
+        values = {name: self._operand(name, value) for name, value in self.unpack().items()}
+        known = {**rules.constants, **values, "grad": gradient}
+        return tuple([
+            as_gradient(rule(*[known[name] for name in rules.arguments[i]]), gradient)
+            for i, rule in rules.computed.items()
+        ])
+
+    def _operand(self, name: str, value: Any) -> Any:
+        """What was saved, as a rule takes it: an operand that was a number, or real beside complex ones, converted."""
+        if name not in self.op.inputs or name in self.op.conditions:
+            return value
+        if isinstance(value, Tensor):
+            return convert(value, self.compute) if self.compute.is_complex else value
+        return filled_of((), value, tensor_type(self.compute, self.layout.type.device))
+
+    def _types(self, gradient: Tensor, inputs: Sequence[Any]) -> list[Any]:
+        """The types of the computed gradients of inputs of these types; None stands for any type."""
+        own = gradient._layout.type
+        types = [type or own for type in inputs]
+        types = [t if t.device is own.device else tensor_type(t.dtype, own.device) for t in types]
+        if self.compute.is_complex:  # the engine takes the real part for a real input
+            types = [t if t.dtype.is_complex else tensor_type(self.compute, t.device) for t in types]
+        return types
+
+
+def as_gradient(result: Any, gradient: Tensor) -> Tensor:
+    """What a rule gives for a gradient; where that is the number 0, zeros that lie as the gradient does."""
+    if result.__class__ is not int:
+        return result
+    layout = gradient._layout
+    if is_batched(gradient):  # a tangent may be overwritten with what differs among the examples
+        return zeros_beside((gradient,), layout.shape, layout.type)
+    own = new_layout([layout], layout.shape, layout.type)
+    return strided(own.type.backend.zeros(own.shape, own.type), own.shape, own.strides, 0, own.type)
+
+
+class _Probe:
+    """Stands for a gradient to find out whether a rule hands it on: multiplied by 1 it stays itself."""
+
+    def __mul__(self, factor: Any) -> Any:
+        if isinstance(factor, int | float) and factor == 1:
+            return self
+        raise TypeError("not handed on")
+
+    __rmul__ = __mul__
+
+
+def _hands_on(rule: Rule, statics: Mapping[str, Any], constants: Mapping[str, Any]) -> bool:
+    names = parameters(rule)
+    if any(name != "grad" and name not in constants for name in names):
+        return False
+    probe = _Probe()
+    try:
+        return rule(*[probe if name == "grad" else statics[name] for name in names]) is probe
+    except (TypeError, AttributeError):
+        return False

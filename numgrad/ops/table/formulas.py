@@ -1,0 +1,107 @@
+"""The rules of the op table as text that a student can read.
+
+What a rule's code says is shown as mathematics: products of tensors as ``a * b``, operations by their public names.
+Where the code is a program (a kernel for the common case, or cases by dtype), its docstring begins with the formula.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+from .op import public_functions
+
+#: How the names end of several entries that serve one public function.
+KINDS = ("all", "dim", "dims", "number", "tensor", "complex")
+
+#: Operations that have a sign.
+_OPERATORS: dict[str, type[ast.operator]] = {
+    "add": ast.Add, "sub": ast.Sub, "mul": ast.Mult, "times": ast.Mult, "div": ast.Div, "mm": ast.MatMult,
+    "bmm": ast.MatMult, "mv": ast.MatMult, "pow": ast.Pow,
+}
+_COMPARISONS: dict[str, type[ast.cmpop]] = {"eq": ast.Eq, "ne": ast.NotEq}
+
+#: Functions that change how their first argument lies in memory, its dtype, or dimensions that are broadcast anyway.
+_TRANSPARENT = ("contiguous", "convert", "restored")
+
+
+@functools.cache
+def formula(function: Callable[..., Any], real: bool = False) -> str:
+    """What a function returns, as text; the statements before it in front.
+
+    Args:
+        function: of scalars or tensors.
+        real: leave out the conjugates, which for real numbers do nothing.
+    """
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    assert isinstance(definition, ast.FunctionDef)
+    return _text(definition.body[ast.get_docstring(definition) is not None :], function, real)
+
+
+@functools.cache
+def rule_formula(rule: Callable[..., Any], real: bool = False) -> str:
+    """The formula of a rule of the table: what its docstring begins with, in double backquotes, else what it returns.
+
+    The arguments are those of :func:`formula`.
+    """
+    before, mark, rest = " ".join((inspect.getdoc(rule) or "").split()).partition("``")
+    if before or not mark:
+        return formula(rule, real)
+    return _text(ast.parse(rest.partition("``")[0]).body, rule, real)
+
+
+def _text(statements: list[ast.stmt], function: Callable[..., Any], real: bool) -> str:
+    readable = _Readable(function.__globals__, real)
+    texts = [" ".join(ast.unparse(readable.visit(statement)).split()) for statement in statements]
+    return "; ".join([*texts[:-1], texts[-1].removeprefix("return ")])
+
+
+def _as_called(name: str) -> str:
+    """The name by which users call what the rules call ``name``."""
+    name = "where" if name == "choose" else name.removesuffix("_op")
+    start, _, kind = name.rpartition("_")
+    return start if kind in KINDS and start in public_functions and name not in public_functions else name
+
+
+class _Readable(ast.NodeTransformer):
+    """Turns code into what one writes on a blackboard."""
+
+    def __init__(self, names: dict[str, Any], real: bool):
+        self.names = names  # the globals of the function
+        self.real = real
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        value = self.names.get(node.id) if node.id.startswith("_") else None
+        if isinstance(value, int | float):
+            return ast.Constant(float(f"{value:.6g}"))
+        return ast.Name(_as_called(node.id))
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        owner = self.visit(node.value)
+        if isinstance(owner, ast.Name) and owner.id in ("scalar", "math"):
+            return ast.Name(node.attr)
+        return ast.Attribute(owner, node.attr.removeprefix("_"))
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        function = self.visit(node.func)
+        name = function.id if isinstance(function, ast.Name) else ""
+        if name == "passed_on":  # an operation with its arguments
+            return self.visit_Call(ast.Call(node.args[0], node.args[1:], []))
+        arguments = [self.visit(argument) for argument in node.args]
+        keywords = [ast.keyword(keyword.arg, self.visit(keyword.value)) for keyword in node.keywords]
+        if name in _TRANSPARENT or (name == "conj" and self.real):
+            return arguments[0]
+        operands = [*arguments, *[keyword.value for keyword in keywords]]
+        if len(operands) == 2:
+            one, other = operands
+            if name in _OPERATORS:
+                return ast.BinOp(one, _OPERATORS[name](), other)
+            if name in _COMPARISONS:
+                return ast.Compare(one, [_COMPARISONS[name]()], [other])
+        if name == "neg":
+            return ast.UnaryOp(ast.USub(), *operands)
+        return ast.Call(function, arguments, keywords)

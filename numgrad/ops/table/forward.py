@@ -1,0 +1,350 @@
+"""Forward mode: the tangents of what operations compute, from the rules that the table has for backward.
+
+A rule is linear in the gradient, and the tangent is what its transpose makes of the inputs' tangents.  For a pointwise
+operation of real numbers, whose Jacobian is diagonal, that is the rule itself.  A linear operation is its own tangent.
+Any other rule is transposed by differentiating it: with ``v = rule(u)``, the derivative of ``v`` with respect to ``u``
+in the direction of the tangent (Townsend, "A new trick for calculating Jacobian vector products", 2017).
+
+Everything here is computed outside of the level whose tangents it computes, and recorded where recording is on.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...autograd.backward import grad
+from ...autograd.function_tangents import FunctionCall
+from ...autograd.grad_mode import GRAD, recording_apart, state
+from ...autograd.levels import Level, outside, set_tangent, tangent_of, with_duals
+from ...core.layout import broadcast_shapes, outgrown, overlaps_itself
+from ...core.tensor import Tensor, strided
+from ...core.types import TensorType, tensor_type
+from ..batching.batches import cut, is_batched, is_mapped, zeros_beside
+from ..memory.copying import clone_op, convert
+from ..memory.new import filled_of
+from ..memory.overwriting import OverwriteCall, copy_, zero_
+from ..pointwise.arithmetic import add
+from ..pointwise.complexes import real
+from ..shapes.views import expand_op
+from .elementwise_backward import as_gradient
+from .op import Rule, parameters
+from .operands import given_of
+from .recipes import OUTPUT
+from .transforms import ChangeCall, GeneralCall, PointwiseCall, ShapeCall
+
+#: Shape and type of an output, and itself, if it is there.
+Output = tuple[tuple[int, ...], TensorType, Tensor | None]
+
+
+def _tangents(values: Sequence[Any], level: Level) -> list[Any]:
+    """The tangents of those of the values that are tensors, None for the others; in a tuple a list of them."""
+    return [
+        tangent_of(value, level) if isinstance(value, Tensor)
+        else _tangents(value, level) if isinstance(value, tuple | list)
+        else None
+        for value in values
+    ]
+
+
+# -- pointwise --------------------------------------------------------------------------------------------------
+
+
+def pointwise(call: PointwiseCall, level: Level) -> Tensor:
+    """A pointwise operation and its tangent."""
+    tangents = _tangents(call.args, level)
+    with outside(level):
+        if call.target is None:
+            out = with_duals(call.run)
+            tangent = _pointwise_tangent(call, tangents, out._layout.shape, out._layout.type, out)
+            if tangent is not None:
+                set_tangent(out, level, laid_out_as(out, tangent))
+            return out
+        target, layout = call.target, call.target._layout
+        shape = broadcast_shapes(*[value._layout.shape for value in call.args if isinstance(value, Tensor)])
+        if shape != layout.shape:
+            raise outgrown(layout.shape, shape)
+        args, tangents = _unchanged(call.args, tangents, target)
+        before = PointwiseCall(call.op, args, call.statics)
+        needs_result = any("out" in parameters(rule) for rule in call.op.rules.values())
+        result = before.run() if needs_result else None
+        tangent = _pointwise_tangent(before, tangents, layout.shape, layout.type, result)
+        with_duals(call.run)
+        _overwrite_tangent(target, level, tangent)
+    return target
+
+
+def _pointwise_tangent(
+    call: PointwiseCall, tangents: list[Any], shape: tuple[int, ...], type: TensorType, out: Tensor | None
+) -> Tensor | None:
+    op = call.op
+    wanted = [
+        (op.rule(name), tangent)
+        for name, tangent in zip(op.inputs, tangents, strict=True)
+        if tangent is not None and name not in op.nondifferentiable and type.dtype.differentiable
+    ]
+    if not wanted:
+        return None
+    compute = tensor_type(op.compute_types(given_of(call.args))[0], type.device)
+    values = {**call.statics, "out": out}
+    values.update({n: _as_operand(op, n, value, compute) for n, value in zip(op.inputs, call.args, strict=True)})
+
+    def of_rule(rule: Rule, gradient: Tensor) -> Any:
+        return as_gradient(rule(*[gradient if name == "grad" else values[name] for name in parameters(rule)]), gradient)
+
+    if compute.dtype.is_complex:  # rules may treat real and imaginary part differently
+        output: Output = (shape, type, out)
+        return _transposed(lambda given: [(of_rule(rule, given[0]), t) for rule, t in wanted], [output], tangents)[0]
+    terms = [of_rule(rule, tangent) for rule, tangent in wanted]
+    return _own(_fitted(functools.reduce(add, terms), shape, type), tangents)
+
+
+def _as_operand(op: Any, name: str, value: Any, compute: TensorType) -> Any:
+    """An operand as rules take it: a number as a tensor, and complex where that is what is computed in."""
+    if not isinstance(value, Tensor):
+        return filled_of((), value, compute)
+    return convert(value, compute.dtype) if compute.dtype.is_complex and name not in op.conditions else value
+
+
+def _fitted(tangent: Tensor, shape: tuple[int, ...], type: TensorType) -> Tensor:
+    """A tangent in the shape and dtype of what it belongs to."""
+    if tangent._layout.type.dtype.is_complex and not type.dtype.is_complex:
+        tangent = real(tangent)
+    tangent = convert(tangent, type.dtype)
+    return tangent if tangent._layout.shape == shape else expand_op(tangent, shape)
+
+
+def _own(tangent: Tensor, others: Sequence[Any]) -> Tensor:
+    """The tangent on memory that it shares with no other, since a change in place changes it, too."""
+    if tangent._view is not None or any(tangent is other for other in others):
+        return clone_op(tangent)
+    return tangent
+
+
+# -- other operations -------------------------------------------------------------------------------------------
+
+
+def general(call: GeneralCall, level: Level) -> Any:
+    """An operation of the table and its tangents."""
+    op, args = call.op, call.args
+    tangents = _tangents(args, level)
+    with outside(level):
+        out = with_duals(call.run)
+        outs = out if isinstance(out, tuple) else (out,)
+        if not any(output._layout.type.dtype.differentiable for output in outs):
+            return out
+        if op.view:
+            found = op(tangents[0], *args[1:])
+            results: Sequence[Any] = found if isinstance(found, tuple) else (found,)
+        elif op.linear:
+            found = _by_linearity(op, args, tangents)
+            results = found if isinstance(found, tuple) else (found,)
+        else:
+            results = _transposed_general(op, args, tangents, [(o._layout.shape, o._layout.type, o) for o in outs])
+        for output, tangent in zip(outs[: op.graded], results, strict=True):
+            if tangent is not None:
+                set_tangent(output, level, tangent if op.view else laid_out_as(output, tangent))
+    return out
+
+
+def _by_linearity(op: Any, args: Sequence[Any], tangents: list[Any]) -> Any:
+    """The tangents of an operation that is linear in each of its inputs."""
+    if op.sequence:
+        pairs = zip(args[0], tangents[0], strict=True)
+        filled = [filled_of(x._layout.shape, 0, x._layout.type) if t is None else t for x, t in pairs]
+        return op(tuple(filled), *args[1:])
+    total = None
+    for place in op.positions:
+        if tangents[place] is not None:
+            term = op(*args[:place], tangents[place], *args[place + 1 :])
+            total = term if total is None else add(total, term)
+    return total
+
+
+def _transposed_general(op: Any, args: Sequence[Any], tangents: list[Any], outputs: Sequence[Output]) -> list[Any]:
+    """The tangents of the outputs of an operation that is not pointwise."""
+    flat = [t for tangent in tangents for t in (tangent if isinstance(tangent, list) else (tangent,))]
+    return _transposed(lambda given: _gradients(op, args, tangents, outputs, given), outputs[: op.graded], flat)
+
+
+def _transposed(
+    gradients_of: Callable[[list[Tensor]], list[tuple[Any, Any]]], outputs: Sequence[Output], tangents: Sequence[Any]
+) -> list[Any]:
+    """The tangents of an operation's outputs, None for those that have no derivative.
+
+    ``gradients_of`` gives for each input what its rule makes of the gradients of the outputs, and its tangent.
+    """
+    differentiable = [n for n, (_, type, _) in enumerate(outputs) if type.dtype.differentiable]
+    results: list[Any] = [None] * len(outputs)
+    if not differentiable:
+        return results
+    with recording_apart() as recorded:
+        cotangents = [_variable(*outputs[n][:2]) for n in differentiable]
+        pairs = [
+            (gradient, _fitted(tangent, gradient._layout.shape, gradient._layout.type))
+            for gradient, tangent in gradients_of(cotangents)
+            if gradient is not None and tangent is not None and gradient.requires_grad
+        ]
+        if not pairs:
+            return results
+        gradients, directions = zip(*pairs, strict=True)
+        found = grad(gradients, cotangents, directions, create_graph=recorded, allow_unused=True)
+    for n, tangent in zip(differentiable, found, strict=True):
+        if tangent is not None:
+            results[n] = _own(_fitted(tangent, *outputs[n][:2]), tangents)
+    return results
+
+
+def _variable(shape: tuple[int, ...], type: TensorType) -> Tensor:
+    """Zeros that require a gradient: where the rule is linear, any value will do."""
+    variable = cut(filled_of(shape, 0, type))
+    variable._requires_grad = True
+    return variable
+
+
+def _gradients(
+    op: Any, args: Sequence[Any], tangents: list[Any], outputs: Sequence[Output], cotangents: list[Tensor]
+) -> list[tuple[Any, Any]]:
+    """What the rules make of the cotangents, for each input that has a tangent, with that."""
+    entry, operands = op.entry(args)
+    given = tangents[0] if op.sequence else [tangents[position] for position in op.positions]
+    recipe = entry.recipe(1 if op.sequence else sum([1 << n for n, tangent in enumerate(given) if tangent is not None]))
+    saved = [operands[source] if source >= 0 else outputs[OUTPUT - source][2] for source in recipe.sources]
+    found = recipe.gradients(cotangents if len(cotangents) > 1 else cotangents[0], saved)
+    return [pair for pair in zip(found[0] if op.joint else found, given, strict=True) if pair[1] is not None]
+
+
+def laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
+    """The tangent in the same place of as much memory as what it belongs to: views of the two are made in the same way.
+
+    That of a tensor that stands for examples is one for each: it may be overwritten with what differs among them.
+    """
+    shape, strides = tensor._layout.shape, tensor._layout.strides
+    same = _lies_like(tangent, tensor) and _extent(tangent) == _extent(tensor)
+    has_room = is_batched(tangent) or not is_batched(tensor)
+    if (same and has_room) or overlaps_itself(shape, strides):
+        return tangent
+    if is_mapped(tensor) or is_mapped(tangent):
+        return copy_(zeros_beside((tensor, tangent), shape, tangent._layout.type, strides), tangent)
+    type = tangent._layout.type
+    storage = type.backend.zeros((len(tensor._storage),), type)
+    laid_out = strided(storage, shape, strides, tensor._offset, type)
+    return copy_(laid_out, tangent)
+
+
+def _lies_like(tensor: Tensor, other: Tensor) -> bool:
+    """Whether a tensor is laid out as another, in the same part of its memory."""
+    return tensor._layout.strides == other._layout.strides and tensor._offset == other._offset
+
+
+def _extent(tensor: Tensor) -> int:
+    """How many elements a tensor's memory has; for each example, if it stands for examples."""
+    if not is_mapped(tensor):
+        return len(tensor._storage)
+    own = tensor._mapped
+    return _extent(own.tensor) // (max(own.level.size, 1) if own.batched else 1)
+
+
+# -- changes in place -------------------------------------------------------------------------------------------
+
+
+def change(call: ChangeCall, level: Level) -> Tensor:
+    """An operation of the table in place, and the tangent of what it makes of its target."""
+    op, target = call.op, call.target
+    assert target is not None
+    tangents = _tangents(call.args, level)
+    with outside(level):
+        args, tangents = _unchanged(call.args, tangents, target)
+        needs_result = any("out" in parameters(rule) for rule in op.rules.values())
+        result = op(*args) if needs_result else None
+        (tangent,) = _transposed_general(op, args, tangents, [(target._layout.shape, target._layout.type, result)])
+        with_duals(call.run)
+        _overwrite_tangent(target, level, tangent)
+    return target
+
+
+def _unchanged(
+    args: Sequence[Any], tangents: list[Any], target: Tensor
+) -> tuple[Sequence[Any], list[Any]]:
+    """Arguments and tangents with copies of those about to be overwritten, where what is recorded may save them."""
+    if not state.mode & GRAD:
+        return args, tangents
+    copy = clone_op(target)
+    own = [value is target for value in args]
+    return (
+        tuple([copy if is_target else value for value, is_target in zip(args, own, strict=True)]),
+        [clone_op(t) if is_target and t is not None else t for t, is_target in zip(tangents, own, strict=True)],
+    )
+
+
+def overwrite(call: OverwriteCall, level: Level) -> Tensor:
+    """Overwriting with another tensor: the tangent is that one's."""
+    target, source = call.target, call.source
+    assert target is not None
+    tangent = None if source is None or not target._layout.type.dtype.differentiable else tangent_of(source, level)
+    with outside(level):
+        with_duals(call.run)
+        if tangent is not None:
+            tangent = _own(_fitted(tangent, target._layout.shape, target._layout.type), [tangent])
+        _overwrite_tangent(target, level, tangent)
+    return target
+
+
+def reshape(call: ShapeCall, level: Level) -> Tensor:
+    """A view in place: the tangent becomes the same view of itself."""
+    target = call.target
+    assert target is not None
+    tangent = tangent_of(target, level)
+    with outside(level):
+        with_duals(call.run)
+        set_tangent(target, level, call.op(tangent, *call.args[1:]))
+    return target
+
+
+def _overwrite_tangent(target: Tensor, level: Level, tangent: Tensor | None) -> None:
+    """Give a tensor that was changed its new tangent; None is that of what has no derivative."""
+    if tangent is not None:
+        write_tangent(target, level, tangent)
+        return
+    present = tangent_of(target, level)
+    if present is not None:
+        zero_(present)
+
+
+def perform(call: Any, level: Level) -> Any:
+    """Do a call, and give what it computes tangents at a level of forward mode."""
+    if isinstance(call, FunctionCall):
+        return call.with_tangents(level)
+    by_kind = _BY_KIND.get(call.__class__)
+    return call.run() if by_kind is None else by_kind(call, level)
+
+
+#: How calls of each kind are done; any other has no tangents.
+_BY_KIND: dict[type, Callable[..., Any]] = {
+    PointwiseCall: pointwise, GeneralCall: general, ChangeCall: change, OverwriteCall: overwrite, ShapeCall: reshape,
+}
+
+
+def write_tangent(target: Tensor, level: Level, tangent: Tensor) -> None:
+    """Overwrite the tangent of a tensor, or give it one.
+
+    That of a view shares memory with its base's, which is made if there is none.
+    """
+    present = tangent_of(target, level)
+    if present is None:
+        view = target._view
+        if view is None or view.hides_tangent():
+            set_tangent(target, level, laid_out_as(target, tangent))
+            return
+        base, layout = target._root, target._root._layout
+        if is_mapped(base) or is_mapped(tangent):
+            zeros = zeros_beside((base, tangent), layout.shape, layout.type, layout.strides)
+        else:
+            zeros = filled_of(layout.shape, 0, layout.type)
+        whole = laid_out_as(base, zeros)
+        set_tangent(base, level, whole)
+        if target._layout.type is layout.type and target._layout.shape == layout.shape and _lies_like(target, base):
+            set_tangent(target, level, whole)
+        present = tangent_of(target, level)
+    copy_(present, tangent)

@@ -1,0 +1,309 @@
+"""Public functions whose calls are looked up by their arguments.
+
+``@lookup`` decorates a function that says which operation a call is: given the arguments, with layouts in the place of
+tensors, it returns the operation of the table and the arguments of that which are no tensors, in their order, or all of
+them.  The tensors among the arguments are the operation's, in the order in which they were given; to an operation on
+one tensor the others only gave their layouts.  Where the operation is to have other tensors, a third result makes them
+of those that were given.  Defaults, dimensions counted from the end, NumPy's names and mistakes are its business; it
+runs once for arguments like these.
+
+Where a call is no one operation, it returns in the place of the operation a function, which is called with the tensors
+and those arguments.  Tensors in the place of numbers, whose parameters are not annotated with Layout, are read.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from inspect import signature
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
+
+from ...autograd.operations import operations
+from ...core.layout import Layout
+from ...core.tensor import Tensor
+from ...core.types import Size, dtype
+from ...devices import OutOfBoundsError
+from .arguments import bind, check_arguments
+from .dispatch import caller
+from .entries import Entries
+from .op import attach, named_in_place
+from .op import export as export_as
+from .operands import check_apart
+from .planned import Planned
+
+#: The names that parameters have in NumPy, and here: a call may use either.
+_OF_NUMPY = {"axis": "dim", "keepdims": "keepdim"}
+
+
+def lookup(
+    resolve: Callable[..., Any] | None = None,
+    *,
+    outside: Callable[..., Exception] | None = None,
+    results: Any = None,
+    export: bool = True,
+    function: bool = True,
+    method: bool = True,
+    names: Sequence[str] = (),
+    in_place: bool = False,
+) -> Any:
+    """Decorate the function that says which operation a call is.
+
+    Args:
+        outside: ``outside(error, *args, **keywords)`` returns what is raised where an index leads outside of its
+            dimension.
+        results: the class of named tuple in which several results come.
+        export, function, method, names: where users find it; see ``public`` in ``table``.
+        in_place: whether there is one that overwrites the tensor, whose name ends with an underscore.
+    """
+    if resolve is None:
+        return functools.partial(
+            lookup, outside=outside, results=results, export=export, function=function, method=method, names=names,
+            in_place=in_place,
+        )
+    entries = Entries()
+    call = _looked_up(resolve, entries, False, outside, results)
+    call.method = _looked_up(resolve, entries, True, outside, results)
+    if in_place:
+        change = _looked_up(resolve, Entries(), True, outside, results, True)
+        attach(f"{resolve.__name__}_", named_in_place(change, resolve.__name__))
+    for name in (resolve.__name__, *names) if export else ():
+        export_as(name, call, function, method)
+    return call
+
+
+class _Unseen:
+    """What becomes of calls of a function that were not seen yet, or are out of the ordinary.
+
+    Attributes:
+        call: the function.
+        name: what errors call it.
+    """
+
+    call: Callable[..., Any]
+
+    def __init__(self, resolve: Callable[..., Any], method: bool, in_place: bool):
+        self.resolve, self.method, self.in_place = resolve, method, in_place
+        self.name = resolve.__name__ + "_" * in_place
+
+    def check(self, args: Any, keywords: Any) -> None:
+        """Raise if an argument is of a kind that the function does not declare."""
+        check_arguments(self.resolve, self.name, args, keywords, method=self.method)
+
+    def numbers_in(self, args: Any) -> list[int]:
+        """The positions of tensors that are in the place of numbers."""
+        positional = _for_tensors(self.resolve)[0]
+        return [
+            position for position, value in enumerate(args)
+            if isinstance(value, Tensor) and not (position < len(positional) and positional[position])
+        ]
+
+    def with_numbers_read(self, args: Any, keywords: Any) -> Any:
+        """The call with numbers in the place of tensors that stand for some."""
+        given = list(args)
+        for position in self.numbers_in(args):
+            try:
+                given[position] = args[position].__index__()
+            except Exception:
+                self.check(args, keywords)
+                raise
+        return self.call(*given, **keywords)
+
+    def renamed(self, keywords: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by the names of the parameters, where NumPy's were given."""
+        if keywords.keys().isdisjoint(_OF_NUMPY):
+            return keywords
+        parameters = signature(self.resolve).parameters
+        given: dict[str, Any] = {}
+        for keyword, value in keywords.items():
+            own = _OF_NUMPY.get(keyword, keyword)
+            if own in given:
+                raise TypeError(f"{self.name}() got multiple values for argument '{own}'")
+            given[own if own in parameters else keyword] = value
+        return given
+
+    def in_order(self, args: Any, keywords: Any) -> Any:
+        """The call with the tensors in front, and without ``out``."""
+        if "out" in keywords:
+            out = keywords.pop("out")
+            result = self.call(*args, **keywords)
+            return result if out is None else operations.write_out(self.name, out, result)
+        keywords = self.renamed(keywords)
+        try:
+            bound = bind(self.resolve, args, keywords)
+        except TypeError:
+            self.check(args, keywords)
+            raise
+        for keyword, value in bound.kwargs.items():
+            if isinstance(value, Tensor) and keyword not in _for_tensors(self.resolve)[1]:
+                raise TypeError(f"{self.name}(): argument '{keyword}' must not be a Tensor")
+        if not bound.args or not isinstance(bound.args[0], Tensor):
+            return self.found(args, keywords, ())()  # which says what is wrong
+        return self.call(*bound.args, **bound.kwargs)
+
+    def found(self, args: Any, keywords: Any, operands: Sequence[Any]) -> Any:
+        """What does calls with arguments like these, given the tensors among them."""
+        keywords = self.renamed(keywords)
+        if self.in_place or any(isinstance(value, float | np.floating) for value in (*args, *keywords.values())):
+            # One that is taken for an int would be in what a rule's operation keeps for the int that it is equal to.
+            self.check(args, keywords)
+        try:
+            op, rest, *adapt = self.resolve(
+                *map(_described, args), **{keyword: _described(value) for keyword, value in keywords.items()}
+            )
+            if self.in_place:
+                op, rest = overwriting(op), [value for value in rest if value.__class__ is not Layout]
+            if adapt:
+                return lambda *tensors: op(*adapt[0](*tensors), *rest)
+            if not isinstance(op, Planned):
+                return (lambda *tensors: op(*tensors, *rest)) if rest else op
+            return _called(op, rest, operands)
+        except Exception:
+            self.check(args, keywords)
+            raise
+
+
+def _looked_up(
+    resolve: Callable[..., Any], entries: Entries, method: bool, outside: Callable[..., Exception] | None,
+    results: Any, in_place: bool = False,
+) -> Any:
+    recent, new, unseen = entries.recent, tuple.__new__, _Unseen(resolve, method, in_place)
+
+    @functools.wraps(resolve)
+    def call(input: Any = None, /, *others: Any, **keywords: Any) -> Any:
+        try:
+            layout = key = input._layout
+        except AttributeError:
+            return unseen.in_order((input, *others) if others or input is not None else (), keywords)
+        operands = None  # the tensors, if there are others
+        if others or keywords:
+            rest: Any = others
+            position = 0
+            for value in others:
+                kind = value.__class__
+                if kind is not int:
+                    if kind is Tensor or isinstance(value, Tensor):
+                        part = value._layout
+                        if operands is None:
+                            operands = [input]
+                        operands.append(value)
+                    else:
+                        part = _typed(kind, value)
+                    if part is not value:
+                        if rest is others:
+                            rest = [*others]
+                        rest[position] = part
+                position += 1  # noqa: SIM113 - enumerate() takes longer
+            if keywords:
+                rest = [*rest]
+                last = -1
+                for keyword, value in keywords.items():
+                    kind = value.__class__
+                    if keyword == "out":
+                        return unseen.in_order((input, *others), keywords)
+                    if kind is int:
+                        rest += keyword, value
+                    elif kind is bool:
+                        rest += keyword, kind, value
+                    elif not isinstance(value, Tensor):
+                        rest += keyword, _typed(kind, value)
+                    elif _for_tensors(resolve)[1].get(keyword, -1) > last:
+                        last = _for_tensors(resolve)[1][keyword]
+                        rest += keyword, value._layout
+                        operands = [*(operands or (input,)), value]
+                    else:
+                        return unseen.in_order((input, *others), keywords)
+            key = layout, rest if rest is others else tuple(rest)
+        try:
+            run = recent[key]
+        except KeyError:
+            args = input, *others
+            if operands is not None and unseen.numbers_in(args):
+                return unseen.with_numbers_read(args, keywords)
+            run = entries.find(key) or entries.add(key, unseen.found(args, keywords, operands or args[:1]))
+        except TypeError:  # an argument that has no hash
+            run = unseen.found((input, *others), keywords, operands or (input,))
+        try:
+            out = run(input) if operands is None else run(*operands)
+        except OutOfBoundsError as error:
+            if outside is None:
+                raise
+            raise outside(error, input, *others, **unseen.renamed(keywords)) from None
+        return out if results is None or out.__class__ is not tuple else new(results, out)
+
+    unseen.call = call
+    return call
+
+
+def overwriting(op: Planned) -> Callable[..., Tensor]:
+    """The call of an operation in place, with other tensors that no element of the first one lies in."""
+    others = len(op.inputs) - 1
+    if not others:
+        return op.in_place
+
+    def call(target: Tensor, *arguments: Any) -> Tensor:
+        for other in arguments[:others]:
+            if other._storage is target._storage:
+                check_apart(target, other)
+        return op.in_place(target, *arguments)
+
+    return call
+
+
+def _called(op: Planned, rest: Sequence[Any], tensors: Sequence[Tensor]) -> Callable[..., Any]:
+    """The call of an operation as a function of the tensors; ``rest`` are its other arguments, or all, with layouts."""
+    if not any(value.__class__ is Layout for value in rest):
+        left, others = iter(tensors), iter(rest)
+        done = caller(op.prepared([
+            next(left) if position in op.operand_positions else next(others) for position in range(len(op.parameters))
+        ]))
+        return (lambda input, *layouts: done(input)) if [*left] and len(op.operand_positions) == 1 else done
+    done = caller(op.prepared(rest))
+    operands = [rest[position] for position in op.operand_positions]
+    if len(operands) == len(tensors):
+        return done
+
+    def with_others(*tensors: Tensor) -> Any:
+        given = iter(tensors)
+        return done(*[next(given) if value.__class__ is Layout else value for value in operands])
+
+    return with_others
+
+
+@functools.cache
+def _for_tensors(resolve: Callable[..., Any]) -> tuple[list[bool], dict[str, int]]:
+    """Which positional parameters are for tensors, and by name at which position all stand that are."""
+    hints = get_type_hints(resolve)
+    parameters = signature(resolve).parameters.values()
+    takes = {name for name, hint in hints.items() if Layout in (hint, *get_args(hint))}
+    return (
+        [p.name in takes for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD],
+        {p.name: position for position, p in enumerate(parameters) if p.name in takes},
+    )
+
+
+def _described(value: Any) -> Any:
+    """What the function that resolves a call is given for an argument: layouts for tensors, and Python's numbers."""
+    if isinstance(value, Tensor):
+        return value._layout
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _typed(kind: type, value: Any) -> Any:
+    """What tells a value from those that are equal to it, but of another kind: 1.0 and True from 1."""
+    if kind is tuple or kind is list or kind is Size:
+        for one in value:
+            if one.__class__ is not int:
+                return (kind, *[_typed(one.__class__, one) for one in value])
+        return value if kind is tuple else (kind, *value)
+    if value is None or kind is int or kind is dtype:
+        return value
+    if kind is float:
+        return kind, value.hex()  # which tells 0.0 from -0.0, and knows NaN again
+    if kind is bool or kind is str:
+        return kind, value
+    if isinstance(value, np.generic):
+        plain = value.item()
+        return kind, _typed(plain.__class__, plain)
+    return []  # which has no hash, as the value may be another later

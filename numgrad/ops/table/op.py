@@ -1,0 +1,234 @@
+"""The op table: what an operation is, and how one is recorded.
+
+Everything about an operation stands in one place.  A function, decorated, computes it; rules decorated with
+``.gradient("input")`` say how the gradient of one input comes from that of the output.  From these the table
+makes the public function, the method, the node class and, for pointwise operations, the kernels.
+
+A rule's parameter names say what the node keeps for it: ``grad`` is the gradient of the output, an input's name
+the input, ``out`` the output (or an output's name, if there are several), another parameter's name its value,
+``input_shape`` an input's shape alone and, where the operation is planned, ``input_layout`` its layout.  A joint rule
+may ask which gradients are ``needed``.  Rules call operations of this table, so a second derivative is recorded like
+any other computation.  An input has a rule or is declared non-differentiable.  That of a pointwise operation may
+return the number 0 where the operation is constant in the input: then the gradient is 0 for an infinite ``grad``, too,
+of which ``grad * 0`` would make NaN.  No rule undoes broadcasting: the engine does, once for all.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...autograd.node import Node
+from ...autograd.operations import operations
+from ...core.tensor import Tensor
+from ...devices.host import HostFunction
+from .arguments import check_arguments, checked, wrong_kind
+from .entries import forget_calls
+from .nodes import OpNode, show_saved
+
+#: Every operation by its key (its function's name).
+ops: dict[str, Op] = {}
+
+#: What ``numgrad`` exports: functions by public name.
+public_functions: dict[str, Callable[..., Any]] = {}
+
+#: Public functions that are made of operations, by name.
+composites: dict[str, Callable[..., Any]] = {}
+
+Rule = Callable[..., Any]
+
+
+def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a function's parameters; one that takes any number of them may say its ``parameters`` itself."""
+    named = getattr(function, "parameters", None)
+    if named is not None:
+        return named
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+class Op:
+    """An entry of the table.
+
+    Attributes:
+        name: the key; the public name, too, unless the entry serves another function.
+        inputs: the parameters that are tensors, in order.
+        rules: the gradient rule of each differentiable input.
+        node_class: the class of the nodes that record it, which inherits from ``node_base``.
+        conditions: inputs that are read as they are.
+        joint: whether one rule returns the gradients for all inputs.
+        extras: the names of results, after the others, that have no gradient.
+        graded: how many of the results may have one; None for all.
+        host: the library's function that computes it on the CPU, on any device, where there is no kernel.
+    """
+
+    node_base: type[OpNode]
+    conditions: frozenset[str] = frozenset()
+    joint = False
+    extras: tuple[str, ...] = ()
+    graded: int | None = None
+    host: HostFunction | None = None
+
+    def __init__(self, function: Callable[..., Any], node: str, inputs: Sequence[str], fixed: Sequence[str]):
+        self.name = function.__name__
+        self.function = function
+        self.parameters = parameters(function)
+        self.inputs = tuple(inputs)
+        self.nondifferentiable = frozenset(fixed)
+        self.rules: dict[str, Rule] = {}
+        self.node_class: type[Node] = self.make_node_class(node)
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether any of its inputs may have a gradient."""
+        return not self.nondifferentiable.issuperset(self.inputs)
+
+    def rule(self, name: str) -> Rule:
+        """The gradient rule of an input.
+
+        Raises:
+            RuntimeError: there is none, in an operation of a user's.
+        """
+        if name not in self.rules:
+            raise RuntimeError(
+                f"{self.name} has no rule for the gradient of '{name}': decorate one with @{self.name}.gradient("
+                f"'{name}'), or declare nondifferentiable=['{name}']"
+            )
+        return self.rules[name]
+
+    def saveable(self) -> set[str]:
+        """The names of all that nodes may save, depending on which gradients are needed."""
+        return {name for rule in self.rules.values() for name in parameters(rule)} - {"grad", "needed"}
+
+    def make_node_class(self, name: str, *numbers: str) -> type[Node]:
+        """A class of this op's nodes, which do not show the conditions, nor the operands ``numbers``."""
+        hidden = frozenset([n for n, i in enumerate(self.inputs) if i in self.conditions or i in numbers])
+        names = {"op": self, "hidden": hidden, "__slots__": (), "__module__": "numgrad.autograd"}
+        made = type(name, (self.node_base,), names)
+        show_saved(made, self.saveable())
+        return made
+
+    def node_classes(self) -> Sequence[type[Node]]:
+        """All classes of this op's nodes."""
+        return [self.node_class]
+
+    def forget(self) -> None:
+        """Forget what calls came to, and how they are recorded: a rule is another now."""
+        forget_calls()
+
+    def gradient(self, *names: str) -> Callable[[Rule], Rule]:
+        """Decorate the rule for the gradient of the inputs ``names``."""
+
+        def register(rule: Rule) -> Rule:
+            for name in names:
+                if name not in self.inputs or name in self.nondifferentiable:
+                    raise ValueError(f"{self.name} has no differentiable input '{name}'")
+                if name in self.rules:
+                    self.forget()
+                self.rules[name] = rule
+            for node_class in self.node_classes():
+                show_saved(node_class, self.saveable())
+            return rule
+
+        return register
+
+
+def enter(op: Op) -> None:
+    """Put an operation into the table.
+
+    Raises:
+        ValueError: there is one of its name.
+    """
+    if op.name in ops:
+        raise ValueError(f"the table has an op '{op.name}' already")
+    ops[op.name] = op
+
+
+def attach(name: str, function: Any) -> None:
+    """Make ``function`` (or a property) an attribute of Tensor."""
+    setattr(Tensor, name, getattr(function, "method", function))
+
+
+def export(name: str, call: Callable[..., Any], function: bool = True, method: bool = True) -> None:
+    """Make what users call ``numgrad.<name>``, and a method of Tensor, unless told otherwise."""
+    if function:
+        public_functions[name] = call
+    if method:
+        attach(name, call)
+
+
+def public(
+    call: Callable[..., Any] | None = None, /, *, export: bool = True, function: bool = True, method: bool = True,
+    names: Sequence[str] = (), direct: bool = False,
+) -> Any:
+    """Decorate what users call and no declaration of an operation gives: it is exported under its own name.
+
+    When it fails and an argument is of a kind that it does not declare, that is what is said.
+
+    Args:
+        export: whether there is any of the next; ``nn.functional`` may have it alone.
+        function: whether ``numgrad`` has it; the function of what is a method, too, takes ``out``.
+        method: whether Tensor has it.
+        names: others that it has.
+        direct: whether it is called as it is, since it is called often; it then sees to its arguments itself.
+    """
+    if call is None:
+        return functools.partial(
+            public, export=export, function=function, method=method, names=names, direct=direct
+        )
+    for name in (call.__name__, *names) if export else ():
+        if function:
+            public_functions[name] = _with_out(call, name) if method else call if direct else checked(call, name)
+        if method:
+            attach(name, call if direct else checked(call, name, method=True))
+    return call if direct else checked(call)
+
+
+def composite(call: Callable[..., Any] | None = None, /, **how: Any) -> Any:
+    """Decorate a public function that is made of operations of the table: it is listed with them; see ``public``."""
+    if call is None:
+        return functools.partial(composite, **how)
+    composites[call.__name__] = exported = public(call, **how)
+    return exported
+
+
+def _with_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The function, which may be given anything in the place of a tensor, and ``out``."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        out = kwargs.pop("out", None) if kwargs else None
+        if args and not isinstance(args[0], Tensor):
+            check_arguments(function, name, args, kwargs)
+        try:
+            result = function(*args, **kwargs) if kwargs else function(*args)
+        except Exception:
+            check_arguments(function, name, args, kwargs)
+            raise
+        return result if out is None else operations.write_out(name, out, result)
+
+    return call
+
+
+def named(call: Any, name: str, doc: str | None) -> Any:
+    """Give a function that another one made its name and its docstring."""
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = doc
+    return call
+
+
+def named_in_place(call: Any, name: str) -> Any:
+    """The same for what the function ``name`` does in place."""
+    return named(call, f"{name}_", f"``{name}`` in place: overwrites the tensor and returns it.")
+
+
+def check_tensors(name: str, /, **arguments: Any) -> None:
+    """Raise unless all arguments of the function ``name``, given by the names of their parameters, are tensors.
+
+    Raises:
+        TypeError: one is not.
+    """
+    for parameter, value in arguments.items():
+        if not isinstance(value, Tensor):
+            raise wrong_kind(name, parameter, None, Tensor, value)

@@ -1,0 +1,208 @@
+"""Operands of pointwise operations: tensors and numbers, what their layouts and classes say, and which are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from ... import devices
+from ...core.device import CPU
+from ...core.layout import Layout, broadcast_shapes, layout_of, output_strides
+from ...core.tensor import Tensor, check_in_place
+from ...core.types import device, dtype
+from ...devices import NUMBERS
+from ..batching.batches import is_mapped
+from .arguments import wrong_kind
+from .numbers import check_fits, plain_number
+from .one_device import check_one_device
+from .op import Op, public_functions
+
+
+def operand(name: str, kind: Any, cast: bool) -> devices.Operand:
+    """The description of a kernel's input."""
+    if isinstance(kind, np.dtype):
+        return devices.Operand(name, kind, cast=cast)
+    return devices.Operand(name, np.dtype(kind), scalar=True, cast=cast)
+
+
+def given_of(operands: Iterable[Any]) -> list[Any]:
+    """What is known of operands before their elements are: the layouts of tensors, the classes of numbers."""
+    return [value.__class__ if value.__class__ in NUMBERS else value._layout for value in operands]
+
+
+def new_layout(given: Sequence[Any], shape: tuple[int, ...], type: Any) -> Layout:
+    """The layout that PyTorch would give a new tensor computed from operands of these layouts, or numbers."""
+    layouts = [own for own in given if own.__class__ is Layout]
+    first = layouts[0]
+    whole = first.row_major and first.shape == shape
+    if whole and first.type is type and all(own is first or not own.shape for own in layouts):
+        return first
+    whole = whole and 1 not in shape and 0 not in shape
+    if whole or all(own.contiguous and (not own.shape or own.shape == shape) for own in layouts):
+        return layout_of(type, shape)
+    return layout_of(type, shape, output_strides(shape, tuple([(layout.shape, layout.strides) for layout in layouts])))
+
+
+def common_shape(given: Sequence[Any]) -> tuple[int, ...]:
+    """The shape that tensors of these layouts, beside numbers, are broadcast to."""
+    shapes = [own.shape for own in given if own.__class__ is Layout]
+    first = shapes[0]
+    return first if all(shape == first for shape in shapes) else broadcast_shapes(*shapes)
+
+
+def common_device(given: Sequence[Any], into: Layout | None = None) -> device:
+    """The device that pointwise operations on tensors of these layouts run on, and that a target lies on.
+
+    0-d ones of the CPU may stand beside others.
+
+    Raises:
+        RuntimeError: they are on several.
+    """
+    layouts = [own for own in given if own.__class__ is Layout]
+    bound = [own for own in layouts if own.shape or own.type.device is not CPU] or layouts
+    check_one_device(*bound, into)
+    return bound[0].type.device
+
+
+def kinds_passed(given: Sequence[Any], out: Layout) -> tuple[Any, ...]:
+    """What a program is to know of its operands: the dtype of an array, or the class of a number.
+
+    A tensor that repeats one value on the CPU is passed as that, as are 0-d tensors of the CPU beside others.
+    """
+    return tuple([own if own.__class__ is not Layout else _kind_passed(own, out) for own in given])
+
+
+def _kind_passed(layout: Layout, out: Layout) -> Any:
+    type = layout.type
+    if any(layout.strides) or type.device.type != "cpu" or not layout.size:
+        return type.numpy
+    own = layout.contiguous and layout.shape == out.shape and type.device is out.type.device
+    return type.numpy if own else _NUMBERS_OF[type.dtype.kind]
+
+
+#: The classes of the numbers that are read from tensors.
+_NUMBERS_OF = {"b": bool, "i": int, "f": float, "c": complex}
+
+
+def static_number(op: Op, name: str, value: Any) -> bool | int | float | complex:
+    """A static number as Python's: NumPy's and 0-d tensors are taken, too.
+
+    Raises:
+        TypeError: it is no number.
+    """
+    if isinstance(value, np.generic) or (isinstance(value, Tensor) and not value._layout.shape):
+        value = value.item()
+    if isinstance(value, bool | int | float | complex):
+        return plain_number(value)
+    raise TypeError(f"{op.name}(): argument '{name}' must be a number, not {type(value).__name__}")
+
+
+def operand_of(op: Op, name: str, value: Any) -> Any:
+    """An operand as a tensor or a Python number.
+
+    Raises:
+        TypeError: it is neither, nor NumPy's.
+    """
+    if isinstance(value, Tensor) or value.__class__ in NUMBERS:
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return public_functions["from_numpy"](value)
+    if isinstance(value, int | float | complex):
+        return plain_number(value)
+    raise no_operand(op, name, value, Tensor | Number)
+
+
+def no_operand(op: Op, name: str, value: Any, kind: Any) -> TypeError:
+    return wrong_kind(op.name.removesuffix("_op"), name, op.inputs.index(name) + 1, kind, value)
+
+
+def check_real(statics: Mapping[str, Any]) -> None:
+    """Raise if a static number beside real operands is complex."""
+    for name, value in statics.items():
+        if isinstance(value, complex):
+            raise RuntimeError(f"For non-complex input tensors, argument {name} must not be a complex number.")
+
+
+def check_statics(numbers: Iterable[tuple[str, Any]], compute: dtype) -> None:
+    """Raise if a static number would be cut off, or wrap around, to become an integer."""
+    for name, value in numbers:
+        if isinstance(value, float):
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+        check_fits(value, compute)
+
+
+def check_target(target: Tensor, operands: Sequence[Any]) -> None:
+    """Raise unless ``target`` may be overwritten with a result computed from these operands."""
+    tensors = [value for value in operands if isinstance(value, Tensor)]
+    check_in_place(target, *tensors)
+    for value in tensors:
+        check_overlap(target, value)
+
+
+def not_cast(kind: dtype, target: dtype) -> RuntimeError:
+    return RuntimeError(f"result type {kind.legacy} can't be cast to the desired output type {target.legacy}")
+
+
+def not_implemented(kernel: str, *layouts: Layout, dtype: str | None = None) -> NotImplementedError:
+    """The error for a dtype, that of the first layout, that PyTorch's kernel of this name does not take."""
+    told = list(layouts[0].shape) if len(layouts) == 1 else [list(layout.shape) for layout in layouts]
+    return NotImplementedError(
+        f"\"{kernel}\" not implemented for '{dtype or layouts[0].type.dtype.legacy}' (shape {told})"
+    )
+
+
+def overlaps(target: Tensor, source: Tensor) -> bool:
+    """Whether two tensors share a part of their memory without being the same elements in the same order."""
+    if target._storage is not source._storage or source is target:
+        return False
+    same = (target._offset, target._layout.shape, target._layout.strides) == (
+        source._offset, source._layout.shape, source._layout.strides,
+    )
+    return not same and _share(target, source)
+
+
+def check_overlap(target: Tensor, source: Tensor) -> None:
+    """Raise if writing to ``target`` would change elements of ``source`` that are still to be read.
+
+    Raises:
+        RuntimeError: the two share a part of their memory without being the same elements.
+    """
+    if overlaps(target, source):
+        raise _error(target, source)
+
+
+def check_apart(target: Tensor, *sources: Tensor) -> None:
+    """Raise if an element of a source lies where the target is written to; under ``vmap`` all is read first.
+
+    Raises:
+        RuntimeError: one does.
+    """
+    for source in sources:
+        if source._storage is target._storage and not is_mapped(target) and _share(target, source):
+            raise _error(target, source)
+
+
+def _share(target: Tensor, source: Tensor) -> bool:
+    """Whether two tensors on the same storage have elements in common."""
+    low, high = _extent(target)
+    start, stop = _extent(source)
+    return low < stop and start < high and target._layout.type.backend.share_elements(target, source)
+
+
+def _extent(tensor: Tensor) -> tuple[int, int]:
+    """The stretch of storage that a tensor's elements lie in."""
+    reach = sum((extent - 1) * step for extent, step in zip(tensor._layout.shape, tensor._layout.strides, strict=True))
+    return tensor._offset, tensor._offset + reach + 1
+
+
+def _error(target: Tensor, source: Tensor) -> RuntimeError:
+    return RuntimeError(
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+        f"memory location (shapes {list(source.shape)} and {list(target.shape)}). Please clone() the tensor "
+        "before performing the operation."
+    )

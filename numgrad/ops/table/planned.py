@@ -1,0 +1,352 @@
+"""Operations of the table that decide by layouts what a call comes to: all that are not pointwise.
+
+``@planned(...)`` decorates the function that decides.  It is given the arguments of a call with layouts in the place of
+tensors, computes nothing, and returns the layout of the result and the launcher: ``launch(*tensors)`` runs what there
+is to run and returns the memory of the result.  Of several results it returns a tuple of layouts, and ``launch`` a
+tuple.  Of a view it returns in the place of the launcher by how many elements the view begins later than the tensor; of
+several views a tuple, and of one in another dtype what gives the tensor's memory in that and where the view begins.
+
+What ``prepare`` decided is remembered (see ``dispatch``), with the layouts and all other arguments as the key, except
+``numbers``: these are given to ``launch`` after the tensors, and ``prepare`` gets their classes.  An index, where a
+view begins, is such a number: ``prepare`` returns by how many elements each 1 of it moves the view, and ``key`` says
+what the view's layout depends on.  Where the size of the result depends on values, ``prepare`` returns None in the
+place of the layout, and ``launch`` the layout and the memory.
+
+What an operation does in place, to the first of its inputs, is decided by the function that ``op.changing`` decorates:
+it is given the same, and returns ``launch(*tensors, target)``, which overwrites the target.  ``op.in_place`` is called
+with the arguments of ``op``.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+from ...autograd.grad_mode import TRANSFORMED, state
+from ...core.layout import Layout
+from ...core.tensor import Tensor, check_in_place
+from ...devices import NUMBERS
+from ...devices.host import HostFunction
+from .arguments import declared_arguments, defaults
+from .dispatch import change, perform, result_of
+from .entries import Entries, Entry
+from .one_device import check_one_device
+from .op import Op, enter, parameters
+from .recipes import OUTPUT, RuleNode, RuleRecipe
+from .transforms import ChangeCall, GeneralCall, transformed
+
+
+class Planned(Op):
+    """An operation that decides by layouts what a call comes to.
+
+    Args:
+        prepare: the function that decides.
+        node: name of the node class.
+        inputs: parameters that are tensors (or None).
+        nondifferentiable: those of them that have no gradient.
+        numbers: parameters whose values are no part of what is decided, numbers that ``launch`` is given.
+        key: a function of the arguments: what is decided by, where that is not the layouts and all that is no number.
+        outputs: names of the outputs, where there are several.
+        extras: names of further outputs, which have no gradient: what rules need, or users want to know.
+        view: whether the outputs share the input's memory.
+        connected: whether autograd knows a view as one; else it takes it for a copy.
+        sequence: whether the one input is a tuple of tensors; its rule returns a list.
+        joint: whether one rule returns the gradients for all inputs that have one, as that of a sequence does; where
+            it asks for ``needed``, it is told which of them are, and may return None for the others.
+        linear: whether it is linear in each differentiable input, the others being fixed (a sequence: in all together).
+        dims: parameters that are dimensions, counted from the front, or tuples of them, besides those whose
+            annotations say so (``Dim``, ``Dims``); see Note [Batches of calls].
+        shapes: parameters that are shapes.
+        batch: how many leading dimensions of each input and result are a batch, 1 for those that need just that.
+        shared: inputs in which no examples may stand.
+        anywhere: inputs that need not lie on the device of the others.
+        host: what launches it, where no kernel does: then ``prepare`` returns the layout alone.
+
+    It is called with positional arguments only.
+
+    Note [Batches of calls]
+    ``vmap`` calls an operation once, with all examples, where one of ``dims``, ``shapes``, ``batch`` and ``shared`` is
+    given.  All inputs but those ``shared`` get one more dimension in front, that of the examples: the dimensions are
+    shifted by it, and the shapes have its size in front.  So an operation on any number of leading dimensions needs no
+    more than ``dims=()``.  With ``batch=1`` the dimension of the examples and the first one are made one instead.
+    Where an input that must be ``shared`` differs from example to example, or a tensor without dimensions has a
+    dimension 0, and where nothing is declared, the rule that ``op.batched`` decorates is called; where there is none or
+    it returns NotImplemented, the operation is done for one example after the other.  An operation decorated with
+    ``op.decomposed`` is done as the operations that the function calls.
+    """
+
+    node_base = RuleNode
+
+    def __init__(
+        self,
+        prepare: Callable[..., Any],
+        node: str,
+        *,
+        inputs: Sequence[str] = ("input",),
+        nondifferentiable: Sequence[str] = (),
+        numbers: Sequence[str] = (),
+        key: Callable[..., Any] | None = None,
+        outputs: Sequence[str] = ("out",),
+        extras: Sequence[str] = (),
+        view: bool = False,
+        connected: bool = True,
+        sequence: bool = False,
+        joint: bool = False,
+        linear: bool = False,
+        dims: Sequence[str] | None = None,
+        shapes: Sequence[str] = (),
+        batch: int = 0,
+        shared: Sequence[str] = (),
+        anywhere: Sequence[str] = (),
+        host: HostFunction | None = None,
+    ):
+        self.outputs = tuple(outputs)
+        self.extras = tuple(extras)
+        self.graded = len(self.outputs) if extras else None
+        self.view = view
+        self.connected = connected
+        self.sequence = sequence
+        self.joint = joint or sequence
+        self.linear = linear
+        self._dims = dims
+        self.shapes, self.batch, self.shared = tuple(shapes), batch, tuple(shared)
+        self.batch_rule: Callable[..., Any] | None = None
+        self.decomposition: Callable[..., Any] | None = None
+        self.hides_tangents = False  # the view has a tangent of its own, or none
+        self.statics: Mapping[str, Any] = {}
+        super().__init__(prepare, node, inputs, nondifferentiable)
+        self._decides = self.prepare = prepare
+        self.host = host
+        self.function = functools.update_wrapper(functools.partial(self.unrecorded), prepare)
+        #: The positions among the arguments of what ``launch`` is given.
+        self.operand_positions = tuple([self.parameters.index(name) for name in (*self.inputs, *numbers)])
+        #: The inputs that have an edge, their positions among the arguments, and among the operands.
+        self.differentiable = tuple([name for name in self.inputs if name not in self.nondifferentiable])
+        self.positions = [self.parameters.index(name) for name in self.differentiable]
+        self._beside = [self.parameters.index(name) for name in self.inputs if name not in anywhere]
+        self.edge_positions = None if sequence else tuple([self.inputs.index(name) for name in self.differentiable])
+        #: What gives for the arguments of a call the key of its entry, and the operands.
+        self.keyed = _keying(len(self.parameters), self.operand_positions, len(numbers), sequence, key)
+        self._have_entries()
+        enter(self)
+
+    def _have_entries(self) -> None:
+        self.entries, self.entries_in_place = Entries(), Entries()
+        self.recent, self.recent_in_place = self.entries.recent, self.entries_in_place.recent
+
+    @functools.cached_property
+    def dims(self) -> tuple[str, ...] | None:
+        """The parameters that are dimensions, if it is declared how a batch of calls is done."""
+        declared = declared_arguments(self._decides)
+        dims = *(self._dims or ()), *[name for name, argument in declared.items() if argument.dimension]
+        known = dims or self.shapes or self.batch or self.shared or self._dims is not None
+        return dims if known and self.decomposition is None else None
+
+    def recorded_as(self, node: str) -> Planned:
+        """The same operation, recorded by nodes of another name."""
+        other = copy.copy(self)
+        other.node_class = other.make_node_class(node)
+        other._have_entries()
+        return other
+
+    def __call__(self, *args: Any) -> Any:
+        key, operands = self.keyed(args)
+        return perform(self.recent.get(key) or self.entry(args)[0], operands)
+
+    def run(self, operands: tuple[Any, ...], statics: Any) -> Any:
+        """The call of an operation that has nothing but tensors for arguments (see ``dispatch.unary``)."""
+        return self(*operands)
+
+    def changing(self, prepare: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorate the function that decides what a call in place comes to."""
+        self.prepare_change = prepare
+        return prepare
+
+    def batched(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorate the rule for a batch of calls, where the declaration does not say how these are done.
+
+        It is called below the level of ``vmap`` with the arguments, in which tensors are those of the level (see
+        ``batches``), and returns physical tensors with the dimension of the examples, or NotImplemented.
+        """
+        self.batch_rule = rule
+        return rule
+
+    def decomposed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorate what does the same by other operations, which is done in its place under ``vmap``."""
+        self.decomposition = function
+        return function
+
+    def in_place(self, *args: Any) -> Tensor:
+        """Overwrite the first input.
+
+        Raises:
+            RuntimeError: it may not be written to.
+        """
+        if state.mode & TRANSFORMED:
+            return transformed(ChangeCall(self, args))
+        key, operands = self.keyed(args)
+        check_in_place(*operands)
+        return change(self.recent_in_place.get(key) or self.entry(args, True)[0], operands, operands[0])
+
+    def performed(self, entry: Entry, operands: Sequence[Any]) -> Any:
+        """A call in a mode that is out of the ordinary."""
+        if not state.mode & TRANSFORMED:
+            return perform(entry, operands, True)
+        return transformed(GeneralCall(self, self._arguments(entry, operands)))
+
+    def unrecorded(self, *args: Any) -> Any:
+        """The result, of which nothing is recorded: a view is only a tensor on the same memory."""
+        key, operands = self.keyed(args)
+        return result_of(self.recent.get(key) or self.entry(args)[0], operands)
+
+    def entry(self, args: Sequence[Any], in_place: bool = False) -> tuple[Entry, Sequence[Any]]:
+        """What a call comes to, and what ``launch`` is given."""
+        key, operands = self.keyed(args)
+        entries = self.entries_in_place if in_place else self.entries
+        return entries.find(key) or entries.add(key, self.prepared(args, in_place)), operands
+
+    def prepared(self, args: Sequence[Any], in_place: bool = False) -> Entry:
+        """What a call comes to, decided anew."""
+        given: list[Any] = [value._layout if isinstance(value, Tensor) else value for value in args]
+        if self.sequence:
+            given[0] = tuple([tensor._layout for tensor in args[0]])
+        check_one_device(*given[0] if self.sequence else [given[position] for position in self._beside])
+        for position in self.operand_positions:
+            if given[position].__class__ in NUMBERS and not self.view:
+                given[position] = given[position].__class__
+        if in_place:
+            layout, launch = given[0], self.prepare_change(*given)
+        elif self.host is None:
+            layout, launch = self.prepare(*given)
+        else:
+            layout = self.prepare(*given)
+            launch = self.host.launcher(layout, given, self.operand_positions)
+        several = layout.__class__ is tuple
+        outputs = layout if several else (layout or given[0],)
+        recorded = self.has_gradient and any(own.type.dtype.differentiable for own in outputs)
+        moved = self.view and not callable(launch)
+        entry = Entry(self, None if moved else launch, layout, recorded, tuple(given))
+        if moved:
+            entry.delta = launch
+        if self.view:
+            entry.step = self.step(entry.details[1:], len(layout) if several else None)
+        return entry
+
+    def step(self, rest: Sequence[Any], count: int | None) -> Any:
+        """How a view is made of a tensor again, given the other arguments; of several a tuple of that."""
+        if count is None:
+            return self, rest
+        return tuple([(_nth_view, (self, rest, number)) for number in range(count if self.connected else 0)])
+
+    def again(self, tensor: Tensor, entry: Entry, numbers: Sequence[Any]) -> Any:
+        """The view of another tensor, where these were the numbers of a call with this entry."""
+        return self(*self._arguments(entry, (tensor, *numbers)))
+
+    def _arguments(self, entry: Entry, operands: Sequence[Any]) -> tuple[Any, ...]:
+        """The arguments of a call with this entry."""
+        if self.sequence:
+            return tuple(operands), *entry.details[1:]
+        args = list(entry.details)
+        for position, value in zip(self.operand_positions, operands, strict=True):
+            args[position] = value
+        return tuple(args)
+
+    def recipe(self, entry: Entry, needed: int) -> RuleRecipe:
+        """How a call with this entry is recorded where the inputs in the bits of ``needed`` need a gradient."""
+        given = zip(self.parameters, entry.details, strict=False)
+        known: dict[str, Any] = {**defaults(self._decides), **dict(given)}
+        operands = [self.parameters[position] for position in self.operand_positions]
+        results = (*self.outputs, *self.extras)
+        known["needed"] = tuple([bool(needed >> number & 1) for number in range(len(self.differentiable))])
+        for name, value in tuple(known.items()):
+            if isinstance(value, Layout):
+                known[f"{name}_shape"], known[f"{name}_layout"] = value.shape, value
+        saved: dict[str, int] = {}
+        constants: dict[str, Any] = {}
+        rules: list[Any] = []
+        for number, name in enumerate(self.differentiable[:1] if self.joint else self.differentiable):
+            if not (self.joint or needed >> number & 1):
+                rules.append(None)
+                continue
+            names = parameters(self.rules[name])
+            rules.append((self.rules[name], names))
+            for each in names:
+                if each in results:
+                    saved[each] = OUTPUT - results.index(each)
+                elif each in operands:
+                    saved[each] = operands.index(each)
+                elif each in known:
+                    constants[each] = known[each]
+                elif each != "grad":
+                    raise TypeError(f"{self.name} has nothing called '{each}', which its rule for {name} asks for")
+        recipe = RuleRecipe(self.node_class, saved, constants, rules)
+        recipe.frees = any(source < len(self.inputs) for source in recipe.sources)  # not numbers, which configure it
+        return recipe
+
+
+def _nth_view(tensor: Tensor, op: Planned, arguments: tuple[Any, ...], number: int) -> Tensor:
+    """One of the views that an operation makes at once."""
+    return op(tensor, *arguments)[number]
+
+
+def _keying(
+    arguments: int, positions: tuple[int, ...], numbers: int, sequence: bool, key: Callable[..., Any] | None
+) -> Callable[[Sequence[Any]], tuple[Any, Any]]:
+    """What gives for so many arguments of a call the key of its entry, and the operands, which stand at ``positions``.
+
+    So many of them, the last ones, are numbers.
+    """
+    count = len(positions)
+    tensors = count - numbers
+    pick: Any = itemgetter(*positions) if count > 1 else None
+
+    def by_function(args: Any) -> Any:
+        assert key is not None
+        return key(*args), pick(args)
+
+    def of_sequence(args: Any) -> Any:
+        return (*[tensor._layout for tensor in args[0]], *args[1:]), args[0]
+
+    def alone(args: Any) -> Any:
+        return args[0]._layout, args
+
+    def of_one(args: Any) -> Any:
+        return (args[0]._layout, *args[1:]), args[:1]
+
+    def of_leading(args: Any) -> Any:
+        own: list[Any] = []
+        for value in args[:tensors]:
+            own.append(value if value is None else value._layout)
+        if numbers:
+            for value in args[tensors:count]:
+                own.append(value.__class__)
+        if count == arguments:
+            return tuple(own), args
+        return (*own, *args[count:]), args[:count]
+
+    def of_any(args: Any) -> Any:
+        given, operands = list(args), pick(args)
+        for position in positions[:tensors]:
+            value = given[position]
+            if value is not None:
+                given[position] = value._layout
+        if numbers:
+            for position in positions[tensors:]:
+                given[position] = given[position].__class__
+        return tuple(given), operands
+
+    if key is not None:
+        return by_function
+    if sequence:
+        return of_sequence
+    if positions == (0,):
+        return alone if arguments == 1 else of_one
+    return of_leading if positions == tuple(range(count)) else of_any
+
+
+def planned(node: str, **declared: Any) -> Callable[[Callable[..., Any]], Planned]:
+    """Decorate the function that decides what a call comes to; see ``Planned`` for what may be declared."""
+    return lambda prepare: Planned(prepare, node, **declared)

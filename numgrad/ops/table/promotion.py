@@ -1,0 +1,86 @@
+"""Which dtype an operation computes in: PyTorch's rules of type promotion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ...core.layout import Layout
+from ...core.tensor import Tensor
+from ...core.types import bool_, complex_of, dtype, get_default_dtype, int64
+from .numbers import plain_number
+from .op import public
+
+
+@public(method=False)
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The smallest dtype that both can be converted to: the higher category's, or within one the larger.
+
+    The categories are bool, integers, floating-point and complex numbers.
+    """
+    if type1 is type2:
+        return type1
+    lower, higher = (type1, type2) if type1.category <= type2.category else (type2, type1)
+    if lower.category == higher.category or (higher.is_complex and lower.is_floating_point):
+        return dtype.of_numpy[np.promote_types(lower.numpy, higher.numpy)]
+    return higher
+
+
+@public(method=False)
+def can_cast(from_: dtype, to: dtype) -> bool:
+    """Whether PyTorch's promotion would store numbers of one dtype in another: never in a lower category's."""
+    return from_.category <= to.category
+
+
+def number_dtype(value: Any) -> dtype:
+    """The dtype that a Python number stands for."""
+    if value.__class__ is float:
+        return get_default_dtype()
+    if isinstance(value, bool):
+        return bool_
+    if isinstance(value, int):
+        return int64
+    return complex_of(get_default_dtype()) if isinstance(value, complex) else get_default_dtype()
+
+
+def result_dtype(operands: Iterable[Any]) -> dtype:
+    """The dtype in which tensors and Python numbers meet."""
+    return meeting_dtype([
+        value._layout if isinstance(value, Tensor) else plain_number(value).__class__ for value in operands
+    ])
+
+
+def meeting_dtype(given: Iterable[Any]) -> dtype:
+    """The dtype in which tensors of these layouts and numbers of these classes meet.
+
+    Tensors with dimensions decide.  A 0-d tensor, and after it a number, only counts if it is of a higher
+    category (bool, integer, floating point, complex).
+    """
+    by_rank: list[dtype | None] = [None, None, None]  # numbers, 0-d tensors, tensors with dimensions
+    for own in given:
+        if isinstance(own, Layout):
+            rank, kind = (2 if own.shape else 1), own.type.dtype
+        else:
+            rank, kind = 0, number_dtype(own())
+        present = by_rank[rank]
+        by_rank[rank] = kind if present is None else promote_types(present, kind)
+    result: dtype | None = None
+    for kind in reversed([kind for kind in by_rank if kind is not None]):
+        result = kind if result is None else _outranked(result, kind)
+    assert result is not None
+    return result
+
+
+def _outranked(decisive: dtype, other: dtype) -> dtype:
+    """What ``decisive`` becomes beside a dtype that only counts if its category is higher."""
+    if other.category <= decisive.category:
+        return decisive
+    return complex_of(decisive) if decisive.is_floating_point else other
+
+
+@public(method=False)
+def result_type(tensor1: Tensor | complex, tensor2: Tensor | complex) -> dtype:
+    """The dtype of the result of arithmetic between two tensors or numbers."""
+    return result_dtype((tensor1, tensor2))

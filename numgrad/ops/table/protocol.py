@@ -1,0 +1,146 @@
+"""The few operations that the engine needs, handed to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import devices
+from ...autograd.grad_mode import LEVELS, state
+from ...autograd.inference_tensors import is_inference
+from ...autograd.operations import operations
+from ...core.layout import contiguous_strides, output_strides, overlaps_itself
+from ...core.tensor import Tensor, strided
+from ..batching import calls
+from ..batching.batches import (
+    Batched,
+    below,
+    beneath,
+    expanded,
+    is_batched,
+    lifted,
+    mapped,
+    physical_of,
+    put_above,
+    zeros_beside,
+)
+from ..memory import copying, overwriting
+from ..memory.new import filled_of
+from ..memory.overwriting import write_out
+from ..pointwise import arithmetic as pointwise
+from ..reductions import sums as reduction
+from ..shapes.joining import stack
+from ..shapes.views import primal_of
+from ..shapes.windows import as_strided
+from . import forward
+from .entries import Entries
+from .transforms import transformed
+
+
+def _fit(gradient: Tensor, shape: tuple[int, ...], type: Any) -> Tensor:
+    if gradient._layout.type is not type:  # a real input's gradient is the real part of a complex one
+        if shape == ():  # of a 0-d tensor on another device
+            gradient = reduction.sum_to_shape(gradient, shape)
+        gradient = copying.to_type(gradient, type)
+    return gradient if gradient._layout.shape == shape else reduction.sum_to_shape(gradient, shape)
+
+
+#: What adds a tensor to another of its layout.
+_adders = Entries()
+_recent_adders = _adders.recent
+
+
+def _add_to(total: Tensor, gradient: Tensor) -> Tensor:
+    """Add to a tensor in place; where recording is off and both are alike, without asking much."""
+    layout = total._layout
+    if layout is not gradient._layout or total._view is not None or state.mode or is_inference(total):
+        return pointwise.add.inplace(total, gradient)
+    launch = _recent_adders.get(layout) or _adders.find(layout)
+    if launch is None:
+        if overlaps_itself(layout.shape, layout.strides):
+            return pointwise.add.inplace(total, gradient)  # which says so
+        program = devices.row_adder(layout.type.numpy)
+        adder = layout.type.backend.pointwise_launcher(program, [layout, layout], [layout], into=True)
+        launch = _adders.add(layout, adder)
+    launch(total, gradient, total)
+    total._counter[0] += 1
+    return total
+
+
+def _zeros(
+    shape: tuple[int, ...], type: Any, strides: tuple[int, ...] | None = None, beside: Tensor | None = None
+) -> Tensor:
+    if beside is not None and state.mode & LEVELS:
+        return zeros_beside((beside,), shape, type, output_strides(shape, ((shape, strides),)))
+    return strided(type.backend.zeros(shape, type), shape, output_strides(shape, ((shape, strides),)), 0, type)
+
+
+def _ones(shape: tuple[int, ...], type: Any) -> Tensor:
+    return filled_of(shape, 1, type)
+
+
+def _overwrite(view: Tensor, value: Tensor | None) -> None:
+    # To elements that share memory nothing but filling may have written: their gradient is zero.
+    if value is None or (not view._layout.row_major and overlaps_itself(view._layout.shape, view._layout.strides)):
+        overwriting.zero_(view)
+    else:
+        overwriting.copy_(view, value)
+
+
+def _regarded(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | None) -> Tensor:
+    return as_strided(tensor, shape, contiguous_strides(shape) if strides is None else strides)
+
+
+def _room(tensor: Tensor, value: Tensor) -> Tensor:
+    if is_batched(tensor) or not is_batched(value):
+        return tensor
+    room = zeros_beside((tensor, value), tensor._layout.shape, tensor._layout.type, tensor._layout.strides)
+    return overwriting.copy_(room, tensor)
+
+
+def _for_each(function: Any, batches: tuple[Tensor, ...], count: int) -> list[Tensor | None]:
+    with Batched(count) as level:
+        results = function(*[mapped(level, batch) for batch in batches])
+        with below(level):
+            found = [None if result is None else expanded(lifted(level, result)) for result in results]
+            taken = {id(batch._storage) for batch in batches}
+            for place, whole in enumerate(found):  # each is to have memory of its own
+                if whole is not None:
+                    if whole._flat is None or whole._view is not None or id(whole._storage) in taken:
+                        found[place] = whole = copying.contiguous_op(whole)
+                    taken.add(id(whole._storage))
+    return found
+
+
+def _elements(tensor: Tensor) -> np.ndarray:
+    return physical_of(tensor)._host_array()
+
+
+operations.add = pointwise.add
+operations.add_ = _add_to
+operations.beneath = beneath
+operations.clone = copying.clone
+operations.copy = copying.contiguous_op
+operations.elements = _elements
+operations.fit = _fit
+operations.for_each = _for_each
+operations.give_tangent = forward.write_tangent
+operations.gpu_count = devices.gpu_count
+operations.kernel_listeners = devices.kernel_listeners
+operations.kept_copy = copying.kept_copy
+operations.laid_out_as = forward.laid_out_as
+operations.listen = devices.launches.listen
+operations.ones = _ones
+operations.overwrite = _overwrite
+operations.primal = primal_of
+operations.put_above = put_above
+operations.regarded = _regarded
+operations.room = _room
+operations.stack = stack
+operations.transformed = transformed
+operations.unlisten = devices.launches.unlisten
+operations.with_batches = calls.perform
+operations.with_tangents = forward.perform
+operations.write_out = write_out
+operations.zeros = _zeros

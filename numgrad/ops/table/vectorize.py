@@ -1,0 +1,77 @@
+"""Pointwise operations of a user's own, by the decorator that the library's are declared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from inspect import signature
+from typing import Any
+
+from ...devices import NUMBERS
+from .elementwise import pointwise
+
+
+def vectorize(
+    function: Callable[..., Any] | None = None,
+    *,
+    nondifferentiable: Sequence[str] = (),
+    result: str = "same",
+    dtypes: str = "bif",
+) -> Any:
+    """Make a function of scalars an operation on tensors: one compiled loop, which autograd knows, on any device.
+
+    The function is a straight line of assignments and one ``return``, of arithmetic, comparisons, powers, numbers, and
+    pointwise functions of numgrad's (``numgrad.exp``, ``numgrad.where``) or made by this decorator.  It is compiled,
+    never called.  Its positional parameters are tensors or numbers, which are broadcast and promoted as PyTorch's
+    are; keyword-only ones are numbers.  What it uses by name besides, a function or a number of the module's, is read
+    when a kernel is compiled, for the first call with operands of these dtypes, and for the first backward: where that
+    is another later, decorate the function again.
+
+    ``@name.gradient("x")`` decorates the rule for the gradient with respect to ``x``: a function of ``grad``, that of
+    the result, and of what it needs besides: operands, ``out`` and keyword-only parameters, by their names.  It is
+    written as the function is, and compiled, too; for second derivatives it is called with tensors.  Check rules with
+    ``numgrad.autograd.gradcheck`` and ``gradgradcheck``.
+
+    Args:
+        function: what computes an element.
+        nondifferentiable: operands that have no gradient.
+        result: "same" to compute in the dtype that the operands promote to, "float" in a floating-point one, "bool"
+            for a comparison.
+        dtypes: which kinds of dtype it is defined for: "b" bool, "i" integers, "f" floating point, "c" complex.
+
+    Raises:
+        TypeError: a parameter is neither positional without a default nor a keyword-only number.
+        ValueError: another argument is none of these.
+        RuntimeError: when it is called: a gradient is wanted for which there is no rule, a dtype is not among
+            ``dtypes``, or the shapes do not broadcast.
+        TypeError: when it is called: what it does has no meaning in a kernel.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        _check(function, nondifferentiable, result, dtypes)
+        name = "".join([part.capitalize() for part in function.__name__.split("_")])
+        return pointwise(
+            f"{name}Backward0", nondifferentiable=nondifferentiable, result=result, dtypes=dtypes, export=False,
+            entered=False,
+        )(function)
+
+    return decorate if function is None else decorate(function)
+
+
+def _check(function: Callable[..., Any], nondifferentiable: Sequence[str], result: str, dtypes: str) -> None:
+    name, operands = function.__name__, []
+    for parameter in signature(function).parameters.values():
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.default is parameter.empty:
+            operands.append(parameter.name)
+        elif parameter.kind is not parameter.KEYWORD_ONLY or parameter.default.__class__ not in NUMBERS:
+            raise TypeError(
+                f"{name}: '{parameter.name}' must be an operand, which is positional and has no default, or a number, "
+                "which is keyword-only and has one"
+            )
+    if not operands:
+        raise TypeError(f"{name}: it must have an operand")
+    for option, given, known in (
+        ("nondifferentiable", nondifferentiable, operands), ("result", [result], ["same", "float", "bool"]),
+        ("dtypes", dtypes, "bifc"),
+    ):
+        if not {*given} <= {*known}:
+            raise ValueError(f"{name}: {option} must be among {known}, not {given}")

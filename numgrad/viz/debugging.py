@@ -1,0 +1,269 @@
+"""Printing what is done, as it is done: ``NUMGRAD_DEBUG=1`` to ``4``, or ``with numgrad.viz.debug(level)``.
+
+The variable is read once, when numgrad is imported, and holds for all threads; the block for the thread that entered
+it.  Where the variable is not set nothing here is imported, and nothing is asked or told.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import warnings
+from time import perf_counter_ns
+from typing import Any, TextIO
+
+import numpy as np
+
+from ..autograd.checks import is_tensor
+from ..autograd.grad_mode import state
+from ..autograd.watching import NODE, RULE, Watcher, unwatch, watch, watch_everywhere
+from ..core import printing
+from ..core.display import counted
+from ..core.tensor import type_name
+from ..core.types import dtype
+from ..devices import kernel_listeners, launches
+
+#: Results of so many elements are printed.
+_FEW = 4
+
+
+class _Entry:
+    """An operation, a node's rule or a block of the program that has begun."""
+
+    __slots__ = ("apart", "begun", "depth", "is_block", "printed", "text")
+
+    def __init__(self, text: str, depth: int, is_block: bool):
+        self.text = text
+        self.is_block = is_block
+        self.depth = depth
+        self.printed = False  # whether its line stands already, since something is done within it
+        self.apart = 0  # what this thread had spent on making kernels and on printing when it began
+        self.begun = 0
+
+
+class _Here(threading.local):
+    """What one thread is doing."""
+
+    def __init__(self) -> None:
+        self.entries: list[_Entry] = []
+        self.apart = 0  # nanoseconds spent on making kernels and on printing
+
+
+class debug(Watcher):  # noqa: N801 - it is used as a function
+    """``with debug(level):`` print what this thread does in the block, a line for each thing, as it is done.
+
+    The variable ``NUMGRAD_DEBUG`` prints the same of a whole program and all its threads.  What stands within an
+    operation is indented below it, and its results then follow.
+
+    Args:
+        level: what to print.
+
+            1. Each operation and each node of backward, with the shapes of what goes in and what comes out.
+            2. Their dtypes, too, the elements of small results, the bytes of those that are no views, and the time in
+               microseconds, without what it takes to make kernels and to print.
+            3. Each run of a kernel, with the elements and bytes that it reads and writes, its time and its bandwidth
+               in GB/s; and how long it took to make a kernel, that is to compile it or load it from disk.  A GPU's
+               kernels are then waited for, each before the next.
+            4. The text of each kernel, before its first run.
+        file: where to print; ``sys.stderr`` unless given.
+
+    Raises:
+        TypeError: ``file`` has no method ``write``.
+        ValueError: there is no such level.
+        RuntimeError: the object is entered while it is entered already; two blocks take two.
+
+    Example:
+        >>> import sys
+        >>> import numgrad
+        >>> x = numgrad.tensor([1.0, 2.0], requires_grad=True)
+        >>> with numgrad.viz.debug(1, file=sys.stdout):
+        ...     (x * x).sum().backward()
+        numgrad: aten::mul [2] [2] -> [2]
+        numgrad: aten::sum [2] -> []
+        numgrad: SumBackward0 []
+        numgrad:   aten::expand [] (2) -> [2]
+        numgrad:   -> [2]
+        numgrad: MulBackward0 [2] -> [2] [2]
+        numgrad: aten::add_ [2] [2] 1 -> [2]
+        numgrad: torch::autograd::AccumulateGrad [2]
+    """
+
+    def __init__(self, level: int = 1, *, file: TextIO | None = None):
+        if level not in (1, 2, 3, 4):
+            raise ValueError(f"debug(): level must be 1, 2, 3 or 4, not {level!r}")
+        if file is not None and not hasattr(file, "write"):
+            raise TypeError(f"debug(): file must have a method 'write', as sys.stderr has, not {type_name(file)}")
+        self.level = level
+        self.file = file
+        self._entered = threading.Lock()
+        self._here = _Here()
+        self._shown: set[Any] = set()  # kernels whose text was printed
+
+    def __enter__(self) -> debug:
+        if not self._entered.acquire(blocking=False):
+            raise RuntimeError("this debug() is entered already: a block within, or in another thread, needs its own")
+        self._listen()
+        watch(self)
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        unwatch(self)
+        if self.level >= 2:
+            kernel_listeners.remove(self._made)
+        if self.level >= 3:
+            launches.unlisten(self._launched)
+        self._entered.release()
+
+    def _listen(self) -> None:
+        if self.level >= 2:
+            kernel_listeners.append(self._made)
+        if self.level >= 3:
+            launches.listen(self._launched)
+
+    # -- what it is told ------------------------------------------------------------------------------------
+
+    def before(self, call: Any) -> _Entry:
+        return self._begin(call.title, (*call.args, *getattr(call, "statics", {}).values()))
+
+    def after(self, call: Any, token: _Entry, result: Any) -> None:
+        self._end(token, perf_counter_ns(), result if isinstance(result, tuple | list) else (result,))
+
+    def failed(self, call: Any, token: _Entry) -> None:
+        self._end(token, perf_counter_ns(), None)
+
+    def begin(self, kind: str, subject: Any, given: Any) -> _Entry | None:
+        if kind == NODE:  # its rule is what is printed
+            return None
+        if kind == RULE:
+            return self._begin(subject.name(), given if isinstance(given, list) else (given,))
+        return self._begin(f'"{subject}"', (), is_block=True)
+
+    def end(self, token: _Entry | None, result: Any) -> None:
+        if token is not None:
+            self._end(token, perf_counter_ns(), () if token.is_block else result)
+
+    def _launched(self, launch: Any) -> None:
+        if not self._is_of_this_thread():
+            return
+        begun = perf_counter_ns()
+        kernel = launch.kernel
+        if self.level >= 4 and kernel is not None and kernel not in self._shown:
+            self._shown.add(kernel)
+            self._print_within(f"{kernel!r}", *[f"| {line}".rstrip() for line in kernel.text.strip().splitlines()])
+        name = launch.name if kernel is None else f"kernel {launch.name}"
+        taken = f"{launch.time * 1e6:.1f} us, {launch.bandwidth:.2f} GB/s"
+        place = ", on several threads" if launch.parallel else f", on {launch.device}" * (launch.device != "cpu")
+        self._print_within(f"{name}: {counted(launch.elements, 'element')}, {launch.bytes} bytes, {taken}{place}")
+        self._here.apart += perf_counter_ns() - begun
+
+    def _made(self, name: str, begun: int, ended: int) -> None:
+        if self._is_of_this_thread():
+            if self.level >= 3:
+                self._print_within(f"kernel {name} made in {(ended - begun) / 1e6:.1f} ms")
+            self._here.apart += perf_counter_ns() - begun
+
+    def _is_of_this_thread(self) -> bool:
+        return any(watcher is self for watcher in state.watchers)
+
+    # -- what it prints -------------------------------------------------------------------------------------
+
+    def _begin(self, name: str, arguments: Any, *, is_block: bool = False) -> _Entry:
+        begun = perf_counter_ns()
+        here = self._here
+        self._print_open(here)
+        text = " ".join([name, *filter(None, map(self._described, arguments))])
+        entry = _Entry(text, len(here.entries), is_block)
+        here.entries.append(entry)
+        entry.begun = perf_counter_ns()
+        here.apart += entry.begun - begun
+        entry.apart = here.apart
+        return entry
+
+    def _end(self, entry: _Entry, ended: int, results: Any) -> None:
+        """Print the results, None for an error."""
+        here = self._here
+        if entry not in here.entries:  # it ended, and then another watcher raised an error
+            return
+        del here.entries[here.entries.index(entry) :]
+        taken = ended - entry.begun - (here.apart - entry.apart)
+        outcome = "failed" if results is None else self._outcome(results)
+        if self.level >= 2:
+            outcome = f"{outcome} {taken / 1e3:.1f} us".lstrip()
+        if not entry.printed:
+            self._print(entry.depth, f"{entry.text} {outcome}".rstrip())
+        elif outcome:
+            self._print(entry.depth + 1, outcome)
+        here.apart += perf_counter_ns() - ended
+
+    def _outcome(self, results: Any) -> str:
+        texts = [text for text in map(self._result, results) if text]
+        if not texts:
+            return ""
+        outcome = f"-> {' '.join(texts)}"
+        if self.level < 2:
+            return outcome
+        own = [value for value in results if is_tensor(value) and not _is_view(value)]
+        size = sum([value._layout.size * value._layout.type.numpy.itemsize for value in own])
+        return f"{outcome}, {size} bytes," if own else f"{outcome},"
+
+    def _result(self, value: Any) -> str:
+        text = self._described(value)
+        if self.level < 2 or not is_tensor(value) or hasattr(value, "_mapped"):
+            return text
+        return f"{text}{' (view)' if _is_view(value) else ''}{_elements(value)}"
+
+    def _described(self, value: Any) -> str:
+        if is_tensor(value):
+            return f"{value._layout.type.dtype.name if self.level >= 2 else ''}{list(value.shape)}"
+        if isinstance(value, list | tuple):
+            return f"({', '.join(filter(None, map(self._described, value)))})"
+        return repr(value) if isinstance(value, bool | int | float | complex | str | dtype) else ""
+
+    def _print_open(self, here: _Here) -> None:
+        """The lines of what has begun: something within is to be printed."""
+        for entry in here.entries:
+            if not entry.printed:
+                entry.printed = True
+                self._print(entry.depth, entry.text)
+
+    def _print_within(self, *lines: str) -> None:
+        here = self._here
+        self._print_open(here)
+        for line in lines:
+            self._print(len(here.entries), line)
+
+    def _print(self, depth: int, text: str) -> None:
+        thread = threading.current_thread()
+        name = "" if thread is threading.main_thread() else f" {thread.name}"
+        file = sys.stderr if self.file is None else self.file
+        file.write(f"numgrad{name}: {'  ' * depth}{text}\n")
+
+
+def _is_view(tensor: Any) -> bool:
+    return not hasattr(tensor, "_mapped") and tensor._view is not None
+
+
+def _elements(tensor: Any) -> str:
+    """The elements of a small tensor."""
+    if not 0 < tensor._layout.size <= _FEW:
+        return ""
+    texts = [text.strip() for text in printing.element_texts(np.asarray(tensor._host_array()).reshape(-1))[0]]
+    return f" = {texts[0]}" if not tensor._layout.shape else f" = [{', '.join(texts)}]"
+
+
+def start() -> None:
+    """Print what the variable ``NUMGRAD_DEBUG`` asks for, from now on and in all threads; warn if it asks for what
+    there is not.
+    """
+    asked = os.environ.get("NUMGRAD_DEBUG", "").strip()
+    if asked in ("", "0"):
+        return
+    if asked not in ("1", "2", "3", "4"):
+        warnings.warn(
+            f"NUMGRAD_DEBUG is {asked!r}, but must be 1, 2, 3 or 4 (or 0): nothing is printed", stacklevel=2
+        )
+        return
+    printer = debug(int(asked))
+    printer._listen()
+    watch_everywhere(printer)

@@ -1,0 +1,108 @@
+"""The tensor that is explained, and the objects of the process that have to do with it."""
+
+from __future__ import annotations
+
+import functools
+import gc
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from ...autograd import order
+from ...autograd.node import AccumulateGrad, DeadEnd, Node
+from ...autograd.saved import SavingNode
+from ...core.tensor import Tensor
+
+
+class Subject:
+    """A tensor and its place in the graph.
+
+    Attributes:
+        tensor: the tensor.
+        node: the node that made it, None for a leaf.
+        trouble: what its ``grad_fn`` raises, if it does: a view may be unable to follow the change of its base.
+        target: the node at which its gradient arrives, if there is one: ``node`` or a leaf's AccumulateGrad.
+        number: which output of the target it is.
+    """
+
+    def __init__(self, tensor: Tensor):
+        self.tensor = tensor
+        self.node: Node | None = None
+        self.trouble: str | None = None
+        try:
+            self.node = tensor.grad_fn
+        except RuntimeError as error:
+            self.trouble = str(error)
+        weak = tensor._accumulator
+        self.target: Node | None = self.node if self.node is not None or weak is None else weak()
+        self.number = 0 if self.node is None else tensor.output_nr
+
+    @functools.cached_property
+    def users(self) -> list[Node]:
+        """The nodes, of all that there are, that would send it a gradient."""
+        if self.target is None:
+            return []
+        place = (self.target, self.number)
+        return [node for node in alive(Node) if place in getattr(node, "edges", ())]
+
+    def described(self) -> str:
+        """What it is, as the beginning of a sentence."""
+        if self.node is not None:
+            origin = f"made by {self.node.name()}"
+        elif self.tensor.requires_grad:
+            origin = "a leaf"
+        else:
+            origin = "made by no recorded operation"
+        kind = type(self.tensor).__name__.lower()
+        return f"A {kind} of {described(self.tensor)}, {origin}"
+
+
+def described(tensor: Tensor) -> str:
+    """Shape and dtype, and the GPU that it lies on."""
+    place = f" on {tensor.device}" if tensor.is_cuda else ""
+    return f"shape {list(tensor.shape)}, {tensor._layout.type.dtype.name}{place}"
+
+
+def described_best(tensors: Sequence[Tensor]) -> str:
+    """One of several tensors on the same memory, rather a base than a view, without the article."""
+    return Subject(min(tensors, key=Tensor._is_view)).described()[2:]
+
+
+_Kind = TypeVar("_Kind")
+
+
+def alive(kind: type[_Kind]) -> list[_Kind]:
+    """All objects of a class in this process."""
+    return [thing for thing in gc.get_objects() if issubclass(type(thing), kind)]
+
+
+def on_the_same_memory(tensor: Tensor) -> list[Tensor]:
+    """The other tensors on a tensor's memory."""
+    memory = tensor._storage
+    own = set()  # what nodes keep of their own results is nothing that a program knows of
+    for node in alive(SavingNode):
+        saved: Any = getattr(node, "saved", None)
+        if saved.__class__ is tuple:
+            own |= {id(value) for place, value in enumerate(saved) if node.saved_output(place) is not None}
+    others = [other for other in alive(Tensor) if other is not tensor and id(other) not in own]
+    return [other for other in others if getattr(other, "_storage", None) is memory]
+
+
+def nodes_behind(node: Node | None) -> tuple[list[Node], list[Tensor]]:
+    """The nodes that backward would go through from this one, the latest first, and the leaves that it would reach."""
+    found = order.nodes_behind([] if node is None else [node])
+    leaves = [node.variable for node in found if isinstance(node, AccumulateGrad)]
+    return [node for node in found if not isinstance(node, AccumulateGrad | DeadEnd)], leaves
+
+
+#: Things that are named before a list of them breaks off.
+NAMED = 4
+
+
+def listed(things: Sequence[Any]) -> str:
+    """Things in a row, as in a sentence; those that are there several times with their number."""
+    names = list(dict.fromkeys([str(thing) for thing in things]))
+    counts = [sum(str(thing) == name for thing in things) for name in names]
+    texts = [name if count == 1 else f"{name} ({count} times)" for name, count in zip(names, counts, strict=True)]
+    if len(texts) > NAMED:
+        return f"{', '.join(texts[:NAMED])} and {len(texts) - NAMED} more"
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)

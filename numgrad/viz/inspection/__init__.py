@@ -1,0 +1,173 @@
+"""``numgrad.inspect``: the kernels of a computation, from Python text to machine code, and how fast they ran."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ...autograd.node import Node
+from ...core.tensor import Tensor
+from ...core.types import dtype, float32
+from ...devices import Kernel
+from ...ops import ops, public_functions
+from ...ops.table.callables import function_of
+from ...ops.table.elementwise import Pointwise
+from .calls import call, own_function
+from .examples import SIZE, example
+from .inspection import Inspection
+from .kernels import InspectedKernel
+from .nodes import node_inspection
+
+__all__ = ["InspectedKernel", "Inspection", "inspect", "inspect_example"]
+
+
+def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection:
+    """Show which kernels a computation runs, what they are made of and how long they took.
+
+    Of each kernel there are its generated Python text, Numba's types, LLVM's code and the machine code with the width
+    of its vectors, the text for NVIDIA's GPUs and their assembly, PTX (of pointwise kernels; PTX with the extra
+    ``cuda``), and time, bytes and bandwidth of its last run.  A kernel that was loaded from disk is compiled again, in
+    memory, when its machine code is asked for.  Of a kernel that ran on a GPU there are its text, its PTX and its
+    time by the GPU's clock.
+
+    Operations of numgrad are run three times, unless they change what they are given or draw random numbers: the first
+    run meets cold memory.  All else is run once, and does to tensors and to the random state what a call does.  Only
+    what runs in the calling thread is looked at.
+
+    Args:
+        subject: one of
+
+            - a function of numgrad's, a method of a tensor, a module, or a function of one's own: called with the
+              other arguments; in backward gradients of ones go to those that require a gradient, nothing is
+              accumulated, and hooks of these tensors are not called;
+            - such a function of numgrad's, or its name, without arguments: called with an example, a row of a million
+              float32 for pointwise operations, a matrix of a million for most others;
+            - ``tensor.grad_fn``: its rule is run on gradients of ones, and what it records with what it saved;
+            - a kernel of ``numgrad.devices.compiled_kernels()``.
+        args, kwargs: what to call it with.
+
+    Returns:
+        An object that prints as text, with a list ``kernels``, each of which has ``python``, ``types``, ``llvm``,
+        ``assembly``, ``loop``, ``vectors``, ``cuda`` and ``ptx``; ``time`` in seconds, ``bytes`` and ``bandwidth`` in
+        GB/s.
+
+    Raises:
+        TypeError: the subject is nothing that has kernels, or no example is known for it.
+        ValueError: there is no operation of this name.
+        RuntimeError: what a node saved was freed by backward, or changed in place since.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.linspace(-1, 1, 1000, requires_grad=True)
+        >>> inspection = numgrad.inspect(numgrad.tanh, x)
+        >>> [(kernel.name, kernel.stage) for kernel in inspection.kernels]
+        [('tanh', 'forward'), ('tanh_backward', 'backward')]
+        >>> print(inspection.kernels[0].python)
+        \"\"\"tanh: one pass over memory, computed in float32.\"\"\"
+        <BLANKLINE>
+        from numpy import float32
+        <BLANKLINE>
+        from numgrad_kernels.scalar import tanh
+        <BLANKLINE>
+        <BLANKLINE>
+        def kernel(input, out):
+            for i in range(out.shape[0]):
+                input_i = input[i]
+                out[i] = tanh(input_i)
+        <BLANKLINE>
+        >>> inspection.kernels[0].types
+        {'input': 'array(float32, 1d, C)', 'out': 'array(float32, 1d, C)'}
+        >>> inspection.kernels[0].bytes
+        8000
+    """
+    if isinstance(subject, Kernel | Node) and (args or kwargs):
+        raise TypeError(f"numgrad.inspect: a {type(subject).__name__} takes no arguments")
+    if isinstance(subject, Kernel):
+        return Inspection(f"kernel {subject.name}", [InspectedKernel(subject.name, "", subject)])
+    if isinstance(subject, Node):
+        return node_inspection(subject)
+    if isinstance(subject, Tensor):
+        raise TypeError("numgrad.inspect takes a tensor's grad_fn, not the tensor: numgrad.inspect(tensor.grad_fn)")
+    if isinstance(subject, type):
+        raise TypeError(
+            f"numgrad.inspect: to call the class {subject.__name__} makes an object and computes nothing; give it a "
+            "module, or a Function's apply, with arguments"
+        )
+    if isinstance(subject, str):
+        subject = _named(subject)
+    elif not callable(subject):
+        raise TypeError(f"numgrad.inspect: a {type(subject).__name__} is nothing that has kernels")
+    method = isinstance(getattr(subject, "__self__", None), Tensor)
+    if not args and not kwargs and own_function(subject) and not method:
+        return inspect_example(subject)
+    return call(_title(subject, args), subject, args, kwargs)
+
+
+def inspect_example(
+    subject: Callable[..., Any] | str, size: int = SIZE, kind: dtype = float32, device: str = "cpu"
+) -> Inspection:
+    """Inspect a function of numgrad's, or the one of this name, on an example of about ``size`` elements.
+
+    On "cuda" without a GPU kernels are made, but not run: they then have no times.
+
+    Raises:
+        TypeError: no example is known.
+        ValueError: there is no operation of this name.
+    """
+    function = _named(subject) if isinstance(subject, str) else subject
+    name = function.__name__.lstrip("_")
+    try:
+        args = example(name, function, size, kind, device)
+        try:
+            return call(_title(function, args), function, args, {})
+        except RuntimeError:  # it has no derivative, or changes its argument in place, which a leaf forbids
+            args = tuple([arg.detach() if isinstance(arg, Tensor) else arg for arg in args])
+            return call(_title(function, args), function, args, {})
+    except (TypeError, RuntimeError, IndexError, ValueError) as error:
+        raise TypeError(
+            f"numgrad.inspect has no example for {name} ({error}): call it with arguments, numgrad.inspect({name}, ...)"
+        ) from error
+
+
+def _named(name: str) -> Callable[..., Any]:
+    """The function of numgrad's that has this name, or what the op table has under it.
+
+    Raises:
+        ValueError: there is none.
+    """
+    from ... import linalg, special
+    from ...nn import functional
+
+    if name in public_functions:
+        return public_functions[name]
+    for space in (functional, special, linalg):
+        if name in space.__all__:
+            return getattr(space, name)
+    op: Any = ops.get(name) or ops.get(f"{name}_op")
+    if op is None:
+        known = {*public_functions, *functional.__all__, *special.__all__, *linalg.__all__, *ops}
+        near = difflib.get_close_matches(name, sorted(known), 3)
+        raise ValueError(f"numgrad has no operation '{name}'{': ' * bool(near)}{', '.join(near)}")
+    if isinstance(op, Pointwise):
+        function: Any = function_of(op)
+    else:
+        function = functools.wraps(op.function)(lambda *args: op(*args))
+    function.op = op
+    return function
+
+
+def _title(function: Any, args: tuple[Any, ...]) -> str:
+    name = getattr(function, "__name__", type(function).__name__)
+    own = getattr(function, "__self__", None)  # of a method
+    given = [own, *args] if isinstance(own, Tensor) else args
+    return f"{name.lstrip('_').removesuffix('_op')}({', '.join(map(_described, given))})"
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return f"{list(value.shape)} {value._layout.type.dtype.name}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_described, value))}]"
+    return str(value) if isinstance(value, bool | int | float | complex | str) else type(value).__name__

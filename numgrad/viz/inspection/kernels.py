@@ -1,0 +1,222 @@
+"""What there is to see of a kernel: its text, what was made of it, and what its last run took."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ... import devices
+from ...devices.launches import Launch
+from .assembly import Loop, function_of, main_loop, readable, widest
+
+#: How x86 calls its vector registers.
+_NAMES = {512: "zmm", 256: "ymm", 128: "xmm"}
+
+_PTX_NAME = re.compile(r"_ZN15numgrad_kernels8compiled\d+cuda_\w+?6kernel\w*?(?=_param_|\W|$)")
+
+
+def shown_ptx(code: str) -> str:
+    """A kernel's PTX without remarks, under the name "kernel"."""
+    lines = [line for line in code.splitlines() if not line.lstrip().startswith("//") and "NumbaEnv" not in line]
+    return _PTX_NAME.sub("kernel", "\n".join(lines)).strip().expandtabs(8)
+
+
+class InspectedKernel:
+    """A kernel of the CPU, or what a library did in the place of one, with the runs that were looked at.
+
+    Attributes:
+        name: the kernel's; of a library the function's, such as "numpy.dot" or "cublas.sgemm".
+        stage: "forward" or "backward"; "" if it was not run.
+        kernel: the store's kernel; None for a library, which has no Python text and no attributes below that come
+            from it.
+        runs: of each run its times and bytes, the last one last.
+    """
+
+    #: What can be shown of it.
+    sections: tuple[str, ...] = ("python", "loop", "llvm", "assembly", "cuda", "ptx")
+
+    def __init__(self, name: str, stage: str, kernel: Any, runs: Sequence[Launch] = ()):
+        self.name = name
+        self.stage = stage
+        self.kernel = kernel
+        self.runs = list(runs)
+
+    # -- how it ran ---------------------------------------------------------------------------------------
+
+    @property
+    def last(self) -> Launch | None:
+        """The last run, None if there was none."""
+        return self.runs[-1] if self.runs else None
+
+    @property
+    def time(self) -> float | None:
+        """How long the last run took, in seconds."""
+        return None if self.last is None else self.last.time
+
+    @property
+    def bytes(self) -> int | None:
+        """The bytes that the last run had to read and to write, each once."""
+        return None if self.last is None else self.last.bytes
+
+    @property
+    def bandwidth(self) -> float | None:
+        """Those bytes by the time that it took, in GB/s."""
+        return None if self.last is None else self.last.bandwidth
+
+    @property
+    def origin(self) -> str:
+        """Where this process has the kernel from: "compiled" or "loaded"; a library's name, such as "numpy"."""
+        return self.name.partition(".")[0] if self.kernel is None else self.kernel.origin
+
+    @property
+    def library(self) -> str:
+        """The name of the library that is no kernel of numgrad's."""
+        return {"numpy": "NumPy", "cublas": "cuBLAS"}[self.name.partition(".")[0]]
+
+    @property
+    def seconds(self) -> float:
+        """How long compiling or loading it took."""
+        return 0.0 if self.kernel is None else self.kernel.seconds
+
+    # -- what it is made of -------------------------------------------------------------------------------
+
+    @property
+    def python(self) -> str:
+        """The Python module that Numba compiled."""
+        return self._store_kernel.text
+
+    @property
+    def types(self) -> dict[str, str]:
+        """Numba's types of the arguments, by name."""
+        kernel = self._store_kernel
+        return {name: str(type) for name, type in zip(kernel.facts.parameters, kernel.arguments, strict=True)}
+
+    @property
+    def compute(self) -> np.dtype:
+        """What it computes in."""
+        return self._store_kernel.facts.compute
+
+    @cached_property
+    def llvm(self) -> str:
+        """LLVM's optimised code of the function that has the main loop."""
+        code = self._store_kernel.llvm()
+        name, _ = self._main
+        found = re.search(rf"^define [^\n]*@\"?{re.escape(name)}\"?\(.*?^}}", code, re.MULTILINE | re.DOTALL)
+        return readable(found[0] if found else code)
+
+    @cached_property
+    def assembly(self) -> str:
+        """The machine code of that function, as text."""
+        return readable(function_of(self._machine_code, self._main[0]))
+
+    @property
+    def loop(self) -> str:
+        """The main loop of the machine code, as text; "" if there is no loop."""
+        loop = self._main[1]
+        return "" if loop is None else readable("\n".join(loop.lines))
+
+    @property
+    def vector_bits(self) -> int:
+        """The width of the vectors in the main loop, in bits; 0 if it computes one element at a time."""
+        loop = self._main[1]
+        return 0 if loop is None else loop.bits
+
+    @property
+    def lanes(self) -> int:
+        """How many elements such a vector has."""
+        return max(self.vector_bits // (8 * self.compute.itemsize), 1)
+
+    @property
+    def vectors(self) -> str:
+        """In words, how wide the main loop's vectors are, and how many of its instructions are about vectors."""
+        loop = self._main[1]
+        if loop is None:
+            return "no loop"
+        if self.calls_blas and not loop.bits:
+            return f"none of its own: BLAS ({devices.blas_name()}) does the work"
+        widest_bits = widest(self._machine_code, self._main[0])
+        notes = [f"; {widest_bits}-bit vectors outside of it"] * (widest_bits > loop.bits)
+        notes += [f"; it calls functions in {loop.calls} places, whose instructions are not shown"] * (loop.calls > 0)
+        if not loop.bits:
+            return f"no vectors: one {self.compute} at a time{''.join(notes)}"
+        return f"{loop.bits}-bit: {self.lanes} {self.compute} at a time ({_counted(loop)}){''.join(notes)}"
+
+    @property
+    def calls_blas(self) -> bool:
+        """Whether it has BLAS multiply matrices or vectors, whose machine code is not shown."""
+        return self._store_kernel.facts.calls_blas
+
+    @property
+    def cuda(self) -> str:
+        """The Python module of the same kernel for NVIDIA's GPUs.
+
+        Raises:
+            NotImplementedError: it is written by hand for the CPU; another one runs on GPUs.
+        """
+        return devices.cuda_text(self._store_kernel)
+
+    @property
+    def ptx(self) -> str:
+        """The assembly of NVIDIA's GPUs of the same kernel for these, compiled for Hopper (sm_90).
+
+        Raises:
+            ImportError: the package numba-cuda is not installed.
+            NotImplementedError: it is written by hand for the CPU; another one runs on GPUs.
+        """
+        return shown_ptx(devices.ptx(self._store_kernel))
+
+    @cached_property
+    def _machine_code(self) -> str:
+        return self._store_kernel.assembly()
+
+    @cached_property
+    def _main(self) -> tuple[str, Loop | None]:
+        return main_loop(self._machine_code)
+
+    @property
+    def _store_kernel(self) -> Any:
+        if self.kernel is None:
+            raise AttributeError(f"{self.name} is {self.library}'s own machine code: there is no text to show")
+        return self.kernel
+
+    def __repr__(self) -> str:
+        return f"<InspectedKernel {self.name}{', ' * bool(self.stage)}{self.stage}>"
+
+    def __str__(self) -> str:
+        from .text import kernel_text
+
+        return kernel_text(self)
+
+    def _repr_html_(self) -> str:
+        from .html import kernel_html
+
+        return kernel_html(self)
+
+
+def _counted(loop: Loop) -> str:
+    x86 = any("%" in line for line in loop.lines)
+    parts = [
+        f"{count} on {_NAMES[bits] if x86 else f'{bits}-bit'} registers"
+        for bits, count in sorted(loop.registers.items(), reverse=True)
+    ]
+    count = loop.single + sum(loop.registers.values())
+    return f"{count} instructions: {', '.join(parts)}, {loop.single} on none"
+
+
+def inspected(launches: Iterable[tuple[str, Launch]]) -> list[InspectedKernel]:
+    """The kernels that were run, each once for a stage, in the order of their first runs."""
+    from .gpu_kernels import InspectedGpuKernel
+
+    found: dict[Any, InspectedKernel] = {}
+    for stage, launch in launches:
+        key = stage, launch.kernel or launch.name
+        if key not in found:
+            on_cpu = launch.kernel is None or isinstance(launch.kernel, devices.Kernel)
+            found[key] = (InspectedKernel if on_cpu else InspectedGpuKernel)(launch.name, stage, launch.kernel)
+        if found[key].origin != "dry":
+            found[key].runs.append(launch)
+    return list(found.values())

@@ -1,0 +1,487 @@
+"""save and load: what comes back, who else can read it, what happens to files that are no good."""
+
+import builtins
+import io
+import json
+import math
+import os
+import pickle
+import zlib
+from collections import Counter, OrderedDict
+
+import numpy as np
+import pytest
+import safetensors.numpy as safetensors
+
+import numgrad
+from numgrad import Tensor, arange, tensor
+from numgrad.nn import Parameter
+from numgrad.serialization import load, save
+
+
+def saved(state):
+    buffer = io.BytesIO()
+    save(state, buffer)
+    return buffer.getvalue()
+
+
+def roundtrip(state):
+    return load(io.BytesIO(saved(state)))
+
+
+# -- what comes back -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mmap", [None, True])
+def test_a_training_state(tmp_path, mmap):
+    weight = Parameter(numgrad.randn(3, 2))
+    state = {
+        "epoch": 3,
+        "model": OrderedDict(weight=weight, bias=numgrad.zeros(3)),
+        "optimizer": {"state": {0: {"step": tensor(7.0), "momentum": None}}, "param_groups": [{"betas": (0.9, 0.99)}]},
+        "best": math.inf,
+    }
+    path = tmp_path / "checkpoint.safetensors"
+    save(state, path)
+    assert os.listdir(tmp_path) == ["checkpoint.safetensors"]
+    result = load(str(path), mmap=mmap)
+    assert list(result) == ["epoch", "model", "optimizer", "best"]
+    assert result["epoch"] == 3
+    assert result["best"] == math.inf
+    assert type(result["model"]) is OrderedDict
+    assert type(result["model"]["weight"]) is Parameter
+    assert result["model"]["weight"].tolist() == weight.tolist()
+    assert result["optimizer"]["state"][0]["step"].item() == 7
+    assert result["optimizer"]["param_groups"] == [{"betas": (0.9, 0.99)}]
+    result["model"]["bias"].fill_(5)  # a copy, whatever the mapping
+    assert load(path)["model"]["bias"].tolist() == [0, 0, 0]
+
+
+VALUES = [
+    None, True, False, 0, -3, 10**30, 1.5, -0.0, 5e-324, math.inf, -math.inf, 1 + 2j, complex(math.inf, -0.0), "",
+    "text \u00e9 \U0001f600 \"\\", b"", b"\x00\xff", numgrad.float32, numgrad.bool, numgrad.device("cpu"),
+    numgrad.Size([2, 3]), (), [], {}, (1, (2, [3])), {1: "a", "1": "b", None: 2.5, (1, "x"): 3, 0.5: 4},
+    np.float64(2.5), np.float32(0.1), np.int8(-3), np.bool_(True), OrderedDict([("b", 1), ("a", 2)]),
+    Counter({2: 1, 4: 3}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_values(value):
+    result = roundtrip([value, {"k": value}])
+    assert result == [value, {"k": value}]
+    assert repr(result) == repr([value, {"k": value}])  # types, too, and the sign of zero
+
+
+def test_nan():
+    result = roundtrip((math.nan, np.float32(math.nan)))
+    assert all(math.isnan(value) for value in result)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64",
+                                   "complex64", "complex128"])  # fmt: skip
+def test_dtypes(dtype):
+    x = tensor([0, 1, 5], dtype=getattr(numgrad, dtype))
+    result = roundtrip(x)
+    assert result.dtype is x.dtype
+    assert result.tolist() == x.tolist()
+
+
+LAYOUTS = {
+    "contiguous": lambda: arange(6).reshape(2, 3),
+    "0-d": lambda: tensor(2.5),
+    "empty": lambda: numgrad.zeros(0, 3),
+    "empty, transposed": lambda: numgrad.zeros(0, 3).t(),
+    "transposed": lambda: arange(6).reshape(2, 3).t(),
+    "stepped": lambda: arange(10)[1::3],
+    "expanded": lambda: tensor([[1.0], [2.0]]).expand(2, 4),
+    "a part": lambda: arange(10)[3:7],
+    "one row of a transposed": lambda: arange(6).reshape(2, 3).t()[:, 1:],
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_layouts(name):
+    x = LAYOUTS[name]()
+    result = roundtrip(x)
+    assert result.tolist() == x.tolist()
+    assert result.shape == x.shape
+    assert result.stride() == x.stride()
+    assert result.is_contiguous() == x.is_contiguous()
+
+
+def test_no_more_is_stored_than_needed():
+    assert len(saved(arange(10_000)[5:7])) < 1000
+    assert len(saved(numgrad.ones(1).expand(10_000))) < 1000
+
+
+def test_the_graph_is_left_out():
+    x = tensor([1.0, 2.0], requires_grad=True)
+    (x * x).sum().backward()
+    first, second, third = roundtrip([x, x * 2, x.detach()])
+    assert first.requires_grad
+    assert first.grad is None
+    assert second.is_leaf
+    assert second.requires_grad
+    assert not third.requires_grad
+    frozen = roundtrip(Parameter(tensor([1.0]), requires_grad=False))
+    assert type(frozen) is Parameter
+    assert not frozen.requires_grad
+
+
+def test_attributes_of_a_tensor():
+    x = tensor([1.0])
+    x.note = {"seen": [1, tensor([2.0])]}
+    assert roundtrip(x).note["seen"][1].item() == 2
+    state = OrderedDict(x=x)
+    state._metadata = OrderedDict({"": {"version": 1}})
+    assert roundtrip(state)._metadata == {"": {"version": 1}}
+    assert not hasattr(roundtrip(OrderedDict()), "_metadata")
+
+
+def test_hooks_are_left_out_with_a_warning():
+    x = tensor([1.0], requires_grad=True)
+    x.register_hook(print)
+    with pytest.warns(UserWarning, match="backward hook .* on tensor will not be serialized"):
+        assert roundtrip(x).tolist() == [1]
+
+
+# -- shared memory ---------------------------------------------------------------------------------------
+
+
+def test_the_same_tensor_stays_the_same():
+    weight = Parameter(numgrad.ones(2))
+    result = roundtrip({"a": weight, "b": [weight], "detached": weight.detach()})
+    assert result["a"] is result["b"][0]
+    with numgrad.no_grad():
+        result["a"].fill_(3)
+    assert result["detached"].tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("mmap", [None, True])
+def test_views_stay_views(tmp_path, mmap):
+    x = arange(12.0).reshape(3, 4)
+    save([x.t(), x[1], x, x[:, 2]], tmp_path / "f")
+    transposed, row, whole, column = load(tmp_path / "f", mmap=mmap)
+    whole.copy_(whole + 100)
+    assert transposed.tolist() == (x + 100).t().tolist()
+    assert row.tolist() == [104, 105, 106, 107]
+    assert column.tolist() == [102, 106, 110]
+    assert column.stride() == (4,)
+
+
+def test_views_of_what_is_not_saved_itself():
+    x = arange(20)
+    even, odd, part = roundtrip((x[::2], x[1::2], x[4:8]))
+    part.fill_(0)
+    assert even.tolist() == [0, 2, 0, 0, 8, 10, 12, 14, 16, 18]
+    assert odd.tolist() == [1, 3, 0, 0, 9, 11, 13, 15, 17, 19]
+    x = arange(6.0).reshape(2, 3)
+    first, second = roundtrip((x[:1].expand(3, 3), x[0]))
+    second.fill_(9)
+    assert first.tolist() == [[9, 9, 9]] * 3
+
+
+def test_a_row_with_a_stride_of_its_own_shares_with_its_part():
+    x = arange(12).reshape(3, 4)[:1]  # one row: the stride of its first dimension means nothing
+    x = x.as_strided((1, 4), (9, 1)) if hasattr(Tensor, "as_strided") else x
+    row, part = roundtrip((x, x[0, 1:3]))
+    part.fill_(0)
+    assert row.tolist() == [[0, 0, 0, 3]]
+
+
+# -- other programs --------------------------------------------------------------------------------------
+
+
+def test_others_read_a_dict_of_tensors():
+    x = arange(6.0).reshape(2, 3)
+    state = {"x": x, "transposed": arange(6.0).reshape(2, 3).t(), "": tensor(2), "a.b": tensor([True])}
+    arrays = safetensors.load(saved(state))
+    assert arrays["x"].tolist() == x.tolist()
+    assert arrays["transposed"].tolist() == x.t().tolist()
+    assert arrays[""].shape == ()
+    assert arrays["a.b"].dtype == np.bool_
+
+
+def test_names_in_the_file():
+    y = tensor([1.0])
+    names = safetensors.load(saved({"a": {"b": y, 0: y + 1}, "a.b": y + 2, "__metadata__": y + 3, "l": [y + 4]}))
+    assert set(names) == {"a.b", "a.0", "a.b#2", "__metadata__#2", "l.0"}
+    assert names["a.b#2"].tolist() == [3]
+    assert list(safetensors.load(saved(tensor([1.0])))) == ["tensor"]
+
+
+@pytest.mark.parametrize("mmap", [None, True])
+def test_files_of_others(tmp_path, mmap):
+    path = tmp_path / "others.safetensors"
+    safetensors.save_file(
+        {"w": np.arange(6, dtype=np.float32).reshape(2, 3), "n": np.array(3), "e": np.zeros((0, 2))}, path, {"by": "me"}
+    )
+    result = load(path, mmap=mmap)
+    assert set(result) == {"w", "n", "e"}
+    assert result["w"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert result["n"].item() == 3
+    assert result["e"].shape == (0, 2)
+    result["w"].fill_(1)
+    assert safetensors.load_file(path)["w"][0, 1] == 1.0  # a copy, or the file's pages copied when written to
+    assert safetensors.load_file(path)["w"][0, 2] == 2.0
+
+
+def test_dtypes_of_others():
+    data = safetensors.save({"half": np.ones(2, np.float16)})
+    with pytest.raises(RuntimeError, match="file: tensor 'half' has dtype F16, which numgrad does not have"):
+        load(io.BytesIO(data))
+
+
+# -- damage ----------------------------------------------------------------------------------------------
+
+
+def test_any_damaged_byte_is_noticed():
+    state = {"w": tensor([1.0, 2.0]), "v": [arange(6).reshape(2, 3).t(), 1.5]}
+    data = saved(state)
+    noticed = 0
+    for place in range(len(data)):
+        for change in (0x01, 0x20, 0xFF):
+            damaged = bytearray(data)
+            damaged[place] ^= change
+            try:
+                result = load(io.BytesIO(bytes(damaged)))
+            except RuntimeError as error:
+                noticed += "damaged" in str(error)
+            else:  # the reading did not depend on that byte
+                assert list(result) == ["w", "v"]
+                assert result["w"].tolist() == [1, 2]
+                assert result["v"][0].tolist() == [[0, 3], [1, 4], [2, 5]]
+                assert result["v"][1] == 1.5
+    assert noticed > 2 * len(data)
+
+
+def test_a_truncated_file(tmp_path):
+    data = saved({"w": numgrad.ones(5)})
+    path = tmp_path / "short"
+    for length in (1, 8, 9, 50, len(data) - 1):
+        path.write_bytes(data[:length])
+        for mmap in (None, True):
+            with pytest.raises(RuntimeError, match=r"short' .*damaged"):
+                load(path, mmap=mmap)
+    path.write_bytes(data + b"x")
+    with pytest.raises(RuntimeError, match=r"short' is damaged or truncated"):
+        load(path)
+    path.write_bytes(b"")
+    with pytest.raises(RuntimeError, match=r"short' is empty"):
+        load(path)
+
+
+class Evil:
+    def __reduce__(self):
+        return builtins.exec, ("raise SystemExit('executed')",)
+
+
+def test_pickles_are_not_executed(tmp_path):
+    path = tmp_path / "model.pt"
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        path.write_bytes(pickle.dumps(Evil(), protocol))
+        with pytest.raises(RuntimeError, match=r"model.pt' is (a pickle, )?no safetensors file"):
+            load(path, weights_only=False)
+    path.write_bytes(b"PK\x03\x04" + bytes(100))
+    with pytest.raises(RuntimeError, match=r"a zip archive, no safetensors file.*safetensors.torch.save_file"):
+        load(path)
+
+
+def test_a_header_that_reaches_out_of_its_tensors():
+    from numgrad.interop.nested_state import read_header, write_header
+
+    header, _ = write_header({"w": arange(4)[::2]})
+    rows = {"w": np.zeros(16, np.uint8)}
+    assert read_header(header, rows, test=False)["w"].shape == (2,)
+    for shape, stride, offset in ([2], [2], 1), ([2], [-1], 1), ([-2], [1], 0), ([2], [1], -1), ([2, 2], [1], 0):
+        forged = _with_record(header, {"dtype": "int64", "shape": shape, "stride": stride, "offset": offset})
+        with pytest.raises(ValueError, match=r"makes no sense|reaches beyond what is stored"):
+            read_header(forged, rows, test=False)
+
+
+#: A JSON value of each kind, with what means something else.
+KINDS = [None, True, -1, 1.5, "x", [[]], {"a": 1}]
+
+
+def _replaced(value):
+    """The value with each part of it in turn replaced by each of ``KINDS``."""
+    yield from KINDS
+    for key, part in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        for other in _replaced(part):
+            yield {**value, key: other} if isinstance(value, dict) else [*value[:key], other, *value[key + 1 :]]
+
+
+def test_a_header_with_a_value_of_another_kind(tmp_path):
+    """Each value in the headers, safetensors' and ours, replaced by each other kind: it is damaged, or can be read."""
+    path = tmp_path / "file.safetensors"
+    weight = Parameter(tensor([[1.0, 2.0, 3.0]]))
+    weight.note = "x"
+    save({"w": weight, "part": arange(6)[1::2]}, path)
+    data = path.read_bytes()
+    end = 8 + int.from_bytes(data[:8], "little")
+    outer = json.loads(data[8:end])
+    version, _, text = outer["__metadata__"]["numgrad"].split(" ", 2)
+    inner = json.loads(text)
+    for record in inner["tensors"]:
+        record["device"] = "cpu"
+
+    def damaged(header, mmap):
+        text = json.dumps(header).encode()
+        path.write_bytes(len(text).to_bytes(8, "little") + text + data[end:])
+        try:
+            load(path, mmap=mmap)
+        except RuntimeError as error:
+            if "damaged" not in str(error):
+                raise
+            return True
+        return False
+
+    assert sum(damaged(header, mmap=True) for header in _replaced(outer)) > 50
+    assert not damaged({**outer, "__metadata__": None}, mmap=None)
+    changed = 0
+    for content in _replaced(inner):
+        text = json.dumps(content)
+        metadata = {"numgrad": f"{version} {zlib.crc32(text.encode())} {text}"}
+        changed += damaged({**outer, "__metadata__": metadata}, mmap=None)
+    assert changed > 100
+
+
+def _with_record(header, changes):
+    version, _, text = header.split(" ", 2)
+    content = json.loads(text)
+    content["tensors"][0].update(changes)
+    text = json.dumps(content)
+    return f"{version} {zlib.crc32(text.encode())} {text}"
+
+
+def test_a_newer_version():
+    from numgrad.interop.nested_state import read_header, write_header
+
+    header, _ = write_header(1)
+    with pytest.raises(ValueError, match="its format has version 2; this numgrad reads version 1"):
+        read_header("2" + header[1:], {}, test=True)
+
+
+# -- what cannot be saved, and where ---------------------------------------------------------------------
+
+
+class Labelled(Tensor):
+    """A subclass of the user's."""
+
+
+def looped():
+    state = {"k": [1]}
+    state["k"].append(state)
+    return state
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "message"),
+    [
+        ({"optimizer": [{"f": print}]}, TypeError, r"state\['optimizer'\]\[0\]\['f'\]: a builtin_function_or_method"),
+        ([np.ones(2)], TypeError, r"state\[0\]: a numpy.ndarray cannot be saved: give numgrad.from_numpy\(array\)"),
+        ({(1, print): 2}, TypeError, r"key .* of state\[1\]: a builtin_function_or_method cannot be saved"),
+        ((Labelled([1.0]),), TypeError, r"state\[0\]: a .*Labelled cannot be saved.*detach"),
+        ({1, 2}, TypeError, r"state: a set cannot be saved"),
+        (looped(), ValueError, r"state\['k'\]\[1\]: a dict that contains itself cannot be saved"),
+    ],
+)
+def test_refused(tmp_path, state, error, message):
+    path = tmp_path / "file"
+    save(1, path)
+    with pytest.raises(error, match=message):
+        save(state, path)
+    assert load(path) == 1
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_refused_attributes():
+    x = tensor([1.0])
+    x.note = print
+    with pytest.raises(TypeError, match=r"state\['w'\].__dict__\['note'\]: a builtin_function_or_method"):
+        saved({"w": x})
+
+
+def test_an_object_twice_is_no_loop():
+    part = [1]
+    assert roundtrip([part, part, {"a": part}]) == [[1], [1], {"a": [1]}]
+
+
+# -- files -----------------------------------------------------------------------------------------------
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    save("old", path)
+
+    def full(handle):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        save("new", path)
+    monkeypatch.undo()
+    assert load(path) == "old"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path):
+    path = tmp_path / ("x" * 250)
+    save(1, path)
+    assert load(path) == 1
+
+
+def test_mode_and_links_are_kept(tmp_path):
+    path, link = tmp_path / "file", tmp_path / "link"
+    save(1, path)
+    assert path.stat().st_mode & 0o777 == 0o666 & ~_umask()
+    path.chmod(0o600)
+    link.symlink_to(path)
+    save(2, link)
+    assert link.is_symlink()
+    assert load(path) == 2
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def _umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_what_is_no_file(tmp_path):
+    with pytest.raises(RuntimeError, match=r"Parent directory .*missing does not exist"):
+        save(1, tmp_path / "missing" / "file")
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "missing")
+    with pytest.raises(IsADirectoryError):
+        save(1, tmp_path)
+    with pytest.raises(AttributeError, match="expected 'f' to be string, path, or a file-like object"):
+        save(1, 5)
+    with pytest.raises(AttributeError, match="'int' object has no attribute 'read'"):
+        load(5)
+    with pytest.raises(ValueError, match="f must be a file path in order to use the mmap argument"):
+        load(io.BytesIO(saved(1)), mmap=True)
+
+
+def test_open_files(tmp_path):
+    path = tmp_path / "file"
+    with open(path, "wb") as file:
+        save([1, 2], file)
+    with open(path, "rb") as file:
+        assert load(file) == [1, 2]
+    path.write_bytes(b"nonsense")
+    with open(path, "rb") as file, pytest.raises(RuntimeError, match=r"file'.*is no safetensors file"):
+        load(file)
+
+
+def test_map_location():
+    data = saved(tensor([1.0]))
+    for location in (None, "cpu", numgrad.device("cpu"), {"cuda:0": "cpu"}):
+        assert load(io.BytesIO(data), location).tolist() == [1]
+        assert load(io.BytesIO(data), map_location=location).device == numgrad.device("cpu")
+    with pytest.raises(RuntimeError, match="at start of device string: tpu"):
+        load(io.BytesIO(data), map_location="tpu")
+    with pytest.raises(TypeError, match="argument 'map_location' must be a device, its name or a dict"):
+        load(io.BytesIO(data), map_location=len)
