@@ -1,8 +1,18 @@
 """Seeing inside: pictures of the graph, backward step by step, and what is done printed as it is done."""
 
-from .debugging import debug
-from .draw_graph import draw
-from .drawing import Drawing
-from .stepping import Steps, backward_steps
+from typing import TYPE_CHECKING
+
+from ..core.missing import found_later as _found_later
 
 __all__ = ["Drawing", "Steps", "backward_steps", "debug", "draw"]
+
+if TYPE_CHECKING:
+    from .debugging import debug
+    from .draw_graph import draw
+    from .drawing import Drawing
+    from .stepping import Steps, backward_steps
+else:  # so that numgrad.explain does not import what draws
+    __getattr__, __dir__ = _found_later(globals(), "viz", {
+        "Drawing": "drawing", "Steps": "stepping", "backward_steps": "stepping", "debug": "debugging",
+        "draw": "draw_graph",
+    })
