@@ -133,10 +133,10 @@ def _either(
             with branch:
                 results.append((function(), builder.block))
     merged = []
-    for place in range(2):
-        value = builder.phi(results[0][0][place].value.type)
+    for part in range(2):
+        value = builder.phi(results[0][0][part].value.type)
         for values, block in results:
-            value.add_incoming(values[place].value, block)
+            value.add_incoming(values[part].value, block)
         merged.append(Value(builder, value))
     return merged[0], merged[1]
 
@@ -156,10 +156,10 @@ def _reduced_by_bits(x: Value, size: Value) -> tuple[Value, Value]:
     c, pattern, word = _format(x), bits(size), x.size
     whole = _wide((pattern & ((1 << c.mantissa) - 1)) | (1 << c.mantissa))
     # size = whole * 2**(exponent - mantissa).  Of 2/pi, with a word of zeros before it, only three words of bits from
-    # this place on count: those before make whole turns, those behind less than is kept.
-    place = (pattern >> c.mantissa) - (c.bias + c.mantissa + 2 - word)
-    shift = place & (word - 1)
-    high, middle, low = [_wide(_joined(*pair, shift)) for pair in pairwise(_words(place >> (word.bit_length() - 1)))]
+    # this position on count: those before make whole turns, those behind less than is kept.
+    position = (pattern >> c.mantissa) - (c.bias + c.mantissa + 2 - word)
+    shift = position & (word - 1)
+    high, middle, low = [_wide(_joined(*pair, shift)) for pair in pairwise(_words(position >> (word.bit_length() - 1)))]
     product = ((whole * high) << word) + whole * middle + ((whole * low) >> word)
     unit = 2 * word - 2  # of the product is a quarter of a turn
     quadrant = (product + (1 << (unit - 1))) >> unit
@@ -174,11 +174,11 @@ def _reduced_by_bits(x: Value, size: Value) -> tuple[Value, Value]:
 def _scaled(fraction: Value, c: Format) -> Value:
     """A fraction of a quarter of a turn, in two words without the first two bits, as an angle."""
     builder, word = fraction.builder, fraction.size // 2
-    kind = ir.FloatType() if word == 32 else ir.DoubleType()
+    float_type = ir.FloatType() if word == 32 else ir.DoubleType()
     spare = word - 3 - c.mantissa  # bits of the first word that a float cannot hold
     first = _narrow(fraction >> (word + spare))
     second = _narrow(fraction >> spare)
-    head, tail = [Value(builder, builder.uitofp(part.value, kind)) for part in (first, second)]
+    head, tail = [Value(builder, builder.uitofp(part.value, float_type)) for part in (first, second)]
     head, tail = head * 2.0 ** (2 + spare - word), tail * 2.0 ** (2 + spare - 2 * word)
     half_pi, half_pi_rest, _ = c.half_pi
     product = head * half_pi

@@ -2,7 +2,7 @@
 
 What is read here runs as machine code, so a file counts only if nobody but this user or the super-user can have written
 it: it belongs to one of the two, is closed to writing by others, and is a regular file of a sensible size.  The same
-holds of the directory.  Systems without owners of that kind (Windows) guard the user's own folders by themselves.
+holds of the directory.  Systems without such owners (Windows) guard the user's own folders by themselves.
 """
 
 from __future__ import annotations

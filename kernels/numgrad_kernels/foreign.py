@@ -55,14 +55,14 @@ class _Caller:
     def __init__(self, context: Any, builder: Any, signature: Any, address: Any):
         self.context = context
         self.builder = builder
-        self.kinds = signature.args
+        self.types_given = signature.args
         self.address = address
 
     def first(self, number: int, row: Any, start: Any) -> Any:
         """The address of the element ``start`` of a row, the argument of this number."""
         from numba.np.arrayobj import make_array  # slow to import, and needed only to compile
 
-        return self.builder.gep(make_array(self.kinds[number])(self.context, self.builder, row).data, [start])
+        return self.builder.gep(make_array(self.types_given[number])(self.context, self.builder, row).data, [start])
 
     def flag(self, value: int, turned: Any = None) -> Any:
         """The flag of this value, or the next one if it is ``turned``."""
@@ -70,8 +70,8 @@ class _Caller:
         return constant if turned is None else self.builder.add(self.builder.trunc(turned, constant.type), constant)
 
     def __call__(self, result: Any, *passed: Any) -> Any:
-        kind = ir.FunctionType(result, [value.type for value in passed])
-        return self.builder.call(self.builder.inttoptr(self.address, kind.as_pointer()), passed)
+        function_type = ir.FunctionType(result, [value.type for value in passed])
+        return self.builder.call(self.builder.inttoptr(self.address, function_type.as_pointer()), passed)
 
 
 @generated(gemm)

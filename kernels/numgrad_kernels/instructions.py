@@ -1,6 +1,6 @@
 """Arithmetic for ``@njit`` code, written in Python and emitted as LLVM instructions.
 
-A function of ``Value``s runs while Numba generates code, once for each place that calls it; every operator
+A function of ``Value``s runs while Numba generates code, once for each call in the code; every operator
 in it emits one instruction there. So float32 and 32-bit integers stay as they are, which Numba's own
 arithmetic widens, the bits of a float are at hand, and compiling costs hardly any time. ``compiled`` makes
 such a function callable::
@@ -22,7 +22,7 @@ from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 _SIZES = {ir.FloatType(): 32, ir.DoubleType(): 64}
-_FLOATS = {size: kind for kind, size in _SIZES.items()}
+_FLOATS = {size: llvm_type for llvm_type, size in _SIZES.items()}
 
 
 class Value:
@@ -97,11 +97,11 @@ class Value:
     def __xor__(self, other: Any) -> Value:
         return Value(self.builder, self.builder.xor(self.value, self._lift(other)))
 
-    def __lshift__(self, places: int) -> Value:
-        return Value(self.builder, self.builder.shl(self.value, self._lift(places)))
+    def __lshift__(self, count: int) -> Value:
+        return Value(self.builder, self.builder.shl(self.value, self._lift(count)))
 
-    def __rshift__(self, places: int) -> Value:
-        return Value(self.builder, self.builder.lshr(self.value, self._lift(places)))
+    def __rshift__(self, count: int) -> Value:
+        return Value(self.builder, self.builder.lshr(self.value, self._lift(count)))
 
     def __lt__(self, other: Any) -> Value:
         return self._compare("<", other)
@@ -130,9 +130,9 @@ def on_gpu(x: Value) -> bool:
 def device_function(name: str, *arguments: Any) -> Value:
     """A call of NVIDIA's libdevice, which has C's mathematics by C's names."""
     first = arguments[0]
-    kind = first.value.type
+    llvm_type = first.value.type
     symbol = f"__nv_{name}{'f' if first.size == 32 else ''}"
-    signature = ir.FunctionType(kind, [kind] * len(arguments))
+    signature = ir.FunctionType(llvm_type, [llvm_type] * len(arguments))
     function = cgutils.get_or_insert_function(first.builder.module, signature, symbol)
     return Value(first.builder, first.builder.call(function, [first._lift(x) for x in arguments]))
 
@@ -145,9 +145,9 @@ def instruction(name: str) -> Callable[..., Value]:
         first = arguments[0]
         if on_gpu(first):  # NVIDIA's compiler refuses most of LLVM's intrinsics
             return device_function(in_c, *arguments)
-        kind = first.value.type
-        signature = ir.FunctionType(kind, [kind] * len(arguments))
-        function = first.builder.module.declare_intrinsic(name, [kind], signature)
+        llvm_type = first.value.type
+        signature = ir.FunctionType(llvm_type, [llvm_type] * len(arguments))
+        function = first.builder.module.declare_intrinsic(name, [llvm_type], signature)
         return Value(first.builder, first.builder.call(function, [first._lift(x) for x in arguments]))
 
     return call

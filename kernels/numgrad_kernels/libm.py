@@ -6,7 +6,7 @@ Where there is no libmvec (other systems and processors) the C library's scalar 
 
 The scalar ``sinf`` rounds differently from the vector one, and the vector functions of different lengths from
 each other; a loop calls them all: the long one in its body, the others for what is left at its end. So that
-an element's value does not depend on its place, one of libmvec's functions computes them all: the one of the
+an element's value does not depend on its position, one of libmvec's functions computes them all: the one of the
 processor's preferred length. Around it are small functions of other lengths, down to a single number, that
 fill up its lanes or call it several times.
 

@@ -75,7 +75,7 @@ def _window(typing_context: Any, address: Any, start: Any, count: Any, dtype: An
 @generated(row)
 def _inner_row(typing_context: Any, array: Any, indices: Any) -> Any:
     result = types.Array(array.dtype, 1, "C")
-    places = types.Tuple([types.intp] * len(indices))  # type: ignore[attr-defined]
+    index_types = types.Tuple([types.intp] * len(indices))  # type: ignore[attr-defined]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         from numba.np.arrayobj import make_array
@@ -87,7 +87,7 @@ def _inner_row(typing_context: Any, array: Any, indices: Any) -> Any:
             data = cgutils.pointer_add(builder, data, builder.mul(stride, index))
         return _row(context, builder, result, data, cgutils.unpack_tuple(builder, whole.shape)[-1])
 
-    return result(array, places), generate
+    return result(array, index_types), generate
 
 
 @generated(view)
@@ -109,11 +109,11 @@ def _strided_view(typing_context: Any, memory: Any, start: Any, sizes: Any, step
     return result(memory, types.intp, numbers, numbers), generate
 
 
-def _row(context: Any, builder: Any, kind: Any, data: Any, extent: Any) -> Any:
+def _row(context: Any, builder: Any, array_type: Any, data: Any, extent: Any) -> Any:
     """Code for an array of ``extent`` elements at ``data`` that owns no memory."""
     from numba.np.arrayobj import make_array, populate_array  # slow to import, and needed only to compile
 
-    item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
-    array = make_array(kind)(context, builder)
+    item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(array_type.dtype)))
+    array = make_array(array_type)(context, builder)
     populate_array(array, data=data, shape=[extent], strides=[item], itemsize=item, meminfo=None)
     return array._getvalue()

@@ -4,6 +4,7 @@ Numba is told of the first (``register``) only when something is to be compiled:
 ``import numgrad``, and a process whose kernels are all on disk can do without.
 """
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from numba.np.numpy_support import as_dtype
 
 from .instructions import Value, compiled, compiled_pairs
 
-# No contraction: it could make values depend on an element's place in a loop. Division by zero is no error.
+# No contraction: it could make values depend on the position of an element in a loop. Division by zero is no error.
 OPTIONS: Any = {"error_model": "numpy", "fastmath": False, "forceinline": True}
 
 
@@ -74,7 +75,7 @@ def jitable(function: Any) -> Any:
     return function
 
 
-def _kind(numbers: Sequence[Any], floating: bool) -> Any:
+def _common_type(numbers: Sequence[Any], floating: bool) -> Any:
     """The type in which these numbers, or numbers of these dtypes, are computed."""
     inexact = [x for x in numbers if np.result_type(x).kind in "fc"]
     result = np.result_type(*(inexact or numbers))
@@ -83,44 +84,45 @@ def _kind(numbers: Sequence[Any], floating: bool) -> Any:
 
 def in_python(function: Callable[..., Any], *arguments: Any, floating: bool = True) -> Any:
     """The function of the arguments in their common type, without warnings."""
-    kind = _kind(arguments, floating)
+    number = _common_type(arguments, floating)
     with np.errstate(all="ignore"):
-        return function(*map(kind, arguments))
+        return function(*map(number, arguments))
 
 
 def compiled_as(
-    floats: Callable[..., Value], integers: Any = None, complexes: Any = None, pairs: Any = None, real: bool = False
-) -> Callable[[Any], Any]:
-    """Decorator: what ``@njit`` code computes where it calls the function, by the type of the arguments.
+    floats: Callable[..., Value], python: Any = None, integers: Any = None, complexes: Any = None, pairs: Any = None,
+    real: bool = False,
+) -> Callable[[Any], Any]:  # fmt: skip
+    """Decorator: what the function computes, in ``@njit`` code and in plain Python, by the type of the arguments.
+
+    Without ``integers``, these count as float64.
 
     Args:
-        floats: a function of values (``instructions.py``).
+        floats: a function of values (``instructions.py``), for ``@njit`` code.
+        python: a function of NumPy's numbers of one type, for plain Python; None where the body of the function does.
         integers, complexes: functions that Numba compiles.
         pairs: a function of pairs of values, for complex numbers on GPUs, where Numba lacks NumPy's functions.
         real: whether ``pairs`` makes real numbers.
     """
 
-    def decorate(public: Any) -> Any:
-        count = len(inspect.signature(public).parameters)
+    def decorate(declared: Any) -> Any:
+        count = len(inspect.signature(declared).parameters)
         compiled_floats = compiled(floats, count)
+
+        @functools.wraps(declared)
+        def in_common_type(*arguments: Any) -> Any:
+            return in_python(python, *arguments, floating=integers is None)
 
         def chosen(arguments: Sequence[Any]) -> tuple[Any, Any]:
             if not all(isinstance(x, types.Number | types.Boolean) for x in arguments):
                 return None, None
-            kind = _kind([as_dtype(types.unliteral(x)) for x in arguments], floating=integers is None)
-            if issubclass(kind, np.floating):
-                return kind, compiled_floats
-            return kind, complexes if issubclass(kind, np.complexfloating) else integers
+            number = _common_type([as_dtype(types.unliteral(x)) for x in arguments], floating=integers is None)
+            if issubclass(number, np.floating):
+                return number, compiled_floats
+            return number, complexes if issubclass(number, np.complexfloating) else integers
 
-        def unary(x):  # Numba compares its signature with the lambda's: no annotations
-            kind, function = chosen([x])
-            return None if function is None else lambda x: function(kind(x))
-
-        def binary(x, y):
-            kind, function = chosen([x, y])
-            return None if function is None else lambda x, y: function(kind(x), kind(y))
-
-        overloaded(public)(unary if count == 1 else binary)
+        public = declared if python is None else in_common_type
+        overloaded(public)(_implementation(chosen, count))
         if pairs is not None:
             _pending_on_gpu.append(lambda: _overload_on_gpu(public, compiled_pairs(pairs, count, real), count))
         return public
@@ -128,20 +130,26 @@ def compiled_as(
     return decorate
 
 
+def _implementation(chosen: Callable[[Sequence[Any]], tuple[Any, Any]], count: int) -> Any:
+    """What Numba asks for an implementation: ``chosen`` gives the type to compute in, and a function, or None."""
+
+    def unary(x):  # Numba compares its signature with the lambda's: no annotations
+        number, function = chosen([x])
+        return None if function is None else lambda x: function(number(x))
+
+    def binary(x, y):
+        number, function = chosen([x, y])
+        return None if function is None else lambda x, y: function(number(x), number(y))
+
+    return unary if count == 1 else binary
+
+
 def _overload_on_gpu(public: Any, function: Any, count: int) -> None:
     """Have GPUs compute calls of ``public`` with complex numbers by this function of such."""
 
-    def chosen(arguments: Sequence[Any]) -> Any:
+    def chosen(arguments: Sequence[Any]) -> tuple[Any, Any]:
         if not any(isinstance(x, types.Complex) for x in arguments):
-            return None
-        return _kind([as_dtype(types.unliteral(x)) for x in arguments], floating=True)
+            return None, None
+        return _common_type([as_dtype(types.unliteral(x)) for x in arguments], floating=True), function
 
-    def unary(x):
-        kind = chosen([x])
-        return None if kind is None else lambda x: function(kind(x))
-
-    def binary(x, y):
-        kind = chosen([x, y])
-        return None if kind is None else lambda x, y: function(kind(x), kind(y))
-
-    overload(public, jit_options=OPTIONS, target="cuda")(unary if count == 1 else binary)
+    overload(public, jit_options=OPTIONS, target="cuda")(_implementation(chosen, count))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .instructions import Value, instruction, select
-from .overloads import compiled_as, in_python, jitable
+from .overloads import compiled_as, jitable
 
 __all__ = ["ceil", "floor", "fmod", "remainder", "round", "trunc", "truncated_quotient"]
 
@@ -17,32 +17,29 @@ def same(x: Any) -> Any:
     return x
 
 
-def _python_rounded(ufunc: Any, x: Any) -> Any:
-    return in_python(lambda x: ufunc(x) if isinstance(x, np.floating) else x, x, floating=False)
+def _of_floats(ufunc: Any) -> Any:
+    """The function of floats that leaves integers as they are."""
+    return lambda x: ufunc(x) if isinstance(x, np.floating) else x
 
 
-@compiled_as(instruction("llvm.floor"), integers=same)
+@compiled_as(instruction("llvm.floor"), python=_of_floats(np.floor), integers=same)
 def floor(x: Any) -> Any:
     """The largest whole number not above x."""
-    return _python_rounded(np.floor, x)
 
 
-@compiled_as(instruction("llvm.ceil"), integers=same)
+@compiled_as(instruction("llvm.ceil"), python=_of_floats(np.ceil), integers=same)
 def ceil(x: Any) -> Any:
     """The smallest whole number not below x."""
-    return _python_rounded(np.ceil, x)
 
 
-@compiled_as(instruction("llvm.nearbyint"), integers=same)
+@compiled_as(instruction("llvm.nearbyint"), python=_of_floats(np.rint), integers=same)
 def round(x: Any) -> Any:
     """The nearest whole number; of two equally near the even one."""
-    return _python_rounded(np.rint, x)
 
 
-@compiled_as(_trunc, integers=same)
+@compiled_as(_trunc, python=_of_floats(np.trunc), integers=same)
 def trunc(x: Any) -> Any:
     """x without its fraction."""
-    return _python_rounded(np.trunc, x)
 
 
 @jitable
@@ -55,10 +52,9 @@ def _python_quotient(x: Any, y: Any) -> Any:
     return np.trunc(x / y) if isinstance(x, np.floating) else _integer_quotient(x, y)
 
 
-@compiled_as(lambda x, y: _trunc(x / y), integers=_integer_quotient)
+@compiled_as(lambda x, y: _trunc(x / y), python=_python_quotient, integers=_integer_quotient)
 def truncated_quotient(x: Any, y: Any) -> Any:
     """x / y without its fraction, as C divides integers; of integers by zero it is 0."""
-    return in_python(_python_quotient, x, y, floating=False)
 
 
 @jitable
@@ -67,10 +63,9 @@ def _integer_fmod(x: Any, y: Any) -> Any:
     return type(x)(rest - y if rest != 0 and (x < 0) != (rest < 0) else rest)
 
 
-@compiled_as(lambda x, y: x % y, integers=_integer_fmod)
+@compiled_as(lambda x, y: x % y, python=np.fmod, integers=_integer_fmod)
 def fmod(x: Any, y: Any) -> Any:
     """The exact remainder of x / y, with the sign of x as in C. By zero it is NaN, or 0 for integers."""
-    return in_python(np.fmod, x, y, floating=False)
 
 
 def _float_remainder(x: Value, y: Value) -> Value:
@@ -88,7 +83,6 @@ def _integer_remainder(x: Any, y: Any) -> Any:
     return type(x)(x % y)
 
 
-@compiled_as(_float_remainder, integers=_integer_remainder)
+@compiled_as(_float_remainder, python=_python_remainder, integers=_integer_remainder)
 def remainder(x: Any, y: Any) -> Any:
     """The remainder of x / y, with the sign of y as in Python. By zero it is NaN, or 0 for integers."""
-    return in_python(_python_remainder, x, y, floating=False)

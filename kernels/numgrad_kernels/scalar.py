@@ -1,6 +1,6 @@
 """Mathematics of single numbers, shared by all kernels.
 
-Each function works in two places. In ``@njit`` code it is compiled into the loop that calls it, which then
+Each function works in two ways. In ``@njit`` code it is compiled into the loop that calls it, which then
 vectorises. In plain Python it takes Python's and NumPy's numbers, and gives infinity or NaN where ``math``
 raises, without warnings.
 
@@ -14,7 +14,7 @@ meaning.
 ``exp``, ``expm1``, ``log``, ``log1p``, ``tanh`` and ``sigmoid`` are polynomials (``polynomials.py``), less than 2
 units in the last place off, and so are in float32 (``polynomials32.py``) ``erf``, ``pow``, less than 3 units off,
 and ``erfc``, less than 4. The other transcendental functions are the C library's (``libm.py``): with glibc at most
-4 units off, ``lgamma`` 6 near its zeros. No value depends on the element's place in a loop. On GPUs ``sin``, ``cos``
+4 units off, ``lgamma`` 6 near its zeros. No value depends on the element's position in a loop. On GPUs ``sin``, ``cos``
 and ``tan`` have instructions of their own (``angles.py``), and so have complex numbers (``complexes.py``); the others
 are NVIDIA's.
 """
@@ -44,46 +44,39 @@ def _by_size(polynomial: Callable[..., Value], name: str) -> Callable[..., Value
 # --- exponentials and logarithms
 
 
-@compiled_as(polynomials.exp, complexes=np.exp, pairs=complexes.exp)
+@compiled_as(polynomials.exp, python=np.exp, complexes=np.exp, pairs=complexes.exp)
 def exp(x: Any) -> Any:
     """e to the power x."""
-    return in_python(np.exp, x)
 
 
-@compiled_as(libm.function("exp2"), complexes=np.exp2, pairs=complexes.exp2)
+@compiled_as(libm.function("exp2"), python=np.exp2, complexes=np.exp2, pairs=complexes.exp2)
 def exp2(x: Any) -> Any:
     """2 to the power x."""
-    return in_python(np.exp2, x)
 
 
-@compiled_as(polynomials.expm1, complexes=np.expm1, pairs=complexes.expm1)
+@compiled_as(polynomials.expm1, python=np.expm1, complexes=np.expm1, pairs=complexes.expm1)
 def expm1(x: Any) -> Any:
     """e to the power x, less 1, accurate for small x."""
-    return in_python(np.expm1, x)
 
 
-@compiled_as(polynomials.log, complexes=np.log, pairs=complexes.log)
+@compiled_as(polynomials.log, python=np.log, complexes=np.log, pairs=complexes.log)
 def log(x: Any) -> Any:
     """Natural logarithm: -inf at zero, NaN below."""
-    return in_python(np.log, x)
 
 
-@compiled_as(libm.function("log2"), complexes=np.log2, pairs=complexes.log2)
+@compiled_as(libm.function("log2"), python=np.log2, complexes=np.log2, pairs=complexes.log2)
 def log2(x: Any) -> Any:
     """Logarithm to the base 2."""
-    return in_python(np.log2, x)
 
 
-@compiled_as(libm.function("log10"), complexes=np.log10, pairs=complexes.log10)
+@compiled_as(libm.function("log10"), python=np.log10, complexes=np.log10, pairs=complexes.log10)
 def log10(x: Any) -> Any:
     """Logarithm to the base 10."""
-    return in_python(np.log10, x)
 
 
-@compiled_as(polynomials.log1p, complexes=np.log1p, pairs=complexes.log1p)
+@compiled_as(polynomials.log1p, python=np.log1p, complexes=np.log1p, pairs=complexes.log1p)
 def log1p(x: Any) -> Any:
     """Natural logarithm of 1 + x, accurate for small x."""
-    return in_python(np.log1p, x)
 
 
 @jitable
@@ -99,10 +92,9 @@ def _python_sigmoid(x: Any) -> Any:
     return (power if x < 0 else one) / (one + power)
 
 
-@compiled_as(polynomials.sigmoid, complexes=_complex_sigmoid, pairs=complexes.sigmoid)
+@compiled_as(polynomials.sigmoid, python=_python_sigmoid, complexes=_complex_sigmoid, pairs=complexes.sigmoid)
 def sigmoid(x: Any) -> Any:
     """The logistic function, 1 / (1 + exp(-x))."""
-    return in_python(_python_sigmoid, x)
 
 
 # --- quotients
@@ -124,19 +116,17 @@ def _complex_quotient(x: Any, y: Any) -> Any:
     return number(complex((x.real * ratio + x.imag) * scale, (x.imag * ratio - x.real) * scale))
 
 
-@compiled_as(lambda x, y: x / y, complexes=_complex_quotient, pairs=complexes.divide)
+@compiled_as(lambda x, y: x / y, python=np.true_divide, complexes=_complex_quotient, pairs=complexes.divide)
 def divide(x: Any, y: Any) -> Any:
     """x / y; by zero it is infinite or NaN."""
-    return in_python(np.true_divide, x, y)
 
 
 # --- powers
 
 
-@compiled_as(_sqrt, complexes=np.sqrt, pairs=complexes.sqrt)
+@compiled_as(_sqrt, python=np.sqrt, complexes=np.sqrt, pairs=complexes.sqrt)
 def sqrt(x: Any) -> Any:
     """Square root, correctly rounded: NaN below zero."""
-    return in_python(np.sqrt, x)
 
 
 @jitable
@@ -144,10 +134,9 @@ def _numpy_rsqrt(x: Any) -> Any:
     return type(x)(1) / np.sqrt(x)
 
 
-@compiled_as(lambda x: 1 / _sqrt(x), complexes=_numpy_rsqrt, pairs=complexes.rsqrt)
+@compiled_as(lambda x: 1 / _sqrt(x), python=_numpy_rsqrt, complexes=_numpy_rsqrt, pairs=complexes.rsqrt)
 def rsqrt(x: Any) -> Any:
     """1 / sqrt(x): infinite at zero, NaN below."""
-    return in_python(_numpy_rsqrt, x)
 
 
 @jitable
@@ -177,29 +166,29 @@ def _python_power(x: Any, y: Any) -> Any:
     return type(x)(np.float_power(x, y)) if isinstance(x, np.inexact) else _integer_power(x, y)
 
 
-@compiled_as(_by_size(polynomials32.pow, "pow"), integers=_integer_power, complexes=_complex_power, pairs=complexes.pow)
+@compiled_as(
+    _by_size(polynomials32.pow, "pow"),
+    python=_python_power, integers=_integer_power, complexes=_complex_power, pairs=complexes.pow,
+)
 def pow(x: Any, y: Any) -> Any:
     """x to the power y, as C's ``pow``.
 
     Integers are multiplied exactly, by repeated squaring, and wrap around as their type does; with a negative
     exponent the result is 0 unless the base is 1 or -1.
     """
-    return in_python(_python_power, x, y, floating=False)
 
 
 # --- special functions
 
 
-@compiled_as(_by_size(polynomials32.erf, "erf"))
+@compiled_as(_by_size(polynomials32.erf, "erf"), python=lambda x: type(x)(math.erf(x)))
 def erf(x: Any) -> Any:
     """The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x."""
-    return in_python(lambda x: type(x)(math.erf(x)), x)
 
 
-@compiled_as(_by_size(polynomials32.erfc, "erfc"))
+@compiled_as(_by_size(polynomials32.erfc, "erfc"), python=lambda x: type(x)(math.erfc(x)))
 def erfc(x: Any) -> Any:
     """1 - erf(x), accurate for large x."""
-    return in_python(lambda x: type(x)(math.erfc(x)), x)
 
 
 def _python_lgamma(x: Any) -> Any:
@@ -209,10 +198,9 @@ def _python_lgamma(x: Any) -> Any:
         return type(x)(np.inf)
 
 
-@compiled_as(libm.function("lgamma"))
+@compiled_as(libm.function("lgamma"), python=_python_lgamma)
 def lgamma(x: Any) -> Any:
     """Natural logarithm of the absolute value of the gamma function."""
-    return in_python(_python_lgamma, x)
 
 
 # --- signs and comparisons
@@ -229,11 +217,11 @@ def _complex_abs(x: Any) -> Any:
 
 
 @compiled_as(
-    instruction("llvm.fabs"), integers=_integer_abs, complexes=_complex_abs, pairs=complexes.magnitude, real=True
+    instruction("llvm.fabs"),
+    python=np.abs, integers=_integer_abs, complexes=_complex_abs, pairs=complexes.magnitude, real=True,
 )
 def abs(x: Any) -> Any:
     """The value without its sign; the magnitude of a complex number."""
-    return in_python(np.abs, x, floating=False)
 
 
 @jitable
@@ -247,11 +235,10 @@ def _python_angle(x: Any) -> Any:
 
 @compiled_as(
     lambda x: select(x < 0, math.pi, select(x == x, 0, x)),
-    complexes=_complex_angle, pairs=complexes.angle, real=True,
+    python=_python_angle, complexes=_complex_angle, pairs=complexes.angle, real=True,
 )
 def angle(x: Any) -> Any:
     """The angle of a complex number in the plane, from -pi to pi; of a real one 0, or pi if it is negative."""
-    return in_python(_python_angle, x)
 
 
 @jitable
@@ -260,16 +247,14 @@ def _sign(x: Any) -> Any:
     return number(1) if x > number(0) else (number(-1) if x < number(0) else number(0))
 
 
-@compiled_as(lambda x: select(x > 0, 1, select(x < 0, x.like(-1), 0)), integers=_sign)
+@compiled_as(lambda x: select(x > 0, 1, select(x < 0, x.like(-1), 0)), python=_sign, integers=_sign)
 def sign(x: Any) -> Any:
     """1, 0 or -1. The sign of NaN is 0, as in PyTorch."""
-    return in_python(_sign, x, floating=False)
 
 
-@compiled_as(instruction("llvm.copysign"))
+@compiled_as(instruction("llvm.copysign"), python=np.copysign)
 def copysign(x: Any, y: Any) -> Any:
     """The magnitude of x with the sign of y, that of a zero or NaN included."""
-    return in_python(np.copysign, x, y)
 
 
 @jitable
@@ -277,10 +262,9 @@ def _maximum(x: Any, y: Any) -> Any:
     return x if (x >= y) | (x != x) else y
 
 
-@compiled_as(lambda x, y: select((x >= y) | (x != x), x, y), integers=_maximum)
+@compiled_as(lambda x, y: select((x >= y) | (x != x), x, y), python=_maximum, integers=_maximum)
 def maximum(x: Any, y: Any) -> Any:
     """The larger one; NaN if either is NaN. Of equal ones the first."""
-    return in_python(_maximum, x, y, floating=False)
 
 
 @jitable
@@ -288,10 +272,9 @@ def _minimum(x: Any, y: Any) -> Any:
     return x if (x <= y) | (x != x) else y
 
 
-@compiled_as(lambda x, y: select((x <= y) | (x != x), x, y), integers=_minimum)
+@compiled_as(lambda x, y: select((x <= y) | (x != x), x, y), python=_minimum, integers=_minimum)
 def minimum(x: Any, y: Any) -> Any:
     """The smaller one; NaN if either is NaN. Of equal ones the first."""
-    return in_python(_minimum, x, y, floating=False)
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:

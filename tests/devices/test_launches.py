@@ -90,7 +90,7 @@ PART = torch.ones(128, 128)[:, :64]
 MOVED = {
     "a sum": (lambda: SQUARE.sum(), [("fold_rows", 2400 + 4, 4)]),
     "rows picked": (lambda: SQUARE.index_select(0, INDICES), [("take_rows", 240 + 16, 241)]),
-    "a copy of a part": (lambda: PART.contiguous(), [("copy_stretches", 32768, 32768)]),
+    "a copy of a part": (lambda: PART.contiguous(), [("copy_runs", 32768, 32768)]),
     "a matrix product": (lambda: SQUARE @ OTHER.T, [("products", 2 * 2400 + 96, 1600)]),
     "in place": (lambda: SQUARE.add_(0), [("add", 2400, 2400)]),
     "a product of vectors": (lambda: SQUARE[0] @ OTHER[1], [("dots", 240 + 24, 4)]),

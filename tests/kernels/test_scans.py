@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from numgrad_kernels.cpu import reductions, scans, searching
+from numgrad_kernels.cpu import reductions, scans, sorting
 from numgrad_kernels.facts import facts_of
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import compile_kernel
@@ -24,7 +24,7 @@ def in_python(monkeypatch):
     """Run the same function as plain Python."""
 
     def run(function, dtype, *arguments, **parts):
-        for module in (scans, searching):
+        for module in (scans, sorting):
             monkeypatch.setattr(module, "T", np.dtype(dtype).type)
         for name, part in parts.items():
             monkeypatch.setattr(scans, name, part)
@@ -122,6 +122,6 @@ def test_places_in_sorted_rows(right, in_python):
     values = np.concatenate([rows[:, ::3], numbers("float32", 2, 5), [[np.nan, np.inf]] * 2], 1).astype("f4")
     for run in (compiled, in_python):
         out = np.full(values.size, 77)
-        run(searching.search_rows, "float32", rows.ravel(), 20, values.ravel(), values.shape[1], right, out)
+        run(sorting.search_rows, "float32", rows.ravel(), 20, values.ravel(), values.shape[1], right, out)
         expected = [np.searchsorted(*pair, "right" if right else "left") for pair in zip(rows, values, strict=True)]
         np.testing.assert_array_equal(out.reshape(values.shape), expected)

@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from numgrad_kernels.cpu import likelihood, normalization, softmax, stretches
+from numgrad_kernels.cpu import likelihood, normalization, segments, softmax
 from numgrad_kernels.facts import facts_of
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import compile_kernel
@@ -30,7 +30,7 @@ def in_python(monkeypatch):
 
     def run(function, dtype, *arguments, **parts):
         with monkeypatch.context() as patch:
-            for module in (softmax, stretches, normalization, likelihood):
+            for module in (softmax, segments, normalization, likelihood):
                 patch.setattr(module, "T", np.dtype(dtype).type)
             for name, part in parts.items():
                 patch.setattr(softmax, name, part)

@@ -4,9 +4,9 @@ The weights of a row are ``exp(score - top)`` divided by their sum; where a late
 summed so far is scaled down (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et al.,
 "FlashAttention", 2022).  Backward computes the weights again, from the logarithm of each row's sum.
 
-``plan`` says how many stacks, heads, queries and keys there are, how wide the heads are and whether a query sees only
-the keys up to its own place; then of each array in the order of the arguments where it starts and the steps from stack
-to stack, from head to head and from row to row.
+``plan`` holds the numbers of stacks, heads, queries and keys, the width of the heads and whether a query sees only the
+keys up to its own position; then for each array, in the order of the arguments, its offset and its steps from stack to
+stack, from head to head and from row to row.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..facts import Blas, Out, reaches
 from ..foreign import gemm
 from ..local import local_array
 from ..scalar import exp, log
-from .stretches import largest, total
+from .segments import largest, total
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -31,7 +31,7 @@ HEADER, ENTRIES = 6, 4
 
 
 def _start(plan, array, head):
-    """The place of the first element of a head."""
+    """The offset of the first element of a head."""
     return (
         plan[HEADER + array * ENTRIES]
         + head // plan[1] * plan[HEADER + array * ENTRIES + 1]
@@ -97,9 +97,9 @@ def attention(address: Blas, plan, q, k, v, out: Out, lse: Out, scale):
                 sums[row] = sums[row] * shrink + total(scores, row * TILE, lanes)
                 tops[row] = top
                 if begin:
-                    place = np.uint64(out_start + row * _step(plan, 3))
+                    offset = np.uint64(out_start + row * _step(plan, 3))
                     for j in range(width):
-                        out[place + np.uint64(j)] *= shrink
+                        out[offset + np.uint64(j)] *= shrink
             gemm(
                 address, rows, width, columns, scores, 0, TILE, 0, v, v_start, _step(plan, 2), 0,
                 1 if begin else 0, out, out_start, _step(plan, 3),
@@ -107,9 +107,9 @@ def attention(address: Blas, plan, q, k, v, out: Out, lse: Out, scale):
         for row in range(rows):
             empty = sums[row] == T(0)
             share = T(0) if empty else T(1) / sums[row]
-            place = np.uint64(out_start + row * _step(plan, 3))
+            offset = np.uint64(out_start + row * _step(plan, 3))
             for j in range(width):
-                out[place + np.uint64(j)] *= share
+                out[offset + np.uint64(j)] *= share
             lse[head * queries + first + row] = T(np.inf) if empty else tops[row] + log(sums[row])
 
 
@@ -123,11 +123,11 @@ def attention_backward(address: Blas, plan, q, k, v, out, grad, grad_q: Out, gra
         means = local_array(TILE, T)
         lanes = local_array(32, T)
         for row in range(keys):
-            k_place = np.uint64(_start(plan, 6, head) + row * _step(plan, 6))
-            v_place = np.uint64(_start(plan, 7, head) + row * _step(plan, 7))
+            k_offset = np.uint64(_start(plan, 6, head) + row * _step(plan, 6))
+            v_offset = np.uint64(_start(plan, 7, head) + row * _step(plan, 7))
             for j in range(width):
-                grad_k[k_place + np.uint64(j)] = T(0)
-                grad_v[v_place + np.uint64(j)] = T(0)
+                grad_k[k_offset + np.uint64(j)] = T(0)
+                grad_v[v_offset + np.uint64(j)] = T(0)
         for first in range(0, queries, TILE):
             rows = min(TILE, queries - first)
             seen = min(keys, first + rows) if plan[5] else keys
@@ -136,16 +136,16 @@ def attention_backward(address: Blas, plan, q, k, v, out, grad, grad_q: Out, gra
             grad_q_start = _start(plan, 5, head) + first * _step(plan, 5)
             for row in range(rows):
                 # What softmax's gradient takes off each slope: the mean of the slopes, which is grad times out.
-                place = np.uint64(_start(plan, 3, head) + (first + row) * _step(plan, 3))
-                grad_place = np.uint64(grad_start + row * _step(plan, 4))
+                offset = np.uint64(_start(plan, 3, head) + (first + row) * _step(plan, 3))
+                grad_offset = np.uint64(grad_start + row * _step(plan, 4))
                 lanes[:] = T(0)
                 for i in range(0, width // 32 * 32, 32):
                     for j in range(32):
                         at = np.uint64(i) + np.uint64(j)
-                        lanes[j] += grad[grad_place + at] * out[place + at]
+                        lanes[j] += grad[grad_offset + at] * out[offset + at]
                 mean = total(lanes, 0, 32)
                 for j in range(width // 32 * 32, width):
-                    mean += grad[grad_place + np.uint64(j)] * out[place + np.uint64(j)]
+                    mean += grad[grad_offset + np.uint64(j)] * out[offset + np.uint64(j)]
                 means[row] = mean
             for begin in range(0, seen, TILE):
                 columns = min(TILE, seen - begin)

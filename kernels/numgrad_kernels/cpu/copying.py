@@ -1,4 +1,4 @@
-"""Elements copied from one layout in memory to another, both of which run through them in stretches."""
+"""Rows copied, joined and filled: elements copied from one layout to another, in runs of neighbouring elements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = np.float32
 
 
 @reaches(lambda given: given.outer * given.middle * given.rows * given.width)
-def copy_stretches(
+def copy_runs(
     x, start, x_outer, x_middle, x_row, x_step, out: Out, target, out_outer, out_middle, out_row, outer, middle, rows,
     width
 ):  # fmt: skip
@@ -34,9 +34,9 @@ def copy_stretches(
         first = piece // chunks % groups * some
         line = piece // chunks // groups
         source = start + line // middle * x_outer + line % middle * x_middle
-        place = target + line // middle * out_outer + line % middle * out_middle + low
+        line_start = target + line // middle * out_outer + line % middle * out_middle + low
         for row in range(first, min(rows, first + some)):
-            begin = place + row * out_row
+            begin = line_start + row * out_row
             if x_step:
                 _copy(x[source + row * x_row + low : source + row * x_row + high], out[begin : begin + high - low])
             else:
@@ -61,14 +61,14 @@ def join_rows(x, x_start, x_step, x_width, y, y_start, y_step, y_width, outer, s
     long, and are written to from element ``start`` of each on.
     """
     for o in range(outer):
-        place = start + o * stride
+        target = start + o * stride
         begin = x_start + o * x_step
         for i in range(x_width):
-            out[np.uint64(place + i)] = x[np.uint64(begin + i)]
-        place += x_width
+            out[np.uint64(target + i)] = x[np.uint64(begin + i)]
+        target += x_width
         begin = y_start + o * y_step
         for i in range(y_width):
-            out[np.uint64(place + i)] = y[np.uint64(begin + i)]
+            out[np.uint64(target + i)] = y[np.uint64(begin + i)]
 
 
 @reaches(lambda given: given.matrices * given.rows * given.columns)
@@ -82,9 +82,9 @@ def keep_triangle(
         matrix = line // rows
         row = line - matrix * rows
         source = start + matrix * x_step + row * x_row
-        place = target + matrix * out_step + row * out_row
+        line_start = target + matrix * out_step + row * out_row
         edge = row + diagonal
         for column in range(columns):
             kept = column <= edge if above else column >= edge
             value = x[np.uint64(source + column * x_column)] if kept else T(0)
-            out[np.uint64(place + column * out_column)] = value
+            out[np.uint64(line_start + column * out_column)] = value

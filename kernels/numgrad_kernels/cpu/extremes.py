@@ -1,6 +1,7 @@
-"""The largest or smallest elements over one axis of arrays seen as (outer, length, inner), and their first places.
+"""The largest or smallest elements over one axis of arrays seen as (outer, length, inner), and their first indices; the
+largest elements of windows.
 
-``fold`` says which of two elements counts; a launch chooses it.  A NaN counts before everything else.
+A launch chooses ``fold``, which decides which of two elements counts.  A NaN counts before everything else.
 """
 
 from __future__ import annotations
@@ -11,71 +12,69 @@ from numba import prange
 from ..facts import Out, reaches
 from ..local import local_array
 from ..scalar import isnan, where
-from .reductions import _fold_leaf, fold
+from .reductions import fold, fold_leaf
+from .segments import strip, strips
 
 #: Placeholder: the dtype of the elements.
 T = np.float32
 
-#: Elements among which the extreme is found before its place.
+#: Elements among which the extreme is found before its index.
 LEAF = 4096
 
 #: Columns that are reduced together.
 COLUMNS = 256
 
 
-def _extreme_of(x, start, length):
-    """The place of the extreme of a stretch, in it."""
-    place = 0
+def _index_of_extreme(x, start, length):
+    """The index of the extreme of ``length`` elements, counted from the first of them."""
+    index = 0
     for low in range(0, length, LEAF):
-        best = x[np.uint64(start + place)]
+        best = x[np.uint64(start + index)]
         if isnan(best):
             break
         size = min(LEAF, length - low)
-        value = fold(best, _fold_leaf(x, start + low, size, best, best))
+        value = fold(best, fold_leaf(x, start + low, size, best, best))
         if low == 0 or value != best:  # a NaN differs, too
-            place = low
-            element = x[np.uint64(start + place)]
-            while place < low + size - 1 and not (element == value or (isnan(value) and isnan(element))):
-                place += 1
-                element = x[np.uint64(start + place)]
-    return place
+            index = low
+            element = x[np.uint64(start + index)]
+            while index < low + size - 1 and not (element == value or (isnan(value) and isnan(element))):
+                index += 1
+                element = x[np.uint64(start + index)]
+    return index
 
 
-def extreme_leaves(x, places: Out):
-    """The places of the extremes of the stretches of LEAF elements."""
-    for leaf in prange(places.size):
+def extreme_leaves(x, candidates: Out):
+    """The indices of the extremes of each LEAF elements."""
+    for leaf in prange(candidates.size):
         low = leaf * LEAF
-        places[leaf] = low + _extreme_of(x, low, min(LEAF, x.size - low))
+        candidates[leaf] = low + _index_of_extreme(x, low, min(LEAF, x.size - low))
 
 
-@reaches(lambda given: given.places.size)
-def combine_extremes(x, places, out: Out, indices: Out):
-    """The extreme of the elements at these ascending places."""
-    place = places[0]
-    for candidate in places:
-        best = x[place]
+@reaches(lambda given: given.candidates.size)
+def combine_extremes(x, candidates, out: Out, indices: Out):
+    """The extreme of the elements at these ascending indices."""
+    index = candidates[0]
+    for candidate in candidates:
+        best = x[index]
         if not isnan(best) and fold(best, x[candidate]) != best:
-            place = candidate
-    out[0] = x[place]
-    indices[0] = place
+            index = candidate
+    out[0] = x[index]
+    indices[0] = index
 
 
 def extreme_rows(x, length, out: Out, indices: Out):
-    """The extreme of each row and its place in it."""
+    """The extreme of each row and its index in it."""
     for row in prange(out.size):
-        place = _extreme_of(x, row * length, length)
-        out[row] = x[row * length + place]
-        indices[row] = place
+        index = _index_of_extreme(x, row * length, length)
+        out[row] = x[row * length + index]
+        indices[row] = index
 
 
 def extreme_columns(x, length, inner, out: Out, indices: Out):
-    """The extreme along the middle axis and its place on it."""
-    chunks = (inner + COLUMNS - 1) // COLUMNS
-    for piece in prange(out.size // inner * chunks):
-        first = piece % chunks * COLUMNS
-        width = min(COLUMNS, inner - first)
-        base = piece // chunks * length * inner + first
-        place = piece // chunks * inner + first
+    """The extreme along the middle axis and its index on it."""
+    for piece in prange(out.size // inner * strips(inner, COLUMNS)):
+        base, width = strip(piece, length, inner, COLUMNS)
+        target, _ = strip(piece, 1, inner, COLUMNS)
         best = local_array(COLUMNS, T)
         index = local_array(COLUMNS, np.int64)
         for column in range(width):
@@ -90,5 +89,57 @@ def extreme_columns(x, length, inner, out: Out, indices: Out):
                 best[column] = where(changes, value, present)
                 index[column] = where(changes, row, index[column])
         for column in range(width):
-            out[place + column] = best[column]
-            indices[place + column] = index[column]
+            out[target + column] = best[column]
+            indices[target + column] = index[column]
+
+
+# -- windows of images, which have three dimensions: those with fewer have a depth, and height, of 1 ------------------
+
+
+def window(index, stride, padding, dilation, kernel, size):
+    """Where the elements of a window that are no padding begin and end, in one dimension."""
+    start = index * stride - padding
+    first = start if start >= 0 else start % dilation
+    return min(first, size - 1), min(start + dilation * kernel, size) if first < size else np.int64(0)
+
+
+def largest_of_window(
+    x, base, layer, row, column, depth, height, width, kernel_z, kernel_y, kernel_x, stride_z, stride_y, stride_x,
+    padding_z, padding_y, padding_x, dilation_z, dilation_y, dilation_x, lowest,
+):  # fmt: skip
+    """The first of the largest elements of a window, or the last NaN, and its index in the image at ``base``."""
+    first_z, last_z = window(layer, stride_z, padding_z, dilation_z, kernel_z, depth)
+    first_y, last_y = window(row, stride_y, padding_y, dilation_y, kernel_y, height)
+    first_x, last_x = window(column, stride_x, padding_x, dilation_x, kernel_x, width)
+    best, index = T(lowest), (first_z * height + first_y) * width + first_x
+    z = first_z
+    while z < last_z:
+        y = first_y
+        while y < last_y:
+            line = (z * height + y) * width
+            i = first_x
+            while i < last_x:
+                value = x[np.uint64(base + line + i)]
+                if value > best or value != value:
+                    best, index = value, line + i
+                i += dilation_x
+            y += dilation_y
+        z += dilation_z
+    return best, index
+
+
+def max_pool(
+    x, depth, height, width, kernel_z, kernel_y, kernel_x, stride_z, stride_y, stride_x, padding_z, padding_y,
+    padding_x, dilation_z, dilation_y, dilation_x, layers, rows, columns, lowest, out: Out, indices: Out
+):  # fmt: skip
+    """The largest elements of all windows of each image, ``layers * rows * columns`` of them, and their indices."""
+    for line in prange(out.size // columns):
+        layer, row = line // rows % layers, line % rows
+        base = line // (layers * rows) * depth * height * width
+        for column in range(columns):
+            best, index = largest_of_window(
+                x, base, layer, row, column, depth, height, width, kernel_z, kernel_y, kernel_x, stride_z, stride_y,
+                stride_x, padding_z, padding_y, padding_x, dilation_z, dilation_y, dilation_x, lowest,
+            )  # fmt: skip
+            out[line * columns + column] = best
+            indices[line * columns + column] = index

@@ -1,16 +1,15 @@
-"""Reading and writing at places given by indices.
+"""Reading and writing the elements at given indices.
 
-A tensor is read through its storage, a row ``x``: element ``[o, j, c]`` of the indexed part lies at ``start`` and
-``outer_step`` for each ``o``, ``place_step`` for each of ``places[j]``, ``inner_step`` for each ``c``.  Places are in
-[low, size): where ``low`` is ``-size`` and not 0, one below 0 counts from the end.  The other side is dense: (outer,
-places, inner).
+A tensor is read through its storage, a row ``x``: element ``[o, j, c]`` of the indexed part lies at ``start``
+plus ``outer_step * o``, ``index_step * indices[j]`` and ``inner_step * c``.  Indices are in [low, size): where ``low``
+is ``-size`` and not 0, one below 0 counts from the end.  The other side is dense: (outer, indices, inner).
 
 Whoever holds an index can change it after any check, so kernels look at the number that they use: one that leads
 outside is not followed, and ``wrong[0]`` becomes true.  Kernels that write to what is there already look at all indices
 first, and write nothing if one leads outside.  Indices are integers, and the lengths of the rows fit each other.
 
-Where several places may be the same one, the writes to it happen in the order of the places, whatever the number of
-threads: a piece of the work takes all places (``chunk`` is their number) for a stripe of ``columns``.
+Where several indices may be the same, the writes to that element happen in the order of the indices, whatever the
+number of threads: a piece of the work takes all indices (``chunk`` is their number) for a stripe of ``columns``.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ PIECE = 16384
 
 
 def find_outside(indices, low, high, out: Out):
-    """For each stretch of PIECE indices, whether one is not in [low, high)."""
+    """For each PIECE indices, whether one is not in [low, high)."""
     for piece in prange(out.size):
         out[piece] = _any_outside(indices[piece * PIECE : (piece + 1) * PIECE], low, high)
 
@@ -41,33 +40,33 @@ def _any_outside(indices, low, high):
     return smallest < low or (largest >= high and indices.size > 0)
 
 
-def fold_indices(first, first_size, second, size, places: Out, wrong: Out):
-    """``first * size + second``: places, counted from the front, over dimensions of ``first_size`` and of ``size``.
+def fold_indices(first, first_size, second, size, flat_indices: Out, wrong: Out):
+    """``first * size + second``: flat flat_indices, not negative, over dimensions of ``first_size`` and of ``size``.
 
-    ``wrong`` has room for whether an index of the first leads outside, and for the same of the second.
+    ``wrong`` becomes whether an index of the first leads outside, and whether one of the second does.
     """
-    for piece in prange((places.size + PIECE - 1) // PIECE):
+    for piece in prange((flat_indices.size + PIECE - 1) // PIECE):
         low, high = piece * PIECE, (piece + 1) * PIECE
         if _any_outside(first[low:high], -first_size, first_size):
             wrong[0] = True
         if _any_outside(second[low:high], -size, size):
             wrong[1] = True
-        _fold(first[low:high], first_size, second[low:high], size, places[low:high])
+        _fold(first[low:high], first_size, second[low:high], size, flat_indices[low:high])
 
 
-def _fold(first, first_size, second, size, places):
-    for i in range(places.size):
+def _fold(first, first_size, second, size, flat_indices):
+    for i in range(flat_indices.size):
         one, other = first[i], second[i]
         one = one + first_size if one < 0 else one
-        places[i] = one * size + (other + size if other < 0 else other)
+        flat_indices[i] = one * size + (other + size if other < 0 else other)
 
 
 def list_nonzero(x, shape, count, out: Out):
     """For each dimension of ``shape`` the indices of the ``count`` elements that are not zero."""
     found = 0
-    for place in range(x.size):
-        if x[place] != 0 and found < count:
-            rest = place
+    for flat_index in range(x.size):
+        if x[flat_index] != 0 and found < count:
+            rest = flat_index
             for dim in range(shape.size - 1, 0, -1):
                 above = rest // shape[dim]
                 out[dim * count + found] = rest - above * shape[dim]
@@ -78,22 +77,22 @@ def list_nonzero(x, shape, count, out: Out):
 
 
 def _inside(index, size):
-    """Whether an index counted from the front leads to one of ``size`` places: unsigned, one below 0 is large."""
+    """Whether an index counted from the front is below ``size``: unsigned, one below 0 is large."""
     return np.uint64(index) < np.uint64(size)
 
 
-def _take(x, base, places, step, low, size, out):
-    """Whether all places were inside.
+def _take(x, base, indices, step, low, size, out):
+    """Whether all indices were inside.
 
-    Branches cost less than reading something else instead of what is outside, or adding ``size`` or 0 to each place.
+    Branches cost less than reading something else instead of what is outside, or adding ``size`` or 0 to each index.
     """
     good = True
     for i in range(out.size):
-        place = places[i]
-        if _inside(place, size):
-            out[i] = x[np.uint64(base + place * step)]
-        elif low < 0 and _inside(place + size, size):
-            out[i] = x[np.uint64(base + (place + size) * step)]
+        index = indices[i]
+        if _inside(index, size):
+            out[i] = x[np.uint64(base + index * step)]
+        elif low < 0 and _inside(index + size, size):
+            out[i] = x[np.uint64(base + (index + size) * step)]
         else:
             good = False
     return good
@@ -111,12 +110,12 @@ def _add(values, out):
         out[i] = T(out[i] + values[i])
 
 
-@reaches(lambda given: given.outer * given.places.size * given.inner)
+@reaches(lambda given: given.outer * given.indices.size * given.inner)
 def take_rows(
-    x, start, outer_step, places, place_step, low, size, inner_step, outer, inner, chunk, out: Out, wrong: Out
+    x, start, outer_step, indices, index_step, low, size, inner_step, outer, inner, chunk, out: Out, wrong: Out
 ):
-    """``out[o, j, c]`` is the element of ``x`` at place ``j``."""
-    count = places.size
+    """``out[o, j, c]`` is the element of ``x`` at index number ``j``."""
+    count = indices.size
     chunks = (count + chunk - 1) // chunk
     for piece in prange(outer * chunks):
         o = piece // chunks
@@ -124,16 +123,17 @@ def take_rows(
         last = min(count, first + chunk)
         base = start + o * outer_step
         if inner == 1:
-            if not _take(x, base, places[first:last], place_step, low, size, out[o * count + first : o * count + last]):
+            taken = out[o * count + first : o * count + last]
+            if not _take(x, base, indices[first:last], index_step, low, size, taken):
                 wrong[0] = True
         else:
             for j in range(first, last):
-                place = places[j]
-                place = place + size if low <= place < 0 else place
-                if not _inside(place, size):
+                index = indices[j]
+                index = index + size if low <= index < 0 else index
+                if not _inside(index, size):
                     wrong[0] = True
                     continue
-                source = base + place * place_step
+                source = base + index * index_step
                 target = (o * count + j) * inner
                 if inner_step == 1:
                     _copy(x[source : source + inner], out[target : target + inner])
@@ -142,16 +142,16 @@ def take_rows(
                         out[target + c] = x[source + c * inner_step]
 
 
-@reaches(lambda given: given.outer * given.places.size * given.inner)
+@reaches(lambda given: given.outer * given.indices.size * given.inner)
 def put_rows(
-    values, value_outer, value_step, value_inner, start, outer_step, places, place_step, low, size, inner_step, outer,
+    values, value_outer, value_step, value_inner, start, outer_step, indices, index_step, low, size, inner_step, outer,
     inner, chunk, columns, accumulate, out: InOut, wrong: Out
 ):  # fmt: skip
-    """``out`` gets ``values[o * value_outer + j * value_step + c * value_inner]`` at place ``j``, or adds it there."""
-    for piece in prange((places.size + PIECE - 1) // PIECE):
-        if _any_outside(places[piece * PIECE : (piece + 1) * PIECE], low, size):
+    """``out`` gets ``values[o * value_outer + j * value_step + c * value_inner]`` at index number ``j``, or adds it."""
+    for piece in prange((indices.size + PIECE - 1) // PIECE):
+        if _any_outside(indices[piece * PIECE : (piece + 1) * PIECE], low, size):
             wrong[0] = True
-    count = places.size
+    count = indices.size
     chunks = (count + chunk - 1) // chunk
     stripes = (inner + columns - 1) // columns
     for piece in prange(0 if wrong[0] else outer * chunks * stripes):
@@ -163,16 +163,16 @@ def put_rows(
         last = min(count, first + chunk)
         if inner == 1:
             source = o * value_outer + first * value_step
-            if not _put(values, source, value_step, base, places[first:last], place_step, size, accumulate, out):
+            if not _put(values, source, value_step, base, indices[first:last], index_step, size, accumulate, out):
                 wrong[0] = True
             continue
         for j in range(first, last):
-            place = places[j]
-            place = place + size if place < 0 else place
-            if not _inside(place, size):
+            index = indices[j]
+            index = index + size if index < 0 else index
+            if not _inside(index, size):
                 wrong[0] = True
                 continue
-            target = base + place * place_step
+            target = base + index * index_step
             source = o * value_outer + j * value_step
             if inner_step == 1 and value_inner == 1:
                 if accumulate:
@@ -187,14 +187,14 @@ def put_rows(
                     out[target + c * inner_step] = values[source + c * value_inner]
 
 
-def _put(values, source, value_step, base, places, step, size, accumulate, out):
-    """Whether all places were inside."""
+def _put(values, source, value_step, base, indices, step, size, accumulate, out):
+    """Whether all indices were inside."""
     good = True
-    for i in range(places.size):
-        place = places[i]
-        place = place + size if place < 0 else place
-        if _inside(place, size):
-            target = np.uint64(base + place * step)
+    for i in range(indices.size):
+        index = indices[i]
+        index = index + size if index < 0 else index
+        if _inside(index, size):
+            target = np.uint64(base + index * step)
             value = values[source + i * value_step]
             out[target] = T(out[target] + value) if accumulate else T(value)
         else:
@@ -239,7 +239,7 @@ def _gather(x, indices, out):
 
 @reaches(lambda given: given.indices.size)
 def scatter_axis(values, value_step, indices, length, width, inner, columns, mode, out: InOut, wrong: Out):
-    """``out[o, indices[o, j, c], c]`` gets ``values[o, j, c]``: set (mode 0), added (1) or multiplied (2).
+    """``out[o, indices[o, j, c], c]`` gets ``values[o, j, c]``, as ``combined`` does by the ``mode``.
 
     ``value_step`` is 1, or 0 for a single value.
     """
@@ -263,7 +263,7 @@ def scatter_axis(values, value_step, indices, length, width, inner, columns, mod
                     index = indices[row + c]
                     if _inside(index, length):
                         target = np.uint64(base + index * inner + c)
-                        out[target] = _combined(out[target], values[(row + c) * value_step], mode)
+                        out[target] = combined(out[target], values[(row + c) * value_step], mode)
                     else:
                         wrong[0] = True
 
@@ -275,39 +275,19 @@ def _scatter(values, indices, mode, out):
         index = indices[i]
         if _inside(index, out.size):
             target = np.uint64(index)
-            out[target] = _combined(out[target], values[i], mode)
+            out[target] = combined(out[target], values[i], mode)
         else:
             good = False
     return good
 
 
-def _combined(present, value, mode):
+def combined(present, value, mode):
+    """What an element becomes: the value (mode 0), the sum (1) or the product (2)."""
     if mode == 0:
         return T(value)
     return T(present + value) if mode == 1 else T(present * value)
 
 
-@reaches(lambda given: given.indices.size)
-def scatter_extremes(values, value_step, indices, length, width, inner, columns, largest, out: InOut, wrong: Out):
-    """``out[o, indices[o, j, c], c]`` becomes the larger, or smaller, of itself and ``values[o, j, c]``; NaN wins."""
-    for piece in prange((indices.size + PIECE - 1) // PIECE):
-        if _any_outside(indices[piece * PIECE : (piece + 1) * PIECE], 0, length):
-            wrong[0] = True
-    outer = out.size // max(length * inner, 1)
-    stripes = (inner + columns - 1) // columns
-    for piece in prange(0 if wrong[0] else outer * stripes):
-        o = piece // stripes
-        low = piece % stripes * columns
-        base = o * length * inner
-        for j in range(width):
-            row = (o * width + j) * inner
-            for c in range(low, min(inner, low + columns)):
-                index = indices[row + c]
-                if _inside(index, length):
-                    target = np.uint64(base + index * inner + c)
-                    value = values[(row + c) * value_step]
-                    present = out[target]
-                    if value != value or (value > present if largest else value < present):
-                        out[target] = value
-                else:
-                    wrong[0] = True
+def extreme(present, value, largest):
+    """Instead of ``combined``: the larger of the two, or the smaller; a NaN wins."""
+    return value if value != value or (value > present if largest else value < present) else present

@@ -10,7 +10,7 @@ from numba import prange
 
 from ..facts import Out, reaches
 from ..local import local_array
-from .stretches import total
+from .segments import total
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -33,8 +33,8 @@ def negative_likelihood(
 ):  # fmt: skip
     """Minus the element at each target, times the weight of the class (if ``weight`` has any); 0 where ignored.
 
-    ``losses`` gets them all, if it has room; ``total_weight`` the weights of the targets that count, added up, and
-    ``out`` the sum of the losses, divided by that if a ``mean`` is wanted.  ``wrong[0]`` becomes the place of the
+    ``losses`` gets them all, unless it is empty; ``total_weight`` the weights of the targets that count, added up, and
+    ``out`` the sum of the losses, divided by that if a ``mean`` is wanted.  ``wrong[0]`` becomes the index of the
     first wrong target, or -1.  ``parts`` holds the two sums over each piece, ``wrong`` an element for each.
     """
     for piece in prange(wrong.size):
@@ -91,8 +91,8 @@ def put_negative(grad, classes, inner, target, weight, ignored, divisor, out: Ou
         first = piece % strips * ELEMENTS
         last = min(inner, first + ELEMENTS)
         if strips == 1:
-            for place in range(low * block, high * block):
-                out[np.uint64(place)] = T(0)
+            for offset in range(low * block, high * block):
+                out[np.uint64(offset)] = T(0)
         else:
             for row in range(low * classes, high * classes):
                 for column in range(first, last):

@@ -11,7 +11,7 @@ from numba import prange
 from ..facts import Out
 from ..local import local_array
 from ..scalar import sqrt
-from .stretches import LEAF, lanes_total, products, short_total, total
+from .segments import LEAF, lanes_total, products, short_total, total
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -27,8 +27,8 @@ def layer_norm_rows(x, length, weight, bias, eps, out: Out, means: Out, scales: 
         means[row] = mean
         scales[row] = scale
         for j in range(length):
-            place = start + np.uint64(j)
-            out[place] = (x[place] - mean) * scale * weight[j] + bias[j]
+            offset = start + np.uint64(j)
+            out[offset] = (x[offset] - mean) * scale * weight[j] + bias[j]
 
 
 def _projections(grad, weight, x, mean, start, length):
@@ -50,11 +50,11 @@ def _projections(grad, weight, x, mean, start, length):
             first[j] = T(0)
             second[j] = T(0)
         for i in range(0, length - 63, 64):
-            place = start + np.uint64(i)
+            offset = start + np.uint64(i)
             for j in range(64):
-                value = grad[place + np.uint64(j)] * weight[np.uint64(i) + np.uint64(j)]
+                value = grad[offset + np.uint64(j)] * weight[np.uint64(i) + np.uint64(j)]
                 first[j] += value
-                second[j] += value * (x[place + np.uint64(j)] - mean)
+                second[j] += value * (x[offset + np.uint64(j)] - mean)
             if i % LEAF == LEAF - 64:
                 shift += lanes_total(first)
                 slope += lanes_total(second)
@@ -64,12 +64,12 @@ def _projections(grad, weight, x, mean, start, length):
         counted = 64 - length % 64  # of the last 64 elements
         if counted < 64:
             base = np.uint64(length - 64)
-            place = start + base
+            offset = start + base
             for j in range(64):
-                value = grad[place + np.uint64(j)] * weight[base + np.uint64(j)]
+                value = grad[offset + np.uint64(j)] * weight[base + np.uint64(j)]
                 value = value if j >= counted else T(0)
                 first[j] += value
-                second[j] += value * (x[place + np.uint64(j)] - mean)
+                second[j] += value * (x[offset + np.uint64(j)] - mean)
         shift += lanes_total(first)
         slope += lanes_total(second)
     return shift, slope
@@ -94,8 +94,8 @@ def layer_norm_gradients(grad, x, means, scales, length, weight, rows, out: Out,
             shift /= T(length)
             slope *= scale / T(length)
             for j in range(length):
-                place = start + np.uint64(j)
-                normal = (x[place] - mean) * scale
-                out[place] = scale * (grad[place] * weight[j] - shift - normal * slope)
-                parts[factors + np.uint64(j)] += grad[place] * normal
-                parts[terms + np.uint64(j)] += grad[place]
+                offset = start + np.uint64(j)
+                normal = (x[offset] - mean) * scale
+                out[offset] = scale * (grad[offset] * weight[j] - shift - normal * slope)
+                parts[factors + np.uint64(j)] += grad[offset] * normal
+                parts[terms + np.uint64(j)] += grad[offset]

@@ -1,7 +1,7 @@
 """The updates of the optimizers, over all parameters of a dtype in one launch.
 
 A kernel gets three rows.  ``addresses`` holds for each parameter the addresses of its operands: itself, its gradient
-and what the optimizer keeps for it (0 for what it does without).  ``blocks`` cuts the parameters into stretches
+and what the optimizer keeps for it (0 for what it does without).  ``blocks`` cuts the parameters into pieces
 of at most BLOCK elements, three numbers each: which parameter, first element, how many.  ``numbers`` holds for each
 parameter the numbers of the update as float64.
 

@@ -23,21 +23,21 @@ def draw(state: InOut, out: Out):
 
     ``state`` (uint64, 625) has the twister's 624 words and how many of them have been used.
     """
-    place = np.int64(state[624])
+    used = np.int64(state[624])
     for i in range(out.size):
-        if place == 624:
+        if used == 624:
             for j in range(624):
                 y = (state[j] & np.uint64(0x80000000)) | (state[(j + 1) % 624] & np.uint64(0x7FFFFFFF))
                 word = state[(j + 397) % 624] ^ (y >> np.uint64(1))
                 state[j] = word ^ np.uint64(0x9908B0DF) if y & np.uint64(1) else word
-            place = np.int64(0)
-        y = state[place]
+            used = np.int64(0)
+        y = state[used]
         y ^= y >> np.uint64(11)
         y ^= (y << np.uint64(7)) & np.uint64(0x9D2C5680)
         y ^= (y << np.uint64(15)) & np.uint64(0xEFC60000)
         out[i] = y ^ (y >> np.uint64(18))
-        place += 1
-    state[624] = np.uint64(place)
+        used += 1
+    state[624] = np.uint64(used)
 
 
 def uniform_float32(draws, low, high, out):
@@ -73,7 +73,7 @@ def normal_float32(mean, std, out: InOut):
     """Turn ``out`` (float32) from uniforms in [0, 1) into normals, in place, by Box and Muller.
 
     Only whole blocks of 16 are transformed. The first eight uniforms of a block give radii and the last
-    eight angles; the cosines take the first eight places and the sines the last.
+    eight angles; the cosines become the first eight elements and the sines the last.
     """
     wide_std = np.float64(T(std))
     mean = T(mean)
@@ -151,11 +151,11 @@ def normal_pairs(state: InOut, draws: Out, spare: InOut, mean, std, out: Out):
 
     One that is left over waits for the next call in ``spare`` (float64, 2): its value, and 1 if there is one, else 0.
     """
-    place = 0
+    filled = 0
     if out.size and spare[1]:
         out[0] = T(spare[0] * std + mean)
         spare[1] = 0.0
-        place = 1
+        filled = 1
     draw(state, draws)
     for i in range(0, draws.size, 4):
         first = (draws[i] << np.uint64(32)) | draws[i + 1]
@@ -163,17 +163,17 @@ def normal_pairs(state: InOut, draws: Out, spare: InOut, mean, std, out: Out):
         angle = 2.0 * math.pi * (np.float64(np.int64(first & np.uint64(0x1FFFFFFFFFFFFF))) * 2.0**-53)
         unit = np.float64(np.int64(second & np.uint64(0x1FFFFFFFFFFFFF))) * 2.0**-53
         radius = math.sqrt(-2.0 * math.log1p(-unit))
-        out[place] = T(radius * math.cos(angle) * std + mean)
+        out[filled] = T(radius * math.cos(angle) * std + mean)
         sine = radius * math.sin(angle)
-        if place + 1 < out.size:
-            out[place + 1] = T(sine * std + mean)
+        if filled + 1 < out.size:
+            out[filled + 1] = T(sine * std + mean)
         else:
             spare[0], spare[1] = sine, 1.0
-        place += 2
+        filled += 2
 
 
 def shuffle(draws, order: InOut):
-    """Exchange each element of ``order`` (int64) but the last with one at a random place from its own on."""
+    """Exchange each element of ``order`` (int64) but the last with one at a random index from its own on."""
     for i in range(draws.size):
         other = i + np.int64(draws[i] % np.uint64(order.size - i))
         value = order[i]

@@ -125,11 +125,11 @@ def finite(total, parameter):
 
 # -- rows -------------------------------------------------------------------------------------------------------------
 #
-# Places are unsigned: a signed index may count from the end, and to look whether it does keeps loops from vectorising.
+# Offsets are unsigned: a signed index may count from the end, and to look whether it does keeps loops from vectorising.
 
 
-def _fold_leaf(x, start, length, parameter, initial):
-    """What a stretch of up to LEAF elements folds to."""
+def fold_leaf(x, start, length, parameter, initial):
+    """What up to LEAF neighbouring elements fold to."""
     lanes = local_array(64, T)
     whole = length // 64 * 64
     total = initial
@@ -137,12 +137,12 @@ def _fold_leaf(x, start, length, parameter, initial):
         for j in range(64):
             lanes[j] = initial
         for i in range(0, whole, 64):
-            place = np.uint64(start + i)
+            offset = np.uint64(start + i)
             for j in range(64):
-                lanes[j] = fold(lanes[j], term(x[place + np.uint64(j)], parameter))
-        place = np.uint64(start + whole)
+                lanes[j] = fold(lanes[j], term(x[offset + np.uint64(j)], parameter))
+        offset = np.uint64(start + whole)
         for j in range(length - whole):
-            lanes[j] = fold(lanes[j], term(x[place + np.uint64(j)], parameter))
+            lanes[j] = fold(lanes[j], term(x[offset + np.uint64(j)], parameter))
         width = 32
         while width:
             for j in range(width):
@@ -175,10 +175,10 @@ def _collapse(levels, depth):
 
 
 def fold_leaves(x, parameters, initial, out: Out):
-    """What the stretches of LEAF elements of ``x`` fold to, with the one parameter there is."""
+    """What each LEAF elements of ``x`` fold to, with the one parameter there is."""
     for leaf in prange(out.size):
         low = leaf * LEAF
-        out[leaf] = _fold_leaf(x, low, min(LEAF, x.size - low), parameters[0], T(initial))
+        out[leaf] = fold_leaf(x, low, min(LEAF, x.size - low), parameters[0], T(initial))
 
 
 def combine_leaves(leaves, parameters, divisor, out: Out):
@@ -198,7 +198,7 @@ def fold_rows(x, length, parameters, initial, divisor, out: Out):
         depth = 0
         for leaf in range(max(1, (length + LEAF - 1) // LEAF)):
             low = leaf * LEAF
-            total = _fold_leaf(x, row * length + low, min(LEAF, length - low), parameters[row * step], T(initial))
+            total = fold_leaf(x, row * length + low, min(LEAF, length - low), parameters[row * step], T(initial))
             depth = _push(levels, depth, leaf, total)
         out[row] = finish(_share(_collapse(levels, depth), divisor), parameters[row * step])
 
@@ -207,14 +207,14 @@ def fold_rows(x, length, parameters, initial, divisor, out: Out):
 
 
 def side_by_side(inner):
-    """How many neighbouring places of the middle axis are folded side by side, that there be enough to vectorise."""
+    """How many entries of the middle axis are folded side by side, so that there are enough columns to vectorise."""
     return max(1, 64 // inner)
 
 
 def fold_columns(x, length, inner, parameters, initial, divisor, out: Out):
     """``out[o, b, c]`` is what block ``b`` of the middle axis of ``x``, seen as (outer, length, inner), folds to.
 
-    A block is ROWS places, or ROWS times as many as are ``side_by_side``; the last one may be shorter.  ``[o, c]``
+    A block is ROWS entries, or ROWS times as many as are ``side_by_side``; the last one may be shorter.  ``[o, c]``
     has a parameter of its own, unless there is only one.
     """
     step = int(parameters.size > 1)

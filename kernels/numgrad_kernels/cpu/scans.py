@@ -13,6 +13,7 @@ from ..facts import InOut, Out
 from ..local import local_array
 from ..scalar import exp, isnan, log
 from .reductions import fold
+from .segments import strip, strips
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -33,17 +34,17 @@ def _sum_block(row, backwards, out):
     if row.size < BLOCK:
         total = T(0)
         for i in range(row.size):
-            place = row.size - 1 - i if backwards else i
-            total += T(row[place])
-            out[place] = total
+            offset = row.size - 1 - i if backwards else i
+            total += T(row[offset])
+            out[offset] = total
         return total
     totals = local_array(CHAINS, T)
     totals[:] = T(0)
     for i in range(CHAIN):
         for chain in range(CHAINS):
-            place = chain * CHAIN + (CHAIN - 1 - i if backwards else i)
-            totals[chain] += T(row[place])
-            out[place] = totals[chain]
+            offset = chain * CHAIN + (CHAIN - 1 - i if backwards else i)
+            totals[chain] += T(row[offset])
+            out[offset] = totals[chain]
     total = T(0)
     for i in range(CHAINS):
         chain = CHAINS - 1 - i if backwards else i
@@ -87,14 +88,14 @@ def cumsum_short_rows(x, length, backwards, out: Out):
             first = base + (length - 1 - i if backwards else i)
             if chains == CHAINS:
                 for chain in range(CHAINS):
-                    place = np.uint64(first + chain * length)
-                    totals[chain] += T(x[place])
-                    out[place] = totals[chain]
+                    offset = np.uint64(first + chain * length)
+                    totals[chain] += T(x[offset])
+                    out[offset] = totals[chain]
             else:
                 for chain in range(chains):
-                    place = np.uint64(first + chain * length)
-                    totals[chain] += T(x[place])
-                    out[place] = totals[chain]
+                    offset = np.uint64(first + chain * length)
+                    totals[chain] += T(x[offset])
+                    out[offset] = totals[chain]
 
 
 def cumsum_blocks(x, backwards, totals: Out, out: Out):
@@ -118,18 +119,15 @@ def join_blocks(totals, backwards, out: InOut):
 
 def cumsum_columns(x, length, inner, backwards, out: Out):
     """The running sums along the middle axis."""
-    chunks = (inner + COLUMNS - 1) // COLUMNS
-    for piece in prange(x.size // (length * inner) * chunks):
-        first = piece % chunks * COLUMNS
-        width = min(COLUMNS, inner - first)
-        base = piece // chunks * length * inner + first
+    for piece in prange(x.size // (length * inner) * strips(inner, COLUMNS)):
+        base, width = strip(piece, length, inner, COLUMNS)
         many = local_array(COLUMNS, T)
         few = local_array(COLUMNS, T)
         many[:] = T(0)
         few[:] = T(0)
         for i in range(length):
-            place = base + (length - 1 - i if backwards else i) * inner
-            line, sums = x[place : place + width], out[place : place + width]
+            offset = base + (length - 1 - i if backwards else i) * inner
+            line, sums = x[offset : offset + width], out[offset : offset + width]
             for column in range(width):
                 few[column] += T(line[column])
                 sums[column] = many[column] + few[column]
@@ -146,13 +144,13 @@ def scan_rows(x, length, backwards, out: Out):
     """The running results of each row."""
     for row in prange(x.size // length):
         line, results = x[row * length : (row + 1) * length], out[row * length : (row + 1) * length]
-        place = length - 1 if backwards else 0
-        total = T(line[place])
-        results[place] = total
+        offset = length - 1 if backwards else 0
+        total = T(line[offset])
+        results[offset] = total
         for i in range(1, length):
-            place = length - 1 - i if backwards else i
-            total = fold(total, T(line[place]))
-            results[place] = total
+            offset = length - 1 - i if backwards else i
+            total = fold(total, T(line[offset]))
+            results[offset] = total
 
 
 def scan_columns(x, length, inner, backwards, out: Out):
@@ -180,8 +178,8 @@ def logcumsumexp_axis(x, length, inner, backwards, out: Out):
         base = line // inner * length * inner + line % inner
         largest, total, lost = T(-np.inf), T(0), T(0)
         for i in range(length):
-            place = base + (length - 1 - i if backwards else i) * inner
-            value = T(x[place])
+            offset = base + (length - 1 - i if backwards else i) * inner
+            value = T(x[offset])
             if value > largest:
                 factor = exp(largest - value)
                 total, lost, largest, added = total * factor, lost * factor, value, T(1)
@@ -191,28 +189,28 @@ def logcumsumexp_axis(x, length, inner, backwards, out: Out):
             following = total + added
             lost = (following - total) - added
             total = following
-            out[place] = largest + log(total)
+            out[offset] = largest + log(total)
 
 
 def later_larger(left, right):
-    """Whether the next element takes the place of the largest so far: also if it is equal."""
+    """Whether the next element replaces the largest so far: also if it is equal."""
     return isnan(right) or (not isnan(left) and right >= left)
 
 
 def later_smaller(left, right):
-    """Whether the next element takes the place of the smallest so far: also if it is equal."""
+    """Whether the next element replaces the smallest so far: also if it is equal."""
     return isnan(right) or (not isnan(left) and right <= left)
 
 
 def scan_extremes(x, length, inner, out: Out, indices: Out):
-    """The extreme so far and its place along the middle axis; ``fold`` says whether the next one takes its place."""
+    """The extreme so far and its index along the middle axis; ``fold`` decides whether the next element replaces it."""
     for line in prange(x.size // (length * inner)):
         for i in range(length):
             low = (line * length + i) * inner
-            for place in range(low, low + inner):
-                changes = i == 0 or fold(out[place - inner], x[place])
-                out[place] = x[place] if changes else out[place - inner]
-                indices[place] = i if changes else indices[place - inner]
+            for offset in range(low, low + inner):
+                changes = i == 0 or fold(out[offset - inner], x[offset])
+                out[offset] = x[offset] if changes else out[offset - inner]
+                indices[offset] = i if changes else indices[offset - inner]
 
 
 def recurrence_axis(x, factors, length, inner, backwards, out: Out):
@@ -221,5 +219,5 @@ def recurrence_axis(x, factors, length, inner, backwards, out: Out):
         for i in range(length):
             low = (line * length + (length - 1 - i if backwards else i)) * inner
             before = low + inner if backwards else low - inner
-            for place in range(low, low + inner):
-                out[place] = x[place] + factors[place] * out[before + place - low] if i else x[place]
+            for offset in range(low, low + inner):
+                out[offset] = x[offset] + factors[offset] * out[before + offset - low] if i else x[offset]

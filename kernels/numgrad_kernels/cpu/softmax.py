@@ -2,8 +2,8 @@
 
 The kernels named after rows take the axis for the last one, those named after columns see the array as (outer,
 length, inner) and take the middle one, reading up to COLUMNS neighbouring columns together.  A NaN makes all results
-that depend on it NaN whatever is taken for the largest element.  Where that is minus infinity, ``floor`` takes its
-place: with minus infinity what is masked as a whole becomes NaN, with 0 it becomes 0.
+that depend on it NaN whatever is taken for the largest element.  Where that is minus infinity, ``floor`` is used
+instead: with minus infinity what is masked as a whole becomes NaN, with 0 it becomes 0.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numba import prange
 from ..facts import Out
 from ..local import local_array
 from ..scalar import exp, log
-from .stretches import largest, long_total, products, short_total, total
+from .segments import largest, long_total, products, short_total, strip, strips, total
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -23,15 +23,15 @@ T = np.float32
 COLUMNS = 128
 
 
-def _exponential(x, top, out, none, place):
+def _exponential(x, top, out, none, offset):
     """``exp(x - top)``, which is kept in ``out``."""
-    value = exp(x[place] - top)
-    out[place] = value
+    value = exp(x[offset] - top)
+    out[offset] = value
     return value
 
 
 def _exponentials(x, top, start, length, out):
-    """The sum of ``exp(x - top)`` over a stretch; that of ``out`` becomes what is summed."""
+    """The sum of ``exp(x - top)`` over a segment of a row; the exponentials are kept in ``out``."""
     if length < 64:
         for j in range(length):
             out[start + np.uint64(j)] = exp(x[start + np.uint64(j)] - top)
@@ -67,8 +67,8 @@ def softmax_rows(x, length, floor, out: Out):
         top = T(floor) if top == T(-np.inf) else top
         scale = factor(_exponentials(x, top, start, length, out))
         for j in range(length):
-            place = start + np.uint64(j)
-            out[place] = share(x[place], out[place], top, scale)
+            offset = start + np.uint64(j)
+            out[offset] = share(x[offset], out[offset], top, scale)
 
 
 def softmax_backward_rows(grad, y, length, out: Out):
@@ -77,8 +77,8 @@ def softmax_backward_rows(grad, y, length, out: Out):
         start = np.uint64(row * length)
         mean = products(grad, T(0), y, T(0), start, length)
         for j in range(length):
-            place = start + np.uint64(j)
-            out[place] = y[place] * (grad[place] - mean)
+            offset = start + np.uint64(j)
+            out[offset] = y[offset] * (grad[offset] - mean)
 
 
 def log_softmax_backward_rows(grad, y, length, out: Out):
@@ -87,8 +87,8 @@ def log_softmax_backward_rows(grad, y, length, out: Out):
         start = np.uint64(row * length)
         whole = total(grad, start, length)
         for j in range(length):
-            place = start + np.uint64(j)
-            out[place] = grad[place] - exp(y[place]) * whole
+            offset = start + np.uint64(j)
+            out[offset] = grad[offset] - exp(y[offset]) * whole
 
 
 def _exponentials_columns(x, base, length, inner, width, floor, out, top, sums):
@@ -119,11 +119,9 @@ def _exponentials_columns(x, base, length, inner, width, floor, out, top, sums):
 
 def softmax_columns(x, length, inner, floor, out: Out):
     """``exp(x)`` divided by its sum, or what else ``factor`` and ``share`` say, for each column."""
-    strips = (inner + COLUMNS - 1) // COLUMNS
-    for piece in prange(x.size // (length * inner) * strips):
-        first = piece % strips * COLUMNS
-        width = min(COLUMNS, inner - first)
-        base = np.uint64(piece // strips * length * inner + first)
+    for piece in prange(x.size // (length * inner) * strips(inner, COLUMNS)):
+        start, width = strip(piece, length, inner, COLUMNS)
+        base = np.uint64(start)
         top = local_array(COLUMNS, T)
         sums = local_array(COLUMNS, T)
         _exponentials_columns(x, base, length, inner, width, floor, out, top, sums)
@@ -132,8 +130,8 @@ def softmax_columns(x, length, inner, floor, out: Out):
         for row in range(length):
             line = base + np.uint64(row * inner)
             for column in range(width):
-                place = line + np.uint64(column)
-                out[place] = share(x[place], out[place], top[column], sums[column])
+                offset = line + np.uint64(column)
+                out[offset] = share(x[offset], out[offset], top[column], sums[column])
 
 
 def summed(grad, y):
@@ -158,11 +156,8 @@ def gradient_of_logarithm(grad, y, whole):
 
 def backward_columns(grad, y, length, inner, out: Out):
     """``y * (grad - sum(grad * y))``, or what else ``summed`` and ``gradient`` say, for each column."""
-    strips = (inner + COLUMNS - 1) // COLUMNS
-    for piece in prange(y.size // (length * inner) * strips):
-        first = piece % strips * COLUMNS
-        width = min(COLUMNS, inner - first)
-        base = piece // strips * length * inner + first
+    for piece in prange(y.size // (length * inner) * strips(inner, COLUMNS)):
+        base, width = strip(piece, length, inner, COLUMNS)
         sums = local_array(COLUMNS, T)
         part = local_array(COLUMNS, T)
         sums[:] = T(0)
@@ -171,12 +166,12 @@ def backward_columns(grad, y, length, inner, out: Out):
             for row in range(begin, min(length, begin + 64)):
                 line = np.uint64(base + row * inner)
                 for column in range(width):
-                    place = line + np.uint64(column)
-                    part[column] += summed(grad[place], y[place])
+                    offset = line + np.uint64(column)
+                    part[column] += summed(grad[offset], y[offset])
             for column in range(width):
                 sums[column] += part[column]
         for row in range(length):
             line = np.uint64(base + row * inner)
             for column in range(width):
-                place = line + np.uint64(column)
-                out[place] = gradient(grad[place], y[place], sums[column])
+                offset = line + np.uint64(column)
+                out[offset] = gradient(grad[offset], y[offset], sums[column])

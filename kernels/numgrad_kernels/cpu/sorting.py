@@ -1,6 +1,6 @@
-"""Sorting short lines, or finding some elements in order: along one axis of (outer, length, inner), flattened.
+"""Sorting and searching: short lines along one axis of (outer, length, inner), flattened; values in sorted rows.
 
-``before`` says which of two elements comes first; a launch chooses it.  Equal elements stay in order.
+A launch chooses ``before``, which decides which of two elements comes first.  Equal elements stay in order.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from numba import prange
 
 from ..facts import Out
 
-#: Placeholder: the dtype of the elements.
+#: Placeholder: the dtype of the elements, or in which they are compared.
 T = np.float32
 
 
@@ -29,9 +29,9 @@ def sort_lines(x, length, inner, count, out: Out, indices: Out):
     for line in prange(out.size // count):
         base = line // inner * length * inner + line % inner
         first = line // inner * count * inner + line % inner
-        for place in range(length):
-            value = x[base + place * inner]
-            slot = min(place, count)
+        for index in range(length):
+            value = x[base + index * inner]
+            slot = min(index, count)
             while slot > 0 and before(value, out[first + (slot - 1) * inner]):
                 slot -= 1
                 if slot + 1 < count:
@@ -39,7 +39,7 @@ def sort_lines(x, length, inner, count, out: Out, indices: Out):
                     indices[first + (slot + 1) * inner] = indices[first + slot * inner]
             if slot < count:
                 out[first + slot * inner] = value
-                indices[first + slot * inner] = place
+                indices[first + slot * inner] = index
 
 
 def rank(k, numbers, length):
@@ -60,13 +60,13 @@ def pick_ranked(x, length, inner, which, out: Out, indices: Out):
     for line in prange(out.size):
         base = line // inner * length * inner + line % inner
         numbers = 0
-        for place in range(length):
-            value = x[base + place * inner]
+        for index in range(length):
+            value = x[base + index * inner]
             numbers += value == value
         wanted = rank(which, numbers, length)
         low = high = -1
-        for place in range(length):
-            value = x[base + place * inner]
+        for index in range(length):
+            value = x[base + index * inner]
             if (low >= 0 and not before(x[low], value)) or (high >= 0 and not before(value, x[high])):
                 continue
             less = more = 0
@@ -75,11 +75,11 @@ def pick_ranked(x, length, inner, which, out: Out, indices: Out):
                 less += before(element, value)
                 more += before(value, element)
             if less > wanted:
-                high = base + place * inner
+                high = base + index * inner
             elif length - more <= wanted:
-                low = base + place * inner
+                low = base + index * inner
             else:
-                out[line], indices[line] = value, place
+                out[line], indices[line] = value, index
                 break
 
 
@@ -88,9 +88,25 @@ def pick_modes(x, length, inner, out: Out, indices: Out):
     for line in prange(out.size):
         base = line // inner * length * inner + line % inner
         out[line], indices[line], most = x[base], 0, -1
-        for place in range(length):
-            value, count = x[base + place * inner], 0
+        for index in range(length):
+            value, count = x[base + index * inner], 0
             for other in range(length):
                 count += x[base + other * inner] == value
             if count > most or (count == most and value <= out[line]):
-                out[line], indices[line], most = value, place, count
+                out[line], indices[line], most = value, index, count
+
+
+def search_rows(rows, length, values, count, right, out: Out):
+    """Where each of ``count`` values to a sorted row belongs: after its equals if ``right``, else before them."""
+    for i in prange(values.size):
+        value = T(values[i])
+        start = i // count * length
+        low, high = 0, length
+        while low < high:
+            middle = (low + high) // 2
+            element = T(rows[start + middle])
+            if not (element > value if right else element >= value):  # a NaN belongs behind all others
+                low = middle + 1
+            else:
+                high = middle
+        out[i] = low

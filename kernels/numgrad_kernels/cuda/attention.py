@@ -4,7 +4,7 @@ The weights of a row are ``exp(score - top)`` divided by their sum; where a late
 summed so far is scaled down (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et al.,
 "FlashAttention", 2022).  Backward computes the weights again, from the logarithm of each row's sum: once for the
 gradient for the queries, where a block has a tile of queries, and once for those for keys and values, where it has a
-tile of keys.  So no two blocks write to the same place, and the order of all sums is fixed.
+tile of keys.  So no two blocks write to the same element, and the order of all sums is fixed.
 
 See ``tiles.py`` for how threads share tiles: each has 4 x 4 elements, and reads no others unless all have waited.  Of
 each array of stacks of heads the kernels get the steps from stack to stack, from head to head and from row to row.
@@ -63,8 +63,10 @@ def attention(
     _clear(out, out_start, out_row, rows, width, line, across)
     for begin in range(0, seen, TILE):
         columns = min(TILE, seen - begin)
-        k_place, v_place = k_start + begin * k_row, v_start + begin * v_row
-        tile_of_products(weights, left, right, line, across, q, q_start, q_row, rows, k, k_place, k_row, columns, width)
+        k_offset, v_offset = k_start + begin * k_row, v_start + begin * v_row
+        tile_of_products(
+            weights, left, right, line, across, q, q_start, q_row, rows, k, k_offset, k_row, columns, width
+        )
         edge = first + 4 * across - begin if causal else TILE  # the last key that the first of four queries sees
         top0 = top1 = top2 = top3 = T(-np.inf)
         for j in range(4):
@@ -103,7 +105,7 @@ def attention(
             own = np.uint64(row)
             sums[own] = sums[own] * shrinks[own] + _total(found, row)
         add_products(
-            weights, right, line, across, v, v_place, v_row, columns, width, out, out_start, out_row, rows, shrinks, 1
+            weights, right, line, across, v, v_offset, v_row, columns, width, out, out_start, out_row, rows, shrinks, 1
         )
     cuda.syncthreads()
     for row in range(line, rows, SIDE):
@@ -159,10 +161,12 @@ def attention_queries(
     _clear(grad_q, grad_q_start, grad_q_row, rows, width, line, across)
     for begin in range(0, seen, TILE):
         columns = min(TILE, seen - begin)
-        k_place, v_place = k_start + begin * k_row, v_start + begin * v_row
-        tile_of_products(weights, left, right, line, across, q, q_start, q_row, rows, k, k_place, k_row, columns, width)
+        k_offset, v_offset = k_start + begin * k_row, v_start + begin * v_row
         tile_of_products(
-            slopes, left, right, line, across, grad, grad_start, grad_row, rows, v, v_place, v_row, columns, width
+            weights, left, right, line, across, q, q_start, q_row, rows, k, k_offset, k_row, columns, width
+        )
+        tile_of_products(
+            slopes, left, right, line, across, grad, grad_start, grad_row, rows, v, v_offset, v_row, columns, width
         )
         edge = first + 4 * across - begin if causal else TILE
         shift0, shift1, shift2, shift3 = adjacent4(shifts, np.uint64(4 * across))
@@ -180,7 +184,7 @@ def attention_queries(
             put4(slopes, at, 1, e, f, g, h)
         cuda.syncthreads()
         add_products(
-            slopes, right, line, across, k, k_place, k_row, columns, width, grad_q, grad_q_start, grad_q_row, rows,
+            slopes, right, line, across, k, k_offset, k_row, columns, width, grad_q, grad_q_start, grad_q_row, rows,
             shifts, 0,
         )  # fmt: skip
 
@@ -212,13 +216,15 @@ def attention_keys(
     _clear(grad_v, grad_v_start, grad_v_row, rows, width, line, across)
     for begin in range(first if causal else 0, queries, TILE):
         columns = min(TILE, queries - begin)
-        q_place, grad_place = q_start + begin * q_row, grad_start + begin * grad_row
+        q_offset, grad_offset = q_start + begin * q_row, grad_start + begin * grad_row
         for column in range(thread, columns, THREADS):
             shifts[np.uint64(column)] = lse[head * queries + begin + column]
             centres[np.uint64(column)] = means[head * queries + begin + column]
-        tile_of_products(weights, left, right, line, across, k, k_start, k_row, rows, q, q_place, q_row, columns, width)
         tile_of_products(
-            slopes, left, right, line, across, v, v_start, v_row, rows, grad, grad_place, grad_row, columns, width
+            weights, left, right, line, across, k, k_start, k_row, rows, q, q_offset, q_row, columns, width
+        )
+        tile_of_products(
+            slopes, left, right, line, across, v, v_start, v_row, rows, grad, grad_offset, grad_row, columns, width
         )
         for j in range(4):
             column = 4 * line + j
@@ -242,11 +248,11 @@ def attention_keys(
             )  # fmt: skip
         cuda.syncthreads()
         add_products(
-            weights, right, line, across, grad, grad_place, grad_row, columns, width, grad_v, grad_v_start, grad_v_row,
+            weights, right, line, across, grad, grad_offset, grad_row, columns, width, grad_v, grad_v_start, grad_v_row,
             rows, shifts, 0,
         )  # fmt: skip
         add_products(
-            slopes, right, line, across, q, q_place, q_row, columns, width, grad_k, grad_k_start, grad_k_row, rows,
+            slopes, right, line, across, q, q_offset, q_row, columns, width, grad_k, grad_k_start, grad_k_row, rows,
             shifts, 0,
         )  # fmt: skip
 
@@ -262,7 +268,7 @@ def _tile(length):
 
 
 def _start(head, heads, stack_step, head_step):
-    """The place of the first element of a head."""
+    """The offset of the first element of a head."""
     return head // heads * stack_step + head % heads * head_step
 
 

@@ -1,19 +1,20 @@
-"""The largest or smallest elements over one axis of arrays seen as (outer, length, inner), on GPUs: which and where.
+"""The largest or smallest elements over one axis of arrays seen as (outer, length, inner), on GPUs: which and where;
+the largest elements of windows.
 
-``fold`` says which of two elements counts; a launch chooses it.  A NaN counts before everything else, and of equal
-elements the first.  The work is shared as in ``reductions.py``.
+A launch chooses ``fold``, which decides which of two elements counts.  A NaN counts before everything else, and of
+equal elements the first.  The work is shared as in ``reductions.py``.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from ..cpu.extremes import largest_of_window
 from ..cpu.reductions import fold
 from ..facts import Out
 from .adapter import cuda
-from .language import quotient, rest
-from .lines import PACKED, fold_pairs, position
-from .reductions import read4
+from .lines import PACKED, column_start, fold_pairs
+from .reductions import read4, share_of_column
 
 #: Placeholder: the dtype of the elements.
 T = np.float32
@@ -33,7 +34,7 @@ def index_found(indices, where, at):
 
 
 def _beats(best, value):
-    """Whether the value takes the place of the best before it."""
+    """Whether the value replaces the best before it."""
     return (best == best) & (fold(best, value) != best)
 
 
@@ -58,26 +59,21 @@ def _first_of(best, index, value, other):
     return best, index
 
 
-def extreme_axis(x, found, columns, length, inner, shift, depth, pieces, stretch, out: Out, indices: Out):
+def extreme_axis(x, found, columns, length, inner, shift, depth, pieces, piece_size, out: Out, indices: Out):
     """``out[c, p]`` is the extreme of piece ``p`` of column ``c`` of ``x``, ``indices[c, p]`` its index.
 
     The numbers are those of ``reductions.fold_axis``; there is at least one element.  ``found`` has indices that were
     found before, if ``x`` is what was found.
     """
     bests = cuda.shared.array(THREADS, T)
-    places = cuda.shared.array(THREADS, np.int64)
+    found_indices = cuda.shared.array(THREADS, np.int64)
     thread = cuda.threadIdx.x
-    level, slot, apart = position(thread, shift, inner == 1)
-    piece = np.int64(rest(cuda.blockIdx.x, pieces))
-    place = np.int64(quotient(cuda.blockIdx.x, pieces)) * (THREADS >> shift if inner == 1 else 1 << shift) + slot
-    column = min(place, columns - 1)
-    base = column * length
-    if inner > 1:
-        base = column // inner * length * inner + column % inner
+    level, apart, column, piece = share_of_column(thread, shift, inner, pieces)
+    base = column_start(min(column, columns - 1), length, inner)  # threads without a column read the last one
     gap = 1 if PACKED else depth
     between = 1 if PACKED else inner
-    last = min(length, (piece + 1) * stretch) - 1
-    at = piece * stretch + level * (4 if PACKED else 1)
+    last = min(length, (piece + 1) * piece_size) - 1
+    at = piece * piece_size + level * (4 if PACKED else 1)
     index = min(at, last)  # threads without an element look at the last one
     best = x[base + index * between]
     index = index_of(found, base + index * between, index)
@@ -93,7 +89,23 @@ def extreme_axis(x, found, columns, length, inner, shift, depth, pieces, stretch
         if at + turn * gap <= last:
             here = base + (at + turn * gap) * between
             best, index = _better(best, index, x[here], found, here, at + turn * gap)
-    best, index = fold_pairs(_first_of, bests, places, thread, level, depth, apart, best, index)
-    if level == 0 and place < columns:
-        out[place * pieces + piece] = best
-        indices[place * pieces + piece] = index
+    best, index = fold_pairs(_first_of, bests, found_indices, thread, level, depth, apart, best, index)
+    if level == 0 and column < columns:
+        out[column * pieces + piece] = best
+        indices[column * pieces + piece] = index
+
+
+def max_pool(
+    x, depth, height, width, kernel_z, kernel_y, kernel_x, stride_z, stride_y, stride_x, padding_z, padding_y,
+    padding_x, dilation_z, dilation_y, dilation_x, layers, rows, columns, lowest, count, out: Out, indices: Out
+):  # fmt: skip
+    """The largest elements of all ``count`` windows, and their indices, a thread for each; see the CPU's."""
+    for i in range(cuda.grid(1), count, cuda.gridsize(1)):
+        line = i // columns
+        best, index = largest_of_window(
+            x, line // (layers * rows) * depth * height * width, line // rows % layers, line % rows, i % columns, depth,
+            height, width, kernel_z, kernel_y, kernel_x, stride_z, stride_y, stride_x, padding_z, padding_y, padding_x,
+            dilation_z, dilation_y, dilation_x, lowest,
+        )  # fmt: skip
+        out[i] = best
+        indices[i] = index

@@ -1,4 +1,4 @@
-"""Reading and writing at places given by indices, on a GPU; see ``cpu/indexing.py`` for what the numbers mean.
+"""Reading and writing the elements at given indices, on a GPU; see ``cpu/indexing.py`` for what the numbers mean.
 
 A kernel over rows of ``inner`` neighbouring elements has ``1 << shift`` threads for each, as many as the row has
 elements or half of that, so that neighbouring threads are at neighbouring elements of long rows and of short ones.
@@ -20,12 +20,12 @@ from .language import as_number, as_word, atomic_add, compare_and_swap, quotient
 T = np.float32
 
 
-def over(number, divisor):
+def floor_divide(number, divisor):
     """``number // divisor`` of numbers that are not negative."""
     return np.int64(np.uint64(number) // np.uint64(divisor))
 
 
-def narrow_over(number, divisor):
+def floor_divide32(number, divisor):
     """The same below 2**32, which takes a fraction of the time."""
     return np.int64(quotient(np.uint64(number), np.uint64(divisor)))
 
@@ -49,18 +49,18 @@ def find_outside(indices, count, low, high, report: InOut):
 
 
 def take_rows(
-    x, start, outer_step, places, place_step, size, inner_step, rows, count, inner, shift, out: Out, report: InOut
+    x, start, outer_step, indices, index_step, size, inner_step, rows, count, inner, shift, out: Out, report: InOut
 ):  # fmt: skip
-    """``out[o, j, c]`` is the element of ``x`` at place ``j``; there are ``rows`` pairs of ``o`` and ``j``."""
+    """``out[o, j, c]`` is the element of ``x`` at index number ``j``; there are ``rows`` pairs of ``o`` and ``j``."""
     lanes = 1 << shift
     lane = cuda.grid(1) & (lanes - 1)
     for row in range(cuda.grid(1) >> shift, rows, cuda.gridsize(1) >> shift):
-        o = over(row, count)
-        place = places[row - o * count]
-        index = place + size if place < 0 else place
+        o = floor_divide(row, count)
+        signed = indices[row - o * count]
+        index = signed + size if signed < 0 else signed
         target = row * inner
         if index >= 0 and index < size:
-            source = start + o * outer_step + index * place_step
+            source = start + o * outer_step + index * index_step
             c = lane
             while c < inner:
                 out[target + c] = x[source + c * inner_step]
@@ -71,103 +71,103 @@ def take_rows(
                 out[target + c] = T(0)
                 c += lanes
             if lane == 0:
-                note(report, place, -size, size)
+                note(report, signed, -size, size)
 
 
 def put_rows(
-    values, value_outer, value_step, value_inner, start, outer_step, places, place_step, size, inner_step, rows,
+    values, value_outer, value_step, value_inner, start, outer_step, indices, index_step, size, inner_step, rows,
     count, inner, shift, out: InOut, report: InOut
 ):  # fmt: skip
-    """``out`` gets ``values[o * value_outer + j * value_step + c * value_inner]`` at place ``j``, as ``put`` says."""
+    """``out`` gets ``values[o * value_outer + j * value_step + c * value_inner]`` at index number ``j``, by ``put``."""
     lanes = 1 << shift
     lane = cuda.grid(1) & (lanes - 1)
     for row in range(cuda.grid(1) >> shift, rows, cuda.gridsize(1) >> shift):
-        o = over(row, count)
+        o = floor_divide(row, count)
         j = row - o * count
-        place = places[j]
-        index = place + size if place < 0 else place
+        signed = indices[j]
+        index = signed + size if signed < 0 else signed
         if index >= 0 and index < size:
-            target = start + o * outer_step + index * place_step
+            target = start + o * outer_step + index * index_step
             source = o * value_outer + j * value_step
             c = lane
             while c < inner:
                 put(out, target + c * inner_step, values[source + c * value_inner])
                 c += lanes
         elif lane == 0:
-            note(report, place, -size, size)
+            note(report, signed, -size, size)
 
 
-def put(out, place, value):
+def put(out, offset, value):
     """Overwrite an element."""
-    out[place] = T(value)
+    out[offset] = T(value)
 
 
-def add(out, place, value):
+def add(out, offset, value):
     """Add to an element that no other thread writes to."""
-    out[place] = T(out[place] + value)
+    out[offset] = T(out[offset] + value)
 
 
-def add_together(out, place, value):
+def add_together(out, offset, value):
     """Add to an element that other threads may be adding to."""
-    atomic_add(out, place, T(value))
+    atomic_add(out, offset, T(value))
 
 
-def add_parts_together(out, place, value):
+def add_parts_together(out, offset, value):
     """Add a complex number to one that lies in ``out``, a row of real ones, as two parts."""
     number = T(value)
-    atomic_add(out, 2 * place, number.real)
-    atomic_add(out, 2 * place + 1, number.imag)
+    atomic_add(out, 2 * offset, number.real)
+    atomic_add(out, 2 * offset + 1, number.imag)
 
 
-def fold_together(out, place, value):
+def fold_together(out, offset, value):
     """Put an element ``together`` with a value; ``out`` has the elements' bits, and other threads may do the same.
 
     It is tried again until nobody has changed the element meanwhile.
     """
     number = T(value)
-    seen = out[place]
+    seen = out[offset]
     going = True
     while going:
         wanted = as_word(together(as_number(seen, T), number))
         going = wanted != seen
         if going:
-            found = compare_and_swap(out, place, seen, wanted)
+            found = compare_and_swap(out, offset, seen, wanted)
             going = found != seen
             seen = found
 
 
-def wrap_places(places, count, size, out: Out, report: InOut):
-    """The places counted from the front; ``size`` for one that leads outside."""
+def wrap_indices(indices, count, size, out: Out, report: InOut):
+    """The indices counted from the front; ``size`` for one that leads outside."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
-        place = places[i]
-        index = place + size if place < 0 else place
+        signed = indices[i]
+        index = signed + size if signed < 0 else signed
         if index >= 0 and index < size:
             out[i] = index
         else:
             out[i] = size
-            note(report, place, -size, size)
+            note(report, signed, -size, size)
 
 
 def put_in_order(
-    values, value_outer, value_step, value_inner, start, outer_step, places, order, place_step, size, inner_step,
+    values, value_outer, value_step, value_inner, start, outer_step, indices, order, index_step, size, inner_step,
     rows, count, inner, shift, out: InOut
 ):  # fmt: skip
-    """``out`` at each place becomes what it is together with the values for that place, from the first to the last.
+    """``out`` at each index becomes what it is together with the values for that index, from the first to the last.
 
-    The ``places`` are sorted; ``order`` says where each stood before.  Places of ``size`` or more are left out.
+    The ``indices`` are sorted; ``order`` is the position that each had before.  Those of ``size`` or more are left out.
     """
     lanes = 1 << shift
     lane = cuda.grid(1) & (lanes - 1)
     for row in range(cuda.grid(1) >> shift, rows, cuda.gridsize(1) >> shift):
-        o = over(row, count)
+        o = floor_divide(row, count)
         first = row - o * count
-        place = places[first]
-        begins = place < size
-        if first > 0 and places[first - 1] == place:
+        index = indices[first]
+        begins = index < size
+        if first > 0 and indices[first - 1] == index:
             begins = False
         if begins:
-            last = _run_end(places, first, count)
-            target = start + o * outer_step + place * place_step
+            last = _run_end(indices, first, count)
+            target = start + o * outer_step + index * index_step
             c = lane
             while c < inner:
                 source = o * value_outer + c * value_inner
@@ -178,18 +178,18 @@ def put_in_order(
                 c += lanes
 
 
-def _run_end(places, first, count):
-    """Where the run of equal places that begins at ``first`` ends: most are short, but one may be all there is."""
-    place = places[first]
+def _run_end(indices, first, count):
+    """Where the run of equal indices that begins at ``first`` ends: most are short, but one may be all there is."""
+    index = indices[first]
     low, high, step = first + 1, first + 1, 1
-    while high < count and places[high] == place:
+    while high < count and indices[high] == index:
         low = high + 1
         step *= 2
         high += step
     high = min(high, count)
     while low < high:
         middle = (low + high) // 2
-        if places[middle] == place:
+        if indices[middle] == index:
             low = middle + 1
         else:
             high = middle
@@ -221,14 +221,19 @@ def smaller(total, value):
     return value if value != value or value < total else total
 
 
+def axis_offset(i, index, length, width, inner):
+    """The offset of the element of (outer, length, inner) that number ``i`` of (outer, width, inner) indices is for."""
+    o = floor_divide(i, width * inner)
+    c = np.int64(0) if inner == 1 else i - floor_divide(i, inner) * inner
+    return (o * length + index) * inner + c
+
+
 def gather_axis(x, indices, count, length, width, inner, out: Out, report: InOut):
     """``out[o, j, c]`` is ``x[o, indices[o, j, c], c]``; ``length`` and ``width`` are extents of the middle axis."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
-        o = over(i, width * inner)
-        c = np.int64(0) if inner == 1 else i - over(i, inner) * inner
         index = indices[i]
         if index >= 0 and index < length:
-            out[i] = x[(o * length + index) * inner + c]
+            out[i] = x[axis_offset(i, index, length, width, inner)]
         else:
             out[i] = T(0)
             note(report, index, 0, length)
@@ -237,23 +242,19 @@ def gather_axis(x, indices, count, length, width, inner, out: Out, report: InOut
 def scatter_axis(values, value_step, indices, count, length, width, inner, out: InOut, report: InOut):
     """``out[o, indices[o, j, c], c]`` gets ``values[o, j, c]``, as ``put`` does it; a step of 0 is for one value."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
-        o = over(i, width * inner)
-        c = np.int64(0) if inner == 1 else i - over(i, inner) * inner
         index = indices[i]
         if index >= 0 and index < length:
-            put(out, (o * length + index) * inner + c, values[i * value_step])
+            put(out, axis_offset(i, index, length, width, inner), values[i * value_step])
         else:
             note(report, index, 0, length)
 
 
-def scatter_places(indices, count, length, width, inner, size, out: Out, report: InOut):
+def scatter_offsets(indices, count, length, width, inner, size, out: Out, report: InOut):
     """Where in the whole row of ``size`` elements each index of ``scatter_axis`` leads; ``size`` if outside."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
-        o = over(i, width * inner)
-        c = np.int64(0) if inner == 1 else i - over(i, inner) * inner
         index = indices[i]
         if index >= 0 and index < length:
-            out[i] = (o * length + index) * inner + c
+            out[i] = axis_offset(i, index, length, width, inner)
         else:
             out[i] = size
             note(report, index, 0, length)

@@ -24,28 +24,28 @@ _lock = threading.Lock()
 _pending: list[Callable[[], None]] = []
 
 
-def atomic_add(row: Any, place: int, value: Any) -> None:
+def atomic_add(row: Any, index: int, value: Any) -> None:
     """Add to an element, of a row or a shared array, which other threads may be adding to at the same time.
 
     In which order they do is not said.
     """
     with _lock:
-        _memory(row, place)[place] += value
+        _memory(row, index)[index] += value
 
 
-def compare_and_swap(row: Any, place: int, expected: Any, wanted: Any) -> Any:
+def compare_and_swap(row: Any, index: int, expected: Any, wanted: Any) -> Any:
     """What an element of a row of uint32 or uint64 is; if that is what was expected, it is overwritten at once."""
     with _lock:
-        memory = _memory(row, place)
-        found = memory[place]
+        memory = _memory(row, index)
+        found = memory[index]
         if found == expected:
-            memory[place] = wanted
+            memory[index] = wanted
         return found
 
 
-def _memory(row: Any, place: int) -> Any:
+def _memory(row: Any, index: int) -> Any:
     """What is updated in the simulator, which is told of it where it looks for races."""
-    return row.updated(place, 3) if hasattr(row, "updated") else row
+    return row.updated(index, 3) if hasattr(row, "updated") else row
 
 
 def as_word(number: Any) -> Any:
@@ -60,11 +60,11 @@ def as_number(word: Any, dtype: Any) -> Any:
 
 def row_at(address: int, dtype: Any) -> Any:
     """The row of elements that begins at an address, which lies in an array of addresses; 0 for a row not used."""
-    kind = np.dtype(dtype)
+    element = np.dtype(dtype)
     if not address:
-        return np.empty(0, kind)
+        return np.empty(0, element)
     memory = (ctypes.c_char * (1 << 40)).from_address(int(address))
-    return np.frombuffer(memoryview(memory), kind)
+    return np.frombuffer(memoryview(memory), element)
 
 
 def load4(row: Any, quad: int) -> Any:
@@ -129,17 +129,17 @@ def _compiled(public: Callable[..., Any]) -> Callable[[Any], Any]:
 
 
 @_compiled(atomic_add)
-def _atomic_add(typing_context: Any, row: Any, place: Any, value: Any) -> Any:
+def _atomic_add(typing_context: Any, row: Any, index: Any, value: Any) -> Any:
     element = row.dtype
     shared = isinstance(row, types.Array)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         from numba.cuda import nvvmutils
 
-        row, place, value = arguments
+        row, index, value = arguments
         if shared:
             row = context.make_array(signature.args[0])(context, builder, row).data
-        target = builder.gep(row, [place])
+        target = builder.gep(row, [index])
         if isinstance(element, types.Float):  # NVVM has no instruction for it, but functions
             add = getattr(nvvmutils, f"declare_atomic_add_{element.name}")(builder.module)
             builder.call(add, [target, value])
@@ -151,12 +151,12 @@ def _atomic_add(typing_context: Any, row: Any, place: Any, value: Any) -> Any:
 
 
 @_compiled(compare_and_swap)
-def _compare_and_swap(typing_context: Any, row: Any, place: Any, expected: Any, wanted: Any) -> Any:
+def _compare_and_swap(typing_context: Any, row: Any, index: Any, expected: Any, wanted: Any) -> Any:
     element = row.dtype
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        row, place, expected, wanted = arguments
-        found = builder.cmpxchg(builder.gep(row, [place]), expected, wanted, "monotonic", "monotonic")
+        row, index, expected, wanted = arguments
+        found = builder.cmpxchg(builder.gep(row, [index]), expected, wanted, "monotonic", "monotonic")
         return builder.extract_value(found, 0)
 
     return element(row, types.intp, element, element), generate
@@ -268,8 +268,8 @@ def _row_at(typing_context: Any, address: Any, dtype: Any) -> Any:
     result = types.CPointer(dtype.dtype)  # type: ignore[attr-defined]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind = context.get_value_type(result)
-        in_global_memory = builder.inttoptr(arguments[0], kind.pointee.as_pointer(addrspace=1))
-        return builder.addrspacecast(in_global_memory, kind)
+        pointer = context.get_value_type(result)
+        in_global_memory = builder.inttoptr(arguments[0], pointer.pointee.as_pointer(addrspace=1))
+        return builder.addrspacecast(in_global_memory, pointer)
 
     return result(types.intp, dtype), generate

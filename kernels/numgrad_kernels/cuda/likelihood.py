@@ -19,7 +19,7 @@ T = np.float32
 THREADS = 256
 
 
-def _place(target, index, classes, inner):
+def _offset(target, index, classes, inner):
     """Where the element is that a target picks."""
     return target * classes + index if inner == 1 else (target // inner * classes + index) * inner + target % inner
 
@@ -39,12 +39,12 @@ def find_improbable(x, count, number, report: InOut):
 
 
 def negative_likelihood(
-    x, count, classes, inner, target, weight, weighted, ignored, mean, stretch, kept, losses: Out, parts: Out, pieces,
-    out: Out, total_weight: Out, report: InOut
+    x, count, classes, inner, target, weight, weighted, ignored, mean, piece_size, kept, losses: Out, parts: Out,
+    pieces, out: Out, total_weight: Out, report: InOut
 ):  # fmt: skip
     """Minus the element at each target, times the weight of the class; 0 where ignored.
 
-    ``losses`` gets them all, if they are ``kept``.  Each block has ``stretch`` targets, of which it puts the sums of
+    ``losses`` gets them all, if they are ``kept``.  Each block has ``piece_size`` targets, of which it puts the sums of
     losses and of weights into ``parts``, or does what :func:`likelihood_total` does if there is one piece.
     """
     values = cuda.shared.array(THREADS, T)
@@ -52,13 +52,13 @@ def negative_likelihood(
     thread = cuda.threadIdx.x
     piece = np.int64(cuda.blockIdx.x)
     loss, whole = T(0), T(0)
-    for i in range(piece * stretch + thread, min(count, (piece + 1) * stretch), THREADS):
+    for i in range(piece * piece_size + thread, min(count, (piece + 1) * piece_size), THREADS):
         index = target[i]
         value, share = T(0), T(0)
         if index != ignored:
             if index >= 0 and index < classes:
                 share = _weight(weight, weighted, index)
-                value = -x[_place(i, index, classes, inner)] * share
+                value = -x[_offset(i, index, classes, inner)] * share
             else:
                 value = T(np.nan)
                 note(report, index, 0, classes)
@@ -105,6 +105,6 @@ def put_negative(
         index = target[i]
         if index != ignored:
             if index >= 0 and index < classes:
-                out[_place(i, index, classes, inner)] = -grad[i * step] * share * _weight(weight, weighted, index)
+                out[_offset(i, index, classes, inner)] = -grad[i * step] * share * _weight(weight, weighted, index)
             else:
                 note(report, index, 0, classes)

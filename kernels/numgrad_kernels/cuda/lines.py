@@ -2,7 +2,7 @@
 
 ``depth`` threads share a line, a power of two; a block has ``columns`` lines.  Its threads stand in a rectangle, of
 which ``1 << shift`` lie next to each other: if ``along`` those of one line, else those of neighbouring lines, so that
-neighbours read neighbouring places.  A thread takes four elements at a time: they lie ``depth`` places of the line
+neighbours read neighbouring elements.  A thread takes four elements at a time: they are ``depth`` elements of the line
 apart or, where all lines begin at multiples of 16 bytes, next to each other, to be read at once.
 
 What the threads find is put together in a binary tree, in an order that depends on the sizes alone.
@@ -29,8 +29,13 @@ def position(thread, shift, along):
     return level, column, apart
 
 
+def column_start(column, length, inner):
+    """The offset of the first element of a column of an array seen as (outer, length, inner), or of a row of it."""
+    return column * length if inner == 1 else column // inner * length * inner + column % inner
+
+
 def wait(reach):
-    """Wait for the other threads of a stretch of ``reach``, or of the block."""
+    """Wait for the other threads among ``reach`` neighbouring ones, or for those of the block."""
     if reach > 32:
         cuda.syncthreads()
     else:
@@ -100,45 +105,45 @@ def _sums(one, two, three, four):
     return one + three, two + four
 
 
-def read4(x, place, step, last):
-    """Four elements from ``place``, ``step`` apart; the one at ``last`` in place of those beyond it."""
-    return x[place], x[min(place + step, last)], x[min(place + 2 * step, last)], x[min(place + 3 * step, last)]
+def read4(x, offset, step, last):
+    """Four elements from ``offset``, ``step`` apart; the one at ``last`` in place of those beyond it."""
+    return x[offset], x[min(offset + step, last)], x[min(offset + 2 * step, last)], x[min(offset + 3 * step, last)]
 
 
-def write4(out, place, step, last, a, b, c, d):
-    """Write four elements from ``place``, ``step`` apart, up to ``last``."""
-    out[place] = a
-    if place + step <= last:
-        out[place + step] = b
-    if place + 2 * step <= last:
-        out[place + 2 * step] = c
-    if place + 3 * step <= last:
-        out[place + 3 * step] = d
+def write4(out, offset, step, last, a, b, c, d):
+    """Write four elements from ``offset``, ``step`` apart, up to ``last``."""
+    out[offset] = a
+    if offset + step <= last:
+        out[offset + step] = b
+    if offset + 2 * step <= last:
+        out[offset + 2 * step] = c
+    if offset + 3 * step <= last:
+        out[offset + 3 * step] = d
 
 
-def read4_packed(x, place, step, last):
+def read4_packed(x, offset, step, last):
     """In place of :func:`read4`: the four next to each other."""
-    return load4(x, np.uint64(place) >> np.uint64(2))
+    return load4(x, np.uint64(offset) >> np.uint64(2))
 
 
-def write4_packed(out, place, step, last, a, b, c, d):
+def write4_packed(out, offset, step, last, a, b, c, d):
     """In place of :func:`write4`: the four next to each other."""
-    store4(out, np.uint64(place) >> np.uint64(2), a, b, c, d)
+    store4(out, np.uint64(offset) >> np.uint64(2), a, b, c, d)
 
 
-def up_to(last, place, value, instead):
+def up_to(last, offset, value, instead):
     """The value of an element, or what counts ``instead`` of one beyond the last."""
-    return value if place <= last else instead
+    return value if offset <= last else instead
 
 
-def up_to_packed(last, place, value, instead):
+def up_to_packed(last, offset, value, instead):
     """In place of :func:`up_to`: there is none beyond the last."""
     return value
 
 
-def up_to4(last, place, step, a, b, c, d, instead):
-    """Four values from ``place``, ``step`` apart, or what counts ``instead`` of those beyond the last."""
+def up_to4(last, offset, step, a, b, c, d, instead):
+    """Four values from ``offset``, ``step`` apart, or what counts ``instead`` of those beyond the last."""
     return (
-        a, up_to(last, place + step, b, instead), up_to(last, place + 2 * step, c, instead),
-        up_to(last, place + 3 * step, d, instead),
+        a, up_to(last, offset + step, b, instead), up_to(last, offset + 2 * step, c, instead),
+        up_to(last, offset + 3 * step, d, instead),
     )  # fmt: skip

@@ -53,20 +53,20 @@ def layer_norm_rows(
     step = 1 if PACKED else depth
     first = base + level * (4 if PACKED else 1)
     count, mean, spread = T(0), T(0), T(0)
-    place = first
-    while place <= last:
-        a, b, c, d = up_to4(last, place, step, T(1), T(1), T(1), T(1), T(0))
+    offset = first
+    while offset <= last:
+        a, b, c, d = up_to4(last, offset, step, T(1), T(1), T(1), T(1), T(0))
         four = (a + b) + (c + d)
-        a, b, c, d = read4(x, place, step, last)
-        a, b, c, d = up_to4(last, place, step, a, b, c, d, T(0))
+        a, b, c, d = read4(x, offset, step, last)
+        a, b, c, d = up_to4(last, offset, step, a, b, c, d, T(0))
         centre = ((a + b) + (c + d)) / four
-        a, b, c, d = up_to4(last, place, step, a - centre, b - centre, c - centre, d - centre, T(0))
+        a, b, c, d = up_to4(last, offset, step, a - centre, b - centre, c - centre, d - centre, T(0))
         share = four / (count + four)
         distance = centre - mean
         mean += distance * share
         spread += (a * a + b * b) + (c * c + d * d) + distance * (distance * (count * share))
         count += four
-        place += 4 * depth
+        offset += 4 * depth
     if depth > 1:
         own = np.uint64(thread)
         counts[own] = count
@@ -93,16 +93,16 @@ def layer_norm_rows(
         if level == 0:
             means[line] = mean
             scales[line] = scale
-        place = first
-        while place <= last:
-            a, b, c, d = read4(x, place, step, last)
-            e, f, g, h = _weights4(weight, weighted, place - base, step, length)
-            i, j, k, l = _terms4(bias, biased, place - base, step, length)  # noqa: E741
+        offset = first
+        while offset <= last:
+            a, b, c, d = read4(x, offset, step, last)
+            e, f, g, h = _weights4(weight, weighted, offset - base, step, length)
+            i, j, k, l = _terms4(bias, biased, offset - base, step, length)  # noqa: E741
             write4(
-                out, place, step, last, (a - mean) * scale * e + i, (b - mean) * scale * f + j,
+                out, offset, step, last, (a - mean) * scale * e + i, (b - mean) * scale * f + j,
                 (c - mean) * scale * g + k, (d - mean) * scale * h + l,
             )  # fmt: skip
-            place += 4 * depth
+            offset += 4 * depth
 
 
 # -- gradients --------------------------------------------------------------------------------------------------------
@@ -111,16 +111,16 @@ def layer_norm_rows(
 def _projections(grad, weight, weighted, x, mean, base, first, last, step, stride, length):
     """The sums of ``grad * weight`` and of ``grad * weight * (x - mean)`` over what a thread has of a row."""
     shift, slope = T(0), T(0)
-    place = first
-    while place <= last:
-        a, b, c, d = read4(grad, place, step, last)
-        e, f, g, h = read4(x, place, step, last)
-        p, q, r, s = _weights4(weight, weighted, place - base, step, length)
-        a, b, c, d = up_to4(last, place, step, a * p, b * q, c * r, d * s, T(0))
-        e, f, g, h = up_to4(last, place, step, e, f, g, h, mean)
+    offset = first
+    while offset <= last:
+        a, b, c, d = read4(grad, offset, step, last)
+        e, f, g, h = read4(x, offset, step, last)
+        p, q, r, s = _weights4(weight, weighted, offset - base, step, length)
+        a, b, c, d = up_to4(last, offset, step, a * p, b * q, c * r, d * s, T(0))
+        e, f, g, h = up_to4(last, offset, step, e, f, g, h, mean)
         shift += (a + b) + (c + d)
         slope += (a * (e - mean) + b * (f - mean)) + (c * (g - mean) + d * (h - mean))
-        place += stride
+        offset += stride
     return shift, slope
 
 
@@ -149,18 +149,18 @@ def layer_norm_backward_rows(
     total /= T(length)
     slope *= scale / T(length)
     if line < lines:
-        place = first
-        while place <= last:
-            a, b, c, d = read4(grad, place, step, last)
-            e, f, g, h = read4(x, place, step, last)
-            p, q, r, s = _weights4(weight, weighted, place - base, step, length)
+        offset = first
+        while offset <= last:
+            a, b, c, d = read4(grad, offset, step, last)
+            e, f, g, h = read4(x, offset, step, last)
+            p, q, r, s = _weights4(weight, weighted, offset - base, step, length)
             write4(
-                out, place, step, last, _of_input(a, p, (e - mean) * scale, scale, total, slope),
+                out, offset, step, last, _of_input(a, p, (e - mean) * scale, scale, total, slope),
                 _of_input(b, q, (f - mean) * scale, scale, total, slope),
                 _of_input(c, r, (g - mean) * scale, scale, total, slope),
                 _of_input(d, s, (h - mean) * scale, scale, total, slope),
             )  # fmt: skip
-            place += 4 * depth
+            offset += 4 * depth
 
 
 def layer_norm_gradients(grad, x, means, scales, lines, length, weight, weighted, rows, out: Out, parts: Out):
@@ -190,14 +190,14 @@ def layer_norm_gradients(grad, x, means, scales, lines, length, weight, weighted
         total /= T(length)
         slope *= scale / T(length)
         slot = np.uint64(thread)
-        place = first
-        while place <= last:
-            a, b, c, d = read4(grad, place, step, last)
-            e, f, g, h = read4(x, place, step, last)
-            p, q, r, s = _weights4(weight, weighted, place - base, step, length)
+        offset = first
+        while offset <= last:
+            a, b, c, d = read4(grad, offset, step, last)
+            e, f, g, h = read4(x, offset, step, last)
+            p, q, r, s = _weights4(weight, weighted, offset - base, step, length)
             e, f, g, h = (e - mean) * scale, (f - mean) * scale, (g - mean) * scale, (h - mean) * scale
             write4(
-                out, place, step, last,
+                out, offset, step, last,
                 _of_input(a, p, e, scale, total, slope), _of_input(b, q, f, scale, total, slope),
                 _of_input(c, r, g, scale, total, slope), _of_input(d, s, h, scale, total, slope),
             )  # fmt: skip
@@ -211,7 +211,7 @@ def layer_norm_gradients(grad, x, means, scales, lines, length, weight, weighted
             terms[slot + np.uint64(2 * THREADS)] += c
             terms[slot + np.uint64(3 * THREADS)] += d
             slot += np.uint64(4 * THREADS)
-            place += 4 * THREADS
+            offset += 4 * THREADS
     _write_sums(parts, piece * 2 * length, length, thread, column, step, factors)
     _write_sums(parts, (piece * 2 + 1) * length, length, thread, column, step, terms)
 
@@ -219,14 +219,14 @@ def layer_norm_gradients(grad, x, means, scales, lines, length, weight, weighted
 def _write_sums(parts, base, length, thread, column, step, sums):
     """Write what a thread has summed over its columns."""
     slot = np.uint64(thread)
-    place = base + column
-    while place < base + length:
+    offset = base + column
+    while offset < base + length:
         write4(
-            parts, place, step, base + length - 1, sums[slot], sums[slot + np.uint64(THREADS)],
+            parts, offset, step, base + length - 1, sums[slot], sums[slot + np.uint64(THREADS)],
             sums[slot + np.uint64(2 * THREADS)], sums[slot + np.uint64(3 * THREADS)],
         )  # fmt: skip
         slot += np.uint64(4 * THREADS)
-        place += 4 * THREADS
+        offset += 4 * THREADS
 
 
 def layer_norm_columns(grad, x, means, scales, lines, length, rows, strips, depth, shift, parts: Out):
@@ -243,9 +243,9 @@ def layer_norm_columns(grad, x, means, scales, lines, length, rows, strips, dept
     factor, term = T(0), T(0)
     if column < length:
         for line in range(piece * rows + level, min(lines, (piece + 1) * rows), depth):
-            place = line * length + column
-            factor += grad[place] * ((x[place] - means[line]) * scales[line])
-            term += grad[place]
+            offset = line * length + column
+            factor += grad[offset] * ((x[offset] - means[line]) * scales[line])
+            term += grad[offset]
     factor, term = line_totals(factors, terms, thread, level, depth, apart, factor, term)
     if level == 0 and column < length:
         parts[piece * 2 * length + column] = factor

@@ -60,7 +60,7 @@ def strided_text(program: Program, rank: int, narrow: bool) -> str:
     """The module text of the kernel over operands of any strides, in nests of ``rank`` loops.
 
     Its numbers are the count of elements, the extents of all dimensions but the first, the strides of each array, in
-    elements, and the place of the first element in each.  In a ``narrow`` one the count is below 2**32.
+    elements, and the offset of the first element in each.  In a ``narrow`` one the count is below 2**32.
     """
     text = _Text(program, _strided_numbers(program, rank), ["quotient", "rest"] if narrow and rank > 1 else [])
     arrays = program.arrays + program.written
@@ -74,8 +74,8 @@ def strided_text(program: Program, rank: int, narrow: bool) -> str:
         left = "left"
     statements += [f"i0 = int64({left})"]
     for name in arrays:
-        place = " + ".join(f"i{axis} * {name}_s{axis}" for axis in range(rank))
-        statements += [f"{name}_q = {name}_o + {place}"]
+        index = " + ".join(f"i{axis} * {name}_s{axis}" for axis in range(rank))
+        statements += [f"{name}_q = {name}_o + {index}"]
     text.loop("uint64(n)", [*statements, *text.element("_q")])
     return text.whole()
 
@@ -115,21 +115,21 @@ class _Text:
                 name = variables[operand.name]
                 self.lines += [f"    {name}_i = {cast(operand, name, program.compute)}"]
 
-    def element(self, place: str, result: str = "") -> list[str]:
+    def element(self, index: str, result: str = "") -> list[str]:
         """The statements that compute one element.
 
-        It is read at the index ``place``, at one of its own for each array (``_q``), or as a lane of what was read of
+        It is read at ``index``, at one of its own for each array (``_q``), or as a lane of what was read of
         each (``_q[0]``), and then put in variables that end in ``result``.
         """
         lines = []
         for operand in self.program.arguments:
             name = self.program.variables[operand.name]
             if not operand.scalar:
-                value = f"{name}{place}" if result else f"{name}[{self._index(name, place)}]"
+                value = f"{name}{index}" if result else f"{name}[{self._index(name, index)}]"
                 lines += [f"{name}_i = {self._read(operand, value)}"]
         for line in self.program.body[0]:
             for name in self.program.written:
-                target = f"{name}{result}" if result else f"{name}[{self._index(name, place)}]"
+                target = f"{name}{result}" if result else f"{name}[{self._index(name, index)}]"
                 line = line.replace(f"{name}[@]", target)
             lines.append(line)
         return lines
@@ -141,8 +141,8 @@ class _Text:
         return cast(operand, value, self.program.compute)
 
     @staticmethod
-    def _index(name: str, place: str) -> str:
-        return f"{name}{place}" if place.startswith("_") else place
+    def _index(name: str, index: str) -> str:
+        return f"{name}{index}" if index.startswith("_") else index
 
     def loop(self, count: str, statements: list[str]) -> None:
         """Do the statements for the numbers ``i`` below ``count`` that are this thread's."""

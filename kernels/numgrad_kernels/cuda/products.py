@@ -1,4 +1,4 @@
-"""Products of matrices and of vectors where cuBLAS is not at hand, for numbers of any kind and strides of any size."""
+"""Products of matrices and of vectors where cuBLAS is not at hand, for numbers of any dtype and strides of any size."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from ..facts import Out
 from .adapter import cuda
+from .lines import line_total
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -71,12 +72,12 @@ def products(m, n, k, x, x_batch, x_down, x_right, y, y_batch, y_down, y_right, 
             j += np.uint64(TILE + 1)
         cuda.syncthreads()
     line = top + row
-    place = first + column
+    target = first + column
     base = matrix * m * n
-    _write(out, base, line, place, m, n, bias, biased, t00, t01, t02, t03)
-    _write(out, base, line + SIDE, place, m, n, bias, biased, t10, t11, t12, t13)
-    _write(out, base, line + 2 * SIDE, place, m, n, bias, biased, t20, t21, t22, t23)
-    _write(out, base, line + 3 * SIDE, place, m, n, bias, biased, t30, t31, t32, t33)
+    _write(out, base, line, target, m, n, bias, biased, t00, t01, t02, t03)
+    _write(out, base, line + SIDE, target, m, n, bias, biased, t10, t11, t12, t13)
+    _write(out, base, line + 2 * SIDE, target, m, n, bias, biased, t20, t21, t22, t23)
+    _write(out, base, line + 3 * SIDE, target, m, n, bias, biased, t30, t31, t32, t33)
 
 
 def _stage(tile, thread, x, first, step, inner_step, width, depth):
@@ -93,34 +94,34 @@ def _stage(tile, thread, x, first, step, inner_step, width, depth):
         tile[np.uint64(inner * (TILE + 1) + line)] = value
 
 
-def _write(out, base, line, place, m, n, bias, biased, t0, t1, t2, t3):
+def _write(out, base, line, column, m, n, bias, biased, t0, t1, t2, t3):
     """Four elements of a row of the result, SIDE apart, as far as it has them."""
     if line < m:
         begin = base + line * n
-        _put(out, begin, place, n, bias, biased, t0)
-        _put(out, begin, place + SIDE, n, bias, biased, t1)
-        _put(out, begin, place + 2 * SIDE, n, bias, biased, t2)
-        _put(out, begin, place + 3 * SIDE, n, bias, biased, t3)
+        _put(out, begin, column, n, bias, biased, t0)
+        _put(out, begin, column + SIDE, n, bias, biased, t1)
+        _put(out, begin, column + 2 * SIDE, n, bias, biased, t2)
+        _put(out, begin, column + 3 * SIDE, n, bias, biased, t3)
 
 
-def _put(out, begin, place, n, bias, biased, total):
-    if place < n:
+def _put(out, begin, column, n, bias, biased, total):
+    if column < n:
         if biased:
-            out[begin + place] = total + bias[place]
+            out[begin + column] = total + bias[column]
         else:
-            out[begin + place] = total
+            out[begin + column] = total
 
 
 def repeat_row(row, n, size, out: Out):
     """Each row of n elements of ``out`` becomes a copy of ``row``."""
     step = cuda.gridsize(1)
-    place = cuda.grid(1) % n
+    column = cuda.grid(1) % n
     onward = step % n
     for i in range(cuda.grid(1), size, step):
-        out[i] = row[place]
-        place += onward
-        if place >= n:
-            place -= n
+        out[i] = row[column]
+        column += onward
+        if column >= n:
+            column -= n
 
 
 def multiplied(a, b):
@@ -146,14 +147,6 @@ def row_products(x, x_down, x_right, y, y_step, k, parts, length, out: Out):
     total = T(0)
     for i in range(start + thread, min(start + length, k), THREADS):
         total += multiplied(x[begin + i * x_right], y[i * y_step])
-    own = np.uint64(thread)
-    shared[own] = total
-    cuda.syncthreads()
-    half = THREADS // 2
-    while half:
-        if thread < half:
-            shared[own] += shared[np.uint64(thread + half)]
-        cuda.syncthreads()
-        half //= 2
+    total = line_total(shared, thread, thread, THREADS, 1, total)
     if thread == 0:
-        out[block] = shared[own]
+        out[block] = total

@@ -175,14 +175,14 @@ class Accesses:
 
 def _race(array: Watched, index: Any, frame: Any, now: _Access, does: str, other: _Access, did: str) -> RaceError:
     name = next((name for name, value in frame.f_locals.items() if value is array), "memory")
-    place = ", ".join(map(str, index)) if isinstance(index, tuple) else index
+    index = ", ".join(map(str, index)) if isinstance(index, tuple) else index
     if now.thread.block is other.thread.block:
         who, order = str(other.thread), "with no barrier between the two: is cuda.syncthreads() missing?"
     else:
         who, order = f"{other.thread} of block {other.thread.block}", "and blocks run in no certain order"
     return RaceError(
         f"{frame.f_code.co_filename}, line {now.line}: {now.thread} of block {now.thread.block} {does} "
-        f"{name}[{place}], which {who} {_PAST[did]} in line {other.line}, {order}"
+        f"{name}[{index}], which {who} {_PAST[did]} in line {other.line}, {order}"
     )
 
 
@@ -203,8 +203,8 @@ class Watched:
         """That of an element."""
         address, array = self._start, self.unwatched
         given = index if isinstance(index, tuple) else (index,)
-        for place, size, stride in zip(given, array.shape, array.strides, strict=True):
-            address += (int(place) + size if place < 0 else int(place)) * stride
+        for index, size, stride in zip(given, array.shape, array.strides, strict=True):
+            address += (int(index) + size if index < 0 else int(index)) * stride
         return address
 
     def updated(self, index: Any, depth: int) -> np.ndarray:
@@ -264,10 +264,10 @@ class Watched:
         return Watched(value, self._accesses) if isinstance(value, np.ndarray) else value
 
 
-def _within(array: np.ndarray, place: Any) -> Any:
-    if not 0 <= place < array.size:
-        raise IndexError(f"a kernel reaches for element {place} of a row of {array.size}")
-    return place
+def _within(array: np.ndarray, index: Any) -> Any:
+    if not 0 <= index < array.size:
+        raise IndexError(f"a kernel reaches for element {index} of a row of {array.size}")
+    return index
 
 
 class Row:
@@ -278,11 +278,11 @@ class Row:
     def __init__(self, array: np.ndarray):
         self._array = array
 
-    def __getitem__(self, place: Any) -> Any:
-        return self._array[_within(self._array, place)]
+    def __getitem__(self, index: Any) -> Any:
+        return self._array[_within(self._array, index)]
 
-    def __setitem__(self, place: Any, value: Any) -> None:
-        self._array[_within(self._array, place)] = value
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._array[_within(self._array, index)] = value
 
 
 class WatchedRow(Watched):
@@ -291,8 +291,8 @@ class WatchedRow(Watched):
     __slots__ = ()
     _depth = 2
 
-    def __getitem__(self, place: Any) -> Any:
-        return super().__getitem__(_within(self.unwatched, place))
+    def __getitem__(self, index: Any) -> Any:
+        return super().__getitem__(_within(self.unwatched, index))
 
-    def __setitem__(self, place: Any, value: Any) -> None:
-        super().__setitem__(_within(self.unwatched, place), value)
+    def __setitem__(self, index: Any, value: Any) -> None:
+        super().__setitem__(_within(self.unwatched, index), value)

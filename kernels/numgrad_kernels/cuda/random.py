@@ -6,8 +6,8 @@ seed; the counter holds the ``offset``, which draw since the seeding it is, and 
 
 A call serves elements that lie 32 apart, so that neighbouring threads write neighbouring elements.  Where an element
 takes one word (``fill_narrow``), call ``n`` serves element ``128 * (n // 32) + n % 32`` and those 32, 64 and 96 further
-on; where it takes two (``fill_wide``), element ``64 * (n // 32) + n % 32`` and that 32 further on.  What becomes of two
-words, or pairs of words, says the function in the place of ``numbers``, by two numbers that describe the distribution.
+on; where it takes two (``fill_wide``), element ``64 * (n // 32) + n % 32`` and that 32 further on.  A launch chooses
+``numbers``, which makes numbers of two words, or pairs of words, by two parameters of the distribution.
 """
 
 import numpy as np
@@ -131,30 +131,30 @@ numbers = uniform
 def fill_narrow(out: Out, size, seed, offset, first, second):
     """Fill a row with numbers that take a word each."""
     for call in range(cuda.grid(1), (size + 127) // 128 * 32, cuda.gridsize(1)):
-        place = (call >> 5) * 128 + (call & 31)
-        if place < size:
+        index = (call >> 5) * 128 + (call & 31)
+        if index < size:
             a, b, c, d = philox(call, offset, seed)
             x, y = numbers(a, b, first, second)
-            out[place] = x
-            if place + 32 < size:
-                out[place + 32] = y
+            out[index] = x
+            if index + 32 < size:
+                out[index + 32] = y
             x, y = numbers(c, d, first, second)
-            if place + 64 < size:
-                out[place + 64] = x
-            if place + 96 < size:
-                out[place + 96] = y
+            if index + 64 < size:
+                out[index + 64] = x
+            if index + 96 < size:
+                out[index + 96] = y
 
 
 def fill_wide(out: Out, size, seed, offset, first, second):
     """Fill a row with numbers that take two words each."""
     for call in range(cuda.grid(1), (size + 63) // 64 * 32, cuda.gridsize(1)):
-        place = (call >> 5) * 64 + (call & 31)
-        if place < size:
+        index = (call >> 5) * 64 + (call & 31)
+        if index < size:
             a, b, c, d = philox(call, offset, seed)
             x, y = numbers(_one_number(a, b), _one_number(c, d), first, second)
-            out[place] = x
-            if place + 32 < size:
-                out[place + 32] = y
+            out[index] = x
+            if index + 32 < size:
+                out[index + 32] = y
 
 
 def below(out: Out, size, draws, probabilities):

@@ -1,12 +1,13 @@
-"""Reductions over one axis of arrays seen as (outer, length, inner), on GPUs: sums, products, extremes, norms.
+"""Reductions over one axis of arrays seen as (outer, length, inner), on GPUs: sums, products, extremes, norms,
+variances.
 
 What is put together, and how, are the ``term`` and the ``fold`` of the CPU's reductions.  ``columns`` are the results
-there are: the pairs of a place on the outer axis and one on the inner.  Several threads share a column, ``depth`` of
+there are: the pairs of an index on the outer axis and one on the inner.  Several threads share a column, ``depth`` of
 them, each with four accumulators; what they find is folded in a binary tree (see ``lines.py``).  Where the inner axis
-has one place, neighbouring threads read neighbouring places of the length; elsewhere they read neighbouring columns.
-Where columns are few, several blocks share them: each folds ``stretch`` places, and the same kernel folds what they
-find.  The order depends on the sizes, and on whether four elements can be read at once, so that the result is the same
-at every run, on every GPU.
+has one entry, neighbouring threads read neighbouring elements of a column; elsewhere they read neighbouring columns.
+Where columns are few, several blocks share them: each folds ``piece_size`` elements, and the same kernel folds what
+they find.  The order depends on the sizes, and on whether four elements can be read at once, so that the result is the
+same at every run, on every GPU.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ..facts import Out
 from ..scalar import divide, isinf, log, pow, sqrt, where
 from .adapter import cuda
 from .language import load4, quotient, rest
-from .lines import PACKED, fold_line, position
+from .lines import PACKED, column_start, fold_line, position, wait
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -29,14 +30,14 @@ THREADS = 256
 # -- the parameter of a column's terms --------------------------------------------------------------------------------
 
 
-def given(parameters, number, place):
+def given(parameters, number, column):
     """The one number for all columns."""
     return number
 
 
-def own_parameter(parameters, number, place):
+def own_parameter(parameters, number, column):
     """The column's own."""
-    return parameters[place]
+    return parameters[column]
 
 
 # -- what becomes of a column's total ---------------------------------------------------------------------------------
@@ -87,20 +88,30 @@ def logarithm(total, parameter, divisor):
     return log(total) + parameter
 
 
-# -- the kernel -------------------------------------------------------------------------------------------------------
+# -- sums, products, extremes, norms ----------------------------------------------------------------------------------
 
 
-def read4(x, place, step):
-    """Four elements from ``place``, ``step`` apart."""
-    return x[place], x[place + step], x[place + 2 * step], x[place + 3 * step]
+def read4(x, offset, step):
+    """Four elements from ``offset``, ``step`` apart."""
+    return x[offset], x[offset + step], x[offset + 2 * step], x[offset + 3 * step]
 
 
-def read4_packed(x, place, step):
+def read4_packed(x, offset, step):
     """In place of :func:`read4` where ``step`` is 1 and four elements can be read at once."""
-    return load4(x, np.uint64(place) >> np.uint64(2))
+    return load4(x, np.uint64(offset) >> np.uint64(2))
 
 
-def fold_axis(x, columns, length, inner, shift, depth, pieces, stretch, parameters, number, initial, divisor, out: Out):
+def share_of_column(thread, shift, inner, pieces):
+    """A thread's number among those of its column, how far apart these are, the column, and which piece of it."""
+    level, near, apart = position(thread, shift, inner == 1)
+    group = np.int64(quotient(cuda.blockIdx.x, pieces))
+    column = group * (THREADS >> shift if inner == 1 else 1 << shift) + near
+    return level, apart, column, np.int64(rest(cuda.blockIdx.x, pieces))
+
+
+def fold_axis(
+    x, columns, length, inner, shift, depth, pieces, piece_size, parameters, number, initial, divisor, out: Out
+):
     """``out[c, p]`` is what piece ``p`` of column ``c`` of ``x`` folds to.
 
     ``1 << shift`` threads of a block lie next to each other in memory: those of a column if ``inner`` is 1, or else
@@ -108,21 +119,17 @@ def fold_axis(x, columns, length, inner, shift, depth, pieces, stretch, paramete
     """
     part = cuda.shared.array(THREADS, T)
     thread = cuda.threadIdx.x
-    level, column, apart = position(thread, shift, inner == 1)
-    piece = np.int64(rest(cuda.blockIdx.x, pieces))
-    place = np.int64(quotient(cuda.blockIdx.x, pieces)) * (THREADS >> shift if inner == 1 else 1 << shift) + column
+    level, apart, column, piece = share_of_column(thread, shift, inner, pieces)
     one, two, three, four = T(initial), T(initial), T(initial), T(initial)
     parameter = T(number)
-    if place < columns:
-        parameter = given(parameters, T(number), place)
-        base = place * length
-        if inner > 1:
-            base = place // inner * length * inner + place % inner
+    if column < columns:
+        parameter = given(parameters, T(number), column)
+        base = column_start(column, length, inner)
         gap = 1 if PACKED else depth
         between = 1 if PACKED else inner
         step = gap * between
-        at = piece * stretch + level * (4 if PACKED else 1)
-        end = min(length, (piece + 1) * stretch)
+        at = piece * piece_size + level * (4 if PACKED else 1)
+        end = min(length, (piece + 1) * piece_size)
         last = end - 3 * gap
         while at + 4 * depth < last:
             a, b, c, d = read4(x, base + at * between, step)
@@ -146,5 +153,115 @@ def fold_axis(x, columns, length, inner, shift, depth, pieces, stretch, paramete
         if at + 2 * gap < end:
             three = fold(three, term(x[base + at * between + 2 * step], parameter))
     total = fold_line(fold, part, thread, level, depth, apart, fold(fold(one, two), fold(three, four)))
-    if level == 0 and place < columns:
-        out[place * pieces + piece] = finish(total, parameter, T(divisor))
+    if level == 0 and column < columns:
+        out[column * pieces + piece] = finish(total, parameter, T(divisor))
+
+
+# -- variances and means, in one pass ---------------------------------------------------------------------------------
+#
+# A thread finds the mean of four elements and their squared distances from it, and joins them with what it found before
+# (Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979).  The
+# means that are given come from sums: they are infinite where elements are.
+
+#: Placeholder: whether one block has all of a column.
+WHOLE = 1
+
+
+def _join(count, centre, spread, more, middle, around):
+    """The number, the mean and the squared distances of two sets of elements together."""
+    both = count + more
+    share = divide(more, both)
+    distance = middle - centre
+    beyond = distance * distance * (count * share) + (distance - distance)  # NaN where either is infinite
+    return both, centre + distance * share, spread + around + beyond
+
+
+def _of_four(a, b, c, d):
+    """The sum of four elements, their mean and their squared distances from it."""
+    total = (a + b) + (c + d)
+    middle = total * T(0.25)
+    a, b, c, d = a - middle, b - middle, c - middle, d - middle
+    return total, middle, (a * a + b * b) + (c * c + d * d)
+
+
+def _tree(counts, centres, spreads, totals, thread, level, depth, apart, count, centre, spread, total):
+    """What a column's threads found together, for the first of them: squared distances, mean, sum."""
+    own = np.uint64(thread)
+    counts[own], centres[own], spreads[own], totals[own] = count, centre, spread, total
+    half = depth >> 1
+    while half:
+        wait(depth * apart)
+        if level < half:
+            other = np.uint64(thread + half * apart)
+            if counts[other] > T(0):
+                count, centre, spread = _join(count, centre, spread, counts[other], centres[other], spreads[other])
+                total += totals[other]
+                counts[own], centres[own], spreads[own], totals[own] = count, centre, spread, total
+        half >>= 1
+    return spread, centre, total
+
+
+def moments_axis(x, columns, length, inner, shift, depth, pieces, piece_size, divisor, out: Out, means: Out):
+    """The variance and the mean of each column if ``WHOLE``.
+
+    Otherwise ``out[c, p]`` is three numbers for piece ``p`` of column ``c``: squared distances, mean and sum.
+    """
+    counts = cuda.shared.array(THREADS, T)
+    centres = cuda.shared.array(THREADS, T)
+    spreads = cuda.shared.array(THREADS, T)
+    totals = cuda.shared.array(THREADS, T)
+    thread = cuda.threadIdx.x
+    level, apart, column, piece = share_of_column(thread, shift, inner, pieces)
+    count, centre, spread, total = T(0), T(0), T(0), T(0)
+    gap = 1 if PACKED else depth
+    between = 1 if PACKED else inner
+    at = piece * piece_size + level * (4 if PACKED else 1)
+    end = min(length, (piece + 1) * piece_size)
+    if column < columns and at < end:
+        base = column_start(column, length, inner)
+        centre = x[base + at * between]  # near the mean: squares of distances from 0 could overflow
+        while at + 3 * gap < end:
+            a, b, c, d = read4(x, base + at * between, gap * between)
+            sum4, middle, around = _of_four(a, b, c, d)
+            count, centre, spread = _join(count, centre, spread, T(4), middle, around)
+            total += sum4
+            at += 4 * depth
+        for turn in range(3):
+            if at + turn * gap < end:
+                a = x[base + (at + turn * gap) * between]
+                count, centre, spread = _join(count, centre, spread, T(1), a, T(0))
+                total += a
+    spread, centre, total = _tree(
+        counts, centres, spreads, totals, thread, level, depth, apart, count, centre, spread, total
+    )
+    if level == 0 and column < columns:
+        if WHOLE:
+            out[column] = finish(spread, T(0), T(divisor))
+            means[column] = divide(total, T(length))
+        else:
+            here = (column * pieces + piece) * 3
+            out[here], out[here + 1], out[here + 2] = spread, centre, total
+
+
+def join_moments(found, columns, length, pieces, piece_size, shift, depth, divisor, out: Out, means: Out):
+    """The variance and the mean of each column from those of its pieces, the last of which may be shorter."""
+    counts = cuda.shared.array(THREADS, T)
+    centres = cuda.shared.array(THREADS, T)
+    spreads = cuda.shared.array(THREADS, T)
+    totals = cuda.shared.array(THREADS, T)
+    thread = cuda.threadIdx.x
+    level, apart, column, _ = share_of_column(thread, shift, 1, 1)
+    count, centre, spread, total = T(0), T(0), T(0), T(0)
+    if column < columns and level < pieces:
+        centre = found[(column * pieces + level) * 3 + 1]
+        for piece in range(level, pieces, depth):
+            here = (column * pieces + piece) * 3
+            more = T(min(length - piece * piece_size, piece_size))
+            count, centre, spread = _join(count, centre, spread, more, found[here + 1], found[here])
+            total += found[here + 2]
+    spread, centre, total = _tree(
+        counts, centres, spreads, totals, thread, level, depth, apart, count, centre, spread, total
+    )
+    if level == 0 and column < columns:
+        out[column] = finish(spread, T(0), T(divisor))
+        means[column] = divide(total, T(length))

@@ -1,7 +1,7 @@
 """Running extremes with their indices, and linear recurrences, along one axis of arrays seen as (outer, length, inner).
 
-``columns`` are the lines along that axis: the pairs of a place on the outer axis and one on the inner; rows, where the
-inner axis has one place.
+``columns`` are the lines along that axis: the pairs of an index on the outer axis and one on the inner; rows, where the
+inner axis has one entry.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from ..cpu.reductions import fold
 from ..facts import Out
 from .adapter import cuda
-from .lines import wait
+from .lines import column_start, wait
 
 #: Placeholder: the dtype of the elements.
 T = np.float32
@@ -28,7 +28,7 @@ TWO_EACH = 2 * 256
 
 # -- extremes ---------------------------------------------------------------------------------------------------------
 #
-# ``fold`` says whether the next element takes the place of the extreme so far.
+# ``fold`` decides whether the next element replaces the extreme so far.
 
 
 def extreme_rows(x, rows, length, shift, out: Out, indices: Out):
@@ -36,7 +36,7 @@ def extreme_rows(x, rows, length, shift, out: Out, indices: Out):
     tile = cuda.shared.array(TILE, T)
     found = cuda.shared.array(TILE, np.int64)
     bests = cuda.shared.array(TWO_EACH, T)
-    places = cuda.shared.array(TWO_EACH, np.int64)
+    best_indices = cuda.shared.array(TWO_EACH, np.int64)
     thread = cuda.threadIdx.x
     lanes = 1 << shift
     lane, slot = thread & (lanes - 1), thread >> shift
@@ -61,17 +61,17 @@ def extreme_rows(x, rows, length, shift, out: Out, indices: Out):
             found[at] = index
         side, apart = 0, 1
         bests[np.uint64(thread)] = best
-        places[np.uint64(thread)] = index
+        best_indices[np.uint64(thread)] = index
         wait(lanes)
         while apart < lanes:
             if lane >= apart:
                 at = np.uint64(side + thread - apart)
                 value = bests[at]
                 if not fold(value, best):
-                    best, index = value, places[at]
+                    best, index = value, best_indices[at]
             side = THREADS - side
             bests[np.uint64(side + thread)] = best
-            places[np.uint64(side + thread)] = index
+            best_indices[np.uint64(side + thread)] = index
             wait(lanes)
             apart <<= 1
         best, index = carry, carried
@@ -79,7 +79,7 @@ def extreme_rows(x, rows, length, shift, out: Out, indices: Out):
             at = np.uint64(side + thread - 1)
             value = bests[at]
             if fold(best, value):
-                best, index = value, places[at]
+                best, index = value, best_indices[at]
         for k in range(ITEMS):
             at = np.uint64(thread * ITEMS + k)
             value = tile[at]
@@ -89,7 +89,7 @@ def extreme_rows(x, rows, length, shift, out: Out, indices: Out):
         at = np.uint64(side + slot * lanes + lanes - 1)
         value = bests[at]
         if fold(carry, value):
-            carry, carried = value, places[at]
+            carry, carried = value, best_indices[at]
         wait(lanes)
         for turn in range(ITEMS):
             k = lane + turn * lanes
@@ -103,7 +103,7 @@ def extreme_columns(x, columns, length, inner, out: Out, indices: Out):
     """The extreme so far and its index along the middle axis: a thread scans a column."""
     column = cuda.grid(1)
     if column < columns:
-        here = column // inner * length * inner + column % inner
+        here = column_start(column, length, inner)
         best, index = x[here], np.int64(0)
         for at in range(length):
             value = x[here]
@@ -129,8 +129,8 @@ def recurrence_rows(x, factors, rows, length, shift, backwards, out: Out):
     thread = cuda.threadIdx.x
     lanes = 1 << shift
     lane, slot = thread & (lanes - 1), thread >> shift
-    place = cuda.blockIdx.x * (THREADS >> shift) + slot
-    row = min(place, rows - 1)
+    own_row = cuda.blockIdx.x * (THREADS >> shift) + slot
+    row = min(own_row, rows - 1)
     step = -1 if backwards else 1
     first = row * length + (length - 1 if backwards else 0)
     span = lanes * ITEMS
@@ -154,7 +154,7 @@ def recurrence_rows(x, factors, rows, length, shift, backwards, out: Out):
         wait(lanes)
         for turn in range(ITEMS):
             k = lane + turn * lanes
-            if (place < rows) & (begin + k < length):
+            if (own_row < rows) & (begin + k < length):
                 out[first + step * (begin + k)] = tile[np.uint64(slot * span + k)]
         begin += span
 
@@ -164,7 +164,7 @@ def recurrence_columns(x, factors, columns, length, inner, backwards, out: Out):
     column = cuda.grid(1)
     if column < columns:
         step = -inner if backwards else inner
-        here = column // inner * length * inner + column % inner + (length - 1 if backwards else 0) * inner
+        here = column_start(column, length, inner) + (length - 1 if backwards else 0) * inner
         value = x[here]
         out[here] = value
         for _ in range(1, length):
@@ -179,4 +179,4 @@ def recurrence_columns(x, factors, columns, length, inner, backwards, out: Out):
 def fill_ends(out: Out, columns, length, inner, at, fill):
     """Set element number ``at`` of each column."""
     for column in range(cuda.grid(1), columns, cuda.gridsize(1)):
-        out[column // inner * length * inner + column % inner + at * inner] = T(fill)
+        out[column_start(column, length, inner) + at * inner] = T(fill)

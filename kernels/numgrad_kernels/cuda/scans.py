@@ -1,8 +1,8 @@
 """Running sums, products and log-sum-exps along one axis of arrays seen as (outer, length, inner), on GPUs.
 
-``columns`` are the lines along that axis: the pairs of a place on the outer axis and one on the inner; rows, where the
-inner axis has one place.  A scan runs forwards, or backwards from the last element.  Long columns come in ``pieces`` of
-``stretch`` elements: what each piece folds to is found first, and the running results of these are where the pieces
+``columns`` are the lines along that axis: the pairs of an index on the outer axis and one on the inner; rows, where the
+inner axis has one entry.  A scan runs forwards, or backwards from the last element.  Long columns come in ``pieces`` of
+``piece_size`` elements: what each piece folds to is found first, and the running results of these are where the pieces
 start.  ``initial`` is what changes nothing.  The order depends on the sizes alone.
 """
 
@@ -15,7 +15,7 @@ from ..facts import Out
 from ..scalar import exp, log1p, maximum, minimum, where
 from .adapter import cuda
 from .language import quotient, rest
-from .lines import wait
+from .lines import column_start, wait
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -47,7 +47,7 @@ def _start(starts, column, piece, pieces, backwards, initial):
     return start
 
 
-def scan_rows(x, rows, length, shift, pieces, stretch, backwards, initial, starts, out: Out):
+def scan_rows(x, rows, length, shift, pieces, piece_size, backwards, initial, starts, out: Out):
     """The running results of each row; ``2 ** shift`` threads share one.
 
     Their part of ``tile`` takes as many elements as they scan together.  Each thread scans some that follow one
@@ -59,16 +59,16 @@ def scan_rows(x, rows, length, shift, pieces, stretch, backwards, initial, start
     lanes = 1 << shift
     lane, slot = thread & (lanes - 1), thread >> shift
     piece = np.int64(rest(cuda.blockIdx.x, pieces))
-    place = np.int64(quotient(cuda.blockIdx.x, pieces)) * (THREADS >> shift) + slot
-    row = min(place, rows - 1)  # threads without a row read the last one
-    low, high = piece * stretch, min(length, (piece + 1) * stretch)
+    own_row = np.int64(quotient(cuda.blockIdx.x, pieces)) * (THREADS >> shift) + slot
+    row = min(own_row, rows - 1)  # threads without a row read the last one
+    low, high = piece * piece_size, min(length, (piece + 1) * piece_size)
     count = high - low
     step = -1 if backwards else 1
     first = row * length + (high - 1 if backwards else low)
     span = lanes * ITEMS
     carry = _start(starts, row, piece, pieces, backwards, initial)
     begin = 0
-    while begin < stretch:
+    while begin < piece_size:
         for turn in range(ITEMS):
             k = lane + turn * lanes
             value = T(x[first + step * min(begin + k, count - 1)])
@@ -99,12 +99,12 @@ def scan_rows(x, rows, length, shift, pieces, stretch, backwards, initial, start
         wait(lanes)
         for turn in range(ITEMS):
             k = lane + turn * lanes
-            if (place < rows) & (begin + k < count):
+            if (own_row < rows) & (begin + k < count):
                 out[first + step * (begin + k)] = tile[np.uint64(slot * span + k)]
         begin += span
 
 
-def scan_columns(x, columns, length, inner, pieces, stretch, backwards, initial, starts, out: Out):
+def scan_columns(x, columns, length, inner, pieces, piece_size, backwards, initial, starts, out: Out):
     """The running results along the middle axis: a thread scans a piece of a column.
 
     What 64 elements fold to is kept apart from what came before, so that rounding errors do not grow with the length.
@@ -112,13 +112,13 @@ def scan_columns(x, columns, length, inner, pieces, stretch, backwards, initial,
     work = cuda.grid(1)
     if work < columns * pieces:
         piece, column = work // columns, work % columns
-        low, high = piece * stretch, min(length, (piece + 1) * stretch)
+        low, high = piece * piece_size, min(length, (piece + 1) * piece_size)
         step = -inner if backwards else inner
-        here = column // inner * length * inner + column % inner + (high - 1 if backwards else low) * inner
+        here = column_start(column, length, inner) + (high - 1 if backwards else low) * inner
         many = _start(starts, column, piece, pieces, backwards, initial)
         few = T(initial)
         done = 0
-        while done + 4 <= high - low:  # four are read before one is written, which could be in their place
+        while done + 4 <= high - low:  # four are read before one is written, which could be the same element
             one, two, three, four = T(x[here]), T(x[here + step]), T(x[here + 2 * step]), T(x[here + 3 * step])
             few = fold(few, one)
             out[here] = fold(many, few)

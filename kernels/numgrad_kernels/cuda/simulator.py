@@ -203,7 +203,7 @@ class Module(FakeCUDAModule):
         return array if self.accesses is None else Watched(array, self.accesses)
 
     def _shared_array(self, shape: Any, dtype: Any) -> Any:
-        """Shared memory: the same for all threads of a block that ask for it in the same place of the text.
+        """Shared memory: the same for all threads of a block that ask for it at the same point of the text.
 
         What is asked for without a size is all the memory that the launch has given the block beside it.
         """
@@ -216,8 +216,8 @@ class Module(FakeCUDAModule):
         array = arrays.get(None)
         if array is None:
             array = arrays[None] = _garbage(self.dynamic, np.uint8)
-        kind = _dtype(dtype)
-        return self.watched(array[: self.dynamic // kind.itemsize * kind.itemsize].view(kind))
+        element = _dtype(dtype)
+        return self.watched(array[: self.dynamic // element.itemsize * element.itemsize].view(element))
 
     def syncthreads(self) -> None:
         """Wait for the other threads of the block."""
@@ -371,11 +371,11 @@ def _awaited(barrier: Any, waiting: list[_Thread], come: int) -> int:
 
 def _garbage(shape: Any, dtype: Any) -> np.ndarray:
     """An array of what nobody would take for a number: NaN, or integers far from zero."""
-    kind = _dtype(dtype)
-    if kind.kind in "fc":
-        return np.full(shape, np.nan, kind)
-    size = int(np.prod(shape)) * kind.itemsize
-    return np.full(size, 0xA5, np.uint8).view(kind).reshape(shape)
+    element = _dtype(dtype)
+    if element.kind in "fc":
+        return np.full(shape, np.nan, element)
+    size = int(np.prod(shape)) * element.itemsize
+    return np.full(size, 0xA5, np.uint8).view(element).reshape(shape)
 
 
 def _dtype(dtype: Any) -> np.dtype:

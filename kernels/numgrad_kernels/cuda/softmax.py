@@ -13,7 +13,7 @@ from ..cpu.softmax import factor, gradient, summed
 from ..facts import Out
 from ..scalar import exp
 from .adapter import cuda
-from .lines import PACKED, line_total, pair_of_line, position, read4, up_to4, write4
+from .lines import PACKED, column_start, line_total, pair_of_line, position, read4, up_to4, write4
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -51,42 +51,42 @@ def _joined(top, total, other, more):
 def softmax_lines(x, lines, length, inner, columns, depth, shift, along, floor, out: Out):
     """``exp(x)`` divided by its sum, or what else ``share`` says, for each line.
 
-    Where the largest element is minus infinity, ``floor`` takes its place.
+    Where the largest element is minus infinity, ``floor`` is used instead.
     """
     tops = cuda.shared.array(THREADS, T)
     sums = cuda.shared.array(THREADS, T)
     thread = cuda.threadIdx.x
     level, column, apart = position(thread, shift, along)
     line = np.int64(cuda.blockIdx.x) * columns + column
-    base = _base(min(line, lines - 1), length, inner)  # threads without a line read the last one
+    base = column_start(min(line, lines - 1), length, inner)  # threads without a line read the last one
     last = base + (length - 1) * inner
     step = 1 if PACKED else depth * inner
     stride = 4 * depth * inner
     first = base + level * (4 if PACKED else inner)
     top = T(-np.inf)
     total = T(0)
-    place = first
-    while place <= last:
-        a, b, c, d = read4(x, place, step, last)
-        a, b, c, d = up_to4(last, place, step, a, b, c, d, T(-np.inf))
+    offset = first
+    while offset <= last:
+        a, b, c, d = read4(x, offset, step, last)
+        a, b, c, d = up_to4(last, offset, step, a, b, c, d, T(-np.inf))
         highest = _larger(d, _larger(c, _larger(b, _larger(a, top))))
         zero = _finite(highest)
         four = (exp(a - zero) + exp(b - zero)) + (exp(c - zero) + exp(d - zero))
         total = total * exp(top - zero) + four
         top = highest
-        place += stride
+        offset += stride
     top, total = pair_of_line(_joined, tops, sums, thread, level, depth, apart, top, total)
     top = T(floor) if top == T(-np.inf) else top
     scale = factor(total)
     if line < lines:
-        place = first
-        while place <= last:
-            a, b, c, d = read4(x, place, step, last)
+        offset = first
+        while offset <= last:
+            a, b, c, d = read4(x, offset, step, last)
             write4(
-                out, place, step, last, share(a, top, scale), share(b, top, scale), share(c, top, scale),
+                out, offset, step, last, share(a, top, scale), share(b, top, scale), share(c, top, scale),
                 share(d, top, scale),
             )  # fmt: skip
-            place += stride
+            offset += stride
 
 
 def backward_lines(grad, y, lines, length, inner, columns, depth, shift, along, out: Out):
@@ -95,32 +95,27 @@ def backward_lines(grad, y, lines, length, inner, columns, depth, shift, along, 
     thread = cuda.threadIdx.x
     level, column, apart = position(thread, shift, along)
     line = np.int64(cuda.blockIdx.x) * columns + column
-    base = _base(min(line, lines - 1), length, inner)
+    base = column_start(min(line, lines - 1), length, inner)
     last = base + (length - 1) * inner
     step = 1 if PACKED else depth * inner
     stride = 4 * depth * inner
     first = base + level * (4 if PACKED else inner)
     total = T(0)
-    place = first
-    while place <= last:
-        a, b, c, d = read4(grad, place, step, last)
-        e, f, g, h = read4(y, place, step, last)
-        a, b, c, d = up_to4(last, place, step, summed(a, e), summed(b, f), summed(c, g), summed(d, h), T(0))
+    offset = first
+    while offset <= last:
+        a, b, c, d = read4(grad, offset, step, last)
+        e, f, g, h = read4(y, offset, step, last)
+        a, b, c, d = up_to4(last, offset, step, summed(a, e), summed(b, f), summed(c, g), summed(d, h), T(0))
         total += (a + b) + (c + d)
-        place += stride
+        offset += stride
     whole = line_total(part, thread, level, depth, apart, total)
     if line < lines:
-        place = first
-        while place <= last:
-            a, b, c, d = read4(grad, place, step, last)
-            e, f, g, h = read4(y, place, step, last)
+        offset = first
+        while offset <= last:
+            a, b, c, d = read4(grad, offset, step, last)
+            e, f, g, h = read4(y, offset, step, last)
             write4(
-                out, place, step, last, gradient(a, e, whole), gradient(b, f, whole), gradient(c, g, whole),
+                out, offset, step, last, gradient(a, e, whole), gradient(b, f, whole), gradient(c, g, whole),
                 gradient(d, h, whole),
             )  # fmt: skip
-            place += stride
-
-
-def _base(line, length, inner):
-    """The place of the first element of a line."""
-    return line * length if inner == 1 else line // inner * length * inner + line % inner
+            offset += stride

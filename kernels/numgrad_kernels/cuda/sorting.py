@@ -1,7 +1,9 @@
-"""Sorting on a GPU, by merging: tiles of a line in the memory that a block's threads share, then runs of tiles.
+"""Sorting, searching and counting on a GPU.
 
-A line is sorted in runs of equal width, each next to the one that it is merged with.  Every element finds its place
-by itself: where it stands in its own run, and how many elements of the other run come before it, by bisection.  Of
+Lines are sorted by merging: tiles of a line in the memory that a block's threads share, then runs of tiles.
+
+A line is sorted in runs of equal width, each next to the one that it is merged with.  Every element finds its position
+by itself: its index in its own run, and how many elements of the other run come before it, by bisection.  Of
 equal elements those of the left run come first, so that the order is stable; it depends on nothing but the elements.
 
 Lines are the middle axis of (outer, length, inner), flattened; sorted, they lie one after the other.
@@ -11,10 +13,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..facts import Out
+from ..facts import InOut, Out
 from .adapter import cuda
+from .language import atomic_add
+from .lines import fold_pairs, line_total
 
-#: Placeholder: the dtype of the elements.
+#: Placeholder: the dtype of the elements, in which they are compared and added.
 T = np.float32
 
 #: Placeholder: the threads of a block.
@@ -22,7 +26,10 @@ THREADS = 256
 
 #: Placeholders: the elements that a block sorts, and twice as many.
 TILE = 1024
-ROOM = 2048
+TWO_TILES = 2048
+
+#: The bins that a block counts by itself at most.
+FEW = 2048
 
 # -- the order --------------------------------------------------------------------------------------------------------
 
@@ -38,7 +45,7 @@ def descending(left, right):
 
 
 def _preceding(values, low, high, value, ties):
-    """The place in a sorted part behind the elements that come before a value, behind its equals, too, if ``ties``."""
+    """The index in a sorted part behind the elements that come before a value, behind its equals, too, if ``ties``."""
     while low < high:
         middle = (low + high) >> 1
         element = values[np.uint64(middle)]
@@ -51,7 +58,7 @@ def _preceding(values, low, high, value, ties):
 
 
 def other_run(own, width, length):
-    """Whether a place lies in the left of two neighbouring runs of ``width``, and where the other begins and ends."""
+    """Whether an index lies in the left of two neighbouring runs of ``width``, and where the other begins and ends."""
     low = own & (-2 * width)
     middle, high = min(low + width, length), min(low + 2 * width, length)
     left = own < middle
@@ -61,23 +68,23 @@ def other_run(own, width, length):
 # -- tiles ------------------------------------------------------------------------------------------------------------
 
 
-def own_place(places, index, place):
+def own_origin(origins, index, position):
     """Where an element of a line that is yet unsorted stood: where it stands."""
-    return place
+    return position
 
 
-def given_place(places, index, place):
+def given_origin(origins, index, position):
     """Where an element that has been moved stood."""
-    return places[index]
+    return origins[index]
 
 
-def sort_tiles(x, places, lines, length, inner, chunk, shift, keep, kept, out: Out, out_places: Out):
-    """Sort a chunk of a line, or several whole lines, in each block: as many as it has room for, ``2 ** shift`` each.
+def sort_tiles(x, origins, lines, length, inner, chunk, shift, keep, kept, out: Out, out_origins: Out):
+    """Sort a chunk of a line, or several whole lines, in each block: as many as fit into it, ``2 ** shift`` each.
 
     Of each chunk the first ``keep`` elements are written, behind those of the line's other chunks: ``kept`` of a line.
     """
-    values = cuda.shared.array(ROOM, T)
-    slots = cuda.shared.array(ROOM, np.int32)  # where in its chunk each of the values stood
+    values = cuda.shared.array(TWO_TILES, T)
+    tile_origins = cuda.shared.array(TWO_TILES, np.int32)  # where in its chunk each of the values stood
     thread = cuda.threadIdx.x
     chunks = (length + chunk - 1) // chunk
     group = TILE >> shift  # 1 if lines are of several chunks
@@ -86,44 +93,44 @@ def sort_tiles(x, places, lines, length, inner, chunk, shift, keep, kept, out: O
     present = min(group, lines - first) << shift
     count = min(chunk, length - begin * chunk)
     inside = (1 << shift) - 1
-    for place in range(thread, present, THREADS):
-        own = place & inside
+    for slot in range(thread, present, THREADS):
+        own = slot & inside
         if own < count:
-            line = first + (place >> shift)
+            line = first + (slot >> shift)
             position = begin * chunk + own
-            values[np.uint64(place)] = x[(line // inner * length + position) * inner + line % inner]
-            slots[np.uint64(place)] = own
+            values[np.uint64(slot)] = x[(line // inner * length + position) * inner + line % inner]
+            tile_origins[np.uint64(slot)] = own
     cuda.syncthreads()
     source, width = 0, 1
     while width < chunk:
-        for place in range(thread, present, THREADS):
-            own = place & inside
+        for slot in range(thread, present, THREADS):
+            own = slot & inside
             if own < count:
-                start = source + place - own
+                start = source + slot - own
                 left, low, high = other_run(own, width, count)
-                value = values[np.uint64(source + place)]
+                value = values[np.uint64(source + slot)]
                 rank = _preceding(values, start + low, start + high, value, not left) - start - low
-                target = TILE - source + place + rank - (0 if left else width)
+                target = TILE - source + slot + rank - (0 if left else width)
                 values[np.uint64(target)] = value
-                slots[np.uint64(target)] = slots[np.uint64(source + place)]
+                tile_origins[np.uint64(target)] = tile_origins[np.uint64(source + slot)]
         source = TILE - source
         width *= 2
         cuda.syncthreads()
-    for place in range(thread, present, THREADS):
-        own = place & inside
+    for slot in range(thread, present, THREADS):
+        own = slot & inside
         if own < keep and own < count:
-            line = first + (place >> shift)
-            position = begin * chunk + slots[np.uint64(source + place)]
+            line = first + (slot >> shift)
+            position = begin * chunk + tile_origins[np.uint64(source + slot)]
             index = (line // inner * length + position) * inner + line % inner
             target = line * kept + begin * keep + own
-            out[target] = values[np.uint64(source + place)]
-            out_places[target] = own_place(places, index, position)
+            out[target] = values[np.uint64(source + slot)]
+            out_origins[target] = own_origin(origins, index, position)
 
 
 # -- runs -------------------------------------------------------------------------------------------------------------
 
 
-def merge_runs(values, places, size, length, width, out: Out, out_places: Out):
+def merge_runs(values, origins, size, length, width, out: Out, out_origins: Out):
     """Merge each two neighbouring runs of ``width`` elements, a power of two, of each line."""
     for index in range(cuda.grid(1), size, cuda.gridsize(1)):
         own = index % length
@@ -133,32 +140,32 @@ def merge_runs(values, places, size, length, width, out: Out, out_places: Out):
         rank = _preceding(values, start + low, start + high, value, not left) - start - low
         target = index + rank - (0 if left else width)
         out[target] = value
-        out_places[target] = places[index]
+        out_origins[target] = origins[index]
 
 
-# -- what has a place in the order ------------------------------------------------------------------------------------
+# -- elements by their rank -------------------------------------------------------------------------------------------
 
 
-def take_first(values, places, size, length, count, inner, out: Out, indices: Out):
+def take_first(values, origins, size, length, count, inner, out: Out, indices: Out):
     """The first ``count`` elements of each sorted line, laid out as (outer, count, inner)."""
     for index in range(cuda.grid(1), size, cuda.gridsize(1)):
         rest = index // inner
         line = rest // count * inner + index % inner
         source = line * length + rest % count
         out[index] = values[source]
-        indices[index] = places[source]
+        indices[index] = origins[source]
 
 
-def take_kth(values, places, lines, length, k, out: Out, indices: Out):
+def take_kth(values, origins, lines, length, k, out: Out, indices: Out):
     """The first of the equals of element ``k`` of each sorted line, and where it stood."""
     for line in range(cuda.grid(1), lines, cuda.gridsize(1)):
         start = line * length
         first = _preceding(values, start, start + length, values[start + k], False)
         out[line] = values[first]
-        indices[line] = places[first]
+        indices[line] = origins[first]
 
 
-def take_median(values, places, lines, length, past_nan, out: Out, indices: Out):
+def take_median(values, origins, lines, length, past_nan, out: Out, indices: Out):
     """The first of the equals of the lower middle element of each sorted line, NaN not counted, and where it stood.
 
     Where there is a NaN it is the median, unless ``past_nan``.
@@ -167,19 +174,26 @@ def take_median(values, places, lines, length, past_nan, out: Out, indices: Out)
         start = line * length
         low, high = start, start + length
         while low < high:  # the numbers come before the NaN
-            place = (low + high) >> 1
-            element = values[place]
+            probe = (low + high) >> 1
+            element = values[probe]
             if element == element:
-                low = place + 1
+                low = probe + 1
             else:
-                high = place
+                high = probe
         numbers = low - start
         middle = max((numbers - 1) >> 1, 0)
         if numbers < length and not past_nan:
             middle = length - 1
         first = _preceding(values, start, start + length, values[start + middle], False)
         out[line] = values[first]
-        indices[line] = places[first]
+        indices[line] = origins[first]
+
+
+def _longer(run, end, other, other_end):
+    """The longer of two runs, of equally long ones the first."""
+    if other > run or (other == run and other_end < end):
+        run, end = other, other_end
+    return run, end
 
 
 def longest_runs(values, length, parts, runs: Out, ends: Out):
@@ -192,37 +206,24 @@ def longest_runs(values, length, parts, runs: Out, ends: Out):
     thread = cuda.threadIdx.x
     start = cuda.blockIdx.x // parts * length
     run, end = -1, length
-    for place in range(cuda.blockIdx.x % parts * THREADS + thread, length, parts * THREADS):
-        value = values[start + place]
+    for index in range(cuda.blockIdx.x % parts * THREADS + thread, length, parts * THREADS):
+        value = values[start + index]
         last = True
-        if place + 1 < length:
-            last = value != values[start + place + 1]
+        if index + 1 < length:
+            last = value != values[start + index + 1]
         if last:
-            begin = place
+            begin = index
             if value == value:
-                begin = _preceding(values, start, start + place, value, False) - start
-            if place - begin > run:
-                run, end = place - begin, place
-    most[np.uint64(thread)] = run
-    where[np.uint64(thread)] = end
-    cuda.syncthreads()
-    half = THREADS // 2
-    while half:
-        if thread < half:
-            other = most[np.uint64(thread + half)]
-            place = where[np.uint64(thread + half)]
-            if other > run or (other == run and place < end):
-                run, end = other, place
-                most[np.uint64(thread)] = run
-                where[np.uint64(thread)] = end
-        cuda.syncthreads()
-        half //= 2
+                begin = _preceding(values, start, start + index, value, False) - start
+            if index - begin > run:
+                run, end = index - begin, index
+    run, end = fold_pairs(_longer, most, where, thread, thread, THREADS, 1, run, end)
     if thread == 0:
         runs[cuda.blockIdx.x] = run
         ends[cuda.blockIdx.x] = end
 
 
-def take_mode(values, places, lines, length, parts, runs, ends, out: Out, indices: Out):
+def take_mode(values, origins, lines, length, parts, runs, ends, out: Out, indices: Out):
     """The element at the end of the longest run of each sorted line, of several the first, and where it stood."""
     for line in range(cuda.grid(1), lines, cuda.gridsize(1)):
         run, end = runs[line * parts], ends[line * parts]
@@ -230,4 +231,97 @@ def take_mode(values, places, lines, length, parts, runs, ends, out: Out, indice
             if runs[part] > run or (runs[part] == run and ends[part] < end):
                 run, end = runs[part], ends[part]
         out[line] = values[line * length + end]
-        indices[line] = places[line * length + end]
+        indices[line] = origins[line * length + end]
+
+
+# -- values in sorted rows --------------------------------------------------------------------------------------------
+
+
+def search_rows(rows, length, values, size, count, right, out: Out):
+    """Where each of ``count`` values to a sorted row belongs: after its equals if ``right``, else before them."""
+    for i in range(cuda.grid(1), size, cuda.gridsize(1)):
+        value = T(values[i])
+        start = i // count * length
+        low, high = 0, length
+        while low < high:
+            middle = (low + high) >> 1
+            element = T(rows[start + middle])
+            behind = not element > value if right else not element >= value  # a NaN belongs behind all others
+            if behind:
+                low = middle + 1
+            else:
+                high = middle
+        out[i] = low
+
+
+# -- counts -----------------------------------------------------------------------------------------------------------
+
+
+def bin_of(value, bins, low, high, span):
+    """The bin of a number that is to be counted: one for each number."""
+    return np.int64(value)
+
+
+def bin_between(value, bins, low, high, span):
+    """The bin of an element, of ``bins`` equally wide ones from ``low`` to ``high``, ``span`` apart; or -1."""
+    i = -1
+    if value >= low and value <= high:
+        i = min(np.int64((value - low) * T(bins) / span), bins - 1)
+    return i
+
+
+def count_many(x, size, bins, low, high, span, counts: InOut):
+    """Count the elements in each bin."""
+    low, high, span = T(low), T(high), T(span)
+    for index in range(cuda.grid(1), size, cuda.gridsize(1)):
+        i = bin_of(x[index], bins, low, high, span)
+        if i >= 0:
+            atomic_add(counts, i, np.int64(1))
+
+
+def count_few(x, size, bins, low, high, span, counts: InOut):
+    """Count the elements in each of at most FEW bins: each block by itself first, since many meet in one bin."""
+    own = cuda.shared.array(FEW, np.int32)
+    low, high, span = T(low), T(high), T(span)
+    for i in range(cuda.threadIdx.x, bins, THREADS):
+        own[np.uint64(i)] = 0
+    cuda.syncthreads()
+    for index in range(cuda.grid(1), size, cuda.gridsize(1)):
+        i = bin_of(x[index], bins, low, high, span)
+        if i >= 0:
+            atomic_add(own, i, np.int32(1))
+    cuda.syncthreads()
+    for i in range(cuda.threadIdx.x, bins, THREADS):
+        count = own[np.uint64(i)]
+        if count:
+            atomic_add(counts, i, np.int64(count))
+
+
+def convert_counts(counts, size, out: Out):
+    """The counts as numbers of type T."""
+    for i in range(cuda.grid(1), size, cuda.gridsize(1)):
+        out[i] = T(counts[i])
+
+
+# -- sums of weights --------------------------------------------------------------------------------------------------
+
+
+def add_weights(numbers, weights, size, sums: InOut):
+    """Add the weights of each number, in no certain order."""
+    for i in range(cuda.grid(1), size, cuda.gridsize(1)):
+        atomic_add(sums, numbers[i], weights[i])
+
+
+def add_weights_in_order(sorted_numbers, origins, weights, size, sums: Out):
+    """For each number, one block's, the sum of its weights; ``origins`` are the indices that the sorted numbers had."""
+    part = cuda.shared.array(THREADS, T)
+    thread = cuda.threadIdx.x
+    number = cuda.blockIdx.x
+    low = _preceding(sorted_numbers, 0, size, number, False)
+    high = _preceding(sorted_numbers, 0, size, number + 1, False)
+    total = T(0)
+    for i in range(low + thread, high, THREADS):
+        total += weights[origins[i]]
+    total = line_total(part, thread, thread, THREADS, 1, total)
+    if thread == 0:
+        sums[number] = total

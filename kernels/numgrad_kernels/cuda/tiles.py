@@ -1,8 +1,8 @@
 """Products of rows as tiles in shared memory, and products of tiles with rows, which are added to rows.
 
-A block's threads stand in a square of SIDE by SIDE, each at a place ``across`` on a ``line``.  Each has 4 x 4 elements
-of a tile, four rows from row ``4 * across`` and four columns from column ``4 * line``.  Tiles are transposed, so that
-neighbouring threads are at neighbouring places, and four elements are read at once.
+A block's threads stand in a square of SIDE by SIDE, each at ``across`` on a ``line``.  Each has 4 x 4 elements of a
+tile, four rows from row ``4 * across`` and four columns from column ``4 * line``.  Tiles are transposed, so that
+neighbouring threads are at neighbouring elements, and four elements are read at once.
 """
 
 from __future__ import annotations
@@ -61,42 +61,42 @@ def add_products(
             cuda.syncthreads()
             sums = _multiplied(sums, tile, np.uint64(start * (PITCH // 4) + across), right, np.uint64(line))
         row = 4 * across
-        place = out_start + row * out_step + offset + 4 * line
+        target = out_start + row * out_step + offset + 4 * line
         left = width - offset - 4 * line
         own = np.uint64(row)
         if row < rows:
             shrink = shrinks[own] if shrinking else T(1)
-            _add4(out, place, left, shrink, sums[0], sums[4], sums[8], sums[12])
+            _add4(out, target, left, shrink, sums[0], sums[4], sums[8], sums[12])
         if row + 1 < rows:
             shrink = shrinks[own + np.uint64(1)] if shrinking else T(1)
-            _add4(out, place + out_step, left, shrink, sums[1], sums[5], sums[9], sums[13])
+            _add4(out, target + out_step, left, shrink, sums[1], sums[5], sums[9], sums[13])
         if row + 2 < rows:
             shrink = shrinks[own + np.uint64(2)] if shrinking else T(1)
-            _add4(out, place + 2 * out_step, left, shrink, sums[2], sums[6], sums[10], sums[14])
+            _add4(out, target + 2 * out_step, left, shrink, sums[2], sums[6], sums[10], sums[14])
         if row + 3 < rows:
             shrink = shrinks[own + np.uint64(3)] if shrinking else T(1)
-            _add4(out, place + 3 * out_step, left, shrink, sums[3], sums[7], sums[11], sums[15])
+            _add4(out, target + 3 * out_step, left, shrink, sums[3], sums[7], sums[11], sums[15])
 
 
-def _add4(out, place, left, shrink, a, b, c, d):
+def _add4(out, offset, left, shrink, a, b, c, d):
     """Add to four elements, or to as many as are ``left`` of the row."""
     if left > 0:
-        out[place] = out[place] * shrink + a
+        out[offset] = out[offset] * shrink + a
     if left > 1:
-        out[place + 1] = out[place + 1] * shrink + b
+        out[offset + 1] = out[offset + 1] * shrink + b
     if left > 2:
-        out[place + 2] = out[place + 2] * shrink + c
+        out[offset + 2] = out[offset + 2] * shrink + c
     if left > 3:
-        out[place + 3] = out[place + 3] * shrink + d
+        out[offset + 3] = out[offset + 3] * shrink + d
 
 
 def _stage(part, line, across, x, start, step, rows, width):
     """Bring SIDE elements of each of the rows into shared memory, transposed, with zeros beyond rows and width."""
-    place = start + min(across, width - 1)
-    a = x[place + min(line, rows - 1) * step]  # all four are on their way before the first is waited for
-    b = x[place + min(line + SIDE, rows - 1) * step]
-    c = x[place + min(line + 2 * SIDE, rows - 1) * step]
-    d = x[place + min(line + 3 * SIDE, rows - 1) * step]
+    offset = start + min(across, width - 1)
+    a = x[offset + min(line, rows - 1) * step]  # all four are on their way before the first is waited for
+    b = x[offset + min(line + SIDE, rows - 1) * step]
+    c = x[offset + min(line + 2 * SIDE, rows - 1) * step]
+    d = x[offset + min(line + 3 * SIDE, rows - 1) * step]
     rows = rows if across < width else 0
     a = a if line < rows else T(0)
     b = b if line + SIDE < rows else T(0)
@@ -107,11 +107,11 @@ def _stage(part, line, across, x, start, step, rows, width):
 
 def _stage_across(part, line, across, y, start, step, rows, width):
     """Bring SIDE rows into shared memory, as much of their width as a tile has, with zeros beyond rows and width."""
-    place = start + min(line, rows - 1) * step
-    a = y[place + min(across, width - 1)]
-    b = y[place + min(across + SIDE, width - 1)]
-    c = y[place + min(across + 2 * SIDE, width - 1)]
-    d = y[place + min(across + 3 * SIDE, width - 1)]
+    offset = start + min(line, rows - 1) * step
+    a = y[offset + min(across, width - 1)]
+    b = y[offset + min(across + SIDE, width - 1)]
+    c = y[offset + min(across + 2 * SIDE, width - 1)]
+    d = y[offset + min(across + 3 * SIDE, width - 1)]
     width = width if line < rows else 0
     a = a if across < width else T(0)
     b = b if across + SIDE < width else T(0)

@@ -33,7 +33,7 @@ def copy_launcher(program: Any, source: Layout, target: Layout) -> Callable[[Any
     word = _WORDS[kind.itemsize]
     steps, wanted, sizes = stretches
     return lambda given, written: launch(
-        copying.copy_stretches, word, given._storage.view(word), given._offset, *steps, written._storage.view(word),
+        copying.copy_runs, word, given._storage.view(word), given._offset, *steps, written._storage.view(word),
         written._offset, *wanted, *sizes, size=size,
     )
 

@@ -360,10 +360,11 @@ def axis_scatterer(
     dtype = type.numpy
     columns, step = _columns(inner, dtype.itemsize), 0 if single else 1
     extremes = mode in ("amax", "amin")
-    function = indexing.scatter_extremes if extremes else indexing.scatter_axis
     how: Any = mode == "amax" if extremes else MODES[mode]
+    parts: dict[str, Any] = {"combined": indexing.extreme} if extremes else {}
     kinds = (dtype, int, INT64, int, int, int, int, how.__class__, dtype, _BOOL)
-    kernel = kernel_for(function, dtype, kinds, count if size > length * min(inner, columns) else 0)
+    work = count if size > length * min(inner, columns) else 0
+    kernel = kernel_for(indexing.scatter_axis, dtype, kinds, work, **parts)
 
     def scatter(values: np.ndarray, indices: np.ndarray, out: np.ndarray) -> None:
         if count:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from numgrad_kernels.cpu import pooling
+from numgrad_kernels.cpu import extremes
 
 from ..memory import empty_row
 from .launching import launch
@@ -31,7 +31,7 @@ def max_pool_launcher(type: Any, sizes: Sequence[int], work: int, count: int) ->
     def run(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         out, indices = empty_row(count, kind), empty_row(count, np.dtype(np.int64))
         if count:
-            launch(pooling.max_pool, kind, flat, *sizes, lowest(kind), out, indices, size=work)
+            launch(extremes.max_pool, kind, flat, *sizes, lowest(kind), out, indices, size=work)
         return out, indices
 
     return run

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from numgrad_kernels.cpu import searching
+from numgrad_kernels.cpu import sorting
 
 from ..memory import check_countable, empty_row, reports_memory
 from .launching import bound, launch
@@ -27,12 +27,12 @@ def row_searcher(
     """
     if 0 < size < PARALLEL_FROM:
         given, outs = (length, values.numpy, count, right), [(size, _INT64)]
-        return bound(searching.search_rows, compute, None, rows.numpy, given, outs)
+        return bound(sorting.search_rows, compute, None, rows.numpy, given, outs)
 
     def search(rows: np.ndarray, values: np.ndarray) -> np.ndarray:
         out = empty_row(size, _INT64)
         if size:
-            launch(searching.search_rows, compute, rows, length, values, count, right, out, size=size)
+            launch(sorting.search_rows, compute, rows, length, values, count, right, out, size=size)
         return out
 
     return search

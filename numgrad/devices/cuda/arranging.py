@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from numgrad_kernels.cuda import arranging
+from numgrad_kernels.cuda import copying
 
 from ...core.layout import Layout, matrix_steps, numel
 from ..rows import DeviceRow
@@ -43,7 +43,7 @@ def _joined(tensors: Sequence[Any], dim: int, shape: tuple[int, ...], size: int)
         pairs = zip(given, [*taken, *[0] * missing], strict=True)
         most = outer * max(taken)
         launch(
-            arranging.join_rows, kind, *itertools.chain.from_iterable(pairs), outer, stride // word, start, out_words,
+            copying.join_rows, kind, *itertools.chain.from_iterable(pairs), outer, stride // word, start, out_words,
             blocks=blocks_for(most) if most else 0, **narrow(most),
         )
         start += sum(taken)
@@ -63,7 +63,7 @@ def triangle_writer(source: Layout, target: Layout, diagonal: int, above: bool) 
     def launch_all(x: DeviceRow, first: int, out: DeviceRow, place: int) -> None:
         for start, goal in starts:
             launch(
-                arranging.keep_triangle, kind, x, first + start, *steps[0], out, place + goal, *steps[1], *sizes, count,
+                copying.keep_triangle, kind, x, first + start, *steps[0], out, place + goal, *steps[1], *sizes, count,
                 diagonal, above, blocks=blocks_for(count), **narrow(count),
             )
 

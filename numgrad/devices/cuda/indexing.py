@@ -62,7 +62,7 @@ class Places(NamedTuple):
 
 def narrow(count: int) -> dict[str, Any]:
     """The kernel's part that divides numbers up to ``count``."""
-    return {"over": indexing.narrow_over} if count < 1 << 32 else {}
+    return {"floor_divide": indexing.floor_divide32} if count < 1 << 32 else {}
 
 
 def outside(indices: DeviceRow, low: int, high: int, again: bool = False) -> None:
@@ -268,7 +268,7 @@ def _put_in_order(
     count = places.row.size
     row = empty_row(count, INT64, out.device)
     launch(
-        indexing.wrap_places, INT64, places.row, count, places.size, row, report_row(out.device),
+        indexing.wrap_indices, INT64, places.row, count, places.size, row, report_row(out.device),
         blocks=blocks_for(count),
     )
     _in_order(values, value_steps, places._replace(row=row), out, together)
@@ -339,5 +339,5 @@ def scatter_axis(
         )
         return
     places = empty_row(count, INT64, out.device)
-    launch(indexing.scatter_places, INT64, indices, count, *sizes, out.size, places, report, **how)
+    launch(indexing.scatter_offsets, INT64, indices, count, *sizes, out.size, places, report, **how)
     _in_order(values, (0, step, 0), Places(0, 0, places, 1, out.size, 1, 1, 1), out, together)

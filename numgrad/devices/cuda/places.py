@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numgrad_kernels.cuda import places as kernels
+from numgrad_kernels.cuda import flat_indices as kernels
 
 from ...core.layout import numel
 from ..rows import DeviceRow
@@ -73,7 +73,7 @@ def _weighted(x: DeviceRow, parts: dict[str, Any]) -> DeviceRow:
     launch(kernels.scan_totals, INT64, totals, blocks, blocks=1, threads=4 * THREADS)
     out = empty_row(totals.item(blocks), INT64, x.device)
     if out.size:
-        launch(kernels.weighted_places, x.dtype, x, x.size, totals, out, blocks=blocks, **parts)
+        launch(kernels.weighted_indices, x.dtype, x, x.size, totals, out, blocks=blocks, **parts)
     return out
 
 
@@ -110,7 +110,7 @@ def triangle_rows(height: int, width: int, offset: int, upper: bool, type: Any) 
 def counts(places: DeviceRow, size: int) -> DeviceRow:
     """How often each of ``size`` places is named, 1 for one that is not; places not in [0, size) are reported."""
     out = zero_row(size, INT64, places.device)
-    _each(kernels.count_places, places.size, places, places.size, size, out, report_row(places.device))
+    _each(kernels.count_indices, places.size, places, places.size, size, out, report_row(places.device))
     _each(kernels.at_least, size, out, size, 1)
     return out
 
@@ -132,7 +132,7 @@ def offsets(
     for size, step in zip(sizes, steps, strict=True):
         below //= max(size, 1)
         launch(
-            kernels.place_offsets, INT64, places, places.size, total, below, size, step, own, report,
+            kernels.add_offsets, INT64, places, places.size, total, below, size, step, own, report,
             blocks=blocks_for(places.size) if places.size else 0, **narrow(total),
         )
     if dims == tuple(range(len(shape))):
@@ -144,6 +144,6 @@ def offsets(
     for dim, extent in zip(dims, extents, strict=True):
         below //= max(extent, 1)
         target, stride = (sources, numel(shape[dim + 1 :])) if isinstance(dim, int) else (out, dim[1])
-        _each(kernels.number_offsets, count, count, below, extent, stride, target)
+        _each(kernels.add_range_offsets, count, count, below, extent, stride, target)
     _each(kernels.add_at, count, own, sources, count, out)
     return out

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from numgrad_kernels.cuda import pooling
+from numgrad_kernels.cuda import extremes
 
 from ..cpu.pooling import lowest
 from ..rows import DeviceRow
@@ -30,7 +30,7 @@ def max_pool_launcher(
         out, indices = [empty_row(count, own, flat.device) for own in (kind, np.dtype(np.int64))]
         if count:
             launch(
-                pooling.max_pool, kind, flat, *sizes, lowest(kind), count, out, indices, blocks=blocks_for(count)
+                extremes.max_pool, kind, flat, *sizes, lowest(kind), count, out, indices, blocks=blocks_for(count)
             )
         return out, indices
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from numgrad_kernels.cuda import ranges
+from numgrad_kernels.cuda import copying
 
 from ..cpu.ranges import evenly_spaced
 from ..rows import DeviceRow
@@ -24,7 +24,7 @@ def counted(start: float, step: float, count: int, type: Any) -> DeviceRow:
     if count:
         compute = _INT64 if isinstance(start, int) and isinstance(step, int) else _FLOAT64
         number = int if compute is _INT64 else float
-        launch(ranges.count, compute, number(start), number(step), count, out, blocks=blocks_for(count))
+        launch(copying.count, compute, number(start), number(step), count, out, blocks=blocks_for(count))
     return out
 
 
@@ -37,6 +37,6 @@ def spread(start: Any, end: Any, count: int, type: Any) -> DeviceRow:
     out = empty_row(count, kind, type.device.index)
     step = (compute.type(end) - compute.type(start)) / compute.type(count - 1)
     launch(
-        ranges.spread, compute, float(start), float(end), float(step), count, out, blocks=blocks_for(count)
+        copying.spread, compute, float(start), float(end), float(step), count, out, blocks=blocks_for(count)
     )
     return out

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from numgrad_kernels.cpu import reductions as terms
-from numgrad_kernels.cuda import adapter, extremes, moments, reductions
+from numgrad_kernels.cuda import adapter, extremes, reductions
 
 from ..cpu.reductions import FOLDS, nothing
 from ..rows import DeviceRow
@@ -134,13 +134,13 @@ def variance_axis(
     freedom = float(max(length - correction, 0))
     found = out if pieces == 1 else empty_row(columns * pieces * 3, kind, flat.device)
     launch(
-        moments.moments_axis, kind, flat, columns, length, inner, shift, depth, pieces, stretch, freedom, found, means,
-        blocks=blocks, finish=finish, WHOLE=int(pieces == 1), **packed(flat, columns, length, inner),
+        reductions.moments_axis, kind, flat, columns, length, inner, shift, depth, pieces, stretch, freedom, found,
+        means, blocks=blocks, finish=finish, WHOLE=int(pieces == 1), **packed(flat, columns, length, inner),
     )
     if pieces > 1:
         _, shift, depth, *_ = shared_out(columns, pieces, 1)
         launch(
-            moments.join_moments, kind, found, columns, length, pieces, stretch, shift, depth, freedom, out, means,
+            reductions.join_moments, kind, found, columns, length, pieces, stretch, shift, depth, freedom, out, means,
             blocks=-(-columns // (THREADS // depth)), finish=finish,
         )
     return out, means

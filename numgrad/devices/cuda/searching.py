@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from numgrad_kernels.cuda import searching
+from numgrad_kernels.cuda import sorting
 
 from ...core.deterministic import are_deterministic_algorithms_enabled
 from ..rows import DeviceRow
@@ -30,7 +30,7 @@ def row_searcher(
         out = empty_row(size, _INT64, values.device)
         if size:
             blocks = blocks_for(size)
-            launch(searching.search_rows, compute, rows, length, values, size, count, right, out, blocks=blocks)
+            launch(sorting.search_rows, compute, rows, length, values, size, count, right, out, blocks=blocks)
         return out
 
     return search
@@ -54,9 +54,9 @@ def bincount(flat: DeviceRow, weights: DeviceRow | None, minlength: int) -> Devi
         _count(flat, bins, (0.0, 0.0), out)
     elif size and are_deterministic_algorithms_enabled():
         numbers, places = sort_axis(flat, 1, size, 1, False)
-        launch(searching.add_weights_in_order, weights.dtype, numbers, places, weights, size, out, blocks=bins)
+        launch(sorting.add_weights_in_order, weights.dtype, numbers, places, weights, size, out, blocks=bins)
     else:
-        launch(searching.add_weights, weights.dtype, flat, weights, size, out, blocks=blocks_for(size))
+        launch(sorting.add_weights, weights.dtype, flat, weights, size, out, blocks=blocks_for(size))
     return out
 
 
@@ -64,7 +64,7 @@ def _count(flat: DeviceRow, bins: int, ends: tuple[float, float], counts: Device
     """Count elements in bins."""
     low, high = ends
     launch(
-        searching.count_few if bins <= searching.FEW else searching.count_many, flat.dtype, flat, flat.size, bins,
+        sorting.count_few if bins <= sorting.FEW else sorting.count_many, flat.dtype, flat, flat.size, bins,
         low, high, high - low, counts, blocks=blocks_for(flat.size), **parts,
     )
 
@@ -73,7 +73,7 @@ def histogram(flat: DeviceRow, bins: int, low: float, high: float) -> DeviceRow:
     """How many elements there are in each of equally wide bins; the last one takes ``high``, too."""
     bins = int(bins)
     counts = zero_row(bins, _INT64, flat.device)
-    _count(flat, bins, (low, high), counts, bin_of=searching.bin_between)
+    _count(flat, bins, (low, high), counts, bin_of=sorting.bin_between)
     out = empty_row(bins, flat.dtype, flat.device)
-    launch(searching.convert_counts, flat.dtype, counts, bins, out, blocks=blocks_for(bins))
+    launch(sorting.convert_counts, flat.dtype, counts, bins, out, blocks=blocks_for(bins))
     return out

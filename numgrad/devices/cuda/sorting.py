@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from numgrad_kernels.cuda import different, sorting
+from numgrad_kernels.cuda import sorting, unique
 
 from ..rows import DeviceRow
 from .launching import THREADS, blocks_for, launch
@@ -43,7 +43,7 @@ def _sorted_lines(
     """
     lines = outer * inner
     order: dict[str, Any] = {"before": sorting.descending if descending else sorting.before}
-    values, places, own = flat, no_row(_INT64), sorting.own_place
+    values, places, own = flat, no_row(_INT64), sorting.own_origin
     while True:
         chunk = min(length, TILE)
         chunks = -(-length // chunk)
@@ -53,9 +53,10 @@ def _sorted_lines(
         out, out_places = _empty_pair(lines * kept, flat)
         launch(
             sorting.sort_tiles, flat.dtype, values, places, lines, length, inner, chunk, shift, keep, kept, out,
-            out_places, blocks=-(-lines * chunks // (TILE >> shift)), TILE=TILE, ROOM=2 * TILE, own_place=own, **order,
+            out_places, blocks=-(-lines * chunks // (TILE >> shift)), TILE=TILE, TWO_TILES=2 * TILE, own_origin=own,
+            **order,
         )
-        values, places, length, inner, own = out, out_places, kept, 1, sorting.given_place
+        values, places, length, inner, own = out, out_places, kept, 1, sorting.given_origin
         if chunks == 1:
             return values, places, length
         if keep == chunk:
@@ -160,7 +161,7 @@ def unique_rows(flat: DeviceRow, outer: int, length: int, inner: int) -> tuple[D
     while width < length:
         merged = empty_row(length, _INT64, flat.device)
         launch(
-            different.merge_slices, x.dtype, x, order, outer, length, inner, width, merged, blocks=blocks_for(length)
+            unique.merge_slices, x.dtype, x, order, outer, length, inner, width, merged, blocks=blocks_for(length)
         )
         order, width = merged, 2 * width
     found, inverse, counts = _runs(x, outer, length, inner, order, order)
@@ -185,7 +186,7 @@ def _no_runs(flat: DeviceRow) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
 def _numbers(count: int, place: int) -> DeviceRow:
     """The numbers from 0."""
     out = empty_row(count, _INT64, place)
-    launch(different.count_up, _INT64, out, count, blocks=blocks_for(count))
+    launch(unique.count_up, _INT64, out, count, blocks=blocks_for(count))
     return out
 
 
@@ -198,16 +199,16 @@ def _runs(
     """
     blocks, place = blocks_for(length), x.device
     changes, inverse, first, begins = (empty_row(length, _INT64, place) for _ in range(4))
-    launch(different.mark_changes, x.dtype, x, order, outer, length, inner, changes, blocks=blocks)
+    launch(unique.mark_changes, x.dtype, x, order, outer, length, inner, changes, blocks=blocks)
     numbers = scan_axis(changes, 1, length, 1, "sum", _INT64)
-    launch(different.list_runs, _INT64, numbers, order, origin, length, first, begins, inverse, blocks=blocks)
+    launch(unique.list_runs, _INT64, numbers, order, origin, length, first, begins, inverse, blocks=blocks)
     runs = numbers.item(length - 1) + 1
     counts = empty_row(runs, _INT64, place)
-    launch(different.count_runs, _INT64, begins, runs, length, counts, blocks=blocks_for(runs))
+    launch(unique.count_runs, _INT64, begins, runs, length, counts, blocks=blocks_for(runs))
     size = outer * runs * inner
     out = empty_row(size, x.dtype, place)
     if size:
         launch(
-            different.take_slices, x.dtype, x, first, size, length, runs, inner, out, blocks=blocks_for(size)
+            unique.take_slices, x.dtype, x, first, size, length, runs, inner, out, blocks=blocks_for(size)
         )
     return out, inverse, counts

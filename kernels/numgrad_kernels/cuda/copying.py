@@ -1,4 +1,4 @@
-"""Elements put in their places on a GPU: joined, cleared."""
+"""Rows copied, joined and filled on a GPU."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 
 from ..facts import Out
 from .adapter import cuda
-from .indexing import over
+from .indexing import floor_divide
 
-#: Placeholder: the dtype of the elements.
+#: Placeholder: the dtype of the elements, or that is computed in.
 T = np.float32
 
 
@@ -25,7 +25,7 @@ def join_rows(a, a_width, b, b_width, c, c_width, d, d_width, outer, stride, sta
 
 def _copy_part(x, width, outer, stride, start, out):
     for i in range(cuda.grid(1), outer * width, cuda.gridsize(1)):
-        o = over(i, width)
+        o = floor_divide(i, width)
         out[o * stride + start + i - o * width] = x[i]
 
 
@@ -38,10 +38,31 @@ def keep_triangle(
     The matrices of ``x`` and ``out`` are ``x_step`` and ``out_step`` elements apart.
     """
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
-        row = over(i, columns)
+        row = floor_divide(i, columns)
         column = i - row * columns
-        matrix = over(row, rows)
+        matrix = floor_divide(row, rows)
         row -= matrix * rows
         kept = column - row <= diagonal if above else column - row >= diagonal
         value = x[start + matrix * x_step + row * x_row + column * x_column] if kept else T(0)
         out[target + matrix * out_step + row * out_row + column * out_column] = value
+
+
+# -- numbers at equal distances ---------------------------------------------------------------------------------------
+
+
+def count(start, step, size, out: Out):
+    """Numbers from ``start``, ``step`` apart."""
+    first, distance = T(start), T(step)
+    for i in range(cuda.grid(1), size, cuda.gridsize(1)):
+        out[i] = first + T(i) * distance
+
+
+def spread(start, end, step, size, out: Out):
+    """Numbers from ``start`` to ``end``; each half is counted from its own end, so that both ends are exact."""
+    first, last, distance = T(start), T(end), T(step)
+    half = size // 2
+    for i in range(cuda.grid(1), size, cuda.gridsize(1)):
+        if i < half:
+            out[i] = first + T(i) * distance
+        else:
+            out[i] = last - T(size - 1 - i) * distance

@@ -1,4 +1,5 @@
-"""Places on a GPU: counted over several dimensions, taken apart into indices, and found where elements are not zero."""
+"""Flat indices on a GPU: made of indices of several dimensions, taken apart into these, found where elements are not 0.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import numpy as np
 
 from ..facts import InOut, Out
 from .adapter import cuda
-from .indexing import note, over
+from .indexing import floor_divide, note
 from .language import atomic_add
 
 #: Placeholder: the dtype that the kernel computes in.
@@ -22,53 +23,53 @@ ITEMS = 8
 # -- several dimensions --------------------------------------------------------------------------------------------
 
 
-def fold_indices(indices, count, size, places: InOut):
-    """``places * size + indices``, in place: a further dimension, of ``size``, of places counted from the front."""
+def fold_indices(indices, count, size, flat: InOut):
+    """``flat * size + indices``, in place: a further dimension, of ``size``, of flat indices that are not negative."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         index = indices[i]
-        places[i] = places[i] * size + (index + size if index < 0 else index)
+        flat[i] = flat[i] * size + (index + size if index < 0 else index)
 
 
-def coordinates(places, count, step, size, out: Out):
-    """The index of each place in the dimension of ``size`` where ``step`` places have the same."""
+def coordinates(flat, count, step, size, out: Out):
+    """The index in the dimension of ``size`` in which neighbours are ``step`` apart, of each flat index."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
-        number = over(places[i], step)
-        out[i] = number - over(number, size) * size
+        number = floor_divide(flat[i], step)
+        out[i] = number - floor_divide(number, size) * size
 
 
-def place_offsets(places, count, total, step, size, stride, out: InOut, report: InOut):
-    """Add the index of each place (see ``coordinates``) times ``stride``; a place below 0 counts from the end."""
+def add_offsets(flat, count, total, step, size, stride, out: InOut, report: InOut):
+    """Add the index in one dimension (see ``coordinates``) times ``stride``; below 0 it counts from the end."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
-        place = places[i]
-        index = place + total if place < 0 else place
+        signed = flat[i]
+        index = signed + total if signed < 0 else signed
         if index >= 0 and index < total:
-            number = over(index, step)
-            out[i] += (number - over(number, size) * size) * stride
+            number = floor_divide(index, step)
+            out[i] += (number - floor_divide(number, size) * size) * stride
         else:
-            note(report, place, -total, total)
+            note(report, signed, -total, total)
 
 
-def number_offsets(count, step, size, stride, out: InOut):
+def add_range_offsets(count, step, size, stride, out: InOut):
     """Add to each element its index in one dimension of the row (see ``coordinates``) times ``stride``."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
-        number = over(i, step)
-        out[i] += (number - over(number, size) * size) * stride
+        number = floor_divide(i, step)
+        out[i] += (number - floor_divide(number, size) * size) * stride
 
 
-def add_at(values, places, count, out: InOut):
-    """Add to each element the value at its place."""
+def add_at(values, indices, count, out: InOut):
+    """Add to each element the value at its index."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
-        out[i] += values[places[i]]
+        out[i] += values[indices[i]]
 
 
-def count_places(places, count, size, totals: InOut, report: InOut):
-    """Count how often each place is named."""
+def count_indices(indices, count, size, totals: InOut, report: InOut):
+    """Count how often each index occurs."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
-        place = places[i]
-        if place >= 0 and place < size:
-            atomic_add(totals, place, np.int64(1))
+        index = indices[i]
+        if index >= 0 and index < size:
+            atomic_add(totals, index, np.int64(1))
         else:
-            note(report, place, 0, size)
+            note(report, index, 0, size)
 
 
 def at_least(numbers: InOut, count, low):
@@ -81,7 +82,7 @@ def at_least(numbers: InOut, count, low):
 
 
 def total_weights(x, count, totals: Out):
-    """The sum of the weights of each stretch of ``THREADS * ITEMS`` elements, one for each block."""
+    """The sum of the weights of each ``THREADS * ITEMS`` elements, which are one block's."""
     part = cuda.shared.array(THREADS, np.int64)
     thread = cuda.threadIdx.x
     block = np.int64(cuda.blockIdx.x)
@@ -96,7 +97,7 @@ def total_weights(x, count, totals: Out):
 
 
 def weight(value):
-    """How often the place of an element is wanted: once if it is not zero."""
+    """How often the index of an element is wanted: once if it is not zero."""
     return np.int64(1) if value != T(0) else np.int64(0)
 
 
@@ -140,8 +141,8 @@ def scan_totals(totals: InOut, count):
         totals[count] = before
 
 
-def weighted_places(x, count, starts, out: Out):
-    """The place of each element as often as its weight says, each stretch beginning where ``starts`` says."""
+def weighted_indices(x, count, starts, out: Out):
+    """The index of each element as often as its weight; those of a block's elements begin at its ``starts``."""
     part = cuda.shared.array(THREADS, np.int64)
     thread = cuda.threadIdx.x
     block = np.int64(cuda.blockIdx.x)
@@ -180,13 +181,13 @@ def lower_before(row, width, offset):
 def triangle_rows(count, width, offset, upper, kept, out: Out):
     """The rows, then the columns, of the ``kept`` elements of a matrix of ``count`` on one side of a diagonal."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
-        row = over(i, width)
+        row = floor_divide(i, width)
         column = i - row * width
         if upper and column - row >= offset:
-            place = upper_before(row, width, offset) + column - max(row + offset, 0)
-            out[place] = row
-            out[kept + place] = column
+            target = upper_before(row, width, offset) + column - max(row + offset, 0)
+            out[target] = row
+            out[kept + target] = column
         elif not upper and column - row <= offset:
-            place = lower_before(row, width, offset) + column
-            out[place] = row
-            out[kept + place] = column
+            target = lower_before(row, width, offset) + column
+            out[target] = row
+            out[kept + target] = column

@@ -44,12 +44,12 @@ def merge_slices(x, order, outer, length, inner, width, out: Out):
         left, low, high = other_run(index, width, length)
         own, begin = order[index], low
         while low < high:
-            place = (low + high) >> 1
-            found = _compared(x, order[place], own, outer, length, inner)
+            middle = (low + high) >> 1
+            found = _compared(x, order[middle], own, outer, length, inner)
             if found > 0 or (found == 0 and not left):
-                low = place + 1
+                low = middle + 1
             else:
-                high = place
+                high = middle
         out[index + low - begin - (0 if left else width)] = own
 
 

@@ -1,4 +1,4 @@
-"""What kernels over rows ask of a stretch of a row: its largest element, sums over it.
+"""Sums over a segment of a row, and its largest element; strips of columns.
 
 Blocks of 64 elements go through 64 accumulators, which vectorise.  If the last block is not whole, the last 64
 elements are read instead, those already counted masked out: no loop over single elements is left.  The accumulators
@@ -21,7 +21,7 @@ LEAF = 4096
 
 
 def largest(x, start, length):
-    """The largest element of a stretch of at least one; of one with a NaN anything."""
+    """The largest element of a segment of at least one; anything where there is a NaN."""
     best = x[start]
     if length < 64:
         for j in range(1, length):
@@ -33,9 +33,9 @@ def largest(x, start, length):
         for j in range(64):
             lanes[j] = x[last + np.uint64(j)]
         for i in range(0, length - 64, 64):
-            place = start + np.uint64(i)
+            offset = start + np.uint64(i)
             for j in range(64):
-                value = x[place + np.uint64(j)]
+                value = x[offset + np.uint64(j)]
                 lanes[j] = value if value > lanes[j] else lanes[j]
         width = 32
         while width:
@@ -62,57 +62,71 @@ def short_total(x, start, length):
     for j in range(4):
         lanes[j] = T(0)
     for i in range(0, length - 3, 4):
-        place = start + np.uint64(i)
+        offset = start + np.uint64(i)
         for j in range(4):
-            lanes[j] += x[place + np.uint64(j)]
+            lanes[j] += x[offset + np.uint64(j)]
     for i in range(length // 4 * 4, length):
         lanes[0] += x[start + np.uint64(i)]
     return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3])
 
 
 def long_total(term, x, a, y, b, start, length):
-    """The sum of ``term(x, a, y, b, place)`` over the places of a stretch of 64 or more."""
+    """The sum of ``term(x, a, y, b, offset)`` over the offsets of a segment of 64 or more elements."""
     result = T(0)
     lanes = local_array(64, T)
     for j in range(64):
         lanes[j] = T(0)
     for i in range(0, length - 63, 64):
-        place = start + np.uint64(i)
+        offset = start + np.uint64(i)
         for j in range(64):
-            lanes[j] += term(x, a, y, b, place + np.uint64(j))
+            lanes[j] += term(x, a, y, b, offset + np.uint64(j))
         if i % LEAF == LEAF - 64:
             result += lanes_total(lanes)
             for j in range(64):
                 lanes[j] = T(0)
     counted = 64 - length % 64  # of the last 64 elements
     if counted < 64:
-        place = start + np.uint64(length - 64)
+        offset = start + np.uint64(length - 64)
         for j in range(64):
-            value = term(x, a, y, b, place + np.uint64(j))
+            value = term(x, a, y, b, offset + np.uint64(j))
             lanes[j] += value if j >= counted else T(0)
     return result + lanes_total(lanes)
 
 
-def _element(x, a, y, b, place):
-    return x[place]
+def _element(x, a, y, b, offset):
+    return x[offset]
 
 
-def _product(x, a, y, b, place):
-    return (x[place] - a) * (y[place] - b)
+def _product(x, a, y, b, offset):
+    return (x[offset] - a) * (y[offset] - b)
 
 
 def total(x, start, length):
-    """The sum of a stretch."""
+    """The sum of a segment."""
     if length < 64:
         return short_total(x, start, length)
     return long_total(_element, x, T(0), x, T(0), start, length)
 
 
 def products(x, a, y, b, start, length):
-    """The sum of ``(x - a) * (y - b)`` over two stretches."""
+    """The sum of ``(x - a) * (y - b)`` over two segments."""
     if length < 64:
         terms = local_array(64, T)
         for j in range(length):
             terms[j] = _product(x, a, y, b, start + np.uint64(j))
         return short_total(terms, np.uint64(0), length)
     return long_total(_product, x, a, y, b, start, length)
+
+
+# -- columns of arrays seen as (outer, length, inner): a piece of the work is a strip of neighbouring ones ------------
+
+
+def strips(inner, most):
+    """How many strips of ``most`` columns there are, the last of which may be narrower."""
+    return (inner + most - 1) // most
+
+
+def strip(piece, length, inner, most):
+    """The offset of a strip's first element, and how many columns it has."""
+    first = piece % strips(inner, most) * most
+    return piece // strips(inner, most) * length * inner + first, min(most, inner - first)
