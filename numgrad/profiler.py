@@ -27,9 +27,8 @@ from typing import Any
 
 from .autograd import profiler as single
 from .autograd.profiler import record_function
-from .autograd.profiler.results import STEP
-from .autograd.profiler.trace import write_trace
-from .autograd.profiler_util import EventList
+from .autograd.profiler.event_list import EventList, write_trace
+from .autograd.profiler.recording import STEP
 from .core.display import shown_by
 from .devices import gpu_count
 
@@ -258,7 +257,7 @@ class profile:  # noqa: N801 - PyTorch's name
         prof = self._started("getting key averages")
         return prof.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
-    _repr_html_ = shown_by("profiles")
+    _repr_html_ = shown_by("profile_html")
 
     def export_chrome_trace(self, path: str) -> None:
         """Write a file that ``chrome://tracing`` and https://ui.perfetto.dev show; compressed if it ends in ``.gz``.

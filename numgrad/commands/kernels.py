@@ -12,8 +12,7 @@ from pathlib import Path
 from numgrad.core.display import counted, number_of_bytes
 from numgrad.core.types import dtype, to_dtype
 from numgrad.devices import begin_cuda, cache_directory, gpu_count, needs
-from numgrad.viz.inspection import Inspection, inspect_example
-from numgrad.viz.inspection.examples import SIZE
+from numgrad.viz.inspection import SIZE, Inspection, inspect_example
 
 _NAME = re.compile(r"(\w+)_[0-9a-f]{24}\.(bin|gpu)")
 

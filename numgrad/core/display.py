@@ -8,7 +8,7 @@ from typing import Any
 
 
 def shown_by(name: str) -> Callable[[Any], str | None]:
-    """The method ``_repr_html_`` of a class: the function ``html`` of the module ``name`` in ``numgrad.viz.rich``.
+    """The method ``_repr_html_`` of a class: the function ``name`` of ``numgrad.viz.rich``.
 
     That is imported when a notebook first shows such an object.  A class derived from it that has a ``__repr__`` of
     its own outside of numgrad is shown as that says.
@@ -18,14 +18,15 @@ def shown_by(name: str) -> Callable[[Any], str | None]:
         writer = getattr(type(self).__repr__, "__module__", "numgrad")  # a built-in class's has none
         if writer.partition(".")[0] != "numgrad":
             return None
-        return importlib.import_module(f"numgrad.viz.rich.{name}").html(self)
+        html: str | None = getattr(importlib.import_module("numgrad.viz.rich"), name)(self)
+        return html
 
     return _repr_html_
 
 
 def picture_of_node(node: Any, include: Any = None, exclude: Any = None) -> dict[str, str]:
     """The method ``_repr_mimebundle_`` of the graph's nodes: the graph behind one, drawn; its text stays what it is."""
-    return importlib.import_module("numgrad.viz.draw_graph").node_mimebundle(node)
+    return importlib.import_module("numgrad.viz.graph.drawing").node_mimebundle(node)
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:

@@ -328,7 +328,7 @@ class Tensor(Description, Conversions, GradientHooks):
     def __repr__(self) -> str:
         return text_of(self)
 
-    _repr_html_ = shown_by("tensors")
+    _repr_html_ = shown_by("tensor_html")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         node = self.grad_fn

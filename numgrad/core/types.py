@@ -49,7 +49,7 @@ class Size(tuple):
     def __repr__(self) -> str:
         return f"torch.Size({list(self)})"
 
-    _repr_html_ = shown_by("sizes")
+    _repr_html_ = shown_by("size_html")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Size, (tuple(self),)

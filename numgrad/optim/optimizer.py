@@ -106,7 +106,7 @@ class Optimizer:
             text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
         return text + ")"
 
-    _repr_html_ = shown_by("optimizers")
+    _repr_html_ = shown_by("optimizer_html")
 
     # -- what a subclass defines --------------------------------------------------------------------------
 

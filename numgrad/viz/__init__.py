@@ -8,11 +8,10 @@ __all__ = ["Drawing", "Steps", "backward_steps", "debug", "draw"]
 
 if TYPE_CHECKING:
     from .debugging import debug
-    from .draw_graph import draw
-    from .drawing import Drawing
+    from .graph.drawing import Drawing, draw
     from .stepping import Steps, backward_steps
 else:  # so that numgrad.explain does not import what draws
     __getattr__, __dir__ = _found_later(globals(), "viz", {
-        "Drawing": "drawing", "Steps": "stepping", "backward_steps": "stepping", "debug": "debugging",
-        "draw": "draw_graph",
+        "Drawing": "graph.drawing", "Steps": "stepping", "backward_steps": "stepping", "debug": "debugging",
+        "draw": "graph.drawing",
     })

@@ -9,7 +9,7 @@ import pytest
 
 import numgrad
 from numgrad import nn, tensor
-from numgrad.viz.numbers import values_text
+from numgrad.viz.values import values_text
 
 #: Every function that makes tensors, with what it makes on the CPU.
 CONSTRUCTORS = {

@@ -9,7 +9,7 @@ from drawings import SVG, boxes, part
 import numgrad
 from numgrad import nn
 from numgrad.viz import draw
-from numgrad.viz.draw_graph import node_mimebundle
+from numgrad.viz.graph.drawing import node_mimebundle
 
 
 @pytest.fixture

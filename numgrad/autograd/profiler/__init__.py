@@ -9,10 +9,10 @@ from typing import Any
 from ...core.display import shown_by
 from ..mode_decorator import ModeDecorator
 from ..operations import operations
-from ..profiler_util import EventList, FunctionEvent, FunctionEventAvg
 from ..watching import BLOCK, span
-from .recording import Recording
-from .results import events_of
+from .event_list import EventList
+from .events import FunctionEvent, FunctionEventAvg
+from .recording import Recording, events_of
 
 __all__ = ["EventList", "FunctionEvent", "profile", "record_function"]
 
@@ -197,7 +197,7 @@ class profile:  # noqa: N801 - PyTorch's name
             return "<unfinished numgrad.autograd.profile>"
         return repr(self.function_events)
 
-    _repr_html_ = shown_by("profiles")
+    _repr_html_ = shown_by("profile_html")
 
 
 class record_function(ModeDecorator):  # noqa: N801 - PyTorch's name

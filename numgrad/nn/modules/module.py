@@ -190,7 +190,7 @@ class Module(State, Hooks):
         below = [f"({name}): {indented(repr(module))}" for name, module in self._modules.items()]
         return f"{self._get_name()}({enclosed(lines, below)})"
 
-    _repr_html_ = shown_by("modules")
+    _repr_html_ = shown_by("module_html")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update({**_nothing_registered(), **state})

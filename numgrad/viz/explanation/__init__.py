@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ...autograd.node import Node
-from ...core.display import shown_by
+from ...autograd.node import AccumulateGrad, Node
+from ...autograd.saved import SavingNode
+from ...core.display import counted, shown_by
 from ...core.tensor import Tensor
-from . import gradient, graph, memory, requires
-from .subject import Subject, listed
+from .subject import Subject, described, listed
+from .tensors import (
+    dependence_text,
+    gradient_text,
+    graph_text,
+    hooks_text,
+    memory_text,
+    remarkable,
+    requires_text,
+    text_of_node,
+)
 
 if TYPE_CHECKING:
     from ...nn import Module
 
 __all__ = ["Explanation", "explain"]
-
 
 class Explanation:
     """What there is to say of a tensor.  It prints as text.
@@ -35,7 +44,7 @@ class Explanation:
         return "\n".join([self.summary, *[f"{topic}: {text}" for topic, text in self.topics.items()]])
 
     __repr__ = __str__
-    _repr_html_ = shown_by("explanations")
+    _repr_html_ = shown_by("explanation_html")
 
 
 def explain(tensor: Tensor | Node | Module | None, output: Tensor | None = None) -> Explanation:
@@ -87,18 +96,86 @@ def explain(tensor: Tensor | Node | Module | None, output: Tensor | None = None)
     if output is not None and not isinstance(output, Tensor):
         raise TypeError(f"explain(): argument 'output' must be Tensor, not {type(output).__name__}")
     if not isinstance(tensor, Tensor):
-        from .others import account  # which needs numgrad.nn
-
         return Explanation(*account(tensor))
     subject = Subject(tensor)
     topics = {
-        "requires_grad": requires.text(subject),
-        "grad": gradient.text(subject),
-        "graph": graph.text(subject),
+        "requires_grad": requires_text(subject),
+        "grad": gradient_text(subject),
+        "graph": graph_text(subject),
         "used by": f"{listed([node.name() for node in subject.users]) or 'no recorded operation that still exists'}.",
-        "memory": memory.text(subject),
-        "hooks": memory.hooks_text(subject),
+        "memory": memory_text(subject),
+        "hooks": hooks_text(subject),
     }
     if output is not None:
-        topics["output"] = graph.dependence_text(subject, output)
+        topics["output"] = dependence_text(subject, output)
     return Explanation(f"{subject.described()}.", topics)
+
+
+#: What is said in place of an account: a summary, and what there is to say by topic.
+Account = tuple[str, dict[str, str]]
+
+
+def account(thing: Any) -> Account:
+    """The summary and the topics.
+
+    Raises:
+        TypeError: there is nothing to say of it.
+    """
+    if thing is None:
+        return _of_none()
+    if isinstance(thing, Node):
+        return _of_node(thing)
+    from ...nn.modules.module import Module  # which explaining a tensor need not load
+
+    if isinstance(thing, Module):
+        return _of_module(thing)
+    advice = ""
+    if callable(thing):
+        advice = ": call it, and explain what it returns"
+    elif isinstance(thing, list | tuple | dict):
+        advice = ": explain the tensors in it one by one"
+    raise TypeError(f"explain(): argument 'tensor' must be Tensor, not {type(thing).__name__}{advice}")
+
+
+def _of_none() -> Account:
+    return "None: there is no tensor.", {
+        "a grad": "explain the tensor itself, not its grad, to be told why it has none.",
+        "a grad_fn": "no recorded operation made the tensor; explain the tensor to be told why.",
+        "a result of autograd.grad": "the output does not depend on that input; explain(input, output) says more.",
+        "a result of a function": "some change what they are given and return nothing, as Module.zero_grad() does.",
+    }
+
+
+def _of_node(node: Node) -> Account:
+    if isinstance(node, AccumulateGrad):
+        leaf = node.variable
+        return f"{node.name()}, a node: it adds what arrives to the grad of a leaf of {described(leaf)}.", {
+            "grad": "None." if leaf._grad is None else f"{described(leaf._grad)}{remarkable(leaf._grad)}."
+        }
+    receivers = [edge[0].name() for edge in node.edges if edge is not None]
+    names = list(node.saved_names()) if isinstance(node, SavingNode) and not node.is_freed() else []
+    name, shape = node.name(), list(node.layout.shape)
+    return f"{name}, a node: it turns the gradient of its result, of shape {shape}, into those of its operands.", {
+        "gradients go to": f"{listed(receivers) or 'nobody'}.",
+        "saved": f"{listed(names)}." if names else "nothing, or it was freed.",
+        "graph": text_of_node(node),
+    }
+
+
+def _of_module(module: Module) -> Account:
+    named = dict(module.named_parameters())
+    learning = {name: parameter for name, parameter in named.items() if parameter.requires_grad}
+    frozen = [name for name in named if name not in learning]
+    missing = [name for name, parameter in learning.items() if parameter._grad is None]
+    strange = [
+        f"{name}{words}" for name, parameter in learning.items()
+        if parameter._grad is not None and (words := remarkable(parameter._grad))
+    ]
+    have = len(learning) - len(missing)
+    count = sum(parameter.numel() for parameter in named.values())
+    without = f" None: {listed(missing)}; explain one of them to be told why." if missing else ""
+    return f"A {type(module).__name__} with {counted(len(named), 'parameter')}, {counted(count, 'element')}.", {
+        "requires_grad": f"{len(learning)} of {len(named)} learn{f'; frozen: {listed(frozen)}' if frozen else ''}.",
+        "grad": f"{have} of {len(learning)} have one.{without}{f' Striking: {listed(strange)}.' if strange else ''}",
+        "mode": "training." if module.training else "evaluation.",
+    }

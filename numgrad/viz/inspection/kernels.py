@@ -1,9 +1,9 @@
-"""What there is to see of a kernel: its text, what was made of it, and what its last run took."""
+"""What there is to see of kernels: their text, what was made of it, and what their runs took."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from ... import devices
 from ...devices.launches import Launch
 from .assembly import Loop, function_of, main_loop, readable, widest
+from .report import inspection_html, inspection_text, kernel_html, kernel_text
 
 #: How x86 calls its vector registers.
 _NAMES = {512: "zmm", 256: "ymm", 128: "xmm"}
@@ -187,13 +188,9 @@ class InspectedKernel:
         return f"<InspectedKernel {self.name}{', ' * bool(self.stage)}{self.stage}>"
 
     def __str__(self) -> str:
-        from .text import kernel_text
-
         return kernel_text(self)
 
     def _repr_html_(self) -> str:
-        from .html import kernel_html
-
         return kernel_html(self)
 
 
@@ -209,8 +206,6 @@ def _counted(loop: Loop) -> str:
 
 def inspected(launches: Iterable[tuple[str, Launch]]) -> list[InspectedKernel]:
     """The kernels that were run, each once for a stage, in the order of their first runs."""
-    from .gpu_kernels import InspectedGpuKernel
-
     found: dict[Any, InspectedKernel] = {}
     for stage, launch in launches:
         key = stage, launch.kernel or launch.name
@@ -220,3 +215,115 @@ def inspected(launches: Iterable[tuple[str, Launch]]) -> list[InspectedKernel]:
         if found[key].origin != "dry":
             found[key].runs.append(launch)
     return list(found.values())
+
+
+class InspectedGpuKernel(InspectedKernel):
+    """A kernel for NVIDIA's GPUs, with the runs that were looked at; see ``InspectedKernel``.
+
+    It has no ``llvm``, ``assembly`` and ``loop``: a GPU's threads compute one element each, or a few.
+    """
+
+    sections = ("python", "ptx")
+
+    @property
+    def origin(self) -> str:
+        """What ran it: "driver" for NVIDIA's, "simulated" for Numba's simulator, "dry" for nothing at all."""
+        return devices.gpu_driver()
+
+    @property
+    def seconds(self) -> float:
+        """0: kernels for GPUs are compiled or loaded when they are first launched, which is told elsewhere."""
+        return 0.0
+
+    @property
+    def cuda(self) -> str:
+        """The Python module, again."""
+        return self.python
+
+    @property
+    def ptx(self) -> str:
+        """The assembly of NVIDIA's GPUs, compiled for the GPU that it ran on, or for Hopper (sm_90).
+
+        Raises:
+            NotImplementedError: Numba's simulator is on, which compiles nothing.
+        """
+        ran_on = self.last.device if self.last is not None and self.origin == "driver" else ""
+        number = ran_on.partition(":")[2]
+        return shown_ptx(devices.gpu_ptx(self._store_kernel, int(number) if number else None))
+
+    @property
+    def vector_bits(self) -> int:
+        """0: a GPU has no vectors."""
+        return 0
+
+    @property
+    def vectors(self) -> str:
+        """In words, that there are none."""
+        return "no vectors: a GPU's threads compute side by side"
+
+    @property
+    def loop(self) -> str:
+        raise self._without("main loop")
+
+    @property
+    def llvm(self) -> str:
+        raise self._without("LLVM code")
+
+    @property
+    def assembly(self) -> str:
+        raise self._without("assembly of the processor's")
+
+    def _without(self, what: str) -> NotImplementedError:
+        return NotImplementedError(f"{self.name} runs on a GPU and has no {what}: see its ptx")
+
+
+#: What can be shown of a kernel beside its figures.
+SECTIONS = ("python", "loop", "llvm", "assembly", "cuda", "ptx")
+
+
+class Inspection(Sequence[InspectedKernel]):
+    """The kernels that a computation ran, in order.  It prints as text, and notebooks show it with more to unfold.
+
+    Attributes:
+        subject: what was looked at.
+        kernels: the kernels, each with ``python``, ``types``, ``llvm``, ``assembly``, ``vectors``, ``cuda`` and
+            ``ptx``, and with ``time``, ``bytes`` and ``bandwidth`` of its last run.
+        notes: what else there is to say.
+    """
+
+    def __init__(self, subject: str, kernels: Sequence[InspectedKernel], notes: Sequence[str] = ()):
+        self.subject = subject
+        self.kernels = list(kernels)
+        self.notes = list(notes)
+
+    def text(self, *sections: str) -> str:
+        """The inspection as text, with these sections of each kernel: by default "python" and "loop".
+
+        Args:
+            sections: of "python", "loop" (the main loop of the machine code), "llvm", "assembly", and for NVIDIA's
+                GPUs "cuda" (the Python text) and "ptx".  A kernel that ran on a GPU has its text and "ptx" only.
+
+        Raises:
+            ValueError: there is no such section.
+        """
+        for section in sections:
+            if section not in SECTIONS:
+                raise ValueError(f"no section '{section}': there are {', '.join(SECTIONS)}")
+        return inspection_text(self, sections or SECTIONS[:2])
+
+    def __len__(self) -> int:
+        return len(self.kernels)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.kernels[index]
+
+    def __iter__(self) -> Iterator[InspectedKernel]:
+        return iter(self.kernels)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return inspection_html(self)

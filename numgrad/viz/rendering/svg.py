@@ -7,11 +7,29 @@ from collections.abc import Iterator
 from html import escape
 from typing import NamedTuple
 
-from ..picture import Box, Picture
-from .layout import Curve, Layout, Point, Rectangle
-from .sizes import CAPTION, LABEL, LINE, PADDING, ROW, TITLE, label_column, label_size, rows_width
-from .style import ALARM, DARK, GREY, LIGHT_UP, MONO, QUIET, SANS, Style, style_of
-from .text_width import MONOSPACE
+from ..graph.picture import Box, Picture
+from .graphviz import Curve, Layout, Point, Rectangle
+from .style import (
+    ALARM,
+    CAPTION,
+    DARK,
+    GREY,
+    LABEL,
+    LIGHT_UP,
+    LINE,
+    MONO,
+    MONOSPACE,
+    PADDING,
+    QUIET,
+    ROW,
+    SANS,
+    TITLE,
+    Style,
+    label_column,
+    label_size,
+    rows_width,
+    style_of,
+)
 
 #: Around the picture.
 MARGIN = 6.0

@@ -1,8 +1,10 @@
-"""A picture as text: each line is computed from the one below it, or from those that branch off below it."""
+"""A picture as text: a tree in which each line is computed from those below it, and a Mermaid flowchart."""
 
 from __future__ import annotations
 
-from ..picture import Arrow, Box, Picture
+from ..graph.picture import Arrow, Box, Picture
+from .graphviz import RANKS
+from .style import ALARM, GREY, STYLES
 
 #: Levels of indentation after which lines begin at the left again, with the number of levels left out.
 DEEPEST = 40
@@ -60,3 +62,44 @@ def _line(name: str, box: Box, picture: Picture) -> str:
 def _in_one_line(text: str) -> str:
     """Several lines in one: those that go on with a matrix begin with a space."""
     return text.replace("\n ", " ").replace("\n", ", ")
+
+
+def mermaid_text(picture: Picture) -> str:
+    """The picture; Mermaid does the layout."""
+    lines = [f"flowchart {RANKS[picture.direction]}"]
+    for item in picture.nested():
+        if isinstance(item, Box):
+            lines.append(_box(item, picture))
+        else:
+            lines.append("end" if item is None else f'subgraph {item.key}["{_text(item.caption)}"]')
+    for arrow in picture.arrows:
+        link = "-.->" if arrow.dashed else "-->"
+        label = f'|"{_text(arrow.label)}"|' if arrow.label else ""
+        ends = (arrow.tail, arrow.head) if picture.arrowheads == "forward" else (arrow.head, arrow.tail)
+        lines.append(f"{ends[0]} {link}{label} {ends[1]}")
+    for kind, style in STYLES.items():
+        dashes = ",stroke-dasharray:5 3" if style.dashed else ""
+        lines.append(
+            f"classDef {kind} fill:{style.fill},stroke:{style.stroke},color:{style.text},"
+            f"stroke-width:{style.width:g}px{dashes}"
+        )
+    lines.append(f"classDef group fill:{GREY}18,stroke:{GREY},color:{GREY}")
+    lines += [f"class {group.key} group" for group in picture.groups]
+    lines.append(f"classDef alarm stroke:{ALARM},stroke-width:2.2px")
+    return "\n".join(lines) + "\n"
+
+
+def _box(box: Box, picture: Picture) -> str:
+    lines = [f"<b>{_text(box.name)}</b>", *[_text(f"{row.label} {row.text}".strip()) for row in box.rows]]
+    if picture.lit.get(box.key):
+        lines.append(f"<b>{_text(picture.lit[box.key])}</b>")
+    opening, closing = ("([", "])") if box.is_tensor else ("[", "]")
+    kind = "lit" if box.key in picture.lit else "freed" if box.freed else "alarm" if box.alarm else box.kind
+    return f'{box.key}{opening}"{"<br/>".join(lines)}"{closing}:::{kind}'
+
+
+def _text(text: str) -> str:
+    """A text with what Mermaid takes for its own signs written otherwise."""
+    for sign, written in (("#", "#35;"), ("&", "#amp;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;")):
+        text = text.replace(sign, written)
+    return text.replace("\n", "<br/>")

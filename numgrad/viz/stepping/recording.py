@@ -20,9 +20,9 @@ from ...autograd.operations import operations
 from ...autograd.tensor_hooks import TensorHooks
 from ...autograd.watching import NODE, RULE, Watcher
 from ...core.tensor import Tensor
+from ..values import snapshot
 from .rules import packed_by, remark, rules_of, saved_by
 from .step import Accumulated, Result, Run, Step
-from .values import snapshot
 
 
 class _Turn:

@@ -18,7 +18,7 @@ from ...ops.table.elementwise import Pointwise
 from ...ops.table.formulas import formula, rule_formula
 from ...ops.table.nodes import OpNode, public_name
 from ...ops.table.op import parameters
-from ..saved import acting
+from ..graph.boxes import acting
 
 #: Lines of a user's backward that are shown.
 LINES = 12

@@ -11,8 +11,7 @@ from typing import Any
 
 import ipywidgets
 
-from .frames import Frames
-from .html import HEIGHT, step_html
+from .frames import HEIGHT, Frames, step_html
 from .step import Step
 
 #: Pictures that are kept, and steps of which the height of the text is found out in advance.

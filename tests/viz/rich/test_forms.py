@@ -7,7 +7,7 @@ import numgrad
 from numgrad import nn
 from numgrad.autograd.profiler import profile
 from numgrad.core.display import number_of_bytes
-from numgrad.viz.rich.html import Html, element, table
+from numgrad.viz.html import Html, element, table
 
 
 def test_what_is_not_html_is_escaped():

@@ -7,8 +7,7 @@ import pytest
 
 import numgrad
 from numgrad.viz import backward_steps
-from numgrad.viz.stepping.frames import Frames
-from numgrad.viz.stepping.html import picture
+from numgrad.viz.stepping.frames import Frames, picture
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 

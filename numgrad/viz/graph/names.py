@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from types import FrameType
 from typing import Any
 
-from ..autograd.locations import calling_frame
-from ..core.tensor import Tensor
-from ..nn.modules.module import Module
+from ...autograd.locations import calling_frame
+from ...core.tensor import Tensor
+from ...nn.modules.module import Module
 
 #: Lists, tuples and dictionaries of more entries than this are not searched for tensors.
 MANY = 1000

@@ -1,4 +1,4 @@
-"""Values as they were at one moment: copies of small tensors, summaries of large ones, and the text of both."""
+"""Values in little space: copies and summaries of tensors as they were at one moment, and the text of elements."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.operations import operations
-from ...core.layout import numel
-from ...core.tensor import Tensor, fresh
-from ...core.types import Size, dtype, size_of
-from ..numbers import number_text
+from ..autograd.operations import operations
+from ..core.layout import numel
+from ..core.tensor import Tensor, fresh
+from ..core.types import Size, dtype, size_of
 
 #: Elements up to which a tensor is printed in full.
 PRINTED = 24
@@ -89,3 +88,38 @@ def value_text(value: Any) -> str:
             texts.append("...")
         return f"[{', '.join(texts)}]" if isinstance(value, list) else f"({', '.join(texts)}{',' * (len(texts) == 1)})"
     return str(value) if isinstance(value, Summary) else repr(value)
+
+
+#: Tensors of more elements than this show the first ones alone.
+FEW, FIRST = 12, 3
+
+
+def values_text(tensor: Any) -> list[str]:
+    """The elements in lines: all of a small tensor, of a large one the first, the least and the greatest."""
+    try:
+        array = tensor._host_array()
+    except RuntimeError:  # one example of many, under vmap
+        return ["elements under vmap"]
+    if array.size == 0:
+        return ["no elements"]
+    if array.size <= FEW and array.ndim < 2:
+        return [_row(array.tolist())]
+    if array.size <= FEW and array.ndim == 2:
+        return f"[{',~ '.join(map(_row, array.tolist()))}]".split("~")
+    first = ", ".join(map(number_text, array.reshape(-1)[:FIRST].tolist()))
+    if array.dtype.kind in "cb":
+        return [f"{first}, …"]
+    return [f"{first}, … from {number_text(array.min().item())} to {number_text(array.max().item())}"]
+
+
+def _row(values: Any) -> str:
+    return f"[{', '.join(map(number_text, values))}]" if isinstance(values, list) else number_text(values)
+
+
+def number_text(value: Any) -> str:
+    """An element with few digits."""
+    if isinstance(value, bool | int):
+        return str(value)
+    if isinstance(value, complex):
+        return f"{value.real:.3g}{value.imag:+.3g}j"
+    return f"{value:.4g}"

@@ -1,25 +1,22 @@
-"""From a graph to the picture of it: which boxes, arrows and groups there are."""
+"""From a graph to its picture: what is drawn, which boxes, arrows and groups there are, and which are near enough."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
-from ..autograd.node import AccumulateGrad, Node
-from ..autograd.order import edges_of, nodes_behind, numbered_edges_of
-from ..core.display import counted
-from ..core.tensor import Tensor
-from ..nn.modules.module import Module
-from .describe import Describer
-from .folding import Fold, folding
-from .module_calls import Call, calls_of
+from ...autograd.graph import GradientEdge
+from ...autograd.node import AccumulateGrad, DeadEnd, Node, edge_of
+from ...autograd.order import edges_of, nodes_behind, numbered_edges_of
+from ...core.display import counted
+from ...core.tensor import Tensor, type_name
+from ...nn.modules.module import Module
+from .boxes import Describer, entries_of
+from .module_calls import Call, Fold, calls_of, folding
 from .names import Names, readable
-from .nearest import nearest
 from .picture import Arrow, Box, Group, Picture, Row
-from .saved import entries_of
-from .subjects import Root
 
 #: The key of the box for all that is not shown.
 REST = "rest"
@@ -237,3 +234,76 @@ def _common_call(calls: Sequence[Call | None]) -> Call | None:
             break
         common = step[0]
     return common
+
+
+class Root(NamedTuple):
+    """Where a drawing begins.
+
+    Attributes:
+        node: the node whose graph is drawn.
+        number: which output of the node it is.
+        tensor: the tensor that was given, None for a node.
+        name: what the caller calls it, if it was given in a dictionary.
+    """
+
+    node: Node
+    number: int
+    tensor: Tensor | None
+    name: str | None
+
+
+def roots_of(subject: Any) -> list[Root]:
+    """The roots of the drawing of a subject.
+
+    Raises:
+        TypeError: it is, or has in it, something else than tensors, nodes and gradient edges.
+        ValueError: it is empty, or a tensor requires no gradient.
+    """
+    if isinstance(subject, Mapping):
+        named: list[tuple[str | None, Any, str]] = [
+            (readable(str(name)), value, f"subject[{name!r}]") for name, value in subject.items()
+        ]
+    elif isinstance(subject, list | tuple) and not isinstance(subject, GradientEdge):
+        named = [(None, value, f"subject[{place}]") for place, value in enumerate(subject)]
+    else:
+        return [_root(subject, None, "subject")]
+    if not named:
+        raise ValueError(f"there is nothing to draw: the {type(subject).__name__} is empty")
+    return [_root(value, name, which) for name, value, which in named]
+
+
+def _root(value: Any, name: str | None, which: str) -> Root:
+    if isinstance(value, GradientEdge):
+        return Root(value.node, value.output_nr, None, name)
+    if isinstance(value, Node):
+        return Root(value, 0, None, name)
+    if not isinstance(value, Tensor):
+        allowed = "a tensor, a node (grad_fn), a gradient edge, or a list, tuple or dictionary of these"
+        raise TypeError(f"{which} must be {allowed}, not {type_name(value)}")
+    edge = edge_of(value) if value.requires_grad else None
+    if edge is None or isinstance(edge[0], DeadEnd):
+        raise ValueError(
+            f"{which} has no graph to draw: the tensor of shape {list(value.shape)}, {value.dtype}, does not "
+            "require gradients, so nothing was recorded (numgrad.explain(tensor) says why)"
+        )
+    return Root(edge[0], edge[1], value, name)
+
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+def nearest(
+    roots: Iterable[_Key], behind: Mapping[_Key, Sequence[_Key]], max_depth: int | None, max_count: int | None
+) -> set[_Key]:
+    """Those that are reached from the roots in at most ``max_depth`` steps, the ``max_count`` nearest of them."""
+    front = list(dict.fromkeys(roots))
+    found: set[_Key] = set()
+    depth = 0
+    while front and (max_depth is None or depth <= max_depth):
+        room = len(front) if max_count is None else max_count - len(found)
+        found.update(front[:room])
+        if room < len(front):
+            break
+        front = [key for key in dict.fromkeys(k for near in front for k in behind.get(near, ())) if key not in found]
+        depth += 1
+    return found

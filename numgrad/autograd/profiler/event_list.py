@@ -1,0 +1,257 @@
+"""Lists of events, which show and sum them, and write them for other programs: Chrome's trace format, and stacks for
+flame graphs.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ...core.display import shown_by
+from .events import FunctionEvent, FunctionEventAvg
+from .table import table
+
+
+class EventList(list[Any]):
+    """A list of events, or of sums of them.
+
+    Args:
+        events: what stands in it.
+        profile_memory: whether tables show memory in PyTorch's two columns.
+        process: the identifier of the process, for traces.
+        since: when the profile began, in microseconds since 1970, for traces.
+        use_device: "cuda" if GPUs were profiled, too, which tables then show.
+    """
+
+    def __init__(
+        self,
+        events: Iterable[Any] = (),
+        *,
+        profile_memory: bool = False,
+        process: int = 0,
+        since: float = 0,
+        use_device: str | None = None,
+    ):
+        super().__init__(events)
+        self.profile_memory = profile_memory
+        self.process = process
+        self.since = since
+        self.use_device = use_device
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(self.table())
+
+    _repr_html_ = shown_by("profile_html")
+
+    def _build_tree(self) -> None:
+        """Find which event stands within which: in one thread, by their times."""
+        inside: dict[int, list[FunctionEvent]] = {}
+        for event in sorted(self, key=lambda e: (e.time_range.start, -e.time_range.end)):
+            around = inside.setdefault(event.thread, [])
+            while around and around[-1].time_range.end < event.time_range.end:
+                around.pop()
+            if around:
+                around[-1].append_cpu_child(event)
+                event.set_cpu_parent(around[-1])
+            around.append(event)
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The time of all events together, compiling apart."""
+        return sum(event.self_cpu_time_total for event in self)
+
+    @property
+    def self_device_time_total(self) -> float:
+        """The time of all kernels on GPUs."""
+        return sum(event.self_device_time_total for event in self)
+
+    @property
+    def compile_time_total(self) -> float:
+        """How long compiling and loading kernels took."""
+        return sum(event.self_compile_time_total for event in self)
+
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int = 75,
+        max_name_column_width: int = 55,
+        max_shapes_column_width: int = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+        time_unit: str | None = None,
+    ) -> str:
+        """The events as a table.
+
+        Beside PyTorch's columns there are "Compile", the time in which kernels were made (compiled or loaded from
+        disk), which is no part of the others, and "Bytes", the memory of the tensors that were made.
+
+        Args:
+            sort_by: the attribute to sort by, the largest first: ``"self_cpu_time_total"``, ``"cpu_time_total"``,
+                ``"cpu_time"``, ``"cuda_time_total"``, ``"compile_time_total"``, ``"self_cpu_memory_usage"``,
+                ``"count"``; otherwise they stand in the order in which they began.
+            row_limit: how many rows to show at most; -1 for all.
+            max_src_column_width, max_name_column_width, max_shapes_column_width: longer text is cut.
+            header: a line to put above.
+            top_level_events_only: leave out what stands within another event.
+            time_unit: "s", "ms" or "us" for all times; by default each has its own.
+
+        Raises:
+            AttributeError: the events have no such attribute.
+            ValueError: there is no such unit.
+        """
+        return table(
+            self, sort_by, row_limit, (max_name_column_width, max_shapes_column_width, max_src_column_width), header,
+            top_level_events_only, time_unit, self.profile_memory,
+        )
+
+    def key_averages(
+        self,
+        group_by_input_shapes: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+    ) -> EventList:
+        """The events summed by name.
+
+        Args:
+            group_by_input_shapes: sum only those of the same input shapes (needs ``record_shapes``).
+            group_by_stack_n: sum only those that the same innermost calls, this many, led to (needs ``with_stack``).
+            group_by_overload_name: there are no overloads to tell apart.
+        """
+
+        def group(event: Any) -> tuple[Any, ...]:
+            shapes = str(event.input_shapes) if group_by_input_shapes else ""
+            return event.key, event.is_user_annotation, shapes, *(event.stack or ())[:group_by_stack_n]
+
+        result = self._summed(group)
+        for average in result:
+            if not group_by_input_shapes:
+                average.input_shapes = ""
+            average.stack = (average.stack or [])[:group_by_stack_n]
+        return result
+
+    def _summed(self, group: Callable[[Any], Any]) -> EventList:
+        sums: dict[Any, FunctionEventAvg] = {}
+        for event in self:
+            sums.setdefault(group(event), FunctionEventAvg()).add(event)
+        return EventList(
+            sums.values(), profile_memory=self.profile_memory, process=self.process, since=self.since,
+            use_device=self.use_device,
+        )
+
+    def total_average(self) -> FunctionEventAvg:
+        """All events summed to one, with the key "Total"."""
+        total = FunctionEventAvg()
+        for event in self:
+            total._sum(event)
+        total.key = "Total"
+        return total
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Write the events to a file that ``chrome://tracing`` and Perfetto show; see ``profile``."""
+        write_trace(self, path)
+
+    def supported_export_stacks_metrics(self) -> Sequence[str]:
+        """What ``export_stacks`` may count."""
+        return ["self_cpu_time_total", *["self_cuda_time_total"] * (self.use_device == "cuda")]
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Write the stacks of the events, with how long each took, one in a line, as flame graphs are made of.
+
+        Raises:
+            ValueError: ``metric`` is not among ``supported_export_stacks_metrics()``.
+        """
+        if metric not in self.supported_export_stacks_metrics():
+            raise ValueError(f"metric should be one of: {self.supported_export_stacks_metrics()}")
+        write_stacks(self, path, metric)
+
+
+#: How the names of the engine's turns at nodes begin.
+TURN = "autograd::engine::evaluate_function: "
+
+
+def write_trace(events: Any, path: str, metadata: Mapping[str, Any] | None = None) -> None:
+    """Write the JSON of Chrome's trace event format, which Perfetto reads, too; compressed if the path ends in .gz.
+
+    There is a complete event ("ph": "X") for each event, with its thread, its beginning and length in microseconds and
+    in "args" what else is known of it; one for each compilation; one for each kernel on a GPU, which stands there as
+    a process of its own; and arrows from operations to their nodes.  The metadata stand beside the events.
+
+    Source: "Trace Event Format", the Chromium project.
+    """
+    entries = list(_entries(events))
+    document = {"schemaVersion": 1, "displayTimeUnit": "ms", **(metadata or {}), "traceEvents": entries}
+    opened: Any = gzip.open if str(path).endswith(".gz") else open
+    with opened(path, "wt", encoding="utf-8") as file:
+        json.dump(document, file)
+
+
+def _entries(events: Any) -> Iterator[dict[str, Any]]:
+    process, since = events.process, events.since
+    yield {"ph": "M", "name": "process_name", "pid": process, "tid": 0, "args": {"name": "numgrad"}}
+    for thread, number in sorted({(event.device_resource_id, event.thread) for event in events}):
+        yield {"ph": "M", "name": "thread_name", "pid": process, "tid": thread, "args": {"name": f"thread {number}"}}
+    for device in sorted({kernel.device for event in events for kernel in event.kernels}):
+        yield {"ph": "M", "name": "process_name", "pid": device, "tid": 0, "args": {"name": f"GPU {device}"}}
+    recorded: dict[int, dict[str, Any]] = {}
+    for event in events:
+        base = {"pid": process, "tid": event.device_resource_id}
+        entry = {
+            "ph": "X", "name": event.trace_name, "cat": _category(event), **base, **_times(event, since),
+            "args": _arguments(event),
+        }
+        yield entry
+        for compilation in event.compilations:
+            name = f"compile {compilation.kernel}"
+            yield {"ph": "X", "name": name, "cat": "compilation", **base, **_times(compilation, since), "args": {}}
+        for kernel in event.kernels:
+            base_of_gpu = {"pid": kernel.device, "tid": 0, "args": {"External id": event.id}}
+            yield {"ph": "X", "name": kernel.name, "cat": "kernel", **base_of_gpu, **_times(kernel, since)}
+        number = event.sequence_nr
+        if number >= 0 and event.scope == 0 and number not in recorded and not event.name.startswith(TURN):
+            recorded[number] = {**base, "ts": entry["ts"]}
+        elif event.scope == 1 and number in recorded:
+            arrow = {"id": number, "name": "fwdbwd", "cat": "fwdbwd"}
+            yield {"ph": "s", **arrow, **recorded[number]}
+            yield {"ph": "f", "bp": "e", **arrow, **base, "ts": entry["ts"]}
+
+
+def _category(event: Any) -> str:
+    return "user_annotation" if event.is_user_annotation else "cpu_op"
+
+
+def _times(timed: Any, since: float) -> dict[str, float]:
+    return {"ts": since + timed.time_range.start, "dur": timed.time_range.elapsed_us()}
+
+
+def _arguments(event: Any) -> dict[str, Any]:
+    arguments = {"External id": event.id, "Bytes": event.self_cpu_memory_usage + event.self_device_memory_usage}
+    if event.sequence_nr >= 0:
+        arguments["Sequence number"] = event.sequence_nr
+        arguments["Fwd thread id"] = event.fwd_thread
+    if event.self_compile_time_total:
+        arguments["Compile us"] = event.self_compile_time_total
+    if event.input_shapes:
+        arguments["Input Dims"] = event.input_shapes
+        arguments["Input type"] = event.input_dtypes
+        arguments["Concrete Inputs"] = ["" if value is None else str(value) for value in event.concrete_inputs]
+    if event.stack:
+        arguments["Call stack"] = ";".join(event.stack)
+    if event.remark is not None:
+        arguments["Remark"] = event.remark
+    return arguments
+
+
+def write_stacks(events: Any, path: str, metric: str) -> None:
+    """Write a line for each event that has a stack: the calls, the outermost first, and the metric, a whole number."""
+    with open(path, "w", encoding="utf-8") as file:
+        for event in events:
+            value = int(getattr(event, metric))
+            if event.stack and value > 0:
+                calls = ";".join(call.replace(";", ",").replace(" ", "_") for call in reversed(event.stack))
+                file.write(f"{calls} {value}\n")

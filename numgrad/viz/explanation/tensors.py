@@ -1,0 +1,316 @@
+"""What there is to say of a tensor: why it requires a gradient, how its ``grad`` came about, what lies behind it in the
+graph, and who shares its memory.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from ...autograd.contributions import Contributions, contributions_to
+from ...autograd.history import DETACHED, FOREIGN, GIVEN, UNRECORDED, changes_since, origin_of
+from ...autograd.hooks import hook_name
+from ...autograd.locations import Location
+from ...autograd.node import Node
+from ...autograd.operations import operations
+from ...autograd.saved import SavingNode
+from ...core.display import counted
+from ...core.tensor import Tensor
+from .subject import NAMED, Subject, described, described_best, listed, nodes_behind, on_the_same_memory
+
+
+def requires_text(subject: Subject) -> str:
+    """The reason, as far as it is known."""
+    tensor = subject.tensor
+    if tensor.requires_grad:
+        if subject.node is None and subject.trouble is None:
+            if tensor._view is not None:
+                made = tensor._view.made
+                when = f"under {made}" if made is not None else "before that one did"
+                return f"True, being a view of a tensor that does; but it was made {when}, so that gradients end here."
+            return "True, so that backward adds to its grad."
+        return "True, since it was computed from tensors that require gradients."
+    return f"False. {_why_not(tensor)}"
+
+
+def _why_not(tensor: Tensor) -> str:
+    kind = tensor._layout.type.dtype
+    if not kind.differentiable:
+        return f"There are no derivatives of {kind.name}: only floating-point and complex tensors have some."
+    if tensor.is_inference():
+        return "It was made under inference_mode(), where nothing is ever recorded; clone() it to compute with it."
+    if type(tensor).__name__ == "Parameter":  # numgrad.nn need not be loaded to find that out
+        return "It is a parameter that is frozen: requires_grad_() has it learn again."
+    base = tensor if tensor._view is None else tensor._root
+    origin = getattr(base, "_origin", None)
+    of = "It" if base is tensor else "It is a view of a tensor that"
+    if origin == DETACHED:
+        others = [other for other in on_the_same_memory(tensor) if other.requires_grad]
+        of_what = f" of another tensor ({described_best(others)})" if others else ""
+        return f"{of} was cut off the graph{of_what} by detach() or .data."
+    if base is not tensor:
+        return "It is a view of a tensor that requires none."
+    maker = origin_of(tensor)
+    if maker is not None:
+        return f"It was made by '{maker.name}', {maker.reason}, here:\n{maker.location}"
+    return f"{_ORIGINS[origin]} {'' if origin in (GIVEN, FOREIGN) else _WHO}".rstrip()
+
+
+_WHO = "Under numgrad.autograd.detect_anomaly(check_forward=True) this says which operation made it."
+
+_ORIGINS = {
+    GIVEN: "Nobody has asked for one: requires_grad_() does, or requires_grad=True where it is made.",
+    FOREIGN: "It lies on memory of NumPy's or another library, and nobody has asked for one with requires_grad_().",
+    UNRECORDED: (
+        "It was computed where nothing is recorded: under no_grad(), in the forward of a Function, or by backward()."
+    ),
+    None: (
+        "It was computed from tensors that require none, such as integers, by what has no derivative, or by backward() "
+        "without create_graph=True."
+    ),
+}
+
+
+#: Calls of backward that are shown, the latest.
+SHOWN = 3
+
+
+def gradient_text(subject: Subject) -> str:
+    """What is known of the gradient."""
+    tensor = subject.tensor
+    if tensor._grad is None:
+        return f"None. {_why_none(subject)}"
+    known = contributions_to(tensor)
+    start = f"{described(tensor._grad)}{remarkable(tensor._grad)}."
+    if known is not None and known.made(tensor._grad):
+        return f"{start} {_account(known)}"
+    hooks = hook_names(tensor)
+    changed = f"What arrives passes its hooks ({listed(hooks)}) first, which may change it. " if hooks else ""
+    return (
+        f"{start} Each backward pass adds to it, until zero_grad() or grad = None starts it afresh. {changed}"
+        "Under numgrad.autograd.detect_anomaly() this says which calls have added to it, and from where."
+    )
+
+
+def remarkable(gradient: Tensor) -> str:
+    """What is striking about the elements: zeros alone, NaN or infinities."""
+    try:
+        elements = operations.elements(gradient)
+    except RuntimeError:  # one example of many, under vmap
+        return ""
+    if elements.size and not elements.any():
+        return ", all zeros"
+    found = [(int(np.isnan(elements).sum()), "NaN"), (int(np.isinf(elements).sum()), "infinite")]
+    return "".join(f", {count:,} of {counted(elements.size, 'element')} {word}" for count, word in found if count)
+
+
+def _account(known: Contributions) -> str:
+    """What backward passes brought."""
+    passes = counted(known.count, "backward pass", "backward passes")
+    start = f"{passes} brought it" if known.complete else f"There was one before, to which {passes} added"
+    groups = [[next(same), *same] for _, same in itertools.groupby(known.latest)]
+    lines = [f"{start}, the latest here:" if len(groups) > SHOWN else f"{start}, here:"]
+    for group in groups[-SHOWN:]:
+        call, sources, changed_by = group[0]
+        lines.append(str(call))
+        names = [f"{name} ({place.brief})" if place is not None else name for name, place in sources]
+        often = [f"{len(group)} times"] if len(group) > 1 else []
+        hooked = [f"changed by its hooks ({listed(changed_by)})"] if changed_by else []
+        lines.append("    " + ", ".join([*often, f"from {listed(names) or 'the call itself'}", *hooked]))
+    return "\n".join(lines)
+
+
+def _why_none(subject: Subject) -> str:
+    tensor = subject.tensor
+    if not tensor.requires_grad:
+        return "Backward passes it by, since it requires no gradient."
+    if subject.trouble is not None:
+        return subject.trouble
+    if subject.node is not None:
+        if tensor.retains_grad:
+            return "retain_grad() was called, but no backward pass has come by since."
+        return "Only leaves keep their gradient: call retain_grad() on this tensor before backward()."
+    if tensor._view is not None:
+        return "Gradients of what is computed from a view made without recording end at the view."
+    known = contributions_to(tensor)
+    if known is not None:
+        return f"It had one, which was set to None since, as zero_grad() does. {_account(known)}"
+    users = subject.users
+    if not users:
+        return (
+            "No recorded operation that still exists uses this tensor: none was computed with it, or only under "
+            "no_grad() or with a detached copy, or the results are gone."
+        )
+    freed = [node for node in users if node.freed_by is not None]
+    if freed:
+        return (
+            f"A backward pass has gone through {listed([node.name() for node in freed])}, begun here:\n"
+            f"{freed[0].freed_by}\n"
+            "It kept no gradient (autograd.grad() and backward(inputs=...) do not), or that was set to None since, as "
+            "zero_grad() does."
+        )
+    return (
+        f"{listed([node.name() for node in users])} would send it one, but no backward pass has come by there: call "
+        "backward() on what was computed of it."
+    )
+
+
+#: From how many paths on their number is not told.
+MANY = 1000
+
+
+def graph_text(subject: Subject) -> str:
+    """What backward would find on its way from this tensor."""
+    if subject.trouble is not None:
+        return subject.trouble
+    node = subject.node
+    if node is None:
+        return "nothing lies behind it."
+    return text_of_node(node)
+
+
+def text_of_node(node: Node) -> str:
+    """What backward would find from this node on."""
+    nodes, leaves = nodes_behind(node)
+    shapes = f" (of {_shapes(leaves)})" if leaves else ""
+    verb = "lies" if len(nodes) == 1 and not leaves else "lie"
+    found = f"{counted(len(nodes), 'node')} and {counted(len(leaves), 'leaf', 'leaves')}{shapes} {verb} behind it."
+    location = None if node.attached is None else node.attached.location
+    made = f" {node.name()} was recorded here:\n{location}" if location is not None else ""
+    return f"{found}{made}{_fate(nodes, made != '')}"
+
+
+def _shapes(tensors: list[Tensor]) -> str:
+    return f"{'shape' if len(tensors) == 1 else 'shapes'} {listed([list(tensor._layout.shape) for tensor in tensors])}"
+
+
+def _fate(nodes: list[Node], below: bool) -> str:
+    """What became of what the nodes had saved."""
+    changed = [
+        (node, tensor, version)
+        for node in nodes if isinstance(node, SavingNode) and not node.is_freed()
+        for tensor, version in node.modified()
+    ]
+    freed = [node for node in nodes if node.freed_by is not None]
+    start = "\n" if below else " "
+    if freed:
+        calls: dict[Location, list[str]] = {}
+        for node in freed:
+            assert node.freed_by is not None
+            calls.setdefault(node.freed_by, []).append(node.name())
+        parts = [f"What {listed(names)} had saved was freed here:\n{call}" for call, names in calls.items()]
+        return start + "\n".join([*parts, "With retain_graph=True the graph can be gone through again."])
+    if changed:
+        node, tensor, version = changed[0]
+        changes = list(changes_since(tensor, version).values())
+        where = f", here:\n{changes[0]}\nBackward" if changes else ". Backward"
+        return (
+            f"{start}{node.name()} has saved a tensor of shape {list(tensor.shape)} at version {version} that was "
+            f"changed in place since{where} will refuse to compute with it."
+        )
+    return f"{start}Nothing is freed: backward can go through it."
+
+
+def dependence_text(subject: Subject, output: Tensor) -> str:
+    """Whether and how ``output`` depends on the tensor."""
+    other = Subject(output)
+    if output is subject.tensor:
+        return "the tensor itself."
+    if not output.requires_grad:
+        return f"{other.described()}. It requires no gradient: {requires_text(other)[7:]}"
+    ways = _ways(other.target, subject) if subject.tensor.requires_grad else 0
+    if not ways or other.target is None or subject.target is None:
+        _, leaves = nodes_behind(other.target)
+        on = f", only on leaves of {_shapes(leaves)}" if leaves else ""
+        return f"{other.described()}. It does not depend on the tensor{on}."
+    names = [node.name() for node in _way(other.target, subject.target)]
+    if len(names) > 2 * NAMED:
+        names[NAMED:-NAMED] = [f"({len(names) - 2 * NAMED} more)"]
+    number = f"{MANY} paths or more" if ways == MANY else counted(ways, "path")
+    by = f"{number} {'leads' if ways == 1 else 'lead'} back to the tensor"
+    return f"{other.described()}. {by}{', the shortest' if ways > 1 else ''}: {' <- '.join(names)}"
+
+
+def _ways(start: Node | None, subject: Subject) -> int:
+    """How many paths lead from a node to where the gradient of the tensor arrives, no more than MANY."""
+    nodes, _ = nodes_behind(start)
+    ways: dict[Node, int] = {}
+    for node in reversed(nodes):  # the oldest first: what a node leads to is known before it
+        found = sum(
+            ways.get(edge[0], 0) + (edge[0] is subject.target and edge[1] == subject.number)
+            for edge in node.edges if edge is not None
+        )
+        ways[node] = min(found, MANY)  # the numbers themselves would be as long as the graph is deep
+    return ways.get(start, 0) if start is not None and start is not subject.target else 0
+
+
+def _way(start: Node, target: Node) -> list[Node]:
+    """The shortest path from a node to another, both included."""
+    before: dict[Node, Node | None] = {start: None}
+    front = [start]
+    while target not in before:
+        reached = []
+        for node in front:
+            for edge in node.edges:
+                if edge is not None and edge[0] not in before:
+                    before[edge[0]] = node
+                    reached.append(edge[0])
+        front = reached
+    path: list[Node] = []
+    reached_from: Node | None = target
+    while reached_from is not None:
+        path.append(reached_from)
+        reached_from = before[reached_from]
+    return path[::-1]
+
+
+def memory_text(subject: Subject) -> str:
+    """Whose the memory is, and how often it was changed."""
+    tensor = subject.tensor
+    view = tensor._view
+    if view is not None:
+        return f"it is a view of another tensor ({described_best([tensor._root])}), {_changes(tensor)}"
+    others = on_the_same_memory(tensor)
+    views = [other for other in others if other._view is not None and other._root is tensor]
+    shared = [other for other in others if other._view is None]
+    if getattr(tensor, "_origin", None) == FOREIGN:
+        found = "that of a NumPy array or of another library's, which sees what is changed here"
+    elif shared:
+        found = f"shared with another tensor ({described_best(shared)}), which sees what is changed here"
+    else:
+        found = "its own"
+    of_it = f", with {counted(len(views), 'view')} of it" if views else ""
+    return f"{found}{of_it}, {_changes(tensor)}"
+
+
+def _changes(tensor: Tensor) -> str:
+    if tensor.is_inference():
+        return "without a version."
+    version = tensor._version
+    if not version:
+        return "never changed in place."
+    changes = changes_since(tensor, 0)
+    where = f", the last time here:\n{list(changes.values())[-1]}" if changes else "."
+    return f"changed in place {counted(version, 'time')} (its version is {version}){where}"
+
+
+def hook_names(tensor: Tensor) -> list[str]:
+    """What the hooks on a tensor's gradient are called, in their order."""
+    return [hook_name(hook) for hook in (tensor._backward_hooks or {}).values()]
+
+
+def hooks_text(subject: Subject) -> str:
+    """The hooks that its gradient meets, in their order."""
+    tensor, node = subject.tensor, subject.node
+    parts = []
+    if subject.trouble is None:
+        parts.append(("register_hook", tensor._backward_hooks))
+        parts.append(("register_post_accumulate_grad_hook", tensor._post_accumulate_grad_hooks))
+    if node is not None and node.attached is not None:
+        parts.append(("register_prehook of its node", node.attached.pre_hooks))
+        parts.append(("register_hook of its node", node.attached.post_hooks))
+    found = [f"{listed([hook_name(hook) for hook in hooks.values()])} by {how}" for how, hooks in parts if hooks]
+    if node is not None and subject.trouble is None and tensor.retains_grad:
+        found.append("retain_grad() was called")
+    return f"{'; '.join(found) or 'none'}."
