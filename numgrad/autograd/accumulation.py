@@ -1,15 +1,22 @@
-"""Gradients of a leaf are added up in its ``grad``, and forgotten again."""
+"""Gradients on their way into the ``grad`` of a leaf: fitted, added up, noted in anomaly mode, and forgotten again."""
 
 from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Iterable
-from typing import Any
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import ref
 
 from ..core.layout import Layout, contiguous_strides, output_strides
+from ..core.types import real_of, tensor_type
 from .grad_mode import GRAD, LEVELS, state
+from .locations import Location
 from .operations import operations
+
+if TYPE_CHECKING:
+    from .node import Edge, Node
 
 #: One lock for all tensors: they may be shared by graphs that are recorded, or run backward, in several threads.
 accumulating = threading.RLock()
@@ -91,3 +98,117 @@ def _dense_strides(layout: Layout) -> tuple[int, ...] | None:
 
 def _agree(shape: tuple[int, ...], strides: tuple[int, ...], others: tuple[int, ...]) -> bool:
     return all(extent == 1 or stride == other for extent, stride, other in zip(shape, strides, others, strict=True))
+
+
+# -- what a grad is the sum of, noted in anomaly mode ----------------------------------------------------------
+
+
+#: Contributions that are remembered for each leaf, the latest.
+REMEMBERED = 16
+
+
+class Contribution(NamedTuple):
+    """What one backward pass added to a ``grad``.
+
+    Attributes:
+        call: who asked for the pass.
+        sources: the nodes whose gradients were summed, by name, with the calls that recorded them.
+        changed_by: the names of the leaf's hooks, if these changed the sum.
+    """
+
+    call: Location
+    sources: tuple[tuple[str, Location | None], ...]
+    changed_by: tuple[str, ...]
+
+
+class Contributions:
+    """What made the present ``grad`` of a leaf, or the last one that it had.
+
+    Attributes:
+        latest: the last contributions, in their order.
+        count: how many there were.
+        grad: the tensor that they made, if it is still there.
+        complete: whether the leaf had no ``grad`` before them.
+    """
+
+    def __init__(self, leaf: Any, key: int, complete: bool):
+        self.leaf = ref(leaf, lambda _: _noted.pop(key, None))
+        self.latest: deque[Contribution] = deque(maxlen=REMEMBERED)
+        self.count = 0
+        self.grad: Any = None
+        self.complete = complete
+
+    def made(self, gradient: Any) -> bool:
+        """Whether they made this tensor."""
+        return gradient is not None and self.grad is not None and self.grad() is gradient
+
+
+#: By the identity of the leaf, which it is held weakly by.
+_noted: dict[int, Contributions] = {}
+
+
+def note_contribution(
+    leaf: Any, before: Any, call: Location, sources: Sequence[Any], changed_by: tuple[str, ...]
+) -> None:
+    """Note that a backward pass has added to the ``grad`` of a leaf, which was ``before`` until then.
+
+    ``changed_by`` names the leaf's hooks, if they changed what was added.
+    """
+    known = contributions_to(leaf)
+    if known is None or not known.made(before):
+        known = _noted[id(leaf)] = Contributions(leaf, id(leaf), before is None)
+    locations = [(node.name(), None if node.attached is None else node.attached.location) for node in sources]
+    known.latest.append(Contribution(call, tuple(locations), changed_by))
+    known.count += 1
+    known.grad = None if leaf._grad is None else ref(leaf._grad)  # a hook may have taken it
+
+
+def contributions_to(leaf: Any) -> Contributions | None:
+    """What was noted for a leaf."""
+    known = _noted.get(id(leaf))
+    return known if known is not None and known.leaf() is leaf else None
+
+
+# -- gradients brought into the shape and dtype of what they belong to -----------------------------------------
+
+
+def fit(gradient: Any, layout: Layout, source: Node | None, edge: Edge) -> Any:
+    """Undo broadcasting, once for all operations, and give the gradient the dtype of what it belongs to."""
+    given, shape, type = gradient._layout, layout.shape, layout.type
+    if given is layout or (given.shape == shape and given.type is type):
+        return gradient
+    extra = len(given.shape) - len(shape)
+    if extra < 0 or any(
+        wanted not in (1, extent) for wanted, extent in zip(shape, given.shape[extra:], strict=True)
+    ):
+        name, index = _origin(source, edge)
+        raise RuntimeError(
+            f"Function {name} returned an invalid gradient at index {index} - got {list(gradient.shape)} "
+            f"but expected shape compatible with {list(shape)}"
+        )
+    if type is not None and type.device is not given.type.device:
+        return _moved(gradient, shape, type, source, edge)
+    if type is None:  # see Tensor.grad_dtype: any will do, but that of a real leaf is real
+        type = given.type
+        leaf = getattr(edge[0] if edge else None, "variable", None)
+        if type.dtype.is_complex and leaf is not None and not leaf._layout.type.dtype.is_complex:
+            type = tensor_type(real_of(type.dtype), type.device)
+    return operations.fit(gradient, shape, type)
+
+
+def _moved(gradient: Any, shape: tuple[int, ...], type: Any, source: Node | None, edge: Edge) -> Any:
+    """The gradient of one number, on the device where that is; others have to be there already, as in PyTorch."""
+    if shape:
+        name, index = _origin(source, edge)
+        raise RuntimeError(
+            f"Function {name} returned an invalid gradient at index {index} - expected device {type.device} but got "
+            f"{gradient._layout.type.device}"
+        )
+    return operations.fit(gradient, shape, tensor_type(type.dtype, gradient._layout.type.device)).to(type.device)
+
+
+def _origin(source: Node | None, edge: Edge) -> tuple[str, int]:
+    """The node that made a gradient, and which one of its gradients it is."""
+    if source is None:
+        return "backward", 0
+    return source.name(), next(n for n, other in enumerate(source.edges) if other is edge)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from .bad_values import ForwardCheck
-from .grad_mode import ANOMALY, no_bool, state
-from .locations import calling_location, forward_trace, warn_user
-from .watching import unwatch, watch
+import numpy as np
+
+from .checks import is_tensor
+from .grad_mode import ANOMALY, GRAD, no_bool, state
+from .locations import calling_location, forward_trace, note_origin, warn_user
+from .operations import operations
+from .watching import Watcher, unwatch, watch
 
 __all__ = [
     "detect_anomaly", "explain_failure", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "note_forward",
     "set_anomaly_enabled", "set_detect_anomaly",
 ]
 
-#: Watches operations where ``check_forward`` asks for it.
-forward_check = ForwardCheck()
+#: The place of an element.
+Index = tuple[int, ...]
 
 
 def is_anomaly_enabled() -> bool:
@@ -38,6 +42,47 @@ def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
     if not isinstance(enabled, bool):
         raise no_bool("set_anomaly_enabled", enabled)
     set_detect_anomaly(enabled, check_nan)
+
+
+class ForwardCheck(Watcher):
+    """Who watches operations for the first that returns a NaN or an infinity, though it was given none."""
+
+    is_mode = True
+
+    def before(self, call: Any) -> dict[str, Any] | None:
+        """What the operation is given, by name; None if there is nothing to find out: some of it is bad already."""
+        if state.current_pass is not None or getattr(call, "source", call) is None:
+            return None  # backward has a check of its own, and what is filled with a value was given it
+        arguments = _arguments(call)
+        if call.target is None:
+            return arguments  # looked at afterwards, if need be
+        if _has_bad(arguments.values()):
+            return None
+        return {name: operations.elements(v).copy() if v is call.target else v for name, v in arguments.items()}
+
+    def after(self, call: Any, arguments: dict[str, Any] | None, result: Any) -> None:
+        """Look at the result.
+
+        Raises:
+            RuntimeError: it has a bad element, though no argument had one.
+        """
+        parts = result if isinstance(result, tuple) else (result,)
+        if call.target is None:
+            _note_origins(call, parts)
+        if arguments is None:
+            return
+        for number, part in enumerate(parts):
+            index = _first_bad(part)
+            if index is not None and not _has_bad(arguments.values()):
+                which = f"result {number}" if isinstance(result, tuple) else "the result"
+                raise RuntimeError(
+                    f"Operation '{_name(call)}' returned {_kind(part, index)} values, and was given none.\n"
+                    f"{_account(which, part, index, arguments)}"
+                )
+
+
+#: Watches operations where ``check_forward`` asks for it.
+forward_check = ForwardCheck()
 
 
 class _Checks(NamedTuple):
@@ -158,3 +203,142 @@ def explain_failure(node: Any) -> None:
             warn_user(f"{happened} {node.name()}. Traceback of forward call that {what}:\n{''.join(trace)}")
         node = node.metadata.get("parent_")
         happened, what = "\n\nPrevious calculation was induced by", "induced the previous calculation"
+
+
+def check_gradients(node: Any, gradients: Sequence[Any], incoming: Any) -> None:
+    """Raise if there is a NaN, or an infinity (see ``detect_anomaly``), among the gradients that a node returned.
+
+    Raises:
+        RuntimeError: names the node, which of its outputs it is and the first bad element, with what the node was
+            given, ``incoming``, and had saved there.
+    """
+    for number, gradient in enumerate(gradients):
+        index = None if gradient is None else _first_bad(gradient)
+        if index is not None:
+            given, saved = _incoming(incoming), _saved_by(node)
+            message = (
+                f"Function '{node.name()}' returned {_kind(gradient, index)} values in its {number}th output.\n"
+                f"{_account('this gradient', gradient, index, given | saved)}"
+            )
+            if _has_bad(given.values()):
+                message += "\nThe node is not the culprit: it was given such a gradient."
+            elif _has_bad(saved.values()):
+                message += (
+                    "\nThe node is not the culprit: it has saved such a value, which was made in the forward pass. "
+                    "detect_anomaly(check_forward=True) finds the operation."
+                )
+            raise RuntimeError(message)
+
+
+def _note_origins(call: Any, parts: Iterable[Any]) -> None:
+    """Note who made those of the results that require no gradient (see ``numgrad.explain``)."""
+    for part in parts:
+        if is_tensor(part) and not part.requires_grad:
+            needed = any(is_tensor(value) and value.requires_grad for value in _flattened(call.args))
+            recorded = "which has no derivative" if state.mode & GRAD else "under no_grad()"
+            note_origin(part, _name(call), recorded if needed else "from operands that require no gradient")
+
+
+# -- what is bad --------------------------------------------------------------------------------------------
+
+
+def _elements(value: Any) -> np.ndarray | None:
+    """The elements of a tensor (of one that stands for a batch of them, those of all), an array or a number."""
+    if is_tensor(value):
+        return operations.elements(value)
+    if isinstance(value, bool) or not isinstance(value, int | float | complex | np.ndarray | np.generic):
+        return None
+    return np.asarray(value)
+
+
+def _first_bad(value: Any) -> Index | None:
+    """The place of the first element that is what is looked for."""
+    elements = _elements(value)
+    if elements is None or elements.dtype.kind not in "fc" or not elements.size:
+        return None
+    bad = np.zeros(elements.shape, np.bool_)
+    if state.check_nan:
+        bad |= np.isnan(elements)
+    if state.check_inf:
+        bad |= np.isinf(elements)
+    first = int(bad.argmax())
+    return tuple([int(i) for i in np.unravel_index(first, bad.shape)]) if bad.flat[first] else None
+
+
+def _has_bad(values: Iterable[Any]) -> bool:
+    return any(_first_bad(value) is not None for value in _flattened(values))
+
+
+def _flattened(values: Iterable[Any]) -> Iterator[Any]:
+    """The values, those in sequences among them one by one."""
+    for value in values:
+        if isinstance(value, tuple | list):
+            yield from _flattened(value)
+        else:
+            yield value
+
+
+def _kind(value: Any, index: Index) -> str:
+    elements = _elements(value)
+    return "nan" if elements is not None and np.isnan(elements[index]) else "infinite"
+
+
+# -- what is said of it -------------------------------------------------------------------------------------
+
+
+def _arguments(call: Any) -> dict[str, Any]:
+    """What an operation was called with, by the names of its parameters."""
+    op = getattr(call, "op", None)
+    names: Any = getattr(op, "parameters", None) or getattr(op, "inputs", ())
+    arguments = {names[n] if n < len(names) else f"argument {n}": value for n, value in enumerate(call.args)}
+    return arguments | dict(getattr(call, "statics", {}))
+
+
+def _name(call: Any) -> str:
+    """What users call an operation."""
+    name = call.name.removesuffix("_op")
+    return name if call.target is None or name.endswith("_") else f"{name}_"
+
+
+def _incoming(gradient: Any) -> dict[str, Any]:
+    """The gradients that came to a node, by name."""
+    if isinstance(gradient, list):
+        return {f"the incoming gradient {number}": part for number, part in enumerate(gradient)}
+    return {"the incoming gradient": gradient}
+
+
+def _saved_by(node: Any) -> dict[str, Any]:
+    """What a node has saved, by name."""
+    return {f"the saved '{name}'": value for name, value in node.saved_values().items()}
+
+
+def _account(which: str, value: Any, index: Index, given: dict[str, Any]) -> str:
+    """Where the bad element stands, and what was given there."""
+    elements = _elements(value)
+    assert elements is not None
+    noun = "nan" if _kind(value, index) == "nan" else "infinity"
+    place = f" at {list(index)}" if index else ""
+    lines = [f"The first {noun} stands{place} in {which}, of shape {list(elements.shape)}."]
+    for name, own in given.items():
+        parts = {f"{name}[{n}]": part for n, part in enumerate(own)} if isinstance(own, tuple | list) else {name: own}
+        for part_name, part in parts.items():
+            known = _elements(part)
+            if known is not None:
+                lines.append(f"  {part_name} {_seen(part, known, index, elements.shape)}")
+    return "\n".join(lines)
+
+
+def _seen(value: Any, own: np.ndarray, index: Index, shape: tuple[int, ...]) -> str:
+    """What a value is, at that index of a result of this shape if it has such an element."""
+    if not is_tensor(value) and not own.shape:
+        return f"is {value}"
+    skipped = len(shape) - own.ndim
+    if skipped >= 0 and all(extent in (1, other) for extent, other in zip(own.shape, shape[skipped:], strict=True)):
+        there = tuple([0 if extent == 1 else i for extent, i in zip(own.shape, index[skipped:], strict=True)])
+        return f"is {own[there].item():.6g} there"
+    bad = _first_bad(value)
+    if bad is not None:
+        return f"has the shape {list(own.shape)} and {own[bad].item():.6g} at {list(bad)}"
+    if not own.size or own.dtype.kind == "c":
+        return f"has the shape {list(own.shape)}"
+    return f"has the shape {list(own.shape)} and lies between {own.min():.6g} and {own.max():.6g}"

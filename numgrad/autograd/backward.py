@@ -12,8 +12,8 @@ from .engine import run_backward
 from .function_node import BackwardCFunction
 from .grad_mode import ANOMALY, WATCHED, set_grad_enabled, state
 from .graph import GradientEdge
+from .hooks import LENT
 from .node import AccumulateGrad, DeadEnd, Edge, Node, edge_of
-from .node_hooks import LENT
 from .operations import operations
 from .saved import PACKED
 

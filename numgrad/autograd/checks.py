@@ -1,8 +1,10 @@
-"""What is a tensor, and what is a gradient of one."""
+"""What is a tensor, an inference tensor, a gradient."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from .grad_mode import INFERENCE, state
 
 
 def is_tensor(value: Any) -> bool:
@@ -23,3 +25,57 @@ def mismatch(index: int, given: Any, expected: Any) -> RuntimeError:
         f"Mismatch in shape: grad_output[{index}] has a shape of torch.Size({list(given)}) and output[{index}] has "
         f"a shape of torch.Size({list(expected)})."
     )
+
+
+# -- inference tensors -----------------------------------------------------------------------------------------
+#
+# They are known by their version counter, which counts nothing.  All tensors on one memory share a counter, so views of
+# an inference tensor are inference tensors, and views of a normal tensor normal ones, wherever they are made.
+
+
+class InferenceCounter(list[int]):
+    """The version counter of inference tensors: outside of inference mode there is no version to save them at."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        if not state.mode & INFERENCE:
+            raise RuntimeError(
+                "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode "
+                "in computation tracked by autograd. To work around this, you can make a clone to get a normal tensor "
+                "and use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+            )
+        return list.__getitem__(self, index)
+
+
+def new_counter() -> list[int]:
+    """The version counter of a new tensor, some thread being in inference mode."""
+    return InferenceCounter((0,)) if state.mode & INFERENCE else [0]
+
+
+def is_inference(tensor: Any) -> bool:
+    """Whether ``tensor`` is an inference tensor."""
+    return tensor._counter.__class__ is InferenceCounter
+
+
+def check_updatable(tensor: Any) -> None:
+    """Raise if ``tensor`` may not be changed in place.
+
+    Raises:
+        RuntimeError: it is an inference tensor, and this is not inference mode.
+    """
+    if is_inference(tensor) and not state.mode & INFERENCE:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
+            "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
+
+
+def check_may_require_grad(tensor: Any) -> None:
+    """Raise if ``tensor`` may not be told to require a gradient.
+
+    Raises:
+        RuntimeError: it is an inference tensor, and this is not inference mode.
+    """
+    if is_inference(tensor) and not state.mode & INFERENCE:
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")

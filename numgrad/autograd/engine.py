@@ -6,21 +6,19 @@ other when ``create_graph`` asks for it.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import closing
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from .anomaly_mode import explain_failure
-from .bad_values import check_gradients
-from .contributions import note_contribution
+from .accumulation import fit, note_contribution
+from .anomaly_mode import check_gradients, explain_failure
 from .errors import note_node
-from .fitting import fit
 from .grad_mode import ANOMALY, STREAMS, TRACED, WATCHED, state, switch_back, thread_state, with_recording
+from .hooks import hook_name, lend, run_post_hooks, run_pre_hooks
 from .locations import calling_location
-from .nesting import NESTING, in_thread
 from .node import AccumulateGrad, DeadEnd, Node
-from .node_hooks import lend, run_post_hooks, run_pre_hooks
 from .operations import operations
 from .order import leading_to, reach
 from .watching import apply_told, turn_told, walk_told
@@ -355,7 +353,9 @@ class _Pass:
             with turn_told(node):
                 self._apply(node, gradient)
             if self.sources is not None and gradient is not None:
-                note_contribution(node.variable, before, self.location, self.sources.get(node, ()), hooked)
+                leaf = node.variable
+                changed_by = tuple(map(hook_name, (leaf._backward_hooks or {}).values())) if hooked else ()
+                note_contribution(leaf, before, self.location, self.sources.get(node, ()), changed_by)
         if user_code:
             switch_back(modes)
 
@@ -378,3 +378,36 @@ class _Pass:
             if self.mode & ANOMALY:
                 explain_failure(node)
         self.annotated = True
+
+
+# -- passes nested too deeply for a stack ----------------------------------------------------------------------
+
+
+#: Passes nested in one thread (a backward called inside a backward) before the next gets a thread of its own.
+NESTING = 30
+
+
+def in_thread(function: Callable[[], list[Any]]) -> list[Any]:
+    """Call ``function`` in a thread that takes this one's place: it has its modes and streams."""
+    outcome: list[Any] = []
+    modes = state.__dict__.copy()
+    if operations.streams is not None:
+        function = operations.streams.carried(function)
+
+    def target() -> None:
+        state.__dict__.update(modes)
+        try:
+            outcome.append((function(), None))
+        except BaseException as error:  # handed to the waiting thread
+            outcome.append((None, error))
+
+    thread = threading.Thread(target=target)
+    thread.start()
+    thread.join()
+    result, error = outcome.pop()
+    if error is None:
+        return result
+    try:
+        raise error
+    finally:
+        del error  # which holds this frame

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .anomaly_mode import is_anomaly_enabled
-from .history import changes_since
-from .locations import Location
+from .grad_mode import ANOMALY, state
+from .locations import Location, changes_since
 
 
 def operation_name(node: Any) -> str:
@@ -25,7 +24,7 @@ def modified_error(node: Any, tensor: Any, version: int, is_output: bool) -> Run
     edge = (node, 0) if is_output else tensor._edge
     if edge is not None:
         kind += f", which is output {edge[1]} of {operation_name(edge[0])},"
-    if is_anomaly_enabled():
+    if state.mode & ANOMALY:
         hint = (
             "Hint: the backtrace further above shows the operation that failed to compute its gradient. "
             "The variable in question was changed in there or anywhere later. Good luck!"

@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .checks import is_tensor
-from .grad_mode import state
+from .grad_mode import ModeDecorator, state
 from .levels import Level, Tangents, outside, set_tangent, tangent_of
-from .mode_decorator import ModeDecorator
 from .operations import operations
 
 __all__ = [

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary, WeakSet, ref
 
-from .checks import is_tensor
-from .grad_mode import ANOMALY, state
-from .history import note_change
-from .inference_tensors import is_inference
-from .mode_decorator import ModeDecorator
-from .multi_grad import register_multi_grad_hook
+from .checks import is_inference, is_tensor
+from .grad_mode import ANOMALY, SAVED_HOOKS, ModeDecorator, state
+from .hooks import RemovableHandle
+from .locations import note_change
 from .node import DeadEnd, Node, edge_of
-from .saved_hooks import (
-    allow_mutation_on_saved_tensors,
-    disable_saved_tensors_hooks,
-    save_on_cpu,
-    saved_tensors_hooks,
-)
+from .operations import operations
+from .saved import check_hooks
 
 __all__ = [
     "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
@@ -105,3 +102,276 @@ class _unsafe_preserve_version_counter(ModeDecorator):  # noqa: N801 - PyTorch's
 
     def clone(self) -> _unsafe_preserve_version_counter:
         return self.__class__(self.tensors)
+
+
+# -- hooks that wait for several gradients ---------------------------------------------------------------------
+#
+# How many gradients a backward pass will bring is known from the nodes that it runs.  A hook must not hold these
+# nodes, which hold the hook; so it knows a node by its sequence number, and a leaf, whose AccumulateGrad comes and
+# goes with the graphs, by a weak reference.  What has arrived so far is kept by the pass and goes with it: passes may
+# run in several threads, and one inside another.
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Any], fn: Callable[[Any], None], *, mode: str = "all"
+) -> RemovableHandle:
+    """Call ``fn`` in every backward pass when the gradients of several tensors have been computed.
+
+    With mode "all" it is called once all gradients are there that the pass computes, with a list of them in the
+    order of ``tensors``; None stands for a tensor that gets no gradient in this pass, be it that it is not in the
+    graph or that none of the ``inputs`` asked for needs it.  With mode "any" it is called with the first gradient
+    that there is; tensors that require no gradient are passed over.  ``fn`` must not change its argument, and what it
+    returns is ignored.
+
+    Raises:
+        ValueError: another mode.
+        AssertionError: with mode "all", a tensor requires no gradient.
+
+    Example:
+        >>> import numgrad
+        >>> a, b = numgrad.ones(2, requires_grad=True), numgrad.ones(2, requires_grad=True)
+        >>> c, d = a * b, a * b
+        >>> handle = numgrad.autograd.graph.register_multi_grad_hook(
+        ...     (a, b, c, d), lambda grads: print([g is not None for g in grads])
+        ... )
+        >>> c.sum().backward(retain_graph=True)
+        [True, True, True, False]
+        >>> c.sum().backward(inputs=(a,))
+        [True, False, True, False]
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    if mode == "any":
+        first = _First(fn)
+        return _MultiHandle([tensor.register_hook(first) for tensor in tensors if tensor.requires_grad])
+    tensors = list(tensors)
+    for number, tensor in enumerate(tensors):
+        if not tensor.requires_grad:
+            raise AssertionError(
+                f"Expected gradient function to be set: tensor {number} (shape {list(tensor.shape)}) does not require "
+                "grad"
+            )
+    every = _All(fn, tensors)
+    return _MultiHandle([tensor.register_hook(every.hook(number)) for number, tensor in enumerate(tensors)])
+
+
+class _MultiHandle(RemovableHandle):
+    """Removes several hooks at once."""
+
+    def __init__(self, handles: Sequence[RemovableHandle]):
+        super().__init__(OrderedDict())
+        self.handles = tuple(handles)
+
+    def remove(self) -> None:
+        """Take the hooks out; doing so twice is no error."""
+        for handle in self.handles:
+            handle.remove()
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.handles
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.__init__(state)  # type: ignore[misc]
+
+
+class _First:
+    """Calls ``fn`` with the first gradient of a pass."""
+
+    def __init__(self, fn: Callable[[Any], None]):
+        self.fn = fn
+
+    def __call__(self, gradient: Any) -> None:
+        waiting = state.current_pass.waiting
+        if self not in waiting:
+            waiting[self] = True
+            self.fn(gradient)
+
+
+class _All:
+    """Calls ``fn`` with all gradients of a pass, when the last has come."""
+
+    def __init__(self, fn: Callable[[Any], None], tensors: list[Any]):
+        self.fn = fn
+        #: For each tensor the number of its node, or a leaf itself.
+        self.sources = [ref(tensor) if tensor.grad_fn is None else tensor.grad_fn.sequence for tensor in tensors]
+
+    def hook(self, number: int) -> Callable[[Any], None]:
+        """The hook of one of the tensors."""
+
+        def hook(gradient: Any) -> None:
+            waiting = state.current_pass.waiting
+            if self not in waiting:
+                waiting[self] = [None] * len(self.sources), sum(map(self._runs, self.sources))
+            gradients, missing = waiting[self]
+            gradients[number] = gradient
+            waiting[self] = gradients, missing - 1
+            if missing == 1:
+                self.fn(gradients)
+
+        return hook
+
+    @staticmethod
+    def _runs(source: Any) -> bool:
+        """Whether the gradient of a tensor is computed in the current pass."""
+        if isinstance(source, ref):
+            leaf = source()
+            accumulator = None if leaf is None or leaf._accumulator is None else leaf._accumulator()
+            if accumulator is None:
+                return False
+            source = accumulator.sequence
+        return source in state.current_pass.numbers
+
+
+# -- hooks for saved tensors -----------------------------------------------------------------------------------
+
+
+class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
+    """Within the ``with`` block, what is saved for backward is what ``pack_hook(tensor)`` returns.
+
+    When backward needs the tensor, ``unpack_hook`` is given that and must return a tensor with the same content.
+    Hooks of nested blocks are not combined: the innermost pair is used.  They hold in this thread only.  A pack hook
+    may not change the tensor that it is given.
+
+    Raises:
+        TypeError: a hook cannot be called.
+        RuntimeError: hooks are disabled here (see :func:`disable_saved_tensors_hooks`).
+
+    Example:
+        >>> import numgrad
+        >>> saved = []
+        >>> def pack(tensor):
+        ...     saved.append(tensor)
+        ...     return len(saved) - 1
+        >>> a = numgrad.ones(3, requires_grad=True)
+        >>> with numgrad.autograd.graph.saved_tensors_hooks(pack, saved.__getitem__):
+        ...     b = a * a
+        >>> len(saved)
+        2
+    """
+
+    def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]):
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> None:
+        check_hooks(self.pack_hook, self.unpack_hook)
+        if state.saved_hooks_refused is not None:
+            raise RuntimeError(state.saved_hooks_refused)
+        state.saved_hooks = (*state.saved_hooks, (self.pack_hook, self.unpack_hook))
+        state.mode |= SAVED_HOOKS
+
+    def __exit__(self, *exception: Any) -> None:
+        pairs = list(reversed(state.saved_hooks))
+        own = self.pack_hook, self.unpack_hook
+        if own in pairs:  # or else the block was left already, as when a hook that entered it ended
+            pairs.remove(own)  # not simply the last: blocks may end in any order
+        state.saved_hooks = tuple(reversed(pairs))
+        if not state.saved_hooks:
+            state.mode &= ~SAVED_HOOKS
+
+
+class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
+    """Within the ``with`` block, tensors are saved as copies in the CPU's memory, and come back when needed.
+
+    Args:
+        pin_memory: copy tensors of a GPU into pinned memory, and back without waiting.
+        device_type: the kind of device that ``pin_memory`` is for.
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda"):
+        def pack(tensor: Any) -> tuple[Any, Any]:
+            if not tensor.is_cuda:
+                return tensor.device, operations.clone(tensor)
+            kept = tensor.to("cpu", non_blocking=pin_memory)  # then it lies in pinned memory
+            return tensor.device, kept
+
+        super().__init__(pack, lambda kept: kept[1].to(kept[0], non_blocking=pin_memory))
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Within the ``with`` block, saved-tensor hooks raise a RuntimeError with this message.
+
+    Raises:
+        RuntimeError: with the message, if hooks are in force already.
+    """
+    if state.saved_hooks:
+        raise RuntimeError(error_message)
+    before = state.saved_hooks_refused
+    state.saved_hooks_refused = error_message
+    try:
+        yield
+    finally:
+        state.saved_hooks_refused = before
+
+
+class _Handle:
+    """Stands in a node for the tensor that it saved."""
+
+    __slots__ = ("__weakref__",)
+
+
+def _memory(tensor: Any) -> int:
+    """The address of a tensor's memory, which several storages may share (of two tensors made of one NumPy array)."""
+    return tensor.data_ptr() - tensor._offset * tensor.element_size()
+
+
+class AllowMutationContext:
+    """What is saved in the block: the ``original`` tensors and, for those that were changed, the ``cloned`` ones."""
+
+    def __init__(self) -> None:
+        self.original: WeakKeyDictionary[_Handle, Any] = WeakKeyDictionary()
+        self.cloned: WeakKeyDictionary[_Handle, Any] = WeakKeyDictionary()
+        self._on_memory: dict[int, WeakSet[_Handle]] = {}
+
+    def clear(self) -> None:
+        """Forget everything; what was recorded can no longer be gone through backward."""
+        self.original.clear()
+        self.cloned.clear()
+        self._on_memory.clear()
+
+    def _pack(self, tensor: Any) -> _Handle:
+        handle = _Handle()
+        self.original[handle] = tensor
+        self._on_memory.setdefault(_memory(tensor), WeakSet()).add(handle)
+        return handle
+
+    def _unpack(self, handle: _Handle) -> Any:
+        kept = self.cloned if handle in self.cloned else self.original
+        if handle not in kept:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was "
+                "originally recorded."
+            )
+        return kept[handle]
+
+    def _before_write(self, target: Any) -> None:
+        """Copy what was saved on the memory of ``target``, which is about to be changed."""
+        copies: dict[int, Any] = {}  # a tensor that was saved several times is copied once
+        for handle in self._on_memory.pop(_memory(target), ()):
+            tensor = self.original.pop(handle)
+            if id(tensor) not in copies:
+                copies[id(tensor)] = operations.clone(tensor.detach())
+            self.cloned[handle] = copies[id(tensor)]
+
+
+@contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[AllowMutationContext]:
+    """Within the ``with`` block, a tensor saved for backward is copied before it is changed in place.
+
+    So backward finds it as it was, where it would otherwise raise an error.  Forward and backward must both run in the
+    block: what it keeps is dropped at its end.
+
+    Raises:
+        RuntimeError: such a block is already open in this thread.
+    """
+    if state.before_write is not None:
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    context = AllowMutationContext()
+    with saved_tensors_hooks(context._pack, context._unpack):
+        state.before_write = context._before_write
+        try:
+            yield context
+        finally:
+            state.before_write = None
+            context.clear()

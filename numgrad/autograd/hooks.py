@@ -1,4 +1,4 @@
-"""What all hooks have in common: the handle that removes them, and what they may return."""
+"""Hooks of tensors and nodes: the handles that remove them, how they are run, and what they may return."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 from weakref import ref
 
+from .accumulation import accumulating
 from .checks import is_tensor
+from .operations import operations
 
 #: The hooks of one kind at one place, by the number of their handle, in the order they are called in.
 Hooks = OrderedDict[int, Callable[..., Any]]
@@ -114,3 +116,168 @@ def unserializable_hook(hook: _Hook) -> _Hook:
 def is_unserializable(hook: Any) -> bool:
     """Whether a hook was marked by :func:`unserializable_hook`."""
     return hasattr(hook, "__torch_unserializable__")
+
+
+# -- hooks of nodes --------------------------------------------------------------------------------------------
+
+
+def run_pre_hooks(node: Any, hooks: Hooks, gradient: Any) -> Any:
+    """Pass the gradient of a node's output (a list, for a node with several) through ``hook(grad_outputs)``."""
+    gradients = _arrived(node, gradient)
+    for hook in list(hooks.values()):
+        lend(gradients)
+        gradients = _replaced(gradients, hook(gradients), hook)
+    lend(gradients)
+    if all(gradient is None for gradient in gradients):
+        return None
+    return list(gradients) if node.more_outputs else gradients[0]
+
+
+def run_post_hooks(node: Any, hooks: Hooks, results: tuple[Any, ...], gradient: Any) -> tuple[Any, ...]:
+    """Pass the ``results`` that a node has made of ``gradient`` through ``hook(grad_inputs, grad_outputs)``."""
+    arrived = _arrived(node, gradient)
+    lend(arrived)
+    shown = node.shown(results)
+    for hook in list(hooks.values()):
+        lend(shown)
+        shown = _replaced(shown, hook(shown, arrived), hook)
+    lend(shown)
+    rest = iter(shown)
+    return tuple([None if index in node.hidden else next(rest) for index in range(len(results))])
+
+
+def _arrived(node: Any, gradient: Any) -> tuple[Any, ...]:
+    """The gradients of a node's outputs, None where there is none."""
+    if not node.more_outputs:
+        return (gradient,)
+    return (None,) * (1 + len(node.more_outputs)) if gradient is None else tuple(gradient)
+
+
+def _replaced(gradients: tuple[Any, ...], returned: Any, hook: Any) -> tuple[Any, ...]:
+    """The gradients after a hook that returned a tuple to take their place, or None to leave them."""
+    if returned is None:
+        return gradients
+    if not isinstance(returned, tuple):
+        name = hook_name(hook)
+        raise TypeError(f"expected tuple, but hook returned '{type(returned).__name__}' (hook '{name}')")
+    if len(returned) != len(gradients):
+        raise RuntimeError(
+            f"hook '{hook_name(hook)}' has returned an incorrect number of values "
+            f"(got {len(returned)}, but expected {len(gradients)})"
+        )
+    for gradient, replaced in zip(gradients, returned, strict=True):
+        check_replacement(gradient, replaced, hook)
+    return returned
+
+
+#: The value of ``_shared`` in a gradient that somebody outside of the pass may hold, but nobody in it: the engine does
+#: not reuse its memory, and a user's backward may change it.
+LENT = 2
+
+
+def lend(gradients: Sequence[Any]) -> None:
+    """Have the engine not reuse the memory of these gradients; one that stands there twice is shared by two nodes."""
+    for index, gradient in enumerate(gradients):
+        if gradient is not None:
+            twice = any(gradient is other for other in gradients[:index])
+            gradient._shared = True if twice else gradient._shared or LENT
+
+
+# -- hooks of tensors ------------------------------------------------------------------------------------------
+
+
+class TensorHooks:
+    """The hooks of one node's outputs, by output number, and the tensors whose gradient is to be kept.
+
+    A leaf has hooks of its output 0, and those to run when its ``grad`` has been added to.
+    """
+
+    __slots__ = ("hooks", "post_accumulate", "retained")
+
+    def __init__(self) -> None:
+        self.hooks: dict[int, Hooks] = {}
+        self.post_accumulate: Hooks | None = None
+        self.retained: dict[int, ref[Any]] = {}
+
+    def of_output(self, number: int) -> Hooks:
+        """The hooks of one output, to add to."""
+        return self.hooks.setdefault(number, OrderedDict())
+
+    def after_accumulation(self) -> Hooks:
+        """The hooks that run when the leaf's ``grad`` has been added to, to add to."""
+        if self.post_accumulate is None:
+            self.post_accumulate = OrderedDict()
+        return self.post_accumulate
+
+    def is_idle(self) -> bool:
+        """Whether there is nothing to call, and no gradient to keep."""
+        return not (self.retained or any(self.hooks.values()))
+
+    def run(self, node: Any, gradient: Any) -> Any:
+        """Pass the gradient (a list, for a node with several outputs) through the hooks, in their order.
+
+        As in PyTorch, hooks are called with None where the pass comes by but no gradient arrived.
+        """
+        if not node.more_outputs:
+            if 0 in self.hooks:
+                gradient = _run_hooks(self.hooks[0], gradient)
+            if self.retained:
+                self._retain(0, gradient)
+            return gradient
+        gradients = [None] * (1 + len(node.more_outputs)) if gradient is None else list(gradient)
+        for number, hooks in list(self.hooks.items()):
+            gradients[number] = _run_hooks(hooks, gradients[number])
+        for number in list(self.retained):
+            self._retain(number, gradients[number])
+        return None if gradient is None else gradients
+
+    def _retain(self, number: int, gradient: Any) -> None:
+        """Add to the ``grad`` of the tensor that is this output, if it is to keep it."""
+        weak = self.retained.get(number)
+        tensor = weak() if weak is not None else None
+        if tensor is None or gradient is None:
+            return
+        with accumulating:
+            present = tensor._grad
+            tensor._grad = operations.copy(gradient) if present is None else operations.add(present, gradient)
+
+
+def _run_hooks(hooks: Hooks, gradient: Any) -> Any:
+    """Pass one gradient, or None, through the hooks."""
+    for hook in list(hooks.values()):
+        if gradient is not None:
+            lend([gradient])  # a hook may keep it
+        replaced = hook(gradient)
+        if replaced is not None:
+            check_replacement(gradient, replaced, hook)
+            gradient = replaced
+            lend([gradient])
+    return gradient
+
+
+def run_post_accumulate_hooks(variable: Any) -> None:
+    """Call the hooks ``hook(leaf)`` of a leaf whose ``grad`` has been added to.
+
+    Raises:
+        TypeError: one returned something else than None or a tensor.
+        RuntimeError: one returned a tensor other than the leaf, which changes in place return.
+    """
+    hooks = variable._hooks
+    if hooks is None or hooks.post_accumulate is None:
+        return
+    for hook in list(hooks.post_accumulate.values()):
+        returned = hook(variable)
+        check_replacement(variable, returned, hook)
+        if returned is not None and returned is not variable:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+
+
+def move_retained(tensor: Any, old: Any, new: Any) -> None:
+    """Have a tensor that keeps its gradient keep that of its new value, once it has been changed in place."""
+    if old is None or old[0].attached is None:
+        return
+    retained = old[0].attached.tensor_hooks.retained
+    weak = retained.get(old[1])
+    if weak is not None and weak() is tensor:
+        del retained[old[1]]
+        new[0].attachments().tensor_hooks.retained[new[1]] = weak

@@ -1,16 +1,21 @@
-"""Where in the user's program something was called, as messages show it: file and line, or the cell of a notebook."""
+"""Where in the user's program something was called, as messages show it: file and line, or the cell of a notebook.
+
+In anomaly mode it is noted who made and who changed a tensor.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
+import threading
 import traceback
 import warnings
 from itertools import islice
 from traceback import FrameSummary
 from types import CodeType, FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from weakref import ref
 
 
 class Location(NamedTuple):
@@ -109,3 +114,75 @@ def _cell(filename: str) -> str | None:
     name_of = getattr(getattr(shell, "compile", None), "format_code_name", None)
     label = name_of(filename) if name_of is not None else None  # ("Cell", "In[3]")
     return " ".join(label) if label is not None else None
+
+
+# -- who made and who changed a tensor, noted in anomaly mode --------------------------------------------------
+
+
+#: What a tensor's ``_origin`` may be: cut off a graph; on another library's memory; made of data, or filled; computed
+#: where nothing is recorded.  What was computed from tensors that require no gradient has none.
+DETACHED, FOREIGN, GIVEN, UNRECORDED = "detached", "foreign", "given", "unrecorded"
+
+
+class Origin(NamedTuple):
+    """The operation that made a tensor.
+
+    Attributes:
+        name: the operation's.
+        reason: why it was not recorded.
+        location: what called it.
+    """
+
+    name: str
+    reason: str
+    location: Location
+
+
+#: By the identity of the tensor, which is held weakly.
+_origins: dict[int, tuple[ref[Any], Origin]] = {}
+
+
+def note_origin(tensor: Any, name: str, reason: str) -> None:
+    """Note that the operation ``name`` has made a tensor, and was not recorded."""
+    key = id(tensor)
+    _origins[key] = ref(tensor, lambda _: _origins.pop(key, None)), Origin(name, reason, calling_location())
+
+
+def origin_of(tensor: Any) -> Origin | None:
+    """What was noted of a tensor."""
+    weak, origin = _origins.get(id(tensor), (None, None))
+    return origin if weak is not None and weak() is tensor else None
+
+
+#: Version counters that are remembered, and changes of each: the oldest are forgotten.
+COUNTERS, CHANGES = 4096, 64
+
+#: By the identity of a version counter: the counter, held so that no other gets its identity, and who made which
+#: version of the memory that it counts for.
+_changes: dict[int, tuple[list[int], dict[int, Location]]] = {}
+_noting = threading.Lock()
+
+
+def note_change(tensor: Any) -> None:
+    """Note that ``tensor`` is about to be changed in place; if that fails the next change takes over the version."""
+    counter = tensor._counter
+    if counter.__class__ is not list:  # of an inference tensor, which no node saves
+        return
+    with _noting:
+        known = _changes.get(id(counter))
+        if known is None:
+            if len(_changes) >= COUNTERS:
+                del _changes[next(iter(_changes))]
+            known = _changes[id(counter)] = (counter, {})
+        locations = known[1]
+        locations[counter[0] + 1] = calling_location()
+        if len(locations) > CHANGES:
+            del locations[next(iter(locations))]
+
+
+def changes_since(tensor: Any, version: int) -> dict[int, Location]:
+    """The changes of a tensor's memory that were noted, after the one that made this version, in their order."""
+    counter = tensor._counter
+    with _noting:
+        _, locations = _changes.get(id(counter), (counter, {}))
+        return {made: locations[made] for made in sorted(locations) if version < made <= counter[0]}

@@ -20,11 +20,9 @@ from .anomaly_mode import note_forward
 from .checks import is_tensor, mismatch
 from .errors import freed_error
 from .grad_mode import ANOMALY, STREAMS, state
-from .hooks import Hooks, RemovableHandle, add_hook
+from .hooks import Hooks, RemovableHandle, TensorHooks, add_hook, lend, run_post_accumulate_hooks
 from .locations import Location
-from .node_hooks import lend
 from .operations import operations
-from .tensor_hooks import TensorHooks, run_post_accumulate_hooks
 
 #: A node and the number of its output, or None where no gradient flows.
 Edge = tuple["Node", int] | None

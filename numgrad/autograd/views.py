@@ -14,14 +14,13 @@ from copy import copy
 from typing import Any
 
 from ..core.layout import overlaps_itself
+from .checks import check_updatable
 from .errors import freed_error, operation_name
 from .grad_mode import ANOMALY, GRAD, INFERENCE, LEVELS, SAVED_HOOKS, enable_grad, state
-from .history import note_change
-from .inference_tensors import check_updatable
-from .locations import Location
+from .hooks import move_retained
+from .locations import Location, note_change
 from .node import Edge, Node, edge_of
 from .operations import operations
-from .tensor_hooks import move_retained
 
 #: One step from a tensor to a view of it: the operation and its further arguments.
 Step = tuple[Callable[..., Any], tuple[Any, ...]]

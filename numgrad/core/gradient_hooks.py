@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from ..autograd.hooks import Hooks, RemovableHandle, add_hook
+from ..autograd.hooks import Hooks, RemovableHandle, TensorHooks, add_hook
 from ..autograd.node import give_gradient_type, gradient_type
-from ..autograd.tensor_hooks import TensorHooks
 from .types import dtype, tensor_type
 
 

@@ -7,9 +7,9 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from .. import autograd
+from ..autograd.checks import check_may_require_grad, is_inference, new_counter
 from ..autograd.grad_mode import LEVELS, ORDINARY, inference_blocks, state
-from ..autograd.history import DETACHED
-from ..autograd.inference_tensors import check_may_require_grad, is_inference, new_counter
+from ..autograd.locations import DETACHED
 from ..autograd.node import MAYBE, gradient_type
 from ..autograd.variable import reshaped_gradient
 from ..autograd.views import View, check_writable
@@ -39,7 +39,7 @@ class Tensor(Description, Conversions, GradientHooks):
     # ``_counter`` a list of one int, counting in-place changes, that all tensors on the same memory share;
     # ``_shared`` says that a gradient's memory is somebody else's too; ``_duals`` has the tangents by level;
     # ``_mapped`` says what a tensor without memory stands for (see ``ops/batching/batches.py``); ``_origin`` how
-    # one came about that requires no gradient (see ``autograd/history.py``).
+    # one came about that requires no gradient (see ``autograd/locations.py``).
     __slots__ = (
         "__dict__", "__weakref__", "_accumulator", "_counter", "_duals", "_edge", "_grad", "_grad_type",
         "_hooks", "_layout", "_mapped", "_offset", "_origin", "_requires_grad", "_root", "_seen", "_shared",

@@ -8,11 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..core.missing import found_later as _found_later
-from .forward import jvp
+from .derivatives import grad, grad_and_value, jvp, linearize, vjp
 from .functional_call import functional_call, stack_module_state
 from .jacobians import hessian, jacfwd, jacrev
-from .linear import linearize
-from .reverse import grad, grad_and_value, vjp
 from .vmap import vmap
 
 __all__ = [

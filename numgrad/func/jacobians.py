@@ -7,10 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.tensor import Tensor
-from .arguments import Argnums, chosen, replaced, wrapped
-from .forward import jvp
-from .reverse import vjp
-from .trees import Structure, flatten
+from .arguments import Argnums, Structure, chosen, flatten, replaced, wrapped
+from .derivatives import jvp, vjp
 from .vmap import check_randomness, vmap
 
 

@@ -24,9 +24,9 @@ from ..autograd.grad_mode import (
     is_inference_mode_enabled,
     state,
 )
+from ..autograd.hooks import TensorHooks
 from ..autograd.levels import set_tangent, tangents_of
 from ..autograd.node import AccumulateGrad, Edge, Node, edge_of, next_sequence
-from ..autograd.tensor_hooks import TensorHooks
 from ..core.tensor import Tensor
 from ..ops.batching.batches import cut, requires_below
 

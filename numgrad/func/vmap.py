@@ -13,7 +13,7 @@ from ..ops.shapes.dimensions import movedim
 from ..ops.shapes.joining import cat
 from ..ops.shapes.parts import narrow
 from ..ops.shapes.views import expand
-from .trees import Structure, flatten
+from .arguments import Structure, flatten
 
 #: Where the batch is in an input or output: a dimension, None for nowhere, or a nested structure of these.
 Dims = Any

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from ..autograd.anomaly_mode import is_anomaly_enabled
+from ..autograd.checks import check_updatable
 from ..autograd.grad_mode import enable_grad, is_inference_mode_enabled, no_grad
-from ..autograd.history import note_change
-from ..autograd.inference_tensors import check_updatable
+from ..autograd.locations import note_change
 from ..core.layout import contiguous_strides
 from ..core.tensor import Tensor, check_in_place, strided
 from ..core.types import TensorType, float32

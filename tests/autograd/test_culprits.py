@@ -14,8 +14,7 @@ import numgrad
 from numgrad import nn, ones, tensor
 from numgrad.autograd import Function, grad, set_detect_anomaly
 from numgrad.autograd.graph import increment_version
-from numgrad.autograd.history import COUNTERS, changes_since, note_change
-from numgrad.autograd.locations import calling_location, forward_trace
+from numgrad.autograd.locations import COUNTERS, calling_location, changes_since, forward_trace, note_change
 
 MODIFIED = "one of the variables needed for gradient computation has been modified by an inplace operation: "
 FREED = "Trying to backward through the graph a second time (or directly access saved tensors after they have"

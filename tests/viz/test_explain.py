@@ -98,9 +98,9 @@ def test_who_made_it_where_operations_are_watched(x):
     assert "It was made by 'clone', from operands that require no gradient, here:" in explain(copied)["requires_grad"]
     assert "It was made by 'Fixed', which has no derivative, here:" in explain(constant)["requires_grad"]
     key = id(made)
-    assert key in numgrad.autograd.history._origins
+    assert key in numgrad.autograd.locations._origins
     del made
-    assert key not in numgrad.autograd.history._origins
+    assert key not in numgrad.autograd.locations._origins
 
 
 def test_views_made_without_recording(x):
@@ -221,7 +221,7 @@ def test_notes_do_not_keep_tensors_alive():
         leaf = ones(2, requires_grad=True)
         frees(leaf.sum())
         key = id(leaf)
-        noted = numgrad.autograd.contributions._noted
+        noted = numgrad.autograd.accumulation._noted
         assert key in noted
         del leaf
     assert key not in noted

@@ -7,19 +7,21 @@ from typing import Any
 
 from ..grad_mode import enable_grad
 from ..operations import operations
-from .arguments import (
+from .gradients import (
     JACOBIAN_IS_CONSTANT,
     OUTPUT,
     OUTPUT_IS_CONSTANT,
+    Strictness,
     Tensors,
     alone,
     as_tensors,
     check_recorded,
     check_scalar,
     cut,
+    filled,
+    gradients,
     prepared,
 )
-from .gradients import Strictness, filled, gradients
 
 #: For each output and input the part of the Jacobian that belongs to them.
 Parts = tuple[Tensors, ...]

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ..grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
-from .arguments import (
+from .gradients import (
     GRADIENT_IS_CONSTANT,
     HESSIAN_IS_CONSTANT,
     JACOBIAN_IS_CONSTANT,
     OUTPUT,
     OUTPUT_IS_CONSTANT,
+    Strictness,
     Tensors,
     alone,
     as_tensors,
@@ -20,9 +21,10 @@ from .arguments import (
     check_scalar,
     check_vectors,
     cut,
+    filled,
+    gradients,
     prepared,
 )
-from .gradients import Strictness, filled, gradients
 
 _INPUT = "input to the user-provided function is"
 

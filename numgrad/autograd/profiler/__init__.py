@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from ...core.display import shown_by
-from ..mode_decorator import ModeDecorator
+from ..grad_mode import ModeDecorator
 from ..operations import operations
 from ..watching import BLOCK, span
 from .event_list import EventList

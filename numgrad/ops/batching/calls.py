@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...autograd.function_tangents import FunctionCall
+from ...autograd.function_call import FunctionCall
 from ...autograd.grad_mode import GRAD, state
 from ...autograd.levels import tensors_in
 from ...autograd.views import check_writable, reshaped_in_place, views

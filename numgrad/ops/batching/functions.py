@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...autograd.function import Function, FunctionCtx
-from ...autograd.function_outputs import finish
-from ...autograd.function_tangents import FunctionCall
+from ...autograd.function_call import FunctionCall, finish
 from ...autograd.grad_mode import GRAD, no_grad, state
 from ...core.tensor import Tensor
 from ..reductions.sums import sum_dims
@@ -134,7 +133,7 @@ def _by_users_rule(
 
 
 def _structure(value: Any) -> str:
-    from ...func.trees import flatten
+    from ...func.arguments import flatten
 
     return str(flatten(value)[1])
 

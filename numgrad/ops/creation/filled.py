@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ... import devices, random
 from ...autograd.grad_mode import LEVELS, state
-from ...autograd.history import GIVEN
+from ...autograd.locations import GIVEN
 from ...core.device import to_device
 from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, check_differentiable, strided, tensor_of

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import devices
-from ...autograd.history import FOREIGN
+from ...autograd.locations import FOREIGN
 from ...core.device import CPU, to_device
 from ...core.tensor import Tensor, fresh, strided
 from ...core.types import Size, dtype, float32, get_default_dtype, int64, tensor_type, to_dtype

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ... import devices
+from ...autograd.checks import check_updatable
 from ...autograd.grad_mode import GRAD, ORDINARY, TRANSFORMED, state
-from ...autograd.inference_tensors import check_updatable
 from ...autograd.levels import Tangents, level_of
 from ...autograd.node import Node, edge_of
 from ...autograd.operations import operations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...autograd.grad_mode import GRAD, LEVELS, state
-from ...autograd.history import UNRECORDED
+from ...autograd.locations import UNRECORDED
 from ...core.layout import Layout, layout_of, numel
 from ...core.tensor import Tensor, tensor_of
 from ..batching.batches import aligned, is_batched, is_shared, physical, physical_of

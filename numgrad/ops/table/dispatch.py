@@ -18,7 +18,7 @@ from typing import Any
 
 from ... import devices
 from ...autograd.grad_mode import GRAD, ORDINARY, state
-from ...autograd.history import UNRECORDED
+from ...autograd.locations import UNRECORDED
 from ...autograd.node import MAYBE, edge_of
 from ...autograd.views import View
 from ...core.layout import Layout

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...autograd.backward import grad
-from ...autograd.function_tangents import FunctionCall
+from ...autograd.function_call import FunctionCall
 from ...autograd.grad_mode import GRAD, recording_apart, state
 from ...autograd.levels import Level, outside, set_tangent, tangent_of, with_duals
 from ...core.layout import broadcast_shapes, outgrown, overlaps_itself

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ... import devices
+from ...autograd.checks import is_inference
 from ...autograd.grad_mode import LEVELS, state
-from ...autograd.inference_tensors import is_inference
 from ...autograd.operations import operations
 from ...core.layout import contiguous_strides, output_strides, overlaps_itself
 from ...core.tensor import Tensor, strided

@@ -8,10 +8,9 @@ import itertools
 
 import numpy as np
 
-from ...autograd.contributions import Contributions, contributions_to
-from ...autograd.history import DETACHED, FOREIGN, GIVEN, UNRECORDED, changes_since, origin_of
+from ...autograd.accumulation import Contributions, contributions_to
 from ...autograd.hooks import hook_name
-from ...autograd.locations import Location
+from ...autograd.locations import DETACHED, FOREIGN, GIVEN, UNRECORDED, Location, changes_since, origin_of
 from ...autograd.node import Node
 from ...autograd.operations import operations
 from ...autograd.saved import SavingNode

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ...autograd.accumulation import fit
 from ...autograd.backward import grad
-from ...autograd.fitting import fit
 from ...autograd.function_node import BackwardCFunction
 from ...autograd.grad_mode import no_grad
 from ...autograd.node import AccumulateGrad, DeadEnd, Node, edge_of

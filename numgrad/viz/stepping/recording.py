@@ -12,12 +12,11 @@ from functools import reduce
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ...autograd.fitting import fit
+from ...autograd.accumulation import fit
 from ...autograd.grad_mode import LEVELS, state
-from ...autograd.hooks import RemovableHandle, add_hook, hook_name
+from ...autograd.hooks import RemovableHandle, TensorHooks, add_hook, hook_name
 from ...autograd.node import AccumulateGrad, Node
 from ...autograd.operations import operations
-from ...autograd.tensor_hooks import TensorHooks
 from ...autograd.watching import NODE, RULE, Watcher
 from ...core.tensor import Tensor
 from ..values import snapshot

@@ -1,0 +1,319 @@
+"""Gradients of scalar functions, and products of vectors with Jacobians, as transforms of functions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ..autograd.checks import is_tensor
+from ..autograd.forward_ad import dual_tensor, primal_and_tangent
+from ..autograd.grad_mode import is_grad_enabled
+from ..autograd.levels import Tangents
+from .arguments import Argnums, Structure, check_outputs, chosen, flatten, map_leaves, replaced, split_aux, wrapped
+from .recording import Recording
+
+_VJP = "vjp(f, *primals)"
+_GRAD = "grad_and_value(f)(*args)"
+
+
+def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The function that computes the gradient of ``func``, which returns a scalar.
+
+    It takes the arguments of ``func`` and returns, for the argument that ``argnums`` says (a tuple, for a tuple of
+    them), the gradient in the same form: a tensor of its shape and dtype, or a tuple, list or dictionary of such.  It
+    changes no ``grad``.  It can be differentiated in turn, by itself or by other transforms, and with
+    ``Tensor.backward`` by what requires a gradient outside of it.  Under ``no_grad`` it computes the same, but results
+    that are in no graph; a ``no_grad`` inside of ``func`` counts.
+
+    Args:
+        func: returns a tensor without dimensions; its arguments at ``argnums`` are tensors of floating point or
+            complex dtype, or nested structures of them.
+        argnums: the position of the argument to differentiate by, or a tuple of positions.
+        has_aux: ``func`` returns a pair, of which the second is tensors that are not differentiated; so does the new
+            function: (gradient, aux).
+
+    Raises:
+        RuntimeError: when the function made is called: ``func`` does not return what it should; ``argnums`` is not
+            among the positional arguments; an argument has a dtype without derivatives.
+        ValueError: likewise, for an argument that is no tensor.
+
+    Example:
+        >>> import numgrad
+        >>> slope = numgrad.func.grad(lambda x: x**3)
+        >>> x = numgrad.tensor(2.0)
+        >>> slope(x), numgrad.func.grad(slope)(x)
+        (tensor(12.), tensor(12.))
+    """
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        gradient, value = _grad_and_value(func, argnums, has_aux, args, kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return wrapper
+
+
+def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """As :func:`grad`, but the new function returns (gradient, value), with ``has_aux`` (gradient, (value, aux))."""
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return _grad_and_value(func, argnums, has_aux, args, kwargs)
+
+    return wrapper
+
+
+def _grad_and_value(
+    func: Callable[..., Any], argnums: Argnums, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, Any]:
+    tape = Recording()
+    with tape:
+        argnums = wrapped(argnums, len(args))
+        leaves, structure = flatten(chosen(args, argnums))
+        inputs = [tape.input(leaf) for leaf in leaves]
+        output, aux = split_aux(func(*replaced(args, argnums, structure.unflatten(inputs)), **kwargs), has_aux, _GRAD)
+        if not is_tensor(output):
+            raise RuntimeError(f"{_GRAD}: Expected f(*args) to return a Tensor, got {type(output)}")
+        if output.dim() != 0:
+            raise RuntimeError(
+                f"{_GRAD}: Expected f(*args) to return a scalar Tensor, got tensor with {output.dim()} dims. Maybe "
+                "you wanted to use the vjp or jacrev APIs instead?"
+            )
+        recorded = tape.by_caller and tape.concerns_caller([output])
+        found = tape.gradients([output], inputs, [None], retain_graph=recorded or has_aux, create_graph=recorded)
+    gradient = structure.unflatten(tape.returned(_materialized(found, inputs), tape.by_caller))
+    (value,) = tape.returned([output], tape.by_caller)
+    return gradient, (value, _returned(tape, aux)) if has_aux else value
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The output of a function, and the function that multiplies a vector with its Jacobian.
+
+    Args:
+        func: returns tensors of floating point or complex dtype, one or a nested structure of them.
+        primals: the arguments for ``func``: tensors or nested structures of them.
+        has_aux: ``func`` returns a pair, of which the second is tensors that are not differentiated.
+
+    Returns:
+        ``(output, vjp_fn)``, with ``has_aux`` ``(output, vjp_fn, aux)``.  ``vjp_fn`` takes vectors in the structure
+        of the output, of its shapes, and returns a tuple with one product for each of the primals, of its shape,
+        dtype and structure.  It may be called again and again, and its results be differentiated.
+
+    Raises:
+        RuntimeError: ``func`` does not return what it should; a primal has a dtype without derivatives; in
+            ``vjp_fn``, if the vectors are of another structure or of other shapes.
+        ValueError: a primal is no tensor.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([1.0, 2.0])
+        >>> value, vjp_fn = numgrad.func.vjp(lambda x: x**2, x)
+        >>> value, vjp_fn(numgrad.tensor([1.0, 10.0]))
+        (tensor([1., 4.]), (tensor([ 2., 40.]),))
+    """
+    tape = Recording()
+    with tape:
+        leaves, primals_structure = flatten(primals)
+        inputs = [tape.input(leaf) for leaf in leaves]
+        output, aux = split_aux(func(*primals_structure.unflatten(inputs)), has_aux, _VJP)
+        outputs, structure = flatten(output)
+        check_outputs(outputs, _VJP)
+        for one in outputs:
+            if not (one.is_floating_point() or one.is_complex()):
+                raise RuntimeError(
+                    "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
+                    f"{one.dtype}"
+                )
+    concerns_caller = tape.concerns_caller(outputs)
+
+    def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        """The products of the cotangents with the Jacobian, one for each of the primals."""
+        vectors, given = flatten(cotangents)
+        _check_structure(given, structure)
+        if create_graph is None:
+            create_graph = is_grad_enabled()
+        needed = concerns_caller or tape.concerns_caller([vector for vector in vectors if is_tensor(vector)])
+        found = tape.gradients(outputs, inputs, vectors, retain_graph, create_graph and needed)
+        return primals_structure.unflatten(tape.returned(_materialized(found, inputs), create_graph))
+
+    value = structure.unflatten(tape.returned(outputs, tape.by_caller))
+    return (value, vjp_fn, _returned(tape, aux)) if has_aux else (value, vjp_fn)
+
+
+def _check_structure(given: Structure, expected: Structure) -> None:
+    if given != expected:
+        raise RuntimeError(
+            "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
+            f"cotangents: {given}, primal output: {expected}"
+        )
+
+
+def _materialized(gradients: list[Any], inputs: list[Any]) -> list[Any]:
+    return [
+        tensor.new_zeros(tensor.shape) if gradient is None else gradient
+        for gradient, tensor in zip(gradients, inputs, strict=True)
+    ]
+
+
+def _returned(tape: Recording, tree: Any) -> Any:
+    leaves, structure = flatten(tree)
+    return structure.unflatten(tape.returned(leaves, tape.by_caller))
+
+
+# -- forward mode ----------------------------------------------------------------------------------------------
+
+
+_JVP = "jvp(f, primals, tangents)"
+
+
+def jvp(
+    func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
+) -> Any:
+    """The output of a function, and the product of its Jacobian with a vector, computed going forward.
+
+    Args:
+        func: returns a tensor or a nested structure of tensors.
+        primals: the tuple of its arguments: tensors of floating point or complex dtype, or nested structures of them.
+        tangents: the vector, in the structure of the primals, of their shapes.
+        strict: raise an error, rather than give zeros, for an output that does not depend on the primals.
+        has_aux: ``func`` returns a pair, of which the second is tensors that are not differentiated.
+
+    Returns:
+        ``(output, product)``, with ``has_aux`` ``(output, product, aux)``; the product has the structure, shapes and
+        dtypes of the output.  Both may be differentiated in turn.
+
+    Raises:
+        RuntimeError: ``primals`` is no tuple, or ``tangents`` has another structure or other shapes; one of them or
+            the output has something else than tensors; in strict mode, as said.
+        ValueError: a primal or a tangent has a dtype without derivatives.
+
+    Example:
+        >>> import numgrad
+        >>> x = numgrad.tensor([1.0, 2.0])
+        >>> numgrad.func.jvp(lambda x: x**2, (x,), (numgrad.tensor([1.0, 10.0]),))
+        (tensor([1., 4.]), tensor([ 2., 40.]))
+    """
+    if not isinstance(primals, tuple):
+        raise RuntimeError(
+            f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+        )
+    points, structure = flatten(primals)
+    directions, given = flatten(tangents)
+    if given != structure:
+        raise RuntimeError(
+            f"{_JVP}: Expected primals and tangents to have the same python structure. For example, if primals is a "
+            f"tuple of 3 tensors, tangents also must be. Got primals with structure {structure} and tangents with "
+            f"structure {given}"
+        )
+    _check_tensors(points, "primals", "primal")
+    _check_tensors(directions, "tangents", "tangent")
+    with Tangents() as level:
+        duals = [dual_tensor(point, direction, level) for point, direction in zip(points, directions, strict=True)]
+        output, aux = split_aux(func(*structure.unflatten(duals)), has_aux, _JVP)
+        outputs, output_structure = flatten(output)
+        check_outputs(outputs, _JVP)
+        pairs = [primal_and_tangent(one, level) for one in outputs]
+        aux = map_leaves(lambda leaf: _primal(leaf, level), aux) if has_aux else None
+    if strict and any(tangent is None for _, tangent in pairs):
+        raise RuntimeError(
+            "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "
+            "allowed with strict=True."
+        )
+    value = output_structure.unflatten([primal for primal, _ in pairs])
+    product = output_structure.unflatten([
+        primal.new_zeros(primal.shape) if tangent is None else tangent for primal, tangent in pairs
+    ])
+    return (value, product, aux) if has_aux else (value, product)
+
+
+def _check_tensors(leaves: list[Any], which: str, one: str) -> None:
+    if not leaves:
+        raise RuntimeError(f"{_JVP}: Expected {which} to contain at least one Tensor.")
+    for leaf in leaves:
+        if not is_tensor(leaf):
+            raise RuntimeError(f"{_JVP}: Expected {which} to only contain Tensors, got {type(leaf)}")
+        if not (leaf.is_floating_point() or leaf.is_complex()):
+            raise ValueError(f"Expected {one} to be floating point or complex, but got: {leaf.dtype}")
+
+
+def _primal(leaf: Any, level: Tangents) -> Any:
+    if not is_tensor(leaf):
+        raise RuntimeError(f"Expected tensors, got unsupported type {type(leaf)}")
+    return primal_and_tangent(leaf, level)[0]
+
+
+# -- linear approximation --------------------------------------------------------------------------------------
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The output of a function at a point, and the function that multiplies its Jacobian there with a vector.
+
+    ``func`` is called once.  Its graph is gone through backward with a vector of unknowns, u times J, which is linear
+    in u; the derivative of that by u is J, and each product costs a pass over what was saved.  For few products
+    :func:`jvp` is cheaper, and needs less memory.
+
+    Args:
+        func: returns a tensor or a nested structure of tensors.
+        primals: its arguments: tensors of floating point or complex dtype, or nested structures of them.
+
+    Returns:
+        ``(output, jvp_fn)``; ``jvp_fn`` takes vectors in the structure of the primals, of their shapes and dtypes, and
+        returns the product in the structure of the output.
+
+    Raises:
+        RuntimeError: ``func`` returns something else than tensors; in ``jvp_fn``, if structure, a shape or a dtype
+            differ.
+        ValueError: a primal is no tensor.
+
+    Example:
+        >>> import numgrad
+        >>> value, jvp_fn = numgrad.func.linearize(lambda x: x**2, numgrad.tensor([1.0, 2.0]))
+        >>> value, jvp_fn(numgrad.tensor([1.0, 10.0]))
+        (tensor([1., 4.]), tensor([ 2., 40.]))
+    """
+    tape = Recording()
+    with tape:
+        points, structure = flatten(primals)
+        inputs = [tape.input(point) for point in points]
+        outputs, output_structure = flatten(func(*structure.unflatten(inputs)))
+        check_outputs(outputs, "linearize(f, *primals)")
+        differentiable = [output for output in outputs if output.requires_grad]
+        unknowns = [tape.input(output.detach().new_zeros(output.shape)) for output in differentiable]
+        products = tape.gradients(differentiable, inputs, unknowns, retain_graph=True, create_graph=True)
+    pairs = [(index, product) for index, product in enumerate(products) if product is not None]
+    concerns_caller = tape.concerns_caller([product for _, product in pairs])
+    value = output_structure.unflatten(tape.returned(outputs, tape.by_caller))
+
+    def jvp_fn(*tangents: Any) -> Any:
+        """The product of the Jacobian with the tangents, one for each of the primals."""
+        vectors, given = flatten(tangents)
+        if given != structure:
+            raise RuntimeError(f"Expected the tangents {given} to have the same argspec as the primals {structure}")
+        for index, (vector, point) in enumerate(zip(vectors, points, strict=True)):
+            for what, of_vector, of_point in (
+                ("shape", vector.shape, point.shape), ("device", vector.device, point.device),
+                ("dtype", vector.dtype, point.dtype),
+            ):
+                if of_vector != of_point:
+                    raise RuntimeError(
+                        f"tangent:{index} with {what} {of_vector} in flattened pytree doesn't match the {what} "
+                        f"{of_point} of the corresponding primal."
+                    )
+        recorded = is_grad_enabled()
+        needed = concerns_caller or tape.concerns_caller(vectors)
+        found = iter(tape.gradients(
+            [product for _, product in pairs],
+            unknowns,
+            [vectors[index] for index, _ in pairs],
+            retain_graph=True,
+            create_graph=recorded and needed,
+        ))
+        results = [next(found) if output.requires_grad else None for output in outputs]
+        filled = [
+            output.detach().new_zeros(output.shape) if result is None else result
+            for result, output in zip(results, outputs, strict=True)
+        ]
+        return output_structure.unflatten(tape.returned(filled, recorded))
+
+    return value, jvp_fn
