@@ -107,3 +107,9 @@ def _described(node: Any, gradient: Any) -> str:
         shapes = ", ".join(["None" if g is None else str(list(g._layout.shape)) for g in gradient])
         return f"gradients of the shapes {shapes}"
     return "no gradient" if gradient is None else f"a gradient of shape {list(node.layout.shape)}"
+
+
+class GradcheckError(RuntimeError):
+    """Raised by :func:`numgrad.autograd.gradcheck` and :func:`gradgradcheck` for a derivative that is wrong."""
+
+    __module__ = "numgrad.autograd.gradcheck"  # where users find it

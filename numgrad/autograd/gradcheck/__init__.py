@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
 
-if TYPE_CHECKING:
-    from .analytical import get_analytical_jacobian
-    from .numerical import get_numerical_jacobian, get_numerical_jacobian_wrt_specific_input
+from ..checks import is_tensor
+from ..errors import GradcheckError
 
 __all__ = [
     "GradcheckError", "get_analytical_jacobian", "get_numerical_jacobian", "get_numerical_jacobian_wrt_specific_input",
     "gradcheck", "gradgradcheck",
 ]
 
-# The package's attribute of this module's name is to be the function, as in PyTorch, so that the package imports this
-# module at once.  What does the work is imported when it is first needed, to keep ``import numgrad`` fast.
-
-
-class GradcheckError(RuntimeError):
-    """Raised by :func:`gradcheck` and :func:`gradgradcheck` for a derivative that is wrong."""
+# ``numgrad.autograd.gradcheck`` is to be the function, as in PyTorch, so that this module is imported at once.  The modules
+# that do the work are imported when they are first needed, to keep ``import numgrad`` fast.
 
 
 def gradcheck(
@@ -90,30 +86,29 @@ def gradcheck(
         raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
-    from . import support
-    from .comparison import Comparison
+    from . import checking
     from .problem import Problem, as_tuple
 
     problem = Problem(func, as_tuple(inputs))
-    compare = Comparison(problem, eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
+    comparison = checking.Comparison(problem, eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     try:
         if not problem.outputs:
-            compare.all_with_zero()
+            comparison.check_all_zero()
             return True
         if check_backward_ad:
-            compare.backward()
+            comparison.check(forward=False)
         if check_forward_ad:
-            compare.forward()
+            comparison.check(forward=True)
             if check_undefined_grad:
-                support.check_undefined_tangents(problem)
+                checking.check_undefined_tangents(problem)
         if check_batched_forward_grad:
-            support.check_batched_tangents(problem)
+            checking.check_batched_tangents(problem)
         if check_batched_grad:
-            support.check_batched_gradients(problem)
+            checking.check_batched_gradients(problem)
         if check_backward_ad:
-            support.check_zero_gradients(problem)
+            checking.check_zero_gradients(problem)
             if check_undefined_grad:
-                support.check_undefined_gradients(problem)
+                checking.check_undefined_gradients(problem)
     except GradcheckError:
         if raise_exception:
             raise
@@ -175,7 +170,7 @@ def gradgradcheck(
     for name, on in (("check_undefined_grad", check_undefined_grad), ("check_batched_grad", check_batched_grad)):
         if on and not check_rev_over_rev:
             raise AssertionError(f"Setting {name}=True requires check_rev_over_rev to be True")
-    from .gradient import gradient_of
+    from .problem import gradient_of
 
     gradient, arguments = gradient_of(func, inputs, grad_outputs, gen_non_contig_grad_outputs)
     try:
@@ -193,13 +188,124 @@ def gradgradcheck(
         raise
 
 
-if not TYPE_CHECKING:
+# -- PyTorch's older functions ------------------------------------------------------------------------------
 
-    def __getattr__(name):
-        if name == "get_analytical_jacobian":
-            from . import analytical as module
-        elif name in __all__:
-            from . import numerical as module
-        else:
-            raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-        return getattr(module, name)
+
+def get_numerical_jacobian(
+    fn: Callable[[Any], Any], inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0
+) -> tuple[Any, ...]:
+    """The Jacobians of ``fn(inputs)``, of its first output, by finite differences; deprecated, as in PyTorch.
+
+    Args:
+        fn: takes all inputs as one tuple.
+        inputs: a tensor or several.
+        target: those with respect to which to differentiate, not copies of them; by default the inputs.
+        eps: the step.
+        grad_out: 1.0.
+
+    Returns:
+        For each floating-point or complex target that requires a gradient a matrix, ``[target.numel(), numel]``.
+
+    Raises:
+        ValueError: ``grad_out`` is not 1.0, or an output is complex.
+    """
+    _warn_of_deprecation("get_numerical_jacobian", grad_out)
+    inputs = (inputs,) if is_tensor(inputs) else tuple(inputs)
+    targets = inputs if target is None else (target,) if is_tensor(target) else tuple(target)
+
+    def evaluate() -> list[Any]:
+        return _tensors(fn(inputs))[:1]
+
+    for y in evaluate():
+        _refuse_complex(y, "get_numerical_jacobian")
+    wanted = [x for x in targets if is_tensor(x) and x.requires_grad]
+    return tuple(jacobian for x in wanted for jacobian in _jacobians(evaluate, x, eps, False))
+
+
+def get_numerical_jacobian_wrt_specific_input(
+    fn: Callable[..., Any],
+    input_idx: int,
+    inputs: Sequence[Any],
+    outputs: Sequence[Any],
+    eps: float,
+    input: Any = None,
+    is_forward_ad: bool = False,
+) -> tuple[Any, ...]:
+    """For each output of ``fn(*inputs)`` its Jacobian with respect to one input, by finite differences.
+
+    Args:
+        fn: takes the inputs one by one.
+        input_idx: which of the inputs.
+        inputs: the arguments of ``fn``.
+        outputs: its results, for their number.
+        eps: the step.
+        input: the tensor to change instead of ``inputs[input_idx]``.
+        is_forward_ad: a complex input changes in its real part only, as forward mode takes one part at a time.
+
+    Returns:
+        Matrices ``[input.numel(), output.numel()]``.
+    """
+
+    def evaluate() -> list[Any]:
+        return _tensors(fn(*inputs))[: len(outputs)]
+
+    return tuple(_jacobians(evaluate, inputs[input_idx] if input is None else input, eps, is_forward_ad))
+
+
+def get_analytical_jacobian(
+    inputs: Sequence[Any], output: Any, nondet_tol: float = 0.0, grad_out: float = 1.0
+) -> tuple[tuple[Any, ...], bool, bool, bool]:
+    """The Jacobians of a tensor by backward; deprecated, as in PyTorch.
+
+    Args:
+        inputs: those of them that require a gradient are differentiated with respect to.
+        output: a real tensor computed of them.
+        nondet_tol: by how much two runs of backward may differ.
+        grad_out: 1.0.
+
+    Returns:
+        For each input a matrix ``[input.numel(), output.numel()]``; whether two runs of backward agreed; and whether
+        the gradients had the inputs' shapes, and their dtypes.
+
+    Raises:
+        ValueError: ``grad_out`` is not 1.0, or the output is complex.
+    """
+    from .jacobians import Directions, DtypePairs, largest_difference, tensor_of, vector_jacobian_products
+
+    _warn_of_deprecation("get_analytical_jacobian", grad_out)
+    _refuse_complex(output, "get_analytical_jacobian")
+    wanted = [x for x in inputs if x.requires_grad]
+    weights, differing = Directions(output.shape), DtypePairs()
+    first, second = [vector_jacobian_products(output, wanted, weights, 1, differing) for _ in range(2)]
+    reentrant = all(largest_difference(a, b) <= nondet_tol for a, b in zip(first, second, strict=True))
+    jacobians = tuple(tensor_of(rows.T, x) for rows, x in zip(first, wanted, strict=True))
+    return jacobians, reentrant, True, not differing
+
+
+def _warn_of_deprecation(name: str, grad_out: float) -> None:
+    warnings.warn(
+        f"`{name}` was part of PyTorch's private API and not meant to be exposed: it is deprecated. Use "
+        "`torch.autograd.gradcheck` to check derivatives and `torch.autograd.functional.jacobian` to compute them.",
+        FutureWarning,
+        stacklevel=3,
+    )
+    if grad_out != 1.0:
+        raise ValueError(f"Expected grad_out to be 1.0. {name} no longer supports values of grad_out != 1.0.")
+
+
+def _refuse_complex(output: Any, name: str) -> None:
+    if output.is_complex():
+        raise ValueError(
+            f"Expected output to be non-complex. {name} no longer supports functions that return complex outputs."
+        )
+
+
+def _tensors(outputs: Any) -> list[Any]:
+    return [outputs] if is_tensor(outputs) else [y for y in outputs if is_tensor(y)]
+
+
+def _jacobians(evaluate: Callable[[], Sequence[Any]], x: Any, eps: float, real_only: bool) -> list[Any]:
+    from .jacobians import Directions, combined, derivatives_along, tensor_of, units_of
+
+    directions: dict[complex, Directions] = {unit: Directions(x.shape) for unit in units_of(x)[: 1 if real_only else 2]}
+    return [tensor_of(combined(by_unit), x) for by_unit in derivatives_along(evaluate, x, directions, eps)]

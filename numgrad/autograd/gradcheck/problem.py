@@ -1,4 +1,4 @@
-"""What gradcheck is given: a function and its arguments; which of them, and of its outputs, are differentiable."""
+"""The functions that gradcheck looks at: which of their arguments and outputs are differentiable, their gradients."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
+from ... import random
 from ...core.layout import overlaps_itself
+from ..backward import grad
 from ..checks import is_tensor
+from .jacobians import random_like, tensor_of
 
 
 def as_tuple(values: Any) -> tuple[Any, ...]:
@@ -19,18 +24,18 @@ def _continuous(value: Any) -> bool:
     return is_tensor(value) and (value.is_floating_point() or value.is_complex())
 
 
-def differentiable(values: Iterable[Any]) -> list[int]:
+def _differentiable(values: Iterable[Any]) -> list[int]:
     """The numbers of the values that are tensors which require a gradient."""
     return [number for number, value in enumerate(values) if _continuous(value) and value.requires_grad]
 
 
-def differentiable_inputs(given: Iterable[Any]) -> list[int]:
+def _differentiable_inputs(given: Iterable[Any]) -> list[int]:
     """The numbers of the arguments that a function is differentiated with respect to.
 
     Raises:
         ValueError: there is none.
     """
-    numbers = differentiable(given)
+    numbers = _differentiable(given)
     if not numbers:
         raise ValueError(
             "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
@@ -57,27 +62,23 @@ class Problem:
         """
         self._func = func
         self._given = given
-        self.arguments = differentiable_inputs(given)
+        self.arguments = _differentiable_inputs(given)
         self.inputs = [given[number] for number in self.arguments]
         for number, x in zip(self.arguments, self.inputs, strict=True):
             _check_input(number, x)
         self._count: int | None = None  # of the function's outputs, once it was called
         results = self._results({})
-        self._chosen = differentiable(results)
-        self._others = [number for number, y in enumerate(results) if _continuous(y)]
+        self._chosen = _differentiable(results)
         self.outputs = [results[number] for number in self._chosen]
 
     def evaluate(self, replaced: dict[int, Any] | None = None) -> list[Any]:
         """The outputs, computed anew; ``replaced`` has what to take for some inputs, by their numbers."""
-        return self._pick(self._chosen, replaced or {})
+        results = self._results(replaced or {})
+        return [results[number] for number in self._chosen]
 
     def evaluate_all(self) -> list[Any]:
         """Floating-point and complex outputs, whether they require a gradient or not."""
-        return self._pick(self._others, {})
-
-    def _pick(self, chosen: list[int], replaced: dict[int, Any]) -> list[Any]:
-        results = self._results(replaced)
-        return [results[number] for number in chosen]
+        return [y for y in self._results({}) if _continuous(y)]
 
     def _results(self, replaced: dict[int, Any]) -> tuple[Any, ...]:
         given = list(self._given)
@@ -111,9 +112,63 @@ def _check_input(number: int, x: Any) -> None:
         )
     if overlaps_itself(x.shape, x.stride()):
         stretched = any(extent > 1 and not stride for extent, stride in zip(x.shape, x.stride(), strict=True))
-        what = "a dimension with stride 0" if stretched else "elements that share memory"
+        reason = "a dimension with stride 0" if stretched else "elements that share memory"
         raise RuntimeError(
-            f"The {number}th input has {what}. gradcheck only supports inputs that are non-overlapping to be able to "
+            f"The {number}th input has {reason}. gradcheck only supports inputs that are non-overlapping to be able to "
             "compute the numerical gradients correctly. You should call .contiguous on the input before passing it "
             f"to gradcheck. (It has the shape {list(x.shape)} and the strides {list(x.stride())}.)"
         )
+
+
+# -- gradients as functions -----------------------------------------------------------------------------------
+
+
+def gradient_of(
+    func: Callable[..., Any], inputs: Any, grad_outputs: Any, with_gaps: bool
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The gradient of a function as a function of the inputs and of the gradients of the outputs, and its arguments.
+
+    Args:
+        func: takes the inputs and returns a tensor or several.
+        inputs: those of them that require a gradient are differentiated with respect to.
+        grad_outputs: the gradients of the outputs that require one, random if None is given for all of them; outputs
+            for which None is given are left out.
+        with_gaps: whether random gradients lie in memory with gaps.
+
+    Raises:
+        ValueError: no input requires a gradient, or no output.
+    """
+    given = as_tuple(inputs)
+    chosen = _differentiable_inputs(given)
+    if grad_outputs is None:
+        results = as_tuple(func(*given))
+        weights = tuple(_random_gradient(results[number], with_gaps) for number in _differentiable(results))
+    else:
+        weights = as_tuple(grad_outputs)
+    if all(weight is None for weight in weights):
+        raise ValueError("gradgradcheck expects a function with an output that requires a gradient, but it has none")
+
+    def gradient(*arguments: Any) -> tuple[Any, ...]:
+        results = as_tuple(func(*arguments[: len(given)]))
+        recorded = [results[number] for number in _differentiable(results)]
+        if len(recorded) != len(weights):
+            raise RuntimeError(f"got {len(recorded)} tensors and {len(weights)} gradients")
+        sent = [(y, weight) for y, weight in zip(recorded, arguments[len(given) :], strict=True) if weight is not None]
+        outputs, gradients = zip(*sent, strict=True)
+        wanted = [arguments[number] for number in chosen]
+        found = grad(outputs, wanted, gradients, create_graph=True, allow_unused=True)
+        return tuple(value for value in found if value is not None)
+
+    return gradient, (*given, *weights)
+
+
+def _random_gradient(y: Any, with_gaps: bool) -> Any:
+    """A random gradient for an output, in [-1, 1), that requires a gradient itself."""
+
+    def uniform(size: int, dtype: np.dtype) -> np.ndarray:
+        return random.default_generator.uniform(size, dtype, -1.0, 1.0)
+
+    values = random_like(y, uniform)
+    if with_gaps and values.ndim:
+        return tensor_of(np.repeat(values, 2, axis=-1), y)[..., ::2].requires_grad_()
+    return tensor_of(values, y).requires_grad_()

@@ -1,0 +1,388 @@
+"""The checks of gradcheck: Jacobians against finite differences; zero, undefined and batched gradients and tangents."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import random
+from ..backward import grad
+from ..errors import GradcheckError
+from ..function import Function
+from ..operations import operations
+from .jacobians import (
+    Derivatives,
+    DtypePairs,
+    Probe,
+    array_of,
+    combined,
+    derivatives_along,
+    jacobian_vector_products,
+    largest_difference,
+    probe,
+    random_like,
+    tangents_of,
+    tensor_of,
+    units_of,
+    vector_jacobian_products,
+    zeros_like,
+)
+from .problem import Problem
+
+#: A Jacobian by finite differences and by automatic differentiation.
+_Pair = tuple[np.ndarray, np.ndarray]
+
+#: The real and the imaginary parts of numbers, by their units.
+_PARTS: dict[complex, Callable[[Any], Any]] = {1: np.real, 1j: np.imag}
+
+
+class Comparison:
+    """Compares the Jacobians of a problem, whole or, if ``fast``, multiplied with random vectors.
+
+    Args:
+        problem: the function and the point at which it is differentiated.
+        eps: the step of the finite differences.
+        atol: absolute tolerance of the Jacobians' elements.
+        rtol: relative tolerance.
+        nondet_tol: by how much the gradients of two runs of backward may differ.
+        check_dtypes: whether gradients are to have their inputs' dtypes, and tangents their outputs'.
+        fast: whether to multiply with random vectors.
+    """
+
+    def __init__(
+        self, problem: Problem, eps: float, atol: float, rtol: float, nondet_tol: float, check_dtypes: bool, fast: bool
+    ):
+        self._problem = problem
+        self._eps, self._atol, self._rtol = eps, atol, rtol
+        self._nondet_tol = nondet_tol
+        self._check_dtypes = check_dtypes
+        self._fast = fast
+        self._probe = probe(problem.inputs, problem.outputs, fast)
+
+    def check_all_zero(self) -> None:
+        """None of the function's outputs requires a gradient, so that none may change with the inputs."""
+        numerical = self._numerical(self._problem.evaluate_all, self._probe)
+        for argument, derivatives in zip(self._problem.arguments, numerical, strict=True):
+            if any(matrix.any() for by_unit in derivatives for matrix in by_unit.values()):
+                raise GradcheckError(
+                    "Numerical gradient for function expected to be zero: no output requires a gradient, but the "
+                    f"outputs change with argument {argument} of the function. Is something detached, or recording off "
+                    "(no_grad)?"
+                )
+
+    def check(self, forward: bool) -> None:
+        """Compare the gradients of all outputs, or if ``forward`` the tangents along all inputs.
+
+        Of complex ones the imaginary and the real parts are looked at one after the other.
+        """
+        problem = self._problem
+        tensors, which = (problem.inputs, "inputs") if forward else (problem.outputs, "outputs")
+        jacobians = self._by_forward if forward else self._by_backward
+        for unit, name in ((1j, "imaginary"), (1, "real")):
+            for one, tensor in enumerate(tensors):
+                if unit not in units_of(tensor):
+                    continue
+                pairs = jacobians(one, unit, self._probe, self._measured)
+                for other, (numerical, analytical) in enumerate(pairs):
+                    i, k = (other, one) if forward else (one, other)
+                    scale = self._input_scale(k) * (1.0 if forward else self._probe.outputs[i].sum())
+                    if not _close(analytical, numerical, self._atol * scale, self._rtol).all():
+                        mode = "computed with forward mode " if forward else ""
+                        heading = f"Jacobian {mode}mismatch for output {i} with respect to input {k},\n"
+                        if tensor.is_complex():
+                            heading = f"While considering the {name} part of complex {which} only, {heading}"
+                        raise GradcheckError(heading + self._account(i, k, forward, unit, numerical, analytical))
+
+    def _by_backward(self, i: int, unit: complex, by: Probe, measured: list[Derivatives]) -> list[_Pair]:
+        """For each input both Jacobians of an output's part, multiplied from both sides with the probe's directions."""
+        weights, differing = by.outputs[i], DtypePairs()
+        runs = [
+            vector_jacobian_products(self._problem.outputs[i], self._problem.inputs, weights, unit, differing)
+            for _ in range(2 if by is self._probe else 1)
+        ]
+        difference = max(largest_difference(a, b) for a, b in zip(runs[0], runs[-1], strict=True))
+        if not difference <= self._nondet_tol:
+            raise GradcheckError(
+                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
+                "gives different values, although analytical gradient matches numerical gradient."
+                f"The tolerance for nondeterminism was {self._nondet_tol}. The largest difference was "
+                f"{difference:.6g}.\n\nIf backward is meant not to be deterministic, pass a larger nondet_tol."
+            )
+        self._raise_for_dtypes(differing)
+        pairs = []
+        for rows, directions, derivatives in zip(runs[0], by.inputs, measured, strict=True):
+            analytical = combined({axis: line.project(_PARTS[axis](rows)) for axis, line in directions.items()})
+            numerical = combined({axis: _PARTS[unit](matrix) for axis, matrix in derivatives[i].items()})
+            pairs.append((weights.project(numerical), analytical.T))
+        return pairs
+
+    def _by_forward(self, k: int, unit: complex, by: Probe, measured: list[Derivatives]) -> list[_Pair]:
+        """For each output both Jacobians with respect to an input's part, multiplied from one side."""
+        differing = DtypePairs()
+        products = jacobian_vector_products(
+            self._problem.evaluate, self._problem.inputs, k, by.inputs[k][unit], unit, differing
+        )
+        self._raise_for_dtypes(differing)
+        return [(by_unit[unit], rows) for rows, by_unit in zip(products, measured[k], strict=True)]
+
+    def _raise_for_dtypes(self, differing: DtypePairs) -> None:
+        if self._check_dtypes:
+            for expected, given in differing:
+                raise GradcheckError(f"Gradient has dtype mismatch: it is {given}, but is to be {expected}")
+
+    @functools.cached_property
+    def _measured(self) -> list[Derivatives]:
+        """The derivatives by finite differences along the probe's directions."""
+        measured = self._numerical(self._problem.evaluate, self._probe)
+        for of_input in measured:
+            for y, by_unit in zip(self._problem.outputs, of_input, strict=True):
+                if by_unit[1].shape[1] != y.numel():
+                    raise AssertionError(
+                        "Expected `func` to return outputs with the same shape when inputs are perturbed, but got "
+                        f"{y.numel()} elements and {by_unit[1].shape[1]}."
+                    )
+        return measured
+
+    def _numerical(self, evaluate: Callable[[], list[Any]], by: Probe) -> list[Derivatives]:
+        """For each input the derivatives of all outputs along the probe's directions."""
+        return [
+            derivatives_along(evaluate, x, directions, self._eps)
+            for x, directions in zip(self._problem.inputs, by.inputs, strict=True)
+        ]
+
+    def _input_scale(self, k: int) -> float:
+        """How far errors in all elements show in a component, of which there is one for all parts of the input."""
+        return sum(directions.sum() for directions in self._probe.inputs[k].values()) if self._fast else 1.0
+
+    # -- texts ----------------------------------------------------------------------------------------------
+
+    def _account(
+        self, i: int, k: int, forward: bool, unit: complex, numerical: np.ndarray, analytical: np.ndarray
+    ) -> str:
+        """Both Jacobians, a row for each element of the input, and their worst entry.
+
+        In fast mode first the numbers, or in forward mode the vectors, that were compared.
+        """
+        x = self._problem.inputs[k]
+        if not self._fast:
+            return (
+                f"numerical:{_shown(numerical, x)}\nanalytical:{_shown(analytical, x)}\n\n"
+                f"{self._worst_entry(i, k, numerical, analytical)}"
+            )
+        compared: Any = 0 if forward else (0, 0)
+        text = f"numerical:{_shown(numerical[compared], x)}\nanalytical:{_shown(analytical[compared], x)}\n"
+        every = probe(self._problem.inputs, self._problem.outputs, fast=False)
+        measured = self._numerical(self._problem.evaluate, every)
+        if forward:
+            numerical, analytical = self._by_forward(k, unit, every, measured)[i]
+        else:
+            numerical, analytical = self._by_backward(i, unit, every, measured)[k]
+        with np.errstate(invalid="ignore"):
+            difference = np.abs(numerical - analytical).max(initial=0.0)
+        text += (
+            "\nThe above quantities relating the numerical and analytical jacobians are computed \n"
+            "in fast mode. See: https://github.com/pytorch/pytorch/issues/53876 for more background \n"
+            "about fast mode. Below, we recompute numerical and analytical jacobians in slow mode:\n\n"
+            f"Numerical:\n {_shown(numerical, x)}\nAnalytical:\n{_shown(analytical, x)}\n\n"
+            f"The max per-element difference (slow mode) is: {difference}.\n"
+        )
+        if _close(analytical, numerical, self._atol, self._rtol).all():
+            text += (
+                "Fast gradcheck failed but element-wise differences are small. This means that the\n"
+                "test might've passed in slow_mode! Call it with fast_mode=False to see.\n"
+            )
+        return f"{text}\n{self._worst_entry(i, k, numerical, analytical)}"
+
+    def _worst_entry(self, i: int, k: int, numerical: np.ndarray, analytical: np.ndarray) -> str:
+        """The indices at which two Jacobians differ most beyond the tolerance, and the values there."""
+        y, x = self._problem.outputs[i], self._problem.inputs[k]
+        off = ~_close(analytical, numerical, self._atol, self._rtol)
+        with np.errstate(invalid="ignore"):
+            difference = np.abs(analytical - numerical)
+            allowed = self._atol + self._rtol * np.abs(numerical)
+            excess = difference - allowed
+        at = np.unravel_index(excess.argmax(), excess.shape)  # the first NaN if there is one
+        over = "exceeds" if off[at] else "is within"
+        return (
+            f"The worst entry, of {off.sum()} out of tolerance among {off.size}: output{_index(at[1], y)} with respect "
+            f"to input{_index(at[0], x)}.\n"
+            f"There the numerical value is {numerical[at]} and the analytical one {analytical[at]}. The "
+            f"difference {difference[at]:.6g} {over}\n"
+            f"atol + rtol * |numerical| = {allowed[at]:.6g} by {abs(excess[at]):.6g}.\n"
+            f"Output {i} has the shape {list(y.shape)} and the dtype {y.dtype}, "
+            f"input {k} (argument {self._problem.arguments[k]} of the function)\n"
+            f"the shape {list(x.shape)} and the dtype {x.dtype}."
+        )
+
+
+def _close(analytical: np.ndarray, numerical: np.ndarray, atol: float, rtol: float) -> np.ndarray:
+    """For each element whether ``|analytical - numerical| <= atol + rtol * |numerical|``; NaN is close to nothing."""
+    return np.isclose(analytical, numerical, rtol, atol)
+
+
+def _shown(values: Any, like: Any) -> Any:
+    return tensor_of(values, like) if values.ndim else values.item()
+
+
+def _index(number: Any, tensor: Any) -> str:
+    """The index of a tensor's element with this number: ``[0, 1]``, nothing for a tensor without dimensions."""
+    index = np.unravel_index(number, tensor.shape)
+    return f"[{', '.join(str(int(number)) for number in index)}]" if index else ""
+
+
+# -- zero and undefined gradients and tangents ----------------------------------------------------------------
+
+
+def check_zero_gradients(problem: Problem) -> None:
+    """Gradients of zeros for the outputs give gradients of zeros for the inputs."""
+    zeros = [zeros_like(y) for y in problem.outputs]
+    if _any_nonzero(grad(problem.outputs, problem.inputs, zeros, retain_graph=True, allow_unused=True)):
+        raise GradcheckError("backward not multiplied by grad_output")
+
+
+def _any_nonzero(gradients: Sequence[Any]) -> bool:
+    return any(gradient is not None and array_of(gradient).any() for gradient in gradients)
+
+
+class _Undefined(Function):
+    """Passes no gradient on."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> None:
+        return None
+
+
+def check_undefined_gradients(problem: Problem) -> None:
+    """Missing gradients of some outputs, or of all, count as zeros in backward."""
+    count = len(problem.outputs)
+    for undefined in [set(range(count)), *([{number} for number in range(count)] if count > 1 else [])]:
+        outputs = problem.evaluate()
+        given = [_Undefined.apply(y) if number in undefined else y for number, y in enumerate(outputs)]
+        try:
+            gradients = grad(given, problem.inputs, [zeros_like(y) for y in outputs], allow_unused=True)
+        except RuntimeError as error:
+            raise _undefined_error("Expected backward function to handle undefined output grads.") from error
+        if _any_nonzero(gradients):
+            raise _undefined_error(
+                "Expected all input grads to be undefined or zero when all output grads are undefined or zero."
+            )
+
+
+def _undefined_error(expectation: str) -> GradcheckError:
+    warnings.warn(
+        "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may "
+        "break existing callers of this function. If this is true for you, you can call this function with "
+        '"check_undefined_grad=False" to disable the feature',
+        UserWarning,
+        stacklevel=4,
+    )
+    return GradcheckError(
+        f"{expectation} A Function that calls ctx.set_materialize_grads(False) is given None for the gradient of an "
+        "output that nothing depends on, and is to treat it as zeros."
+    )
+
+
+def check_undefined_tangents(problem: Problem) -> None:
+    """An input without a tangent gives the outputs the tangents that one with a tangent of zeros gives them."""
+    tangents = {}
+    for key, x in enumerate(problem.inputs):
+        tangents[key] = tensor_of(np.random.default_rng(key).uniform(0.5, 1.5, x.shape).astype(x.dtype.numpy), x)
+    for key, x in enumerate(problem.inputs):
+        others = {other: tangent for other, tangent in tangents.items() if other != key}
+        undefined = _tangents(problem, others)
+        zero = _tangents(problem, {**others, key: zeros_like(x)})
+        difference = _first_difference(undefined, zero)
+        if difference is not None:
+            number, got, expected = difference
+            raise GradcheckError(
+                f"Mismatch in tangent values for output with index: {number} when input: {x} (argument "
+                f"{problem.arguments[key]} of the function) has an undefined tangent value.  Got: {got} but expected: "
+                f"{expected}, as for a tangent of zeros."
+            )
+
+
+def _tangents(problem: Problem, tangents: dict[int, Any]) -> tuple[Any, ...]:
+    """The outputs' tangents, zeros for outputs that have none."""
+    pairs = tangents_of(problem.evaluate, problem.inputs, tangents)
+    return tuple(
+        zeros_like(y) if pair.tangent is None else pair.tangent for y, pair in zip(problem.outputs, pairs, strict=True)
+    )
+
+
+# -- batches --------------------------------------------------------------------------------------------------
+
+_BATCHED_GRADIENTS = (
+    "gradcheck or gradgradcheck failed while testing batched gradient computation.\n"
+    "Each gradient of a batch (backward inside of `torch.func.vmap`) is to be what it is alone.\n"
+    "Where that is not needed, pass check_batched_grad=False."
+)
+_BATCHED_TANGENTS = (
+    "gradcheck failed while testing batched gradient computation with forward-mode AD.\n"
+    "Each tangent of a batch (forward mode inside of `torch.func.vmap`) is to be what it is alone.\n"
+    "Where that is not needed, pass check_batched_forward_grad=False."
+)
+
+
+def check_batched_gradients(problem: Problem) -> None:
+    """A batch of gradients for an output gives what each of them gives."""
+
+    def gradients(output: Any, gradient: Any) -> tuple[Any, ...]:
+        found = grad([output], problem.inputs, [gradient], retain_graph=True, allow_unused=True)
+        return tuple(zeros_like(x) if value is None else value for x, value in zip(problem.inputs, found, strict=True))
+
+    for number, y in enumerate(problem.outputs):
+        difference = _batch_difference(functools.partial(gradients, y), y, _BATCHED_GRADIENTS)
+        if difference is not None:
+            raise _batched_error(number, *difference, _BATCHED_GRADIENTS)
+
+
+def check_batched_tangents(problem: Problem) -> None:
+    """A batch of tangents of an input gives what each of them gives."""
+
+    def tangents(key: int, tangent: Any) -> tuple[Any, ...]:
+        return _tangents(problem, {key: tangent})
+
+    for key, x in enumerate(problem.inputs):
+        difference = _batch_difference(functools.partial(tangents, key), x, _BATCHED_TANGENTS)
+        if difference is not None:
+            number, got, expected = difference
+            raise _batched_error(number, key, got, expected, _BATCHED_TANGENTS)
+
+
+def _batch_difference(
+    function: Callable[..., tuple[Any, ...]], like: Any, explanation: str
+) -> tuple[int, Any, Any] | None:
+    """The first difference of a function of a batch of two, called once, from its values for each; None if none.
+
+    Raises:
+        GradcheckError: the function raises when it is called for a batch.
+    """
+    batch = [tensor_of(random_like(like, random.default_generator.normal), like) for _ in range(2)]
+    alone = [function(value) for value in batch]
+    try:
+        together = tuple(operations.for_each(function, (operations.stack(batch),), len(batch)))
+    except RuntimeError as error:
+        raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{explanation}") from error
+    return _first_difference(together, [operations.stack(list(column)) for column in zip(*alone, strict=True)])
+
+
+def _batched_error(output: int, input: int, got: Any, expected: Any, explanation: str) -> GradcheckError:
+    return GradcheckError(
+        f"For output {output} and input {input}:\n\n{explanation}\n\nGot:\n{got}\n\nExpected:\n{expected}"
+    )
+
+
+def _first_difference(got: Sequence[Any], expected: Sequence[Any]) -> tuple[int, Any, Any] | None:
+    """The number of the first pair that differs, with the pair; None if all are the same but for rounding."""
+    for number, (a, b) in enumerate(zip(got, expected, strict=True)):
+        if not np.allclose(array_of(a), array_of(b), rtol=1e-5, atol=1e-8, equal_nan=True):
+            return number, a.detach(), b.detach()
+    return None

@@ -1,0 +1,249 @@
+"""Jacobians of functions of tensors: by finite differences, by backward, by forward mode.
+
+Each is multiplied with directions: with all unit vectors in turn, which gives the Jacobian itself (slow mode), or with
+one random vector (fast mode).  The derivative along a direction ``u`` of the gradient sent back from a weight ``v`` is
+``u^T J v`` for the Jacobian ``J``: one of its elements for unit vectors, one number that mixes all of them for random
+ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...core.generators import MersenneTwister
+from ...core.types import dtype, size_of
+from .. import forward_ad
+from ..backward import grad
+
+#: For each output a matrix by the unit of the input's elements, 1 or 1j: a row for each direction of the input,
+#: a column for each element of the output.
+Derivatives = list[dict[complex, np.ndarray]]
+
+#: Pairs of dtypes that differ: a tensor's, and that of its gradient or tangent.
+DtypePairs = set[tuple[dtype, dtype]]
+
+
+class Directions(NamedTuple):
+    """Directions in the space of arrays of ``shape``: along ``vector``, or if that is None along each element."""
+
+    shape: tuple[int, ...]
+    vector: np.ndarray | None = None
+
+    def steps(self) -> Iterator[tuple[Any, Any]]:
+        """For each direction an index into an array and the elements there; everywhere else the direction is 0."""
+        if self.vector is None:
+            return ((index, 1.0) for index in np.ndindex(self.shape))
+        return iter([(..., self.vector.reshape(self.shape))])
+
+    def tensors(self, like: Any, unit: complex) -> Iterator[Any]:
+        """The directions, times the unit 1 or 1j, as tensors like another."""
+        for index, step in self.steps():
+            values = np.zeros(like.shape, like.dtype.numpy)
+            values[index] = step * unit
+            yield tensor_of(values, like)
+
+    @np.errstate(invalid="ignore")
+    def project(self, rows: np.ndarray) -> np.ndarray:
+        """The components along the directions of each row of a matrix: ``[n, numel]`` to ``[n, directions]``."""
+        return rows if self.vector is None else rows @ self.vector[:, None]
+
+    def sum(self) -> float:
+        """The largest sum of a direction's elements: how far an error of 1 in all elements shows in a component."""
+        return 1.0 if self.vector is None else float(self.vector.sum())
+
+
+class Probe(NamedTuple):
+    """The directions along which the derivatives of a function are compared."""
+
+    #: For each input the directions of its real part and, by the key 1j, of its imaginary part.
+    inputs: list[dict[complex, Directions]]
+    #: For each output the weights that are sent back, for its real and its imaginary part alike.
+    outputs: list[Directions]
+
+
+def units_of(tensor: Any) -> tuple[complex, ...]:
+    """The units of a tensor's elements: 1 and, if they are complex, 1j."""
+    return (1, 1j) if tensor.is_complex() else (1,)
+
+
+def probe(inputs: list[Any], outputs: list[Any], fast: bool) -> Probe:
+    """The unit vectors, which give whole Jacobians, or if ``fast`` random ones, the same at every call."""
+    generator = MersenneTwister()
+
+    def directions(tensor: Any) -> Directions:
+        if not fast:
+            return Directions(tensor.shape)
+        vector = generator.uniform(tensor.numel(), np.dtype(np.float32)).astype(np.float64)  # none is negative
+        return Directions(tensor.shape, vector / np.linalg.norm(vector))
+
+    return Probe([{unit: directions(x) for unit in units_of(x)} for x in inputs], [directions(y) for y in outputs])
+
+
+# -- arrays and tensors -------------------------------------------------------------------------------------
+
+
+def array_of(tensor: Any) -> np.ndarray:
+    """The elements of a tensor: on the same memory, or of one on a GPU a copy."""
+    return tensor.detach().numpy(force=True)
+
+
+def tensor_of(array: Any, like: Any) -> Any:
+    """A tensor with a copy of an array's elements and their dtype, on the device of ``like``."""
+    array = np.asarray(array)
+    return like.detach().new_tensor(array, dtype=dtype.of_numpy[array.dtype])
+
+
+def zeros_like(tensor: Any) -> Any:
+    """Zeros of a tensor's shape and dtype, in no graph."""
+    return tensor_of(np.zeros(tensor.shape, tensor.dtype.numpy), tensor)
+
+
+def random_like(tensor: Any, draw: Callable[[int, np.dtype], np.ndarray]) -> np.ndarray:
+    """An array of a tensor's shape and dtype, made of what ``draw`` gives for a number of reals and their dtype."""
+    numpy_dtype = tensor.dtype.numpy
+    real = numpy_dtype.type(0).real.dtype
+    return draw(tensor.numel() * len(units_of(tensor)), real).view(numpy_dtype).reshape(tensor.shape)
+
+
+# -- finite differences: (f(x + eps) - f(x - eps)) / (2 eps) --------------------------------------------------
+
+
+def derivatives_along(
+    evaluate: Callable[[], Sequence[Any]], x: Any, directions: dict[complex, Directions], eps: float
+) -> Derivatives:
+    """The derivatives of the tensors that ``evaluate`` returns, as ``x`` moves along directions.
+
+    The elements of ``x`` are changed in place, unnoticed by autograd, and put back.
+
+    Raises:
+        AssertionError: the outputs at both sides of ``x`` differ in shape or dtype.
+    """
+    matrices: list[dict[complex, list[np.ndarray]]] = []
+    array = array_of(x)
+    before = array.copy()
+    for unit, line in directions.items():
+        for index, step in line.steps():
+            ends = []
+            try:
+                for signed in (-eps, eps):
+                    array[...] = before
+                    array[index] += np.asarray(signed * step * unit).astype(array.dtype)
+                    _write_back(array, x)
+                    ends.append([np.array(array_of(y)) for y in evaluate()])
+            finally:
+                array[...] = before
+                _write_back(array, x)
+            below, above = ends
+            where = "" if index is ... else f" on index {index}"
+            _check_alike(below, above, f"inputs are perturbed{where} by {eps}")
+            matrices = matrices or [{unit: [] for unit in directions} for _ in above]
+            with np.errstate(invalid="ignore"):  # of infinities
+                for rows, low, high in zip(matrices, below, above, strict=True):
+                    rows[unit].append(((high - low) / (2 * eps)).reshape(-1))
+    if not matrices:  # x has no elements, and each Jacobian no rows
+        matrices = [{unit: [np.zeros((0, y.numel()))] for unit in directions} for y in evaluate()]
+    return [{unit: np.vstack(rows[unit]) for unit in rows} for rows in matrices]
+
+
+def _write_back(array: np.ndarray, tensor: Any) -> None:
+    """Give a tensor the elements of the array that ``array_of`` gave for it, unnoticed by autograd."""
+    if tensor.is_cuda:
+        tensor.data.copy_(tensor_of(array, tensor))
+
+
+def _check_alike(low: list[np.ndarray], high: list[np.ndarray], when: str) -> None:
+    for a, b in zip(low, high, strict=True):
+        for name, first, second in (
+            ("shape", size_of(a.shape), size_of(b.shape)),
+            ("dtype", dtype.of_numpy[a.dtype], dtype.of_numpy[b.dtype]),
+        ):
+            if first != second:
+                raise AssertionError(
+                    f"Expected `func` to return outputs with the same {name} when {when}, but got: {name}s {first} "
+                    f"and {second}."
+                )
+
+
+@np.errstate(invalid="ignore")
+def combined(by_unit: dict[complex, np.ndarray]) -> np.ndarray:
+    """``df/dx + i df/dy`` for ``z = x + iy``; for a real input its derivatives as they are.
+
+    This is PyTorch's gradient for complex inputs, twice the derivative with respect to the conjugate of ``z``.
+    """
+    return by_unit[1] + 1j * by_unit[1j] if 1j in by_unit else by_unit[1]
+
+
+# -- automatic differentiation --------------------------------------------------------------------------------
+
+
+def vector_jacobian_products(
+    output: Any, inputs: Sequence[Any], weights: Directions, unit: complex, differing: DtypePairs
+) -> list[np.ndarray]:
+    """For each input a matrix with a row for each weight: the input's gradient, zeros where there is none.
+
+    The gradient for the weight 1 at an element of the output is that of its real part, for 1j that of its imaginary
+    part.  The dtypes of inputs and of gradients that differ are put into ``differing``.
+    """
+    rows: list[list[np.ndarray]] = [[] for _ in inputs]
+    for weight in weights.tensors(output, unit):
+        gradients = grad([output], inputs, [weight], retain_graph=True, allow_unused=True)
+        _append(rows, gradients, inputs, differing)
+    return [_matrix(row, x) for row, x in zip(rows, inputs, strict=True)]
+
+
+def jacobian_vector_products(
+    evaluate: Callable[[dict[int, Any]], Sequence[Any]], inputs: Sequence[Any], key: int, directions: Directions,
+    unit: complex, differing: DtypePairs,
+) -> list[np.ndarray]:  # fmt: skip
+    """For each output a matrix with a row for each direction of one input: the output's tangent, zeros without one.
+
+    ``evaluate`` computes the outputs with inputs replaced, by their numbers.  All of them are replaced by dual tensors:
+    the one with the number ``key`` has the directions as its tangents, the others have zeros.  The dtypes of outputs
+    and of tangents that differ are put into ``differing``.
+    """
+    rows: list[list[np.ndarray]] = []
+    primals: Sequence[Any] = []
+    still = {number: zeros_like(other) for number, other in enumerate(inputs) if number != key}
+    for tangent in directions.tensors(inputs[key], unit):
+        primals, tangents = zip(*tangents_of(evaluate, inputs, {**still, key: tangent}), strict=True)
+        rows = rows or [[] for _ in primals]
+        _append(rows, tangents, primals, differing)
+    if not rows:  # the input has no elements
+        primals = evaluate({})
+        rows = [[] for _ in primals]
+    return [_matrix(row, y) for row, y in zip(rows, primals, strict=True)]
+
+
+def tangents_of(
+    evaluate: Callable[[dict[int, Any]], Sequence[Any]], inputs: Sequence[Any], tangents: dict[int, Any]
+) -> list[forward_ad.UnpackedDualTensor]:
+    """The outputs and their tangents, for tangents of some of the inputs, by their numbers."""
+    with forward_ad.dual_level():
+        duals = {number: forward_ad.make_dual(inputs[number], tangent) for number, tangent in tangents.items()}
+        return [forward_ad.unpack_dual(y) for y in evaluate(duals)]
+
+
+def _append(
+    rows: list[list[np.ndarray]], derivatives: Sequence[Any], like: Sequence[Any], differing: DtypePairs
+) -> None:
+    """Add to each list of rows a derivative of a tensor; None counts as zeros."""
+    for row, value, tensor in zip(rows, derivatives, like, strict=True):
+        if value is None:
+            row.append(np.zeros(tensor.numel(), tensor.dtype.numpy))
+            continue
+        if value.dtype is not tensor.dtype:
+            differing.add((tensor.dtype, value.dtype))
+        row.append(np.array(array_of(value)).reshape(-1))
+
+
+def _matrix(rows: list[np.ndarray], like: Any) -> np.ndarray:
+    return np.vstack(rows) if rows else np.zeros((0, like.numel()), like.dtype.numpy)
+
+
+def largest_difference(a: np.ndarray, b: np.ndarray) -> float:
+    """The largest absolute difference of two arrays' elements, NaN where one is NaN and the other not."""
+    other = (a != b) & ~(np.isnan(a) & np.isnan(b))
+    return float(np.abs(a[other] - b[other]).max(initial=0.0))
