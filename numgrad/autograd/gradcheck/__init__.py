@@ -14,8 +14,8 @@ __all__ = [
     "gradcheck", "gradgradcheck",
 ]
 
-# ``numgrad.autograd.gradcheck`` is to be the function, as in PyTorch, so that this module is imported at once.  What does
-# the work is imported when it is first needed, to keep ``import numgrad`` fast.
+# ``numgrad.autograd.gradcheck`` is to be the function, as in PyTorch, so that this module is imported at once.  The
+# others of this package are imported when they are first needed, to keep ``import numgrad`` fast.
 
 
 def gradcheck(
