@@ -10,12 +10,11 @@ those of another.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 from weakref import ref
 
 from .checks import is_tensor
 from .grad_mode import DUAL, INFERENCE, LEVELS, state
-from .operations import operations
 
 
 class Level:
@@ -24,7 +23,11 @@ class Level:
     Attributes:
         outer: the level around it, None if there is none.
         active: whether the block still runs: tensors may outlive it.
+        performers: what does the calls of each class at levels of this class, ``performer(call, level)``; a call of
+            any other class is run as it is.
     """
+
+    performers: ClassVar[dict[type, Callable[[Any, Any], Any]]]
 
     def __init__(self) -> None:
         self.outer: Level | None = state.level
@@ -47,8 +50,9 @@ class Level:
         raise NotImplementedError(f"{type(self).__name__} does not define concerns")
 
     def perform(self, call: Any) -> Any:
-        """Do an operation, given as a call (see ``numgrad.ops.table.transforms``)."""
-        raise NotImplementedError(f"{type(self).__name__} does not define perform")
+        """Do an operation, given as a call (see ``calls``), in the way of this level."""
+        performer = self.performers.get(call.__class__)
+        return call.run() if performer is None else performer(call, self)
 
 
 class _Duals(dict[Level, Any]):
@@ -63,6 +67,8 @@ class Tangents(Level):
     When it ends they lose it: a tangent may be recorded as computed from the very tensor that has it, and a tensor that
     is changed at one level after the other would gather the tangents of all.
     """
+
+    performers: ClassVar[dict[type, Callable[[Any, Any], Any]]] = {}
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,9 +99,6 @@ class Tangents(Level):
 
     def concerns(self, tensor: Any) -> bool:
         return not state.mode & INFERENCE and tangent_of(tensor, self) is not None
-
-    def perform(self, call: Any) -> Any:
-        return operations.with_tangents(call, self)
 
 
 class outside:  # noqa: N801 - a context manager

@@ -53,10 +53,6 @@ class Operations:
     unlisten: Callable[[Callable[[Any], None]], None] = None  # type: ignore[assignment]
     #: ``gpu_count()``: how many GPUs can be used.
     gpu_count: Callable[[], int] = None  # type: ignore[assignment]
-    #: ``with_tangents(call, level)``: do a call, and give what it computes tangents at a level of forward mode.
-    with_tangents: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
-    #: ``with_batches(call, level)``: do a call for all examples of a level of ``vmap``.
-    with_batches: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
     #: ``stack(tensors)``: along a new first dimension.
     stack: Callable[[Any], Any] = None  # type: ignore[assignment]
     #: The streams of GPUs, from when one that is no default one becomes the current one of a thread: ``current()`` is

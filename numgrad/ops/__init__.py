@@ -4,7 +4,7 @@ Importing this package fills the table, attaches methods and operators to Tensor
 operations it needs.
 """
 
-# ruff: noqa: F401 - each module fills its part of the table
+# ruff: noqa: F401, I001 - each module fills its part of the table; the last two need all the others
 from ..interop import interchange, numpy_functions
 from .creation import filled, from_data, multinomial, random_states, random_tensors, ranges
 from .indexing import (
@@ -73,7 +73,8 @@ from .shapes import (
     written_parts,
 )
 from .spectral import fourier
-from .table import aliases, operators, overloads, promotion, protocol
+from .table import promotion
 from .table.op import ops, public_functions
+from . import operators, autograd_operations
 
 __all__ = ["ops", "public_functions"]

@@ -7,8 +7,8 @@ import pytest
 
 import numgrad
 from numgrad import tensor
+from numgrad.ops.operators import ALIASES, FUNCTIONS_IN_PLACE
 from numgrad.ops.pointwise import activation, gated
-from numgrad.ops.table.aliases import ALIASES, FUNCTIONS_IN_PLACE
 
 NAN, INF = math.nan, math.inf
 

@@ -24,8 +24,7 @@ from ...ops.shapes.views import expand, reshape
 from ...ops.table.arguments import tensors_checked
 from ...ops.table.dispatch import perform
 from ...ops.table.entries import Entries
-from ...ops.table.one_device import check_one_device
-from ...ops.table.operands import not_implemented
+from ...ops.table.operands import check_one_device, not_implemented
 from .reduction import loss_function, reduction_of
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div", "nll_loss"]

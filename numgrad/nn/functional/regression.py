@@ -10,8 +10,8 @@ from ...ops.network.losses import huber, mse, smooth_l1
 from ...ops.network.reducing import reduced
 from ...ops.shapes.dimensions import broadcast_tensors
 from ...ops.table.arguments import tensors_checked
-from ...ops.table.one_device import check_one_device
 from ...ops.table.op import check_tensors
+from ...ops.table.operands import check_one_device
 from .reduction import check_sizes, loss_function, reduction_of
 
 __all__ = ["gaussian_nll_loss", "huber_loss", "l1_loss", "mse_loss", "poisson_nll_loss", "smooth_l1_loss"]

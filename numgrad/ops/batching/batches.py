@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from ...autograd.grad_mode import DUAL, LEVELS, no_grad, state
+from ...autograd.grad_mode import DUAL, LEVELS, state
 from ...autograd.levels import Level, enter, outside, share_tangents
 from ...autograd.node import MAYBE, Edge, edge_of
-from ...autograd.operations import operations
 from ...autograd.saved import put_in_graph
 from ...core.layout import contiguous_strides, layout_of, numel
 from ...core.tensor import Tensor, fresh, strided
@@ -42,6 +41,8 @@ class Batched(Level):
         randomness: "error", "different" or "same": what random operations do.
     """
 
+    performers: ClassVar[dict[type, Callable[[Any, Any], Any]]] = {}
+
     def __init__(self, size: int, randomness: str = "error"):
         super().__init__()
         self.size = size
@@ -57,9 +58,6 @@ class Batched(Level):
             return False
         self.adopt(tensor)  # its base was adopted after the view was made
         return True
-
-    def perform(self, call: Any) -> Any:
-        return operations.with_batches(call, self)
 
     def adopt(self, tensor: Tensor) -> None:
         """Make a tensor that the function has made, or got from elsewhere, one of this level until that ends.
@@ -222,19 +220,6 @@ def batch_level() -> Batched | None:
     return level
 
 
-def expanded(tensor: Any) -> Tensor:
-    """The physical tensor of one of a level, with a batch dimension in any case, in which examples may share memory.
-
-    To be called below that level.
-    """
-    from ..shapes.views import expand_op, unsqueeze_op
-
-    own = tensor._mapped
-    if own.batched:
-        return own.tensor
-    return expand_op(unsqueeze_op(own.tensor, 0), (own.level.size, *own.tensor._layout.shape))
-
-
 def is_shared(tensor: Any) -> bool:
     """Whether a tensor of the level, or None, is the same for all examples."""
     return tensor is None or not tensor._mapped.batched
@@ -248,17 +233,6 @@ def size_of(tensor: Any) -> int:
 def physical(tensor: Any) -> Any:
     """The physical tensor, with or without a batch dimension; None for None."""
     return None if tensor is None else tensor._mapped.tensor
-
-
-def aligned(tensor: Tensor, rank: int) -> Tensor:
-    """The physical tensor with dimensions of size 1 put in, so that its examples broadcast to ``rank`` dimensions."""
-    from ..shapes.views import reshape
-
-    own = tensor._mapped
-    missing = rank - len(tensor._layout.shape)
-    if not own.batched or missing <= 0:
-        return own.tensor
-    return reshape(own.tensor, (own.level.size, *(1,) * missing, *tensor._layout.shape))
 
 
 def mapped_to(args: Sequence[Any], function: Callable[[Tensor], Any]) -> tuple[Any, ...]:
@@ -317,9 +291,6 @@ def requires_below(tensor: Tensor) -> bool:
     return False
 
 
-# -- new tensors ----------------------------------------------------------------------------------------------------
-
-
 def zeros_beside(
     others: Sequence[Any], shape: tuple[int, ...], type: TensorType, strides: tuple[int, ...] | None = None
 ) -> Tensor:
@@ -345,19 +316,6 @@ def _zeros(
             return mapped(level, whole)
         level = level.outer
     return strided(type.backend.zeros((extent,), type), shape, strides, 0, type)
-
-
-def like_examples(input: Any, made: Tensor) -> Tensor:
-    """A new tensor that was made like ``input``: one that may differ from example to example, if that may."""
-    if not (state.mode & LEVELS and is_batched(input)) or is_mapped(made):
-        return made
-    from ..memory.overwriting import copy_
-
-    out = zeros_beside((input,), made._layout.shape, made._layout.type, made._layout.strides)
-    with no_grad():
-        copy_(out, made)
-    out._counter[0] = 0
-    return out
 
 
 class Beneath(NamedTuple):

@@ -26,20 +26,10 @@ from ..table.dispatch import connect
 from ..table.operands import check_target, common_shape, given_of
 from ..table.recording import begin, finish
 from ..table.transforms import ChangeCall, GeneralCall, PointwiseCall, ShapeCall
-from .batches import (
-    Batched,
-    aligned,
-    below,
-    expanded,
-    is_shared,
-    lifted,
-    like_parts,
-    mapped,
-    mapped_to,
-    physical,
-    take_on,
-)
+from .batches import Batched, below, is_shared, lifted, like_parts, mapped, mapped_to, physical, take_on
+from .examples import EachCall
 from .functions import batched_function
+from .physical import aligned, expanded
 
 
 def _all_lifted(level: Batched, args: Sequence[Any]) -> tuple[Any, ...]:
@@ -219,6 +209,23 @@ def each_example(function: Callable[..., Any], level: Batched, args: tuple[Any, 
     return _combined([function(*example(number)) for number in range(level.size)], lambda rows: stack_op(rows, 0))
 
 
+def each(call: EachCall, level: Batched) -> Any:
+    """A function called for each example, or once where the result is the same for all."""
+    names, count = tuple(call.keywords), len(call.positional)
+    given = mapped_to(call.args, lambda tensor: lifted(level, tensor))
+    shared = level.randomness != "different" if call.draws else all(map(is_shared, tensors_in(given)))
+
+    def run(*values: Any) -> Any:
+        return call.function(*values[:count], **dict(zip(names, values[count:], strict=True)))
+
+    def first(tensor: Any) -> Any:
+        return physical(tensor) if is_shared(tensor) else select_op(physical(tensor), 0, 0)
+
+    with below(level):
+        done = run(*mapped_to(given, first)) if shared else each_example(run, level, given)
+    return mapped_to((done,), lambda tensor: mapped(level, tensor, not shared))[0]
+
+
 def _combined(results: list[Any], join: Callable[[tuple[Tensor, ...]], Tensor]) -> Any:
     if isinstance(results[0], tuple | list):
         return like_parts(results[0], tuple([_combined(list(rows), join) for rows in zip(*results, strict=True)]))
@@ -295,14 +302,7 @@ def reshape_in_place(call: ShapeCall, level: Batched) -> Tensor:
     return target
 
 
-#: How calls of each kind are done; any other sees to the examples itself.
-_BY_KIND: dict[type, Callable[..., Any]] = {
+Batched.performers.update({
     PointwiseCall: pointwise, GeneralCall: general, ChangeCall: change, OverwriteCall: overwrite,
-    ShapeCall: reshape_in_place, FunctionCall: batched_function,
-}
-
-
-def perform(call: Any, level: Batched) -> Any:
-    """Do a call for all examples of a level of ``vmap``."""
-    by_kind = _BY_KIND.get(call.__class__)
-    return call.run() if by_kind is None else by_kind(call, level)
+    ShapeCall: reshape_in_place, EachCall: each, FunctionCall: batched_function,
+})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ... import devices
@@ -14,16 +14,20 @@ from .batches import (
     DYNAMIC,
     Batched,
     batch_level,
-    below,
     is_batched,
-    is_shared,
-    lifted,
-    mapped,
-    mapped_to,
-    physical,
 )
 
 Function = Callable[..., Any]
+
+
+class EachCall(FreeCall):
+    """A function called for each example; if it ``draws``, only where each is to have its own random numbers."""
+
+    def __init__(
+        self, function: Function, args: tuple[Any, ...], keywords: Mapping[str, Any], draws: bool = False
+    ):
+        super().__init__(function, args, keywords)
+        self.draws = draws
 
 
 def each(function: Function, refusal: str = "") -> Function:
@@ -40,7 +44,7 @@ def each(function: Function, refusal: str = "") -> Function:
                 raise RuntimeError(refusal)
             level = _level(args, kwargs)
             if level is not None:
-                return _each(level, call, args, kwargs)
+                return level.perform(EachCall(call, args, kwargs))
         if mode & WATCHED:
             return transformed(FreeCall(function, args, kwargs))
         return function(*args, **kwargs)
@@ -93,7 +97,7 @@ def drawn(function: Function) -> Function:
                 "Vmap does not currently support same randomness with a batched tensor input: its numbers depend on "
                 "the example."
             )
-        return _each(level, call, args, kwargs, draws=True)
+        return level.perform(EachCall(call, args, kwargs, draws=True))
 
     return call
 
@@ -123,25 +127,3 @@ def _level(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Batched | None:
             return level
         level = level.outer
     return None
-
-
-def _each(
-    level: Batched, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any], draws: bool = False
-) -> Any:
-    """What a function gives for each example; if it draws, for the first, unless each is to have its own numbers."""
-    from ..shapes.parts import select_op
-    from .calls import each_example
-
-    names, count = tuple(kwargs), len(args)
-    given = mapped_to((*args, *kwargs.values()), lambda tensor: lifted(level, tensor))
-    shared = level.randomness != "different" if draws else all(map(is_shared, tensors_in(given)))
-
-    def run(*values: Any) -> Any:
-        return function(*values[:count], **dict(zip(names, values[count:], strict=True)))
-
-    def first(tensor: Any) -> Any:
-        return physical(tensor) if is_shared(tensor) else select_op(physical(tensor), 0, 0)
-
-    with below(level):
-        done = run(*mapped_to(given, first)) if shared else each_example(run, level, given)
-    return mapped_to((done,), lambda tensor: mapped(level, tensor, not shared))[0]

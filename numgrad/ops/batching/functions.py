@@ -15,7 +15,8 @@ from ...autograd.grad_mode import GRAD, no_grad, state
 from ...core.tensor import Tensor
 from ..reductions.sums import sum_dims
 from ..shapes.dimensions import movedim
-from .batches import Batched, below, expanded, lifted, mapped, unmapped
+from .batches import Batched, below, lifted, mapped, unmapped
+from .physical import expanded
 
 _DETAILS = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 

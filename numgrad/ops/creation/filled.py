@@ -24,14 +24,14 @@ from ...core.types import (
     to_dtype,
 )
 from ...devices import NUMBERS
-from ..batching.batches import is_mapped, like_examples
+from ..batching.batches import is_mapped
 from ..batching.examples import drawn
+from ..batching.physical import like_examples
 from ..memory.copying import filling, kept_layout
 from ..memory.moving import pin_memory as to_pinned_memory
 from ..memory.overwriting import as_number, fitting
-from ..table.numbers import bounds
 from ..table.op import attach, check_tensors, named, public
-from ..table.promotion import number_dtype
+from ..table.promotion import bounds, number_dtype
 
 
 def chosen_type(kind: Any, place: Any, default: dtype | None = None) -> TensorType:

@@ -15,8 +15,8 @@ from ...core.device import CPU, to_device
 from ...core.tensor import Tensor, fresh, strided
 from ...core.types import Size, dtype, float32, get_default_dtype, int64, tensor_type, to_dtype
 from ...interop.cuda_arrays import from_interface, is_cuda_array
+from ..memory.copying import empty_of
 from ..memory.moving import placed
-from ..memory.new import empty_of
 from ..table.op import attach, export, public
 from ..table.promotion import number_dtype, promote_types
 from .filled import as_size, finished, number_tensor

@@ -19,8 +19,7 @@ from ...core.tensor import Tensor, fresh, strided, tensor_of
 from ...core.types import CPU, bool_, dtype, float32, float64, int64, tensor_type, to_dtype
 from ..batching.batches import is_batched
 from ..batching.examples import drawn
-from ..memory.copying import contiguous, convert, row_of, write
-from ..memory.new import empty_of
+from ..memory.copying import contiguous, convert, empty_of, row_of, write
 from ..memory.overwriting import FillBackward2, OverwriteCall, copy_, is_plain
 from ..pointwise.arithmetic import add, mul
 from ..reductions.extremes import min as smallest

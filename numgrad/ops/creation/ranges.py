@@ -14,7 +14,7 @@ from ...core.device import numbered, to_device
 from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import TensorType, bool_, complex_of, default_dtype_changed, get_default_dtype, int64
-from ..memory.new import from_row
+from ..memory.copying import from_row
 from ..table.arguments import wrong_kind
 from ..table.op import public
 from ..table.promotion import number_dtype

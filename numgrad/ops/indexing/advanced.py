@@ -23,9 +23,8 @@ from ..pointwise.arithmetic import add, mul
 from ..pointwise.comparison import choose, lt
 from ..table.dispatch import caller, change
 from ..table.entries import Entries
-from ..table.one_device import check_one_device
 from ..table.op import public
-from ..table.operands import check_apart
+from ..table.operands import check_apart, check_one_device
 from .picking import index_op, index_put_op
 from .places import expanded_layout, finder, index_reader
 from .updating import check_held

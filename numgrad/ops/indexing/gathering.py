@@ -10,8 +10,9 @@ from ...autograd.grad_mode import state
 from ...core.layout import Layout, broadcast_shapes, layout_of, normal_dim, numel
 from ...core.tensor import Tensor, fresh, tensor_of
 from ...core.types import TensorType, int32, int64, tensor_type
-from ..batching.batches import aligned, expanded, is_batched, physical, size_of
+from ..batching.batches import is_batched, physical, size_of
 from ..batching.examples import each
+from ..batching.physical import aligned, expanded
 from ..memory.copying import filling, row_of, row_reader, writer
 from ..pointwise.arithmetic import mul, reciprocal
 from ..pointwise.comparison import eq, where

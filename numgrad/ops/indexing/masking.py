@@ -11,20 +11,19 @@ from ...core.device import to_device
 from ...core.layout import Layout, all_dims, broadcast_shapes, layout_of, outgrown
 from ...core.tensor import Tensor, fresh, strided, tensor_of
 from ...core.types import bool_, int32, int64, tensor_type, to_dtype, uint8
-from ..batching.batches import aligned, expanded, is_shared
+from ..batching.batches import is_shared
 from ..batching.examples import dynamic
-from ..memory.copying import convert, row_of, row_reader, write
-from ..memory.new import zeros_of
+from ..batching.physical import aligned, expanded
+from ..memory.copying import convert, row_of, row_reader, write, zeros_of
 from ..memory.overwriting import as_number
 from ..pointwise.comparison import choose
 from ..shapes.views import expand
 from ..table.lookup import lookup, overwriting
-from ..table.numbers import check_fits
 from ..table.op import attach, check_tensors, public, public_functions
 from ..table.operands import check_apart
 from ..table.operation import operation
 from ..table.planned import planned
-from ..table.promotion import result_dtype
+from ..table.promotion import check_fits, result_dtype
 from .places import expanded_layout, finder, picker, putter
 from .updating import number_as, number_in, updating
 

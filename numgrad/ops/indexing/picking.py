@@ -11,10 +11,10 @@ from ... import devices
 from ...core.layout import Ints, Layout, broadcasts, contiguous_strides, layout_of, numel
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import int64
-from ..batching.batches import aligned, expanded, is_shared, physical, physical_of, size_of
+from ..batching.batches import is_shared, physical, physical_of, size_of
+from ..batching.physical import aligned, expanded
 from ..creation.ranges import arange
-from ..memory.copying import contiguous_op, convert, row_of
-from ..memory.new import zeros_of
+from ..memory.copying import contiguous_op, convert, row_of, zeros_of
 from ..pointwise.arithmetic import add
 from ..pointwise.comparison import choose, lt
 from ..shapes.views import expand_op, permute_op, reshape, unsqueeze_op

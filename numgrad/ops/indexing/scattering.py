@@ -14,8 +14,7 @@ from ...autograd.grad_mode import no_grad
 from ...core.layout import Layout, layout_of, normal_dim
 from ...core.tensor import Tensor
 from ...core.types import bool_, dtype
-from ..memory.copying import convert
-from ..memory.new import filled_of
+from ..memory.copying import convert, filled_of
 from ..memory.overwriting import as_number
 from ..pointwise.arithmetic import conj, div, mul
 from ..pointwise.comparison import eq, where

@@ -12,8 +12,7 @@ from ...core.tensor import Tensor, fresh, tensor_of
 from ...core.types import int64
 from ..batching.batches import is_mapped
 from ..matrices.matmul import times
-from ..memory.copying import repeated_zero, row_of, row_reader
-from ..memory.new import zeros_of
+from ..memory.copying import repeated_zero, row_of, row_reader, zeros_of
 from ..memory.overwriting import as_number
 from ..pointwise.arithmetic import conj, mul
 from ..pointwise.comparison import choose, ne

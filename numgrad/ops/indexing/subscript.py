@@ -22,8 +22,7 @@ from ...core.types import bool_, int64, tensor_type, uint8
 from ...devices import NUMBERS
 from ..batching.batches import is_batched, physical_of
 from ..creation.from_data import tensor
-from ..memory.copying import clone, convert, filling, writers, writing
-from ..memory.new import zeros_of
+from ..memory.copying import clone, convert, filling, writers, writing, zeros_of
 from ..memory.overwriting import assign_number, copy_, fill_, fitting
 from ..shapes.parts import at_index, select_op, slice_op
 from ..shapes.views import alias, expand, unsqueeze_op, view_as_shape

@@ -10,12 +10,11 @@ from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import TensorType, dtype, tensor_type
 from ..batching.batches import is_mapped
-from ..memory.copying import copier, kept_layout
-from ..memory.new import empty_of, filled_of
+from ..memory.copying import copier, empty_of, filled_of, kept_layout
 from ..memory.overwriting import fill_
-from ..table.numbers import check_fits
 from ..table.operation import operation
 from ..table.planned import Planned, planned
+from ..table.promotion import check_fits
 
 
 def updating(

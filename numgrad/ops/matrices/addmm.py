@@ -15,8 +15,7 @@ from ...core.layout import Layout, layout_of, numel, output_strides
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import bool_
 from ...devices import NUMBERS
-from ..memory.copying import convert, row_reader
-from ..memory.new import filled_of
+from ..memory.copying import convert, filled_of, row_reader
 from ..pointwise.arithmetic import add, conj, mul
 from ..pointwise.integers import logical_and, logical_or
 from ..reductions.sums import sum_dims
@@ -33,8 +32,8 @@ from ..shapes.views import (
 )
 from ..table.dispatch import caller, perform
 from ..table.entries import Entry
-from ..table.fused import fused_launcher
 from ..table.op import check_tensors, composite, parameters, public
+from ..table.operands import fused_launcher
 from ..table.planned import planned
 from ..table.promotion import result_dtype
 from .checks import check_matrices, check_stacks, check_types, refuse_bools, scalar_name, shapes_text

@@ -15,8 +15,8 @@ from ..reductions.sums import sum as sum_of
 from ..shapes.rearranging import roll
 from ..shapes.views import expand, permute_op, reshape, unsafe_view, view
 from ..table.lookup import lookup
-from ..table.one_device import check_one_device
 from ..table.op import check_tensors, composite
+from ..table.operands import check_one_device
 from .checks import shapes_text
 from .matmul import dot, matmul, mm
 

@@ -10,7 +10,8 @@ import numpy as np
 from ...autograd.grad_mode import GRAD, TRACED, state
 from ...core.layout import Layout, broadcast_shapes, layout_of, numel
 from ...core.tensor import Tensor, tensor_of
-from ..batching.batches import expanded, is_shared, physical, size_of
+from ..batching.batches import is_shared, physical, size_of
+from ..batching.physical import expanded
 from ..memory.copying import contiguous
 from ..pointwise.arithmetic import conj, conj_physical, mul
 from ..reductions.sums import sum_dims

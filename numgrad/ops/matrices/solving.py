@@ -6,7 +6,7 @@ from typing import Any
 
 from ... import devices
 from ...core.layout import Layout, broadcast_shapes, contiguous_strides, layout_of
-from ..batching.batches import expanded
+from ..batching.physical import expanded
 from ..pointwise.arithmetic import neg
 from ..shapes.dimensions import adjoint
 from ..shapes.views import unsqueeze

@@ -1,4 +1,4 @@
-"""Copies of tensors: what makes them, and what overwrites one tensor with another or with a number."""
+"""New tensors on memory of their own, uninitialised, filled or copies of others, and what overwrites a tensor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...autograd.levels import outside, set_tangent
 from ...autograd.node import edge_of
 from ...core.device import CPU
 from ...core.layout import Layout, broadcasts, layout_of, output_strides, overlaps_itself
-from ...core.tensor import Tensor, strided, tensor_of
+from ...core.tensor import Tensor, fresh, strided, tensor_of
 from ...core.types import (
     TensorType,
     contiguous_format,
@@ -25,9 +25,9 @@ from ...core.types import (
 )
 from ..table.dispatch import unary
 from ..table.entries import Entries, Entry
-from ..table.numbers import bounds
 from ..table.op import public
 from ..table.planned import planned
+from ..table.promotion import bounds
 
 #: Elements below which NumPy copies what lies in a row: before a kernel would have been chosen.
 SMALL = 1024
@@ -265,3 +265,23 @@ def check_memory_format(memory_format: Any) -> None:
     if isinstance(memory_format, type(contiguous_format)):
         raise NotImplementedError(f"numgrad has no memory format {memory_format}: only contiguous and preserved ones")
     raise TypeError(f"argument 'memory_format' must be torch.memory_format, not {type(memory_format).__name__}")
+
+
+def empty_of(shape: tuple[int, ...], type: TensorType) -> Tensor:
+    """A tensor on uninitialised memory."""
+    return fresh(type.backend.empty(shape, type), shape, type)
+
+
+def zeros_of(shape: tuple[int, ...], type: TensorType) -> Tensor:
+    """A tensor of zeros."""
+    return fresh(type.backend.zeros(shape, type), shape, type)
+
+
+def filled_of(shape: tuple[int, ...], value: Any, type: TensorType) -> Tensor:
+    """A tensor that repeats a number, which its dtype can hold."""
+    return fresh(type.backend.filled(shape, value, type), shape, type)
+
+
+def from_row(row: Any, shape: tuple[int, ...], type: TensorType) -> Tensor:
+    """A tensor with the elements of a NumPy row of its dtype: on that memory, or on a copy where it lies elsewhere."""
+    return fresh(row if type.device is CPU else devices.moved(row, type.device), shape, type)

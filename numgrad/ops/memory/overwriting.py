@@ -21,10 +21,9 @@ from ...core.types import dtype
 from ...devices import NUMBERS
 from ..batching.batches import is_mapped, physical_of
 from ..batching.examples import check_drawing
-from ..table.numbers import check_fits, plain_number
-from ..table.one_device import check_one_device
 from ..table.op import check_tensors, public
-from ..table.operands import check_overlap, overlaps
+from ..table.operands import check_one_device, check_overlap, overlaps
+from ..table.promotion import check_fits, plain_number
 from ..table.transforms import Call, title_of_overwriting, transformed
 from .copying import clone_op, convert, filling, write, writers
 from .moving import placed

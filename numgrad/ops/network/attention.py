@@ -17,8 +17,8 @@ from ..pointwise.comparison import where
 from ..reductions.axes import Prepared
 from ..shapes.views import transpose_op
 from ..table.composition import differentiated_as
-from ..table.one_device import check_one_device
 from ..table.op import public
+from ..table.operands import check_one_device
 from ..table.planned import planned
 from .dropout import dropout
 from .softmax import safe_softmax, softmax_backward

@@ -17,9 +17,8 @@ from ..reductions.axes import Prepared, axis_launcher
 from ..reductions.sums import sum_dims
 from ..shapes.views import reshape
 from ..table.composition import differentiated_as
-from ..table.fused import fused_launcher
 from ..table.op import public
-from ..table.operands import not_implemented
+from ..table.operands import fused_launcher, not_implemented
 from ..table.planned import planned
 from .normalization import projected, standardized
 from .reducing import refuse_gradient

@@ -20,8 +20,7 @@ from ..shapes.padding import pad
 from ..shapes.parts import of_part
 from ..shapes.views import for_each_dimension, squeeze_dim, unsqueeze_op
 from ..table.lookup import lookup
-from ..table.one_device import check_one_device
-from ..table.operands import not_implemented
+from ..table.operands import check_one_device, not_implemented
 from ..table.planned import planned
 from .correlation import correlator, spread, window_products
 

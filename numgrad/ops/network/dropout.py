@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ...core.tensor import Tensor
-from ..batching.batches import like_examples
+from ..batching.physical import like_examples
 from ..creation.filled import empty, empty_like, zeros
 from ..creation.random_tensors import bernoulli_, kept_
 from ..pointwise.arithmetic import add, div, mul

@@ -8,7 +8,8 @@ from ...autograd.grad_mode import GRAD, LEVELS, state
 from ...autograd.locations import UNRECORDED
 from ...core.layout import Layout, layout_of, numel
 from ...core.tensor import Tensor, tensor_of
-from ..batching.batches import aligned, is_batched, is_shared, physical, physical_of
+from ..batching.batches import is_batched, is_shared, physical, physical_of
+from ..batching.physical import aligned
 from ..indexing.gathering import gather_op
 from ..indexing.picking import index_op
 from ..memory.copying import convert, row_of, row_reader

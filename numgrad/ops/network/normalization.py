@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.layout import Layout, layout_of, numel
 from ...core.tensor import Tensor
-from ..batching.batches import aligned, expanded
+from ..batching.physical import aligned, expanded
 from ..memory.copying import convert, row_reader
 from ..pointwise.arithmetic import add, div, mul, sub
 from ..pointwise.powers import pow, sqrt

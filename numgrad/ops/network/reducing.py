@@ -13,7 +13,8 @@ from ...autograd.grad_mode import GRAD, state
 from ...autograd.levels import tensors_in
 from ...core.layout import Layout, numel
 from ...core.tensor import Tensor, tensor_of
-from ..batching.batches import aligned, mapped_to
+from ..batching.batches import mapped_to
+from ..batching.physical import aligned
 from ..pointwise.arithmetic import div, mul
 from ..reductions.axes import Prepared
 from ..reductions.sums import mean_all, mean_dims, sum_all, sum_dims

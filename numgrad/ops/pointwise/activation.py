@@ -16,9 +16,9 @@ from numgrad_kernels import scalar
 from ...core.tensor import Tensor
 from ...core.types import bool_
 from ..shapes.views import reshape
+from ..table.callables import overload
 from ..table.elementwise import pointwise
 from ..table.op import composite, named_in_place, public
-from ..table.overloads import overload
 from . import comparison
 from .arithmetic import abs, div, exp, sigmoid, sub, tanh
 from .comparison import threshold_backward, where

@@ -12,9 +12,9 @@ from numgrad_kernels import scalar
 
 from ...core.tensor import Tensor
 from ...core.types import bool_
+from ..table.callables import overload
 from ..table.elementwise import pointwise
 from ..table.op import attach, public
-from ..table.overloads import overload
 from .comparison import where
 
 _ARITHMETIC_ON_BOOL = {

@@ -10,11 +10,10 @@ from numgrad_kernels import scalar
 
 from ...core.tensor import Tensor
 from ...core.types import bool_
+from ..table.callables import overload
 from ..table.elementwise import pointwise
-from ..table.numbers import LARGEST_FLOAT32, check_fits
 from ..table.op import public
-from ..table.overloads import overload
-from ..table.promotion import result_dtype
+from ..table.promotion import LARGEST_FLOAT32, check_fits, result_dtype
 from .comparison import where
 
 

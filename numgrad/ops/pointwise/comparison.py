@@ -10,9 +10,9 @@ from ...core.tensor import Tensor
 from ...core.types import bool_, float64
 from ..batching.examples import refused
 from ..memory.copying import convert
+from ..table.callables import of_tensors
 from ..table.elementwise import pointwise
 from ..table.op import public
-from ..table.overloads import of_tensors
 
 # -- choosing ---------------------------------------------------------------------------------------------------
 

@@ -11,9 +11,8 @@ from ... import devices
 from ...core.layout import Layout, broadcast_shapes, layout_of
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import complex_of, real_of, tensor_type
-from ..batching.batches import aligned
-from ..memory.copying import clone, contiguous
-from ..memory.new import filled_of
+from ..batching.physical import aligned
+from ..memory.copying import clone, contiguous, filled_of
 from ..memory.overwriting import copy_
 from ..reductions.axes import Prepared
 from ..shapes.parts import select_op

@@ -9,9 +9,9 @@ from numgrad_kernels import scalar
 
 from ...core.tensor import Tensor
 from ...core.types import bool_
+from ..table.callables import of_tensors, undifferentiated
 from ..table.elementwise import pointwise
 from ..table.op import attach, export, public
-from ..table.overloads import of_tensors, undifferentiated
 from .comparison import eq
 
 # -- division ---------------------------------------------------------------------------------------------------

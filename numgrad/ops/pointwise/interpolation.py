@@ -8,9 +8,9 @@ from numgrad_kernels import scalar
 
 from ...core.tensor import Tensor
 from ..table.elementwise import pointwise
-from ..table.numbers import check_fits
 from ..table.op import check_tensors, public
 from ..table.operands import not_implemented
+from ..table.promotion import check_fits
 from .arithmetic import conj
 from .comparison import where
 

@@ -13,9 +13,9 @@ from numgrad_kernels import scalar
 from ...core.tensor import Tensor
 from ...core.types import complex128, float64
 from ..memory.copying import convert
+from ..table.callables import of_tensors
 from ..table.elementwise import pointwise
 from ..table.op import composite, public
-from ..table.overloads import of_tensors
 from .arithmetic import conj, exp, log, sigmoid
 from .comparison import where
 from .powers import pow, pow_

@@ -10,8 +10,8 @@ import math
 
 from numgrad_kernels import scalar
 
+from ..table.callables import of_tensors
 from ..table.elementwise import pointwise
-from ..table.overloads import of_tensors
 from .arithmetic import conj
 from .comparison import where
 from .special import rsqrt

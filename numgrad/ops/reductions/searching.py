@@ -12,9 +12,8 @@ from ..batching.examples import dynamic, each
 from ..creation.from_data import tensor
 from ..memory.copying import convert, row_of, row_reader
 from ..table.lookup import lookup
-from ..table.one_device import check_one_device
 from ..table.op import public
-from ..table.operands import not_implemented
+from ..table.operands import check_one_device, not_implemented
 from ..table.promotion import promote_types
 from .axes import axis_view, index_tensor, one_dim
 from .extremes import refuse_complex_order

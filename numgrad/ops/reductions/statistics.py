@@ -15,10 +15,9 @@ from ..memory.copying import convert
 from ..pointwise.arithmetic import add, div, exp, mul, sub
 from ..pointwise.comparison import eq, where
 from ..table.arguments import ALL, Dims, DType
-from ..table.fused import fused_launcher
 from ..table.lookup import lookup
 from ..table.op import named
-from ..table.operands import not_implemented
+from ..table.operands import fused_launcher, not_implemented
 from ..table.operation import operation
 from ..table.planned import Planned, planned
 from .axes import Prepared, axis_launcher, reduced_shape, restored

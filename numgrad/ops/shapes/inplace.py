@@ -10,10 +10,9 @@ from ...autograd.views import check_writable, reshaped_in_place
 from ...core.layout import contiguous_strides, normal_dim, numel
 from ...core.tensor import Tensor, strided
 from ..batching.batches import is_mapped
-from ..memory.copying import write
-from ..memory.new import zeros_of
-from ..table.one_device import check_one_device
+from ..memory.copying import write, zeros_of
 from ..table.op import check_tensors, public
+from ..table.operands import check_one_device
 from ..table.transforms import ShapeCall, transformed
 from .views import (
     how_transposed,

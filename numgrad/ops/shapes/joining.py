@@ -9,9 +9,8 @@ from typing import Any
 from ...core.layout import Layout, layout_of, normal_dim
 from ...core.tensor import Tensor
 from ...core.types import tensor_type
-from ..batching.batches import expanded
-from ..memory.copying import STRETCHES_FROM, assembler, convert
-from ..memory.new import zeros_of
+from ..batching.physical import expanded
+from ..memory.copying import STRETCHES_FROM, assembler, convert, zeros_of
 from ..memory.overwriting import write_out
 from ..table.arguments import Dim
 from ..table.dispatch import caller, perform

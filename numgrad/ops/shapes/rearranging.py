@@ -12,7 +12,8 @@ from ...core.device import CPU
 from ...core.layout import Layout, layout_of, normal_dim
 from ...core.tensor import Tensor, fresh, tensor_of
 from ...core.types import int32, int64, tensor_type
-from ..batching.batches import aligned, physical, same_for_all, size_of
+from ..batching.batches import physical, same_for_all, size_of
+from ..batching.physical import aligned
 from ..memory.copying import STRETCHES_FROM, contiguous_op, convert, copier, row_of, writer
 from ..reductions.sums import sum_dims
 from ..table.lookup import lookup

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...core.layout import Layout, layout_of, normal_dim
 from ...core.tensor import Tensor
-from ..memory.new import zeros_of
+from ..memory.copying import zeros_of
 from ..table.arguments import Dim
 from ..table.lookup import lookup
 from ..table.op import attach, composite

@@ -16,7 +16,7 @@ from ...core.layout import (
     view_strides,
 )
 from ...core.tensor import Tensor, strided
-from ..batching.batches import aligned, physical, size_of
+from ..batching.batches import physical, size_of
 from ..memory.copying import contiguous, row_reader
 from ..table.arguments import Dim
 from ..table.lookup import lookup
@@ -384,7 +384,8 @@ def expand_op(input: Layout, shape: tuple[int, ...]) -> tuple[Layout, int]:
 
 @expand_op.batched
 def _(input, shape):
-    return expand_op(aligned(input, len(shape)), (size_of(input), *shape))
+    size, own = size_of(input), input._layout.shape
+    return expand_op(reshape(physical(input), (size, *(1,) * (len(shape) - len(own)), *own)), (size, *shape))
 
 
 @expand_op.gradient("input")

@@ -13,11 +13,10 @@ from ...core.tensor import Tensor, strided, tensor_of
 from ...core.types import dtype, tensor_type
 from ...devices import NUMBERS
 from ..batching.batches import is_batched, zeros_beside
-from ..memory.copying import convert
-from ..memory.new import filled_of
+from ..memory.copying import convert, filled_of
 from .op import Rule, parameters
 from .operands import given_of, kinds_passed, new_layout, operand
-from .recipes import OUTPUT, Recipe, RecordedNode
+from .recording import OUTPUT, Recipe, RecordedNode
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...autograd.views import views
 from ...core.tensor import Tensor
 from ...core.types import default_dtype_changed
-from .recipes import Recipe
+
+if TYPE_CHECKING:
+    from .recording import Recipe
 
 
 class Entry:

@@ -17,13 +17,12 @@ from typing import Any
 from ...autograd.backward import grad
 from ...autograd.function_call import FunctionCall
 from ...autograd.grad_mode import GRAD, recording_apart, state
-from ...autograd.levels import Level, outside, set_tangent, tangent_of, with_duals
+from ...autograd.levels import Level, Tangents, outside, set_tangent, tangent_of, with_duals
 from ...core.layout import broadcast_shapes, outgrown, overlaps_itself
 from ...core.tensor import Tensor, strided
 from ...core.types import TensorType, tensor_type
 from ..batching.batches import cut, is_batched, is_mapped, zeros_beside
-from ..memory.copying import clone_op, convert
-from ..memory.new import filled_of
+from ..memory.copying import clone_op, convert, filled_of
 from ..memory.overwriting import OverwriteCall, copy_, zero_
 from ..pointwise.arithmetic import add
 from ..pointwise.complexes import real
@@ -31,7 +30,7 @@ from ..shapes.views import expand_op
 from .elementwise_backward import as_gradient
 from .op import Rule, parameters
 from .operands import given_of
-from .recipes import OUTPUT
+from .recording import OUTPUT
 from .transforms import ChangeCall, GeneralCall, PointwiseCall, ShapeCall
 
 #: Shape and type of an output, and itself, if it is there.
@@ -312,20 +311,6 @@ def _overwrite_tangent(target: Tensor, level: Level, tangent: Tensor | None) -> 
         zero_(present)
 
 
-def perform(call: Any, level: Level) -> Any:
-    """Do a call, and give what it computes tangents at a level of forward mode."""
-    if isinstance(call, FunctionCall):
-        return call.with_tangents(level)
-    by_kind = _BY_KIND.get(call.__class__)
-    return call.run() if by_kind is None else by_kind(call, level)
-
-
-#: How calls of each kind are done; any other has no tangents.
-_BY_KIND: dict[type, Callable[..., Any]] = {
-    PointwiseCall: pointwise, GeneralCall: general, ChangeCall: change, OverwriteCall: overwrite, ShapeCall: reshape,
-}
-
-
 def write_tangent(target: Tensor, level: Level, tangent: Tensor) -> None:
     """Overwrite the tangent of a tensor, or give it one.
 
@@ -348,3 +333,9 @@ def write_tangent(target: Tensor, level: Level, tangent: Tensor) -> None:
             set_tangent(target, level, whole)
         present = tangent_of(target, level)
     copy_(present, tangent)
+
+
+Tangents.performers.update({
+    PointwiseCall: pointwise, GeneralCall: general, ChangeCall: change, OverwriteCall: overwrite, ShapeCall: reshape,
+    FunctionCall: FunctionCall.with_tangents,
+})

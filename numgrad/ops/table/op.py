@@ -25,7 +25,7 @@ from ...core.tensor import Tensor
 from ...devices.host import HostFunction
 from .arguments import check_arguments, checked, wrong_kind
 from .entries import forget_calls
-from .nodes import OpNode, show_saved
+from .recording import OpNode, show_saved
 
 #: Every operation by its key (its function's name).
 ops: dict[str, Op] = {}

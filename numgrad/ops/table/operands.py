@@ -1,8 +1,9 @@
-"""Operands of pointwise operations: tensors and numbers, what their layouts and classes say, and which are refused."""
+"""Operands of operations: tensors and numbers, their layouts, which are refused, and kernels that are given them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Number
 from typing import Any
 
@@ -16,9 +17,8 @@ from ...core.types import device, dtype
 from ...devices import NUMBERS
 from ..batching.batches import is_mapped
 from .arguments import wrong_kind
-from .numbers import check_fits, plain_number
-from .one_device import check_one_device
-from .op import Op, public_functions
+from .op import Op, parameters, public_functions
+from .promotion import check_fits, plain_number
 
 
 def operand(name: str, kind: Any, cast: bool) -> devices.Operand:
@@ -206,3 +206,44 @@ def _error(target: Tensor, source: Tensor) -> RuntimeError:
         f"memory location (shapes {list(source.shape)} and {list(target.shape)}). Please clone() the tensor "
         "before performing the operation."
     )
+
+
+def fused_launcher(
+    name: str, function: Callable[..., Any], given: Sequence[Any], out: Layout, into: bool = False
+) -> Callable[..., Any]:
+    """What computes a function of scalars for each element of ``out``, in its dtype.
+
+    Args:
+        name: of the kernel, before that of the function.
+        given: for each parameter the layout of a tensor, or the class of a number, both of which a launch is given; or
+            a number, which is written into the kernel.
+        into: whether a launch is given last a tensor to overwrite, instead of making memory.
+    """
+    kinds = tuple([own.type.numpy if isinstance(own, Layout) else own for own in given])
+    program = _program(name + function.__name__, function, out.type.numpy, kinds)
+    operands = [own for own in given if not isinstance(own, float)]
+    return out.type.backend.pointwise_launcher(program, operands, [out], into)
+
+
+@functools.cache
+def _program(name: str, function: Callable[..., Any], compute: Any, kinds: tuple[Any, ...]) -> devices.Program:
+    operands = tuple([
+        devices.Operand(name, constant=kind) if isinstance(kind, float) else operand(name, kind, True)
+        for name, kind in zip(parameters(function), kinds, strict=True)
+    ])
+    return devices.Program(name, compute, operands, (("out", compute),), (function,))
+
+
+def check_one_device(*tensors: Tensor | Layout | None) -> None:
+    """Raise unless the tensors, or those of these layouts, of which some may be missing, lie on one device.
+
+    Raises:
+        RuntimeError: they do not; the message is PyTorch's.
+    """
+    layouts = [one if isinstance(one, Layout) else one._layout for one in tensors if one is not None]
+    found = {layout.type.device for layout in layouts}
+    if len(found) > 1:
+        first, second, *_ = sorted(map(str, found), reverse=True)
+        raise RuntimeError(
+            f"Expected all tensors to be on the same device, but found at least two devices, {first} and {second}!"
+        )

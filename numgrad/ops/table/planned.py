@@ -33,9 +33,9 @@ from ...devices.host import HostFunction
 from .arguments import declared_arguments, defaults
 from .dispatch import change, perform, result_of
 from .entries import Entries, Entry
-from .one_device import check_one_device
 from .op import Op, enter, parameters
-from .recipes import OUTPUT, RuleNode, RuleRecipe
+from .operands import check_one_device
+from .recording import OUTPUT, RuleNode, RuleRecipe
 from .transforms import ChangeCall, GeneralCall, transformed
 
 

@@ -1,23 +1,232 @@
-"""Recording: how the result of a call gets its place in the graph.
+"""How a call is recorded: the node of its result, what that saves for the rules, and how these are called.
 
-``begin`` finds before a call which of its operands have gradients, and ``finish`` gives the result a node after it.
-``record`` is the short way to the same, for one result in no mode that is out of the ordinary.
+An ``OpNode`` keeps by name what the rules of its operation need.  Which names these are, and where the values come
+from, says a ``Recipe``, once for all calls with one entry and one choice of gradients.  ``begin`` finds before a call
+which of its operands have gradients, and ``finish`` gives the result a node after it.  ``record`` is the short way to
+the same, for one result in no mode that is out of the ordinary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from ...autograd.grad_mode import GRAD, ORDINARY, state
+from ...autograd.locations import Location
 from ...autograd.node import edge_of, next_sequence
 from ...autograd.operations import operations
-from ...autograd.saved import keep
+from ...autograd.saved import PACKED, SavedTensor, SavingNode, keep, restore
 from ...autograd.views import record_inplace
+from ...core.layout import Layout
 from ...core.tensor import Tensor, tensor_of
 from ...devices import NUMBERS
 from .entries import Entry
-from .recipes import OUTPUT, Recipe
+
+if TYPE_CHECKING:
+    from .op import Op
+
+
+class OpNode(SavingNode):
+    """A node of a table entry, with what its rules need; ``names`` are the names that they use."""
+
+    __slots__ = ()
+
+    op: Op
+    names: Sequence[str]
+    constants: Mapping[str, Any] = MappingProxyType({})  # numbers that the rules know without saving them
+
+    def unpack(self) -> dict[str, Any]:
+        """What was saved, by name.
+
+        Raises:
+            RuntimeError: it was freed by an earlier backward, or a tensor was changed in place since.
+        """
+        saved = self.kept()
+        values = {}
+        for name, value, version in zip(self.names, saved, self.versions):  # noqa: B905 - of one length; strict= costs time
+            if version is not None:
+                number = self.output_number(name)
+                if number is not None or version == PACKED or value._counter[0] != version:  # else it is as it was
+                    value = restore(self, value, version, number, state.mode & GRAD)
+            values[name] = value
+        return values
+
+    def output_number(self, name: str) -> int | None:
+        """Which output a saved name stands for, None if it is none."""
+        return 0 if name == "out" else None
+
+    def saved_names(self) -> list[str]:
+        return [public_name(name) for name in self.names]
+
+    def saved_output(self, index: int) -> int | None:
+        return self.output_number(self.names[index])
+
+    def release(self, freed_by: Location) -> None:
+        for version in self.versions:
+            if version is not None:
+                self.saved = freed_by
+                return
+
+    def value_of(self, name: str) -> Any:
+        """What was saved by this name; None if it was not needed."""
+        return self.unpack_one(self.names.index(name)) if name in self.names else self.constants.get(name)
+
+    def raw_value_of(self, name: str) -> SavedTensor:
+        """The tensor saved by this name as it is kept, to attach hooks to."""
+        return self.raw(self.names.index(name)) if name in self.names else SavedTensor.of(self, None)
+
+    def __dir__(self) -> list[str]:
+        shown = {public_name(name) for name in (*self.names, *self.constants)}
+        return [name for name in super().__dir__() if "_saved_" not in name or name.split("_saved_")[1] in shown]
+
+
+def show_saved(node_class: Any, names: Iterable[str]) -> None:
+    """Give nodes the attributes ``_saved_<name>`` and ``_raw_saved_<name>``, for what they save.
+
+    They stand in the class, and not in a ``__getattr__``: with one, Python looks up all attributes more slowly.
+    """
+    for name in names:
+        for shown in {name, public_name(name)}:
+            setattr(node_class, f"_saved_{shown}", property(functools.partial(OpNode.value_of, name=name)))
+            setattr(node_class, f"_raw_saved_{shown}", property(functools.partial(OpNode.raw_value_of, name=name)))
+
+
+#: What PyTorch calls, in the attributes of nodes, the parameters that rules name.
+_PUBLIC = {
+    "input": "self", "out": "result", "input_shape": "self_sym_sizes", "dims": "dim", "stop": "end", "order": "ord",
+}
+
+
+def public_name(name: str) -> str:
+    """What the attributes of nodes call something that rules call ``name``: ``self`` for ``input``."""
+    return _PUBLIC.get(name, name)
+
+
+#: Among the sources of what is saved: the operation's own result.
+OUTPUT = -1
+
+
+class Recipe:
+    """How a call with one entry is recorded, for one choice of inputs that need a gradient.
+
+    Attributes:
+        node_class: the class of the nodes.
+        names: what the rules need besides the gradient and the constants, which is what a node saves.
+        sources: where that comes from: the position of an operand, or OUTPUT; OUTPUT - n is the n-th of several.
+        constants: what the rules know without saving it.
+        of_operands: whether all of that are operands.
+        frees: whether a backward pass drops what was saved, so that there is no second one.
+    """
+
+    __slots__ = ("constants", "frees", "names", "node_class", "of_operands", "sources")
+
+    def __init__(
+        self, node_class: type[Any], names: Sequence[str], sources: Sequence[int], constants: Mapping[str, Any]
+    ):
+        self.node_class = node_class
+        self.names = tuple(names)
+        self.sources = tuple(sources)
+        self.of_operands = all(source >= 0 for source in self.sources)
+        self.constants = constants
+        self.frees = bool(self.sources)
+
+
+class RecordedNode(OpNode):
+    """A node that was recorded by a recipe."""
+
+    __slots__ = ("recipe",)
+
+    recipe: Any
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.recipe.names
+
+    @property
+    def constants(self) -> Mapping[str, Any]:  # type: ignore[override]
+        return self.recipe.constants
+
+    def release(self, freed_by: Location) -> None:
+        if self.recipe.frees:
+            self.saved = freed_by
+
+
+class RuleRecipe(Recipe):
+    """How a call is recorded whose gradients are computed by rules that call other operations.
+
+    Attributes:
+        calls: for each edge (once, if one rule serves all) the rule and where its arguments stand among the gradient,
+            what was saved and the values of the constants, in this order; or None and the constants, where it takes
+            nothing else besides the gradient.  None for an edge whose gradient is not needed.
+    """
+
+    __slots__ = ("calls", "known")
+
+    def __init__(
+        self, node_class: type[Any], saved: Mapping[str, int], constants: Mapping[str, Any],
+        rules: Sequence[tuple[Any, Sequence[str]] | None],
+    ):
+        hidden = [name for name, value in constants.items() if name == "needed" or isinstance(value, Layout)]
+        shown = {name: value for name, value in constants.items() if name not in hidden}
+        super().__init__(node_class, list(saved), list(saved.values()), shown)
+        order = ["grad", *saved, *constants]
+        self.known = tuple(constants.values())
+        self.calls: list[Any] = []
+        for call in rules:
+            if call is None:
+                self.calls.append(None)
+                continue
+            rule, names = call
+            if names[0] == "grad" and constants.keys() >= {*names[1:]}:
+                self.calls.append((rule, None, tuple([constants[name] for name in names[1:]])))
+            else:
+                self.calls.append((rule, [order.index(name) for name in names], ()))
+
+    def gradients(self, gradient: Any, saved: Iterable[Any]) -> list[Any]:
+        """What the rules return."""
+        values = [gradient, *saved, *self.known]
+        results: list[Any] = []
+        for call in self.calls:
+            if call is None:
+                results.append(None)
+            else:
+                rule, slots, constants = call
+                results.append(rule(gradient, *constants) if slots is None else rule(*[values[slot] for slot in slots]))
+        return results
+
+
+class RuleNode(RecordedNode):
+    """The node of an operation whose rules call other operations."""
+
+    __slots__ = ()
+
+    op: Any
+    recipe: RuleRecipe
+
+    def output_number(self, name: str) -> int | None:
+        return self.op.outputs.index(name) if name in self.op.outputs else None
+
+    def apply(self, gradient: Any) -> tuple[Any, ...]:
+        recipe = self.recipe
+        results = recipe.gradients(gradient, self.unpacked() if recipe.sources else ())
+        return tuple(results[0]) if self.op.joint else tuple(results)
+
+    def unpacked(self) -> Any:
+        """What was saved, in the order of the names.
+
+        Raises:
+            RuntimeError: it was freed by an earlier backward, or a tensor was changed in place since.
+        """
+        saved = self.kept()
+        if state.mode & GRAD:  # the outputs get their edges back
+            return self.unpack().values()
+        for value, version in zip(saved, self.versions):  # noqa: B905 - of one length; strict= costs time
+            if version is not None and (version == PACKED or value._counter[0] != version):
+                return self.unpack().values()
+        return saved
+
 
 _new = object.__new__
 

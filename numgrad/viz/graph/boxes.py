@@ -13,7 +13,7 @@ from ...autograd.saved import PACKED, SavingNode
 from ...autograd.views import CopySlices
 from ...core.display import counted
 from ...core.tensor import Tensor
-from ...ops.table.nodes import public_name
+from ...ops.table.recording import public_name
 from ..values import values_text
 from .module_calls import Call
 from .names import Names, printable, readable

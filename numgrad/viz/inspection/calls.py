@@ -17,9 +17,9 @@ from ...core.layout import Layout
 from ...core.tensor import Tensor
 from ...devices.launches import Launch, listening
 from ...ops.creation.filled import ones_like
-from ...ops.memory.new import filled_of
+from ...ops.memory.copying import filled_of
 from ...ops.table.elementwise_backward import PointwiseNode
-from ...ops.table.nodes import OpNode
+from ...ops.table.recording import OpNode
 from ...random import Generator, default_generators
 from .kernels import Inspection, inspected
 

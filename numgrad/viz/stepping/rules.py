@@ -16,8 +16,8 @@ from ...autograd.saved import SavingNode
 from ...autograd.views import CopySlices
 from ...ops.table.elementwise import Pointwise
 from ...ops.table.formulas import formula, rule_formula
-from ...ops.table.nodes import OpNode, public_name
 from ...ops.table.op import parameters
+from ...ops.table.recording import OpNode, public_name
 from ..graph.boxes import acting
 
 #: Lines of a user's backward that are shown.

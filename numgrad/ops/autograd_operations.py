@@ -6,36 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from ... import devices
-from ...autograd.checks import is_inference
-from ...autograd.grad_mode import LEVELS, state
-from ...autograd.operations import operations
-from ...core.layout import contiguous_strides, output_strides, overlaps_itself
-from ...core.tensor import Tensor, strided
-from ..batching import calls
-from ..batching.batches import (
-    Batched,
-    below,
-    beneath,
-    expanded,
-    is_batched,
-    lifted,
-    mapped,
-    physical_of,
-    put_above,
-    zeros_beside,
-)
-from ..memory import copying, overwriting
-from ..memory.new import filled_of
-from ..memory.overwriting import write_out
-from ..pointwise import arithmetic as pointwise
-from ..reductions import sums as reduction
-from ..shapes.joining import stack
-from ..shapes.views import primal_of
-from ..shapes.windows import as_strided
-from . import forward
-from .entries import Entries
-from .transforms import transformed
+from .. import devices
+from ..autograd.checks import is_inference
+from ..autograd.grad_mode import LEVELS, state
+from ..autograd.operations import operations
+from ..core.layout import contiguous_strides, output_strides, overlaps_itself
+from ..core.tensor import Tensor, strided
+from .batching import calls  # noqa: F401 - it says how calls are done under vmap
+from .batching.batches import Batched, below, beneath, is_batched, lifted, mapped, physical_of, put_above, zeros_beside
+from .batching.physical import expanded
+from .memory import copying, overwriting
+from .memory.copying import filled_of
+from .memory.overwriting import write_out
+from .pointwise import arithmetic as pointwise
+from .reductions import sums as reduction
+from .shapes.joining import stack
+from .shapes.views import primal_of
+from .shapes.windows import as_strided
+from .table import forward
+from .table.entries import Entries
+from .table.transforms import transformed
 
 
 def _fit(gradient: Tensor, shape: tuple[int, ...], type: Any) -> Tensor:
@@ -140,7 +130,5 @@ operations.room = _room
 operations.stack = stack
 operations.transformed = transformed
 operations.unlisten = devices.launches.unlisten
-operations.with_batches = calls.perform
-operations.with_tangents = forward.perform
 operations.write_out = write_out
 operations.zeros = _zeros

@@ -1,0 +1,159 @@
+"""Methods made of other operations: Python's operators, PyTorch's second names, and further forms in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..autograd.grad_mode import LEVELS, no_grad, state
+from ..autograd.views import record_inplace
+from ..core.tensor import Tensor, check_in_place
+from .memory.copying import kept_copy
+from .memory.overwriting import copy_
+from .pointwise import arithmetic as p
+from .pointwise import comparison, integers, powers
+from .table.arguments import checked
+from .table.callables import OPERANDS, operator
+from .table.op import attach, named, named_in_place, public, public_functions
+
+# -- Python's operators ------------------------------------------------------------------------------------------------
+
+
+def _guarded(function: Callable[[Any, Any], Any]) -> Callable[[Tensor, Any], Any]:
+    """An operator; Python asks the other operand where this one does not know it."""
+
+    def call(self: Tensor, other: Any) -> Any:
+        return function(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    return call
+
+
+def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Tensor, Any], Any]:
+    return _guarded(lambda self, other: function(other, self))
+
+
+def _quotient_of(self: Tensor, other: Any) -> Any:
+    """``other / self``, for a number as PyTorch computes it: by the reciprocal."""
+    return p.mul(p.reciprocal(self), other) if isinstance(other, int | float | complex) else p.div(other, self)
+
+
+def _inverted(self: Tensor) -> Any:
+    """``~self``."""
+    if self._layout.type.dtype.kind in "fc":
+        raise TypeError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors, "
+            f"not on {self.dtype} (shape {list(self.shape)})"
+        )
+    return integers.bitwise_not(self)
+
+
+def _attach(name: str, function: Any, inplace: Any, reflected: Any = None) -> None:
+    """Attach an operator in its three forms: ``x + y``, ``y + x`` for a ``y`` that is no tensor, and ``x += y``."""
+    op = getattr(function, "op", None)
+    forward = _guarded(function) if op is None else operator(op)
+    attach(f"__{name}__", forward)
+    attach(f"__r{name}__", forward if reflected is function else reflected or _reflected(function))
+    attach(f"__i{name}__", _guarded(inplace))
+
+
+for _name, _function in {
+    "add": p.add, "mul": p.mul, "and": integers.bitwise_and, "or": integers.bitwise_or, "xor": integers.bitwise_xor,
+}.items():
+    _attach(_name, _function, _function.inplace, reflected=_function)  # the order does not matter
+for _name, _function in {
+    "floordiv": integers.floor_divide, "mod": integers.remainder, "lshift": integers.bitwise_left_shift,
+    "rshift": integers.bitwise_right_shift,
+}.items():
+    _attach(_name, _function, _function.inplace)
+_attach("sub", p.sub, p.sub.inplace, reflected=operator(p.rsub.op))
+_attach("truediv", p.div, p.div.inplace, reflected=_guarded(_quotient_of))
+_attach("pow", powers.pow, powers.pow_)
+for _function in (comparison.eq, comparison.ne, comparison.lt, comparison.le, comparison.gt, comparison.ge):
+    attach(f"__{_function.op.name}__", operator(_function.op))
+for _name, _function in {"neg": p.neg, "abs": p.abs, "invert": _inverted, "pos": p.positive}.items():
+    attach(f"__{_name}__", _function)
+
+
+# -- in place, by operations that are not ------------------------------------------------------------------------------
+
+
+def _truth_in_place(name: str) -> Callable[..., Tensor]:
+    """The method that overwrites a tensor with 1 where a comparison or logical operation holds, 0 elsewhere."""
+    function = public_functions[name]
+
+    def call(self: Tensor, *others: Any) -> Tensor:
+        return copy_(self, function(self, *others))
+
+    return named(call, f"{name}_", f"``{name}`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype.")
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "logical_not"):
+    attach(f"{_name}_", _truth_in_place(_name))
+
+
+def _overwritten(name: str) -> Callable[..., Tensor]:
+    """The method that overwrites a tensor with what the method ``name`` gives."""
+    function = getattr(Tensor, name)
+
+    def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        check_in_place(self, *[value for value in args if isinstance(value, Tensor)])
+        levels = state.mode & LEVELS
+        kept = kept_copy(self) if self.requires_grad or levels else self  # rules may need what is overwritten
+        result = function(kept, *args, **kwargs)
+        edge = result._edge
+        # Levels record what becomes of tangents, and of what a tensor stands for, when they are copied.
+        if levels or edge is None or edge[0].edges[0] != kept._edge or result._layout.type is not self._layout.type:
+            return copy_(self, result)  # it is no one operation, of which the tensor is the first operand
+        with no_grad():
+            copy_(self, result)
+        record_inplace(self, *edge)
+        return self
+
+    return named_in_place(call, name)
+
+
+for _name in ("addbmm", "addmm", "addmv", "addr", "baddbmm", "cumprod", "cumsum"):
+    attach(f"{_name}_", _overwritten(_name))
+
+
+# -- second names ------------------------------------------------------------------------------------------------------
+
+#: The second names of functions, methods and in-place methods.
+ALIASES = {
+    "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
+    "arctan2": "atan2", "arctanh": "atanh", "clip": "clamp", "divide": "div", "fix": "trunc", "greater": "gt",
+    "greater_equal": "ge", "less": "lt", "less_equal": "le", "multiply": "mul", "negative": "neg", "not_equal": "ne",
+    "subtract": "sub",
+}
+
+#: The in-place methods that are functions of ``numgrad``, too.
+FUNCTIONS_IN_PLACE = (
+    "abs_", "acos_", "acosh_", "arccos_", "arccosh_", "arcsin_", "arcsinh_", "arctan_", "arctanh_", "asin_", "asinh_",
+    "atan_", "atanh_", "ceil_", "clamp_", "clamp_max_", "clamp_min_", "clip_", "cos_", "cosh_", "deg2rad_", "erf_",
+    "erfc_", "exp2_", "exp_", "expm1_", "fix_", "floor_", "frac_", "log10_", "log1p_", "log2_", "log_", "logit_",
+    "nan_to_num_", "neg_", "negative_", "rad2deg_", "reciprocal_", "round_", "rsqrt_", "sigmoid_", "sin_", "sinc_",
+    "fill_", "sinh_", "sqrt_", "square_", "tan_", "tanh_", "trunc_", "xlogy_", "zero_",
+)
+
+for _alias, _name in ALIASES.items():
+    public_functions[_alias] = public_functions[_name]
+    for _suffix in ("", "_"):
+        if hasattr(Tensor, _name + _suffix):
+            attach(_alias + _suffix, getattr(Tensor, _name + _suffix))
+
+for _name in FUNCTIONS_IN_PLACE:
+    public_functions[_name] = checked(getattr(Tensor, _name), _name)
+
+
+def _of_tensor(name: str) -> Callable[[Tensor], Any]:
+    """The method ``name`` as a function."""
+    method = getattr(Tensor, name)
+
+    def call(input: Tensor) -> Any:
+        return method(input)
+
+    return named(call, name, method.__doc__)
+
+
+for _name in ("detach", "detach_", "is_complex", "is_floating_point", "is_inference", "is_signed"):
+    public(_of_tensor(_name), method=False)
