@@ -29,28 +29,59 @@ from ...autograd.graph import saved_tensors_hooks
 from ...autograd.levels import Level, Tangents, outside, set_tangent, tangent_of, tangents_of
 from ...autograd.node import NO_LAYOUT
 from ...autograd.saved import SavingNode, keep
+from ...core.layout import Layout
+from ...core.types import size_of
 from ...ops.batching.batches import requires_below
-from .errors import (
-    CheckpointError,
-    OperationLog,
-    changed_in_place,
-    different_metadata,
-    different_number,
-    metadata,
-    not_under_vmap,
-    too_many_tensors,
-    unpacked_twice,
-    with_logs,
+from ...random import States, fork_rng
+from .operation_log import OperationLog, text_with_logs
+
+_TIP = (
+    "\n\nTip: To see a more detailed error message, either pass `debug=True` to\n"
+    "`torch.utils.checkpoint.checkpoint(...)` or wrap the code block\n"
+    "with `with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):` to\n"
+    "enable checkpoint-debug mode globally."
 )
-from .random_states import RandomState
-from .settings import current_group
-
-DETERMINISM_CHECKS = ["default", "none"]
 
 
-def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
-    """The default ``context_fn``: two context managers that do nothing."""
-    return nullcontext(), nullcontext()
+class CheckpointError(RuntimeError):
+    """What a checkpoint computed again in backward does not fit what it computed in forward."""
+
+
+class _ThreadState(threading.local):
+    group: GraphExecGroup | None = None
+    depth = 0  # of checkpoints that wait for the arguments of one inside them
+
+
+_thread = _ThreadState()
+
+
+class GraphExecGroup:
+    """``with GraphExecGroup():`` all backward passes in the block share what checkpoints compute again.
+
+    So several passes through parts of one checkpoint compute it once; no two of them may need the same saved tensor,
+    even with ``retain_graph=True``.  It counts for checkpoints that are not reentrant, and in this thread.
+
+    Raises:
+        RuntimeError: there is such a block around this one.
+    """
+
+    def __enter__(self) -> GraphExecGroup:
+        if _thread.group is not None:
+            raise RuntimeError(f"GraphExecGroup contexts cannot be nested. Already inside group {_thread.group}")
+        _thread.group = self
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        _thread.group = None
+
+
+@contextmanager
+def random_numbers_again(states: States | None) -> Iterator[None]:
+    """Within the block, random numbers are those that followed on these states; after it they go on as before it."""
+    with fork_rng(enabled=states is not None):
+        if states is not None:
+            states.restore()
+        yield
 
 
 class _Stop(BaseException):
@@ -63,10 +94,14 @@ class _Stop(BaseException):
 class _Handle:
     """Stands in a node for a tensor that is to be computed again, with its shape and TensorType."""
 
-    __slots__ = ("__weakref__", "kind")
+    __slots__ = ("__weakref__", "shape", "type")
 
     def __init__(self, tensor: Any):
-        self.kind = tensor._layout.shape, tensor._layout.type
+        self.shape, self.type = tensor._layout.shape, tensor._layout.type
+
+
+#: The tensors that handles stand for, each with the version that it was saved at.
+_Tensors = WeakKeyDictionary[_Handle, tuple[Any, int]]
 
 
 class SavedArguments(SavingNode):
@@ -94,12 +129,7 @@ class SavedArguments(SavingNode):
         Raises:
             RuntimeError: a tensor was changed in place since.
         """
-        saved = self.saved
-        assert saved is not None
-        values = [
-            value if version is None else self.unpack_one(index)
-            for index, (value, version) in enumerate(zip(saved, self.versions, strict=True))
-        ]
+        values = [self.unpack_one(index) for index in range(len(self.versions))]
         for value, tangents in zip(values, self.tangents, strict=True):
             for level, tangent in tangents:
                 if tangent_of(value, level) is None:
@@ -116,6 +146,7 @@ class Frame:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         again: AbstractContextManager[Any],
+        *,
         preserve_rng_state: bool,
         checks_metadata: bool,
         stops_early: bool,
@@ -131,7 +162,7 @@ class Frame:
         self._kwargs = kwargs
         self._again = again
         self._level = state.level  # such as of vmap: what runs again has to do with it, even if it has ended
-        self._random_state = RandomState() if preserve_rng_state else None
+        self._random_states = States() if preserve_rng_state else None
         #: The operations of forward and those of the latest recomputation.
         self._logs = (OperationLog(), OperationLog()) if debug else None
         #: What has been computed again, by the backward pass or the group of passes that it belongs to.
@@ -146,40 +177,70 @@ class Frame:
 
     def _pack(self, tensor: Any) -> _Handle:
         if self._level is not None and requires_below(tensor):
-            raise not_under_vmap(tensor)
+            raise RuntimeError(
+                "checkpoint cannot be used under vmap here: derivatives inside of vmap need a tensor that it saves (of "
+                f"shape {list(tensor.shape)}), and derivatives outside of vmap need the graph of that tensor, which a "
+                "checkpoint does not keep. Put the checkpoint around vmap."
+            )
         handle = _Handle(tensor)
         self.handles.append(ref(handle))
         return handle
 
     def _unpack(self, handle: _Handle) -> Any:
         """The tensor that a handle stands for."""
-        if self._logs is None:
-            return self._tensor(handle)
         try:
             return self._tensor(handle)
         except CheckpointError as error:
-            raise with_logs(error, *self._logs) from error
+            if self._logs is None:
+                raise
+            raise CheckpointError(text_with_logs(error, *self._logs)) from error
 
     def _tensor(self, handle: _Handle) -> Any:
-        owner = current_group() or state.current_pass
+        """The tensor that a handle stands for, which is not kept any longer.
+
+        Raises:
+            CheckpointError: it was taken before, or the function has changed it in place after it was saved.
+        """
+        owner = _thread.group or state.current_pass
         tensors = None if owner is None else self._recomputed.get(owner)
         if tensors is None:
             tensors = self._recompute()
             if owner is not None:
                 self._recomputed[owner] = tensors
-        return _taken(tensors, handle)
+        kept = tensors.pop(handle, None)
+        if kept is None:
+            text = "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. "
+            if _thread.group is not None:
+                text += (
+                    "Performing two backward calls that overlap (i.e. require the same saved activation in order to "
+                    "compute gradients) is not allowed while under the torch.utils.checkpoint.GraphExecGroup context. "
+                )
+            raise CheckpointError(
+                f"{text}If you are calling ctx.saved_tensors in backward, make sure to do so only once. Otherwise "
+                "please open an issue with details on your use case."
+            )
+        tensor, version = kept
+        if tensor._counter[0] != version:
+            raise CheckpointError(
+                "torch.utils.checkpoint: one of the variables needed for gradient computation has been modified by an "
+                f"inplace operation: the checkpointed function saves a tensor of shape {list(tensor.shape)} and dtype "
+                f"{tensor.dtype} for backward, and changes it in place after that. (It is at version "
+                f"{tensor._counter[0]}; expected version {version} instead.)"
+            )
+        if tensor._layout.type is not handle.type:  # it may be, where that is not checked
+            tensor = tensor.to(handle.type.dtype)
+        return tensor if tensor._layout.shape == handle.shape else tensor.expand(handle.shape)
 
     def _recompute(self) -> _Tensors:
         """Run the function again, for the tensors that it saves."""
         args = self._restored_arguments()
         recomputation = _Recomputation(self)
-        random_state = self._random_state
         try:
             with (
-                saved_tensors_hooks(recomputation.pack, _itself),
+                saved_tensors_hooks(recomputation.pack, lambda tensor: tensor),
                 _within(self._level),
                 enable_grad(),
-                random_state.again() if random_state else nullcontext(),
+                random_numbers_again(self._random_states),
                 self._logs[1].watching() if self._logs else nullcontext(),
                 self._again,
             ):
@@ -191,13 +252,13 @@ class Frame:
 
     def _restored_arguments(self) -> list[Any]:
         """The arguments again, for which the checkpoint around this one may have to run first, and so on."""
-        if _nested.depth >= NESTING:
+        if _thread.depth >= NESTING:
             return in_thread(self._arguments.restored)  # with a stack of its own
-        _nested.depth += 1
+        _thread.depth += 1
         try:
             return self._arguments.restored()
         finally:
-            _nested.depth -= 1
+            _thread.depth -= 1
 
 
 class _within(outside):  # noqa: N801 - a context manager
@@ -216,21 +277,6 @@ class _within(outside):  # noqa: N801 - a context manager
             if isinstance(level, Tangents) and not level.active:
                 level.forget()
             level = level.outer
-
-
-class _Nested(threading.local):
-    depth = 0  # of checkpoints that wait for the arguments of one inside them
-
-
-_nested = _Nested()
-
-
-def _itself(tensor: Any) -> Any:
-    return tensor
-
-
-#: What handles stand for: the tensor, and the version that it was saved at.
-_Tensors = WeakKeyDictionary[_Handle, tuple[Any, int]]
 
 
 class _Recomputation:
@@ -254,7 +300,10 @@ class _Recomputation:
             if frame.stops_early and self._count == len(handles):
                 raise _Stop
         elif frame.complete:
-            raise too_many_tensors()
+            raise CheckpointError(
+                "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original "
+                f"forward pass.{_TIP}"
+            )
         return tensor.detach()  # what the graph now recorded saves, if the function goes back through it
 
     def check(self) -> None:
@@ -266,34 +315,30 @@ class _Recomputation:
         frame = self._frame
         count = len(frame.handles)
         if self._count < count:
-            raise different_number(count, self._count)
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
+                f"recomputation.\nNumber of tensors saved during forward: {count}\n"
+                f"Number of tensors saved during recomputation: {self._count}.{_TIP}"
+            )
         if not frame.checks_metadata:
             return
-        differences = []
+        differences = ""
         for position, reference in enumerate(frame.handles):
             handle = reference()
             if handle is not None:
-                tensor, _ = self.tensors[handle]
-                now = tensor._layout.shape, tensor._layout.type
-                if now != handle.kind:
-                    differences.append((position, metadata(*handle.kind), metadata(*now)))
+                layout = self.tensors[handle][0]._layout
+                if (layout.shape, layout.type) != (handle.shape, handle.type):
+                    differences += (
+                        f"tensor at position {position}:\nsaved metadata: {_metadata(handle)}\n"
+                        f"recomputed metadata: {_metadata(layout)}\n"
+                    )
         if differences:
-            raise different_metadata(differences)
+            raise CheckpointError(
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
+                f"during the forward pass.\n{differences}{_TIP}"
+            )
 
 
-def _taken(tensors: _Tensors, handle: _Handle) -> Any:
-    """The tensor that a handle stands for, which is not kept any longer.
-
-    Raises:
-        CheckpointError: it was taken before, or the function has changed it in place after it was saved.
-    """
-    kept = tensors.pop(handle, None)
-    if kept is None:
-        raise unpacked_twice(current_group() is not None)
-    tensor, version = kept
-    if tensor._counter[0] != version:
-        raise changed_in_place(tensor, version)
-    shape, type = handle.kind  # which the tensor has, if that was checked
-    if tensor._layout.type is not type:
-        tensor = tensor.to(type.dtype)
-    return tensor if tensor._layout.shape == shape else tensor.expand(shape)
+def _metadata(of: _Handle | Layout) -> dict[str, Any]:
+    """The metadata of a tensor that are compared, by name."""
+    return {"shape": size_of(of.shape), "dtype": of.type.dtype, "device": of.type.device}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from contextlib import nullcontext
 from typing import Any
 
 from ...autograd.backward import backward as run_backward
 from ...autograd.checks import is_tensor
 from ...autograd.function import Function
 from ...autograd.grad_mode import enable_grad, state
-from .random_states import RandomState
+from ...autograd.levels import tensors_in
+from ...ops.creation.random_states import get_state, set_state
+from ...random import States, gpu_generator
+from .recomputation import random_numbers_again
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -45,7 +47,7 @@ class CheckpointFunction(Function):
         """Run the function without recording it."""
         check_backward_validity(args)
         ctx.run_function = run_function
-        ctx.random_state = RandomState() if preserve_rng_state else None
+        ctx.random_states = States() if preserve_rng_state else None
         ctx.others = [None if is_tensor(value) else value for value in args]
         ctx.indices = [index for index, value in enumerate(args) if is_tensor(value)]
         ctx.save_for_backward(*[args[index] for index in ctx.indices])
@@ -68,7 +70,7 @@ class CheckpointFunction(Function):
         for index, tensor in zip(ctx.indices, ctx.saved_tensors, strict=True):
             args[index] = tensor
         inputs = detach_variable(tuple(args))
-        with nullcontext() if ctx.random_state is None else ctx.random_state.again(), enable_grad():
+        with random_numbers_again(ctx.random_states), enable_grad():
             outputs = ctx.run_function(*inputs)
         if is_tensor(outputs):
             outputs = (outputs,)
@@ -77,3 +79,42 @@ class CheckpointFunction(Function):
             raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
         run_backward([outputs[index] for index in used], [grad_outputs[index] for index in used])
         return None, None, *[value.grad if is_tensor(value) else None for value in inputs]
+
+
+# -- random states of GPUs ------------------------------------------------------------------------------------
+
+
+class DefaultDeviceType:
+    """The type of device, beside the CPU, whose random numbers are meant where no tensor names one: "cuda" at first."""
+
+    _default_device_type = "cuda"
+
+    @staticmethod
+    def set_device_type(device: str = "cuda") -> None:
+        """Set the default."""
+        DefaultDeviceType._default_device_type = device
+
+    @staticmethod
+    def get_device_type() -> str:
+        """The default."""
+        return DefaultDeviceType._default_device_type
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
+    """The GPUs that have tensors among ``args``, and the states of their random numbers."""
+    gpus = sorted({tensor.device.index for tensor in tensors_in(args) if tensor.device.type == "cuda"})
+    return gpus, [get_state(gpu_generator(gpu)) for gpu in gpus]
+
+
+def set_device_states(devices: list[int], states: list[Any], *, device_type: str | None = None) -> None:
+    """Give GPUs the states that :func:`get_device_states` found.
+
+    Raises:
+        RuntimeError: the device type is not "cuda".
+    """
+    if device_type is None:
+        device_type = DefaultDeviceType.get_device_type()
+    if devices and device_type != "cuda":
+        raise RuntimeError(f"random states of the devices {devices} are those of GPUs, not of '{device_type}'")
+    for device, random_state in zip(devices, states, strict=True):
+        set_state(gpu_generator(device), random_state)
